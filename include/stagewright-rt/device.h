@@ -1,14 +1,14 @@
-//===- device.h - attention and convolutions on a device --------*- C -*-===//
+//===- device.h - attention and convolutions on a device ----------*- C -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What `attend`, `attend_gradient` and `convolve` of sw_api are told: what a
-// library of graphs on the device (cuDNN) computes in one call. Extents and
-// strides count elements; types are those of sw_dtype. No stride is negative,
-// and what is written has no two indices at one place.
+// Descriptors for `attend`, `attend_gradient` and `convolve` of sw_api: what
+// one call of the device's graph library (cuDNN) computes. Extents and strides
+// count elements; types are sw_dtype values. No stride is negative, and no two
+// indices of a written tensor address the same element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,20 +27,21 @@ extern "C" {
 ///   S[i,j] = scale * sum_d q[b,h,i,d] * k[b,g,j,d] + bias[b,h,i,j]
 ///   o[b,h,i,e] = sum_j softmax_j(S)[i,j] * v[b,g,j,e]
 ///   stats[b,h,i] = log sum_j exp(S[i,j])
-/// Sums are in float32. With `causal` j runs from 0 to i only, so no more keys
-/// than queries are of use. stats are float32, packed [batch, heads, queries].
-/// Without a bias its address is null and its strides count nothing; a stride
-/// of 0 shares it. A bias of -1e9 or less hides a key.
+/// Sums are in float32. With `causal`, j runs from 0 to i only, so keys beyond
+/// the number of queries are not used. stats are float32, packed [batch, heads,
+/// queries]. Without a bias its address is null and its strides are ignored; a
+/// stride of 0 broadcasts it. A bias of -1e9 or less masks its key.
 ///
-/// Strides are those of batch, head, position and width; the last must be 1.
-/// A library may ask for addresses and strides in multiples of 16 bytes, and
-/// for widths in multiples of 8 up to 256 (128 for gradients); what it does not
-/// take is done otherwise, or is an error when a step is made.
+/// Strides are in the order batch, head, position, width; the last must be 1. A
+/// library may require addresses and strides to be multiples of 16 bytes, and
+/// widths to be multiples of 8 up to 256 (128 for gradients). What it does not
+/// support runs by the fallback kernels, or else is an error when a step is
+/// created.
 typedef struct sw_attention_desc {
-  int32_t dtype;       ///< SW_F16 or SW_BF16: of all but stats
+  int32_t dtype;       ///< SW_F16 or SW_BF16; of all but stats and bias
   int32_t causal;      ///< 0 or 1
-  float scale;         ///< of scores, before their softmax
-  int32_t otherwise;   ///< 1: `otherwise` follows, and does all of it
+  float scale;         ///< multiplies q k, before bias and softmax
+  int32_t otherwise;   ///< 1: a fallback by `otherwise` follows
   int64_t batch;       ///< extents of b,
   int64_t heads;       ///< h,
   int64_t key_heads;   ///< g; divides `heads`
@@ -49,29 +50,29 @@ typedef struct sw_attention_desc {
   int64_t width;       ///< d,
   int64_t value_width; ///< and e
   int64_t q[4], k[4], v[4], o[4];
-  int64_t d_o[4], d_q[4], d_k[4], d_v[4]; ///< 0 where there is no gradient
-  int64_t bias[4];    ///< of batch, head, query and key, whose is 1
+  int64_t d_o[4], d_q[4], d_k[4], d_v[4]; ///< 0 if there is no gradient
+  int64_t bias[4];    ///< of batch, head, query and key; the last is 1
   int32_t has_bias;   ///< 0 or 1
-  int32_t bias_dtype; ///< SW_F32, or that of all others
+  int32_t bias_dtype; ///< SW_F32 or `dtype`
 } sw_attention_desc;
 
-/// What `convolve` writes; it reads the two others.
+/// The tensor that `convolve` writes; it reads the other two.
 typedef enum sw_convolve {
   SW_CONVOLVE_RESULT = 0, ///< y
-  SW_CONVOLVE_IMAGE = 1,  ///< x: the gradient of the image, y that of y
-  SW_CONVOLVE_FILTER = 2  ///< w: the gradient of the filters
+  SW_CONVOLVE_IMAGE = 1,  ///< x: the gradient of the image; y is that of y
+  SW_CONVOLVE_FILTER = 2  ///< w: the gradient of the filters; y is that of y
 } sw_convolve;
 
-/// A convolution without flipping, and with float32 sums, for every group g:
+/// A convolution without flipped filters, summed in float32, for every group g:
 ///   y[n, f, p] = sum over c and t of
 ///     x[n, c, p * stride + t * dilation - before] * w[f, c, t]
-/// where p and t are up to three places, f is one of filters / groups of group
-/// g and c one of channels / groups; x outside of its extents is 0. The two
-/// gradients are those of this y.
+/// where p and t are positions in up to three dimensions, f is one of the
+/// filters / groups filters of group g and c one of its channels / groups
+/// channels; x outside its extents is 0. Both gradients are those of this y.
 ///
-/// Dimensions that are not there come first: extent and window 1, stride and
-/// dilation 1, nothing before and after. A result's extent is
-/// floor((image + before + after - (window - 1) * dilation - 1) / stride) + 1.
+/// Absent dimensions come first: extent and window 1, stride and dilation 1,
+/// before and after 0. The extent of the result is floor((image + before +
+/// after - (window - 1) * dilation - 1) / stride) + 1.
 typedef struct sw_convolve_desc {
   int32_t writes;                    ///< sw_convolve
   int32_t x_dtype, w_dtype, y_dtype; ///< float32, float16 or bfloat16
@@ -80,7 +81,7 @@ typedef struct sw_convolve_desc {
   int64_t batch, channels, filters, groups;
   int64_t image[3], window[3], result[3];
   int64_t stride[3], dilation[3], before[3], after[3];
-  int64_t x[5], w[5], y[5]; ///< strides: batch or filter, channel, places
+  int64_t x[5], w[5], y[5]; ///< strides: batch or filter, channel, positions
 } sw_convolve_desc;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-//===- InitAllDialects.h - every dialect in one list ---------*- C++ -*-===//
+//===- InitAllDialects.h - registers all dialects ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- InitAllPasses.h - every pass in one list ---------*- C++ -*-===//
+//===- InitAllPasses.h - registers all passes -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- AliveSizes.h - sizes of what is alive along a list -------*- C++ -*-===//
+//===- AliveSizes.h - sizes of live values along a list ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Both ways to find layers, by scopes and by structure, look for the places of
-// a list of operations where little is alive.
+// Finding layers, by scopes and by structure, needs the places in a list of
+// operations at which few bytes are live.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,22 +20,22 @@
 
 namespace stagewright::pipeline {
 
-/// Sizes in bytes of the values that are alive at the places of a list.
+/// Sizes in bytes of the values that are live at each place of a list.
 class AliveSizes {
 public:
-  /// `places`: how many there are.
+  /// `places`: their number.
   explicit AliveSizes(size_t places) : born(places), dead(places + 1) {}
 
-  /// A value of `size` bytes that is alive at the places `first` to `last`.
+  /// Adds a value of `size` bytes that is live from place `first` to `last`.
   void add(size_t first, size_t last, int64_t size) {
     born[first].push_back(size);
     dead[last + 1].push_back(size);
   }
 
-  /// What is alive at one place.
+  /// The live values at one place.
   struct Place {
     std::map<int64_t, unsigned, std::greater<>> counts; ///< By size.
-    int64_t bytes = 0;                                  ///< Of all.
+    int64_t bytes = 0;                                  ///< Total.
 
     int64_t largest() const {
       return counts.empty() ? 0 : counts.begin()->first;

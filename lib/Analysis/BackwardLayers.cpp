@@ -35,9 +35,9 @@ public:
   }
 
 private:
-  /// The lowest layer that each backward operation may have: a forward value
-  /// is never sent to an earlier layer, nor a value of the backward to a later
-  /// one. A producer's floor is at least its readers', so both can be kept.
+  /// The lowest layer that each backward operation may have: a forward value is
+  /// never sent to an earlier layer, nor a backward value to a later one. A
+  /// producer's floor is at least that of its readers, so both rules can hold.
   void computeFloors() {
     floors.assign(graph.ops.size(), 0);
     for (size_t number = graph.ops.size(); number-- > 0;) {
@@ -54,7 +54,8 @@ private:
     }
   }
 
-  /// Layers that make or read a forward value or a parameter, ascending.
+  /// For each forward value and parameter: the layers that make or read it,
+  /// ascending.
   void collectHolders() {
     for (auto [number, entry] : llvm::enumerate(graph.ops)) {
       if (!entry.isChained())
@@ -66,7 +67,7 @@ private:
         holders[result].push_back(layer);
     }
     // A copy of a parameter that only the backward reads (transposed,
-    // converted) is held where the parameter is.
+    // converted) has the layers of the parameter.
     for (const StepOp &entry : graph.ops) {
       if (!entry.free || entry.op->getNumResults() != 1 ||
           holders.contains(entry.op->getResult(0)))
@@ -85,8 +86,8 @@ private:
     }
   }
 
-  /// Arguments other than parameters are on every stage for nothing and say
-  /// nothing about a layer.
+  /// Arguments other than parameters are free on every stage, so they do not
+  /// indicate a layer.
   bool isInput(Value value) const {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && !graph.isParameter(argument.getArgNumber());
@@ -112,8 +113,9 @@ private:
     return above == list.begin() ? -1 : *std::prev(above);
   }
 
-  /// The layer whose forward values operation `number` reads, at most `bound`;
-  /// -1 if it reads none.
+  /// For each forward value or parameter that operation `number` reads, takes
+  /// its latest layer that is at most `bound`; returns the min of these, -1 if
+  /// there is none.
   int layerByReads(unsigned number, int bound) const {
     int layer = -1;
     for (Value operand : graph.ops[number].operands) {
@@ -146,20 +148,20 @@ private:
     int scope = scopes.scopeOf[number];
     if (layers.byScope && scope >= 0 && !scopeLayers[scope].empty()) {
       ArrayRef<int> list = scopeLayers[scope];
-      // Several layers of one scope: its reads tell which.
+      // If the scope has several layers, the operation's reads choose one.
       int best =
           largestBelow(list, list.size() > 1 && layer >= 0 ? layer : kAny);
       layer = best >= 0 ? best : list.front();
     }
     if (layer < 0)
-      layer = bound; // ties to the producer
+      layer = bound; // the layer of its producers
     layers.layerOf[number] =
         std::max(floors[number], std::min({layer, bound, layers.size() - 1}));
   }
 
-  /// Factors (derivatives made from forward values alone) are wanted where
-  /// their users are; a value that only grows (a broadcast) is made where it is
-  /// read.
+  /// Moves a factor (a derivative computed from forward values alone) to the
+  /// latest layer of its users, and an operation whose results are larger than
+  /// its operands (a broadcast) to the layer that reads it.
   void settle(unsigned number) {
     const StepOp &entry = graph.ops[number];
     int reader = -1;

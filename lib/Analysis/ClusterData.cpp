@@ -40,7 +40,7 @@ static Device readDevice(DeviceOp op) {
   return device;
 }
 
-/// The joint of a fabric, where it is given.
+/// The joint of a fabric; none if it is not given.
 static std::optional<Joint> readJoint(std::optional<APFloat> bandwidth,
                                       std::optional<APFloat> latency) {
   if (!bandwidth)
@@ -74,7 +74,7 @@ Cluster readCluster(ClusterOp cluster) {
   return result;
 }
 
-/// What a device need not say is left out.
+/// Writes `device`; optional attributes are left out if empty or default.
 static void writeDevice(OpBuilder &builder, Location loc,
                         const Device &device) {
   SmallVector<NamedAttribute> rates;

@@ -58,7 +58,7 @@ void removeCommunication(ScheduleOp schedule) {
     op->removeAttr(kCommunication);
 }
 
-/// The pairs of ranks, from and to, that have messages.
+/// The pairs of ranks (from, to) between which messages are sent.
 static std::set<std::pair<int64_t, int64_t>>
 pairsOf(const CommSchedule &schedule) {
   auto messageOf = [](const Action &made, int64_t from, int64_t to) {
@@ -79,8 +79,8 @@ pairsOf(const CommSchedule &schedule) {
   return pairs;
 }
 
-/// Every pair of ranks that has messages has its channel, and no rank two in
-/// one round; `schedule` has been proved.
+/// Checks that every pair of ranks with messages has one channel, and that no
+/// rank has two channels in one round. `schedule` must have passed verify().
 static LogicalResult verifyChannels(ScheduleOp op, const CommSchedule &schedule,
                                     ArrayRef<Channel> channels) {
   std::set<std::pair<int64_t, int64_t>> pairs = pairsOf(schedule);

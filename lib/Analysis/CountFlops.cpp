@@ -1,4 +1,4 @@
-//===- CountFlops.cpp - arithmetic of a function --------------------------===//
+//===- CountFlops.cpp - arithmetic operations of a function ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,13 +22,13 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Elements of `type`; 1 for a scalar and for what has no static shape.
+/// Number of elements of `type`; 1 for scalars and for dynamic shapes.
 static double elementsOf(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped && shaped.hasStaticShape() ? shaped.getNumElements() : 1;
 }
 
-/// Product of the sizes of `type` in `dims`.
+/// Product of the static extents of `value` in the dimensions `dims`.
 static double sizesOf(Value value, ArrayRef<int64_t> dims) {
   auto shaped = dyn_cast<ShapedType>(value.getType());
   double product = 1;
@@ -39,8 +39,8 @@ static double sizesOf(Value value, ArrayRef<int64_t> dims) {
   return product;
 }
 
-/// Scalar operations that one operation of arith or math stands for. Division
-/// and roots take about four times a multiplication (Agner Fog's tables, Zen 3:
+/// Cost of one operation of arith or math, in scalar operations. Division and
+/// roots take about four times a multiplication (Agner Fog's tables, Zen 3:
 /// vdivps 10, vsqrtps 14, vmulps 3 cycles); the usual polynomials for exp, log
 /// and tanh have about twenty operations.
 static double scalarFlops(Operation *op) {
@@ -58,8 +58,8 @@ static double scalarFlops(Operation *op) {
   return isa<math::MathDialect>(op->getDialect()) ? 20 : 1;
 }
 
-/// Multiplications and additions of a tosa operation; one per element of the
-/// result for those that are no contraction.
+/// Scalar operations of a tosa operation: none if it only moves data, 20 per
+/// element for elementary functions, 1 per element of the result by default.
 static double tosaFlops(Operation *op) {
   double results = 0;
   for (Type type : op->getResultTypes())
@@ -107,14 +107,14 @@ FlopCount FlopCount::operator*(double times) const {
   return result;
 }
 
-/// The widest element type of what `op` contracts, as rates name it; empty for
-/// a type without a rate.
+/// The widest element type of the operands that `op` contracts, named as in
+/// tables of rates ("bf16"); empty for a type that has no rate.
 static std::string rateTypeOf(Operation *op) {
   Type widest;
   SmallVector<Value> inputs(op->getOperands());
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     inputs = structured.getDpsInputs();
-  else if (auto attention = Attention::get(op)) // Sums of rows are wider.
+  else if (auto attention = Attention::get(op)) // Its row sums are wider.
     inputs = {attention->operand("query"), attention->operand("key"),
               attention->operand("value")};
   for (Value input : inputs) {
@@ -137,8 +137,8 @@ static std::string rateTypeOf(Operation *op) {
              : "";
 }
 
-/// A contraction of linalg as products of matrices; a convolution as the one
-/// that its patches make with its filter.
+/// The sizes of a linalg contraction as batched matrix products, without type.
+/// A convolution counts as the product of its patches with its filter (im2col).
 static Contraction sizeOf(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   auto product = [&](ArrayRef<unsigned> dims) {
@@ -147,7 +147,7 @@ static Contraction sizeOf(linalg::LinalgOp op) {
       all = ShapedType::isDynamic(sizes[dim]) ? 0 : all * sizes[dim];
     return all;
   };
-  // Of a convolution it would find some dimensions and not the others.
+  // inferContractionDims() finds only some dimensions of a convolution.
   if (auto dims = linalg::inferContractionDims(op);
       succeeded(dims) && linalg::isaContractionOpInterface(op))
     return {"", product(dims->batch), product(dims->m), product(dims->n),
@@ -160,11 +160,11 @@ static Contraction sizeOf(linalg::LinalgOp op) {
   return {};
 }
 
-/// `op`, a contraction, as products of matrices; without type.
+/// The sizes of contraction `op` as batched matrix products, without type.
 static Contraction sizeOf(Operation *op) {
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return sizeOf(structured);
-  // Blocks of queries run side by side and sum over all keys.
+  // Blocks of queries are independent, and each sums over all keys.
   if (auto attention = Attention::get(op))
     return {"", attention->heads(), attention->queries(),
             attention->valueWidth(), attention->keys()};
@@ -178,7 +178,7 @@ static Contraction sizeOf(Operation *op) {
 
 FlopCount FlopCounter::countOperation(Operation *op) {
   FlopCount count;
-  // A contraction as a whole, by its type.
+  // Counts `flops` for `op`, also by type and size if it is a contraction.
   auto contraction = [&](double flops) {
     count.total = flops;
     if (isContraction(op))
@@ -194,7 +194,8 @@ FlopCount FlopCounter::countOperation(Operation *op) {
     for (int64_t size : structured.getStaticLoopRanges())
       points *= ShapedType::isDynamic(size) ? 1 : size;
     double each = countRegion(structured->getRegion(0)).total;
-    if (isContraction(op)) // Widening its inputs is part of the product.
+    // Casts that widen the inputs are part of the product and cost nothing.
+    if (isContraction(op))
       for (Operation &scalar : structured.getBlock()->getOperations())
         each -= isa<CastOpInterface>(scalar) ? scalarFlops(&scalar) : 0;
     return contraction(points * each);
@@ -233,7 +234,7 @@ FlopCount FlopCounter::countRegion(Region &region) {
 }
 
 FlopCount FlopCounter::count(FunctionOpInterface function) {
-  // A function that calls itself counts as nothing inside itself.
+  // A recursive call inside the function counts as 0.
   auto [entry, isNew] = known.try_emplace(function, FlopCount());
   if (!isNew)
     return entry->second;

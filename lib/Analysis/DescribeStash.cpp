@@ -1,4 +1,4 @@
-//===- DescribeStash.cpp - what is kept and repeated, for people ----------===//
+//===- DescribeStash.cpp - print what is kept and repeated ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// `exp`, `contraction`, `sum of addf`: the last scalar operation says what a
-/// generic does, for frameworks write one operation a generic.
+/// `exp`, `contraction`, `reduction by addf`: a linalg.generic is named after
+/// its last scalar operation, since frameworks write one per generic.
 static std::string nameOf(Operation *op) {
   if (isContraction(op) && !Attention::get(op))
     return "contraction";
@@ -43,7 +43,7 @@ static std::string shapeOf(Type type) {
   return text;
 }
 
-/// Equal ones once, with their number.
+/// The texts; equal ones once, after their number.
 static ArrayAttr toAttribute(MLIRContext *context,
                              ArrayRef<std::string> texts) {
   llvm::MapVector<StringRef, int> counts;
@@ -70,7 +70,7 @@ ArrayAttr stagewright::pipeline::describeStash(const StepGraph &graph,
                       shapeOf(value.getType()));
     for (unsigned number : layer.repeated) {
       Operation *op = graph.ops[number].op;
-      // Views and copies are no work worth a line.
+      // Views and copies cost too little for a line.
       if (graph.ops[number].work.kind != WorkKind::Move)
         repeats.push_back(nameOf(op) + " " +
                           shapeOf(op->getResult(0).getType()));

@@ -1,4 +1,4 @@
-//===- EqualBodies.cpp - functions that do the same -----------------------===//
+//===- EqualBodies.cpp - functions with equal bodies ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@ using namespace mlir;
 namespace stagewright::pipeline {
 
 namespace {
-/// Hash of a body that is the same for bodies equal up to names and locations:
-/// values are numbered as they appear.
+/// A hash that is equal for bodies that are equal up to names and locations:
+/// values are numbered in order of appearance.
 class BodyHash {
 public:
   static llvm::hash_code of(func::FuncOp body) {

@@ -1,4 +1,4 @@
-//===- GraphLevels.cpp - levels of a graph's layers -----------------------===//
+//===- GraphLevels.cpp - recomputation levels of a graph's layers ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,14 @@ using namespace mlir;
 namespace stagewright::pipeline {
 namespace {
 
-/// A forward with levels, and the backward of its layer.
+/// A forward node with recomputation levels, and the backward of its layer.
 struct LeveledLayer {
   NodeOp forward;
   SmallVector<NodeOp, 2> backward;
 
   int64_t number() { return forward.getLayer(); }
-  /// When the values that are computed again are there: with the first part of
-  /// the backward.
+  /// The phase in which recomputed values become live: the first of the
+  /// backward.
   ActionKind when() { return actionPhase(backward.front().getPhase()); }
   LevelAttr level(int64_t number) {
     return cast<LevelAttr>(forward.getLevelsAttr()[number - 1]);
@@ -47,15 +47,15 @@ SmallVector<LeveledLayer> leveledLayers(GraphOp graph) {
   return layers;
 }
 
-/// Puts the uses of one layer's values at the levels at which they are.
+/// Sets, for the uses of one layer's values, the levels at which they occur.
 class LevelWriter {
 public:
   LevelWriter(LeveledLayer layer, const ValueNumbers &values, Problem &problem)
       : layer(layer), values(values), problem(problem) {}
 
   void write() {
-    // As the graph stands is level 0; what the backward reads of the forward
-    // may not be kept at others.
+    // Level 0 is the graph as it is; at other levels, forward values that the
+    // backward reads may not be kept.
     for (OpResult result : layer.forward->getResults())
       for (LayerPhase *use : ownUses(result))
         use->levels = 1;
@@ -84,7 +84,7 @@ private:
         problem.values.push_back({Bytes(bytesOf(type)),
                                   {layer.number(), ActionKind::Forward},
                                   {{layer.number(), layer.when(), bit}}});
-    // What is made for a later part of the backward is kept until then.
+    // A value recomputed for a later part of the backward is kept until then.
     for (int64_t number : remade) {
       OpResult result = layer.forward->getResult(unsigned(number));
       for (NodeOp reader : ArrayRef(layer.backward).drop_front())
@@ -137,7 +137,7 @@ std::vector<Seconds> secondsOf(LevelAttr level, const Cluster &cluster) {
   return seconds;
 }
 
-/// Bytes that `level` makes for the part of the backward that follows at once.
+/// Bytes that `level` recomputes for the first part of the backward.
 int64_t remadeBytes(LeveledLayer &layer, LevelAttr level) {
   int64_t bytes = 0;
   for (int64_t number : level.getRemade().asArrayRef()) {
@@ -148,16 +148,15 @@ int64_t remadeBytes(LeveledLayer &layer, LevelAttr level) {
   return bytes;
 }
 
-/// The most that one of the layer's nodes needs while it runs on one of
-/// `samples`; `own`: of a node
-/// as it is, `changed`: of the forward with a number in the place of its
-/// workspace.
+/// Max temporary bytes of the layer's nodes at a level, for a part of the
+/// microbatch if `samples` > 1: one of so many samples. `own`: bytes of an
+/// unchanged node; `changed`: of the forward with the given workspace.
 int64_t temporariesAt(LeveledLayer &layer, DenseI64ArrayAttr workspaces,
                       int64_t remade, int64_t samples,
                       function_ref<int64_t(NodeOp)> own,
                       function_ref<int64_t(int64_t)> changed) {
   int64_t most = workspaces ? changed(workspaces[0]) : own(layer.forward);
-  // What the backward takes over waits while things are computed again.
+  // The backward's inputs from its neighbours are held while it recomputes.
   most = std::max(most, remade + (workspaces ? workspaces[1] : 0) +
                             takenOver(layer.backward.front()) / samples);
   for (NodeOp node : layer.backward)

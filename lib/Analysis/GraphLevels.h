@@ -1,12 +1,12 @@
-//===- GraphLevels.h - levels of a graph's layers ---------------*- C++ -*-===//
+//===- GraphLevels.h - recomputation levels of a graph's layers -*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the levels that forward nodes offer (`levels`) mean for a planner: which
-// values are used at which level, and what computing again takes.
+// Converts the levels of recomputation of forward nodes (`levels`) to a
+// planner's problem: the values used at each level, and the recomputation time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,21 +18,22 @@
 
 namespace stagewright::pipeline {
 
-/// Of results of nodes in the values of a problem.
+/// The number in Problem::values of each result of a node.
 using ValueNumbers = llvm::DenseMap<mlir::Value, size_t>;
 
-/// Bytes that `node` gets from a neighbour on the same device and nobody keeps.
+/// Bytes that `node` gets from a neighbour on the same device and that are not
+/// kept.
 int64_t takenOver(NodeOp node);
 
-/// Bytes that a device needs while `node` runs with so much workspace, beside
-/// what is kept, where its neighbours run on the same device; 0: not known.
+/// Bytes that a device needs while `node` runs with this workspace, in addition
+/// to kept values, if its neighbours run on the same device; 0: unknown.
 int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace);
 /// The same for one of `samples`.
 int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
                             int64_t samples);
 
-/// Adds the levels of all layers to `problem`, which has the values as they are
-/// at level 0.
+/// Adds the levels of all layers to `problem`, whose values must be those of
+/// level 0.
 void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem);
 
 /// Fills RecomputeLevel::sampleTemporaries, once the samples are known.

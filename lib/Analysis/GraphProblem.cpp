@@ -21,11 +21,11 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Of an arena's slots, as RankDialect::kAlignment.
+/// Alignment of an arena's slots in bytes, as RankDialect::kAlignment.
 static constexpr int64_t kSlotAlignment = 64;
 
-/// Seconds of `node` on `device`; none for a node that only other classes were
-/// measured for.
+/// Seconds of `node` on `device`; none if it was measured on other classes
+/// only.
 static std::optional<Seconds> secondsOf(NodeOp node, const Device &device,
                                         FlopCounter &counter) {
   CostAttr cost = node.getCostAttr();
@@ -40,7 +40,7 @@ static std::optional<Seconds> secondsOf(NodeOp node, const Device &device,
   return rooflineSeconds(workOf(node, counter), device);
 }
 
-/// Bytes by layer, as a node's attribute gives them.
+/// Reads an attribute of a node that maps layers to bytes.
 static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
   std::map<int64_t, double> bytes;
   if (entries)
@@ -50,8 +50,8 @@ static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
   return bytes;
 }
 
-/// Whether `value` goes from a node to nodes of other layers in the same phase
-/// and to no other phase, for which it would be kept.
+/// Whether a node makes `value` and all its uses are nodes of other layers in
+/// the same phase. A value used in another phase would be kept.
 static bool isPassedOn(mlir::Value value) {
   auto producer = value.getDefiningOp<NodeOp>();
   if (!producer || value.use_empty())
@@ -73,7 +73,7 @@ static int64_t passedOn(mlir::ValueRange values) {
 
 int64_t takenOver(NodeOp node) { return passedOn(node.getInputs()); }
 
-/// Bytes of what the neighbours of `node` on the same device hand over.
+/// Bytes that `node` gets from, and gives to, neighbours on the same device.
 static int64_t handedOver(NodeOp node) {
   return takenOver(node) + passedOn(node.getOutputs());
 }
@@ -87,7 +87,7 @@ int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
   return workspace ? *workspace + handedOver(node) / samples : 0;
 }
 
-/// What `node` says of its layer as a whole.
+/// Sets the properties of the whole layer that `node` states.
 static void addLayerFacts(NodeOp node, Layer &layer) {
   layer.temporaries = std::max(layer.temporaries,
                                Bytes(temporariesOf(node, node.getWorkspace())));
@@ -108,8 +108,8 @@ static void addLayerFacts(NodeOp node, Layer &layer) {
            bytesByLayer(way.getSyncIn()), bytesByLayer(way.getSyncOut())});
 }
 
-/// Adds `node` to the times of its layer and its results to the values, whose
-/// numbers are then in `values`.
+/// Adds the seconds of `node` to its layer, and its results to the problem's
+/// values; `values` maps results to the numbers of these.
 static LogicalResult addNode(NodeOp node, FlopCounter &counter,
                              Problem &problem, ValueNumbers &values) {
   if (!node.getCostAttr())
@@ -173,8 +173,8 @@ static void addArguments(GraphOp graph, Problem &problem) {
   }
 }
 
-/// Results of the step: an accumulator on every stage that makes a part of one,
-/// joined outputs per microbatch.
+/// Results of the step: a buffer on every stage that makes a part of one (an
+/// accumulator for gradients), per microbatch if concatenated.
 static void addResults(GraphOp graph, Problem &problem) {
   auto yield = cast<YieldOp>(graph.getBody().front().getTerminator());
   std::map<int64_t, Resident> residents;
@@ -201,8 +201,7 @@ static void addResults(GraphOp graph, Problem &problem) {
   }
 }
 
-/// Bytes of optimizer state for each byte of parameters, if the graph has an
-/// optimizer beside it.
+/// Bytes of optimizer state per byte of parameters; 0 without an optimizer.
 static double optimizerState(GraphOp graph) {
   auto module = graph->getParentOfType<ModuleOp>();
   auto update =
@@ -228,7 +227,7 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   problem.forwardOnly = isForwardOnly(graph);
   problem.wholeBackward = hasWholeBackward(graph);
   problem.joinsResults = joinsResults(graph);
-  // Of a profile only the bytes are known.
+  // The nodes of a profile have no bodies, and their values no slots to align.
   if (llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
                    [](NodeOp node) { return node.getCallee().has_value(); }))
     problem.slotAlignment = kSlotAlignment;

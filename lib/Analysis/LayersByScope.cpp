@@ -53,8 +53,8 @@ stagewright::pipeline::parseLayerOptions(StringRef text) {
   return options;
 }
 
-/// How many components of `path` name a layer, by a pattern such as
-/// `transformer/h/*`: those that agree with it, and the one that leaves it.
+/// The number of components of `path` that name a layer, by a pattern such as
+/// `transformer/h/*`: those that match it, and the first that does not.
 static size_t agreeingDepth(const ScopePath &path,
                             ArrayRef<llvm::GlobPattern> pattern) {
   size_t depth = 0;
@@ -119,7 +119,7 @@ stagewright::pipeline::collectParameterScopes(const StepGraph &graph,
 // Order of the scopes
 //===----------------------------------------------------------------------===//
 
-/// The scope each forward operation counts as: its own, else that of an
+/// The scope assigned to each forward operation: its own, else that of an
 /// operand, else that of a user.
 static std::vector<int> completeScopes(const StepGraph &graph,
                                        const Scopes &scopes) {
@@ -145,9 +145,8 @@ static std::vector<int> completeScopes(const StepGraph &graph,
   return result;
 }
 
-/// Scopes in an order in which data flows forward only, first appearance first;
-/// empty if there is none because data flows back into a scope that it has
-/// left.
+/// A topological order of the scopes, ties by first appearance; empty if there
+/// is none because data flows back into an earlier scope.
 static std::vector<int> orderScopes(const StepGraph &graph,
                                     const std::vector<int> &scopeOf,
                                     size_t count) {
@@ -190,8 +189,8 @@ static std::vector<int> orderScopes(const StepGraph &graph,
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// Largest layer among the forward operands of operation `number`, -1 without
-/// any.
+/// The max layer of the forward operands of operation `number`, which is the
+/// lowest that it can have; -1 without any.
 static int lowestLayer(const StepGraph &graph, const Layers &layers,
                        unsigned number) {
   int lowest = -1;
@@ -201,9 +200,9 @@ static int lowestLayer(const StepGraph &graph, const Layers &layers,
   return lowest;
 }
 
-/// Data flows back into scopes ("attn", "mlp", "attn", ...): every visit of a
-/// scope becomes a layer of its own, unless it holds no contraction; then its
-/// operations stay where their operands are.
+/// For data that flows back into scopes ("attn", "mlp", "attn", ...): every
+/// visit of a scope becomes a layer of its own. A later visit without a
+/// contraction is merged into the layer before it.
 static void assignVisits(const StepGraph &graph, const Scopes &scopes,
                          const std::vector<int> &scopeOf, Layers &layers) {
   std::vector<int> newest(scopes.names.size(), -1), visits(scopes.names.size());
@@ -231,8 +230,8 @@ static void assignVisits(const StepGraph &graph, const Scopes &scopes,
     if (isContraction(entry.op))
       hasContraction[raw[number]] = true;
   }
-  // Keep first visits and those with a contraction; the others fall to the kept
-  // one before them.
+  // Keep first visits and those with a contraction; merge every other visit
+  // into the kept one before it.
   std::vector<int> kept(scopeOfVisit.size(), 0);
   for (size_t visit = 0; visit < scopeOfVisit.size(); ++visit) {
     int scope = scopeOfVisit[visit];
@@ -249,8 +248,8 @@ static void assignVisits(const StepGraph &graph, const Scopes &scopes,
       layers.layerOf[number] = scopeOfVisit.empty() ? 0 : kept[raw[number]];
 }
 
-/// Operations without a scope may lie anywhere between their operands and their
-/// users: where fewer bytes cross.
+/// Moves operations without a scope to the first layer of their users if their
+/// operands have no more bytes than their results, or are not of the forward.
 static void settleUnscoped(const StepGraph &graph, const Scopes &scopes,
                            Layers &layers) {
   for (size_t number = graph.ops.size(); number-- > 0;) {
@@ -279,7 +278,7 @@ static void settleUnscoped(const StepGraph &graph, const Scopes &scopes,
 bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
                                                  const Scopes &scopes,
                                                  Layers &layers) {
-  // Of the contractions, or of all operations where there are none.
+  // Counts of contractions [true] and of other operations [false].
   size_t scoped[2] = {0, 0}, all[2] = {0, 0};
   std::set<int> distinct;
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {
@@ -292,8 +291,8 @@ bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
     if (hasScope)
       distinct.insert(scopes.scopeOf[number]);
   }
-  // Scopes that cover less than half of the forward say little about its
-  // layers.
+  // Scopes that cover less than half of the contractions (or of all operations,
+  // if there are none) do not determine the layers.
   bool heavy = all[true] > 0;
   if (distinct.size() < 2 || 2 * scoped[heavy] < all[heavy])
     return false;

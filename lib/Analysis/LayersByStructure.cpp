@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A layer holds at least one contraction. Between two contractions that follow
-// each other the best place to cut is where the fewest bytes are alive. It
-// becomes a cut if a single large value is alive there, or if the places on
-// both sides have no fewer bytes: inside a residual block the block's input is
-// alive beside the branch, so the block stays whole; a value that lives long
-// (the output of an encoder) is alive at every place and decides nothing.
+// Every layer has at least one contraction. Between two consecutive
+// contractions the best place for a cut is where the fewest bytes are live. The
+// place becomes a cut if only one large value is live there, or if the best
+// places before and after it have no fewer live bytes. In a residual block the
+// input of the block is live beside the branch, so the block is not cut. A
+// value that is live for long (the output of an encoder) adds the same bytes to
+// every place, so it does not affect the comparison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +22,30 @@ using namespace mlir;
 using namespace stagewright::pipeline;
 
 namespace {
-/// What is alive before one operation of the chain.
+/// The values that are live before one operation of the chain.
 struct Alive {
   int64_t bytes = 0;
   int64_t largest = 0; ///< Bytes of the largest value.
 
-  /// Whether one value passes, and beside it at most small ones (statistics).
+  /// Whether one large value is live, beside at most small ones (statistics).
   bool isSingle() const { return bytes - largest <= largest / 8; }
 };
-/// The best cut between two contractions.
+/// The best place for a cut between two contractions.
 struct Place {
   size_t position;
   Alive alive;
 };
 } // namespace
 
-/// Alive values before each position of `chain`. Results of the step leave the
-/// chain and are not counted.
+/// Live values before each position of `chain`. A value is counted up to its
+/// last use in the chain, so results of the step are not counted after that.
 static std::vector<Alive> computeAlive(const StepGraph &graph,
                                        ArrayRef<unsigned> chain) {
   std::vector<int64_t> position(graph.ops.size(), -1);
   for (auto [place, number] : llvm::enumerate(chain))
     position[number] = place;
   std::vector<Alive> alive(chain.size() + 1);
-  // A value counts from behind its definition up to its last use.
+  // A value is live from the place after its definition to its last use.
   llvm::DenseMap<Value, int64_t> lastUse;
   for (auto [place, number] : llvm::enumerate(chain))
     for (Value operand : graph.ops[number].operands)
@@ -78,8 +79,8 @@ void stagewright::pipeline::assignForwardByStructure(const StepGraph &graph,
   std::vector<Place> places;
   for (size_t k = 0; k + 1 < contractions.size(); ++k) {
     Place best{contractions[k] + 1, alive[contractions[k] + 1]};
-    // The last of equals: what follows a contraction (bias, activation) belongs
-    // to it.
+    // Of equal places the last, so that operations after a contraction (bias,
+    // activation) are in its layer.
     for (size_t p = best.position; p <= contractions[k + 1]; ++p)
       if (alive[p].bytes <= best.alive.bytes)
         best = {p, alive[p]};

@@ -221,7 +221,8 @@ void Linkage::linkRange(Nodes &small, Nodes &large, int64_t first,
     return join(small, large);
   if (ShapedType::isDynamic(first))
     return;
-  // Whole chunks of the larger are what the smaller has chunks of.
+  // Link both dimensions as sequences of chunks: a range of whole chunks of the
+  // larger is the smaller.
   int64_t chunk = std::gcd(std::gcd(first, count), size);
   if (chunk <= 1)
     return;
@@ -246,7 +247,7 @@ void Linkage::linkSlice(Value small, Value large,
     if (left < 0 || whole.isDynamicDim(dim) || part.isDynamicDim(left) ||
         strides[dim] != 1)
       continue;
-    // Adding nodes moves none: these are lists of their numbers.
+    // The references stay valid while nodes are added: they hold node numbers.
     linkRange((*parts)[left], (*wholes)[dim], firsts[dim],
               part.getDimSize(left), whole.getDimSize(dim));
   }

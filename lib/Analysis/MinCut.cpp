@@ -22,8 +22,8 @@ void MinCut::addEdge(int from, int to, int64_t capacity) {
   first[to] = edges.size() - 1;
 }
 
-/// Distances from the source in the residual graph; false when the sink is out
-/// of reach.
+/// Computes distances from the source in the residual graph; false if the sink
+/// is unreachable.
 bool MinCut::findLevels() {
   level.assign(first.size(), -1);
   level[kSource] = 0;
@@ -37,8 +37,8 @@ bool MinCut::findLevels() {
   return level[kSink] >= 0;
 }
 
-/// Sends flow along one path of falling distance; no recursion, since a chain
-/// may have thousands of operations.
+/// Sends flow along one path of increasing distance from the source. Not
+/// recursive, since a chain may have thousands of operations.
 int64_t MinCut::push() {
   std::vector<int> path;
   int node = kSource;
@@ -54,7 +54,7 @@ int64_t MinCut::push() {
     }
     if (path.empty())
       return 0;
-    // A dead end: the edge that led here is not tried again in this phase.
+    // A dead end: skip the edge to it for the rest of this phase.
     node = edges[path.back() ^ 1].to;
     cursor[node] = edges[path.back()].next;
     path.pop_back();

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A library whose modules leave no scopes still keeps their parameters in a
-// tree: what first reads `params/blocks/0/attention/q/weight` is a part of
-// `blocks/0/attention/q`. Parameters that are read in slices hold several
-// layers and say nothing; nor do later readers of one, as an embedding's
-// projection.
+// A library whose modules leave no scopes in locations still stores parameters
+// in a tree: the first reader of `params/blocks/0/attention/q/weight` belongs
+// to `blocks/0/attention/q`. Parameters read in slices are ignored, as they
+// belong to several layers; so are later readers of a parameter, such as the
+// output projection that shares the embedding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// The modules that hold each parameter, outermost first, by argument number:
-/// the parts of its name without the last. What all have in common is left out.
+/// The modules that contain each parameter, outermost first, by argument
+/// number: the parts of its name except the last, without the common prefix.
 static std::vector<ScopePath> holdersOfParameters(const StepGraph &graph) {
   FunctionOpInterface step = graph.step;
   std::vector<ScopePath> holders(step.getNumArguments());
@@ -44,7 +44,7 @@ static std::vector<ScopePath> holdersOfParameters(const StepGraph &graph) {
     common->erase(shared.first, common->end());
   }
   size_t dropped = common ? common->size() : 0;
-  // A number alone is no name.
+  // Keep one more component if a path would start with a number.
   if (dropped > 0 && llvm::any_of(holders, [&](const ScopePath &path) {
         return path.size() > dropped &&
                llvm::all_of(path[dropped], llvm::isDigit);
@@ -59,7 +59,7 @@ std::vector<ScopePath>
 stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
   std::vector<ScopePath> holders = holdersOfParameters(graph);
   std::vector<ScopePath> paths(graph.ops.size());
-  // The parameter that a free operation hands on whole, -1 for none.
+  // The parameter that a free operation reads and passes on whole; -1: none.
   std::vector<int> handed(graph.ops.size(), -1);
   std::set<int> read;
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {

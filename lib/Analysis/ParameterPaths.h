@@ -13,10 +13,10 @@
 
 namespace stagewright::pipeline {
 
-/// For each operation of `graph` the path of the modules that hold the
-/// parameters which it is the first to read; empty for others, and where
-/// several modules have none in common. The parts of paths live as long as the
-/// names of the step's arguments.
+/// For each operation of `graph`: the common path of the modules that contain
+/// the parameters which it is the first to read; empty if there are none or
+/// their modules have no common path. Components refer to the names of the
+/// step's arguments, which must outlive them.
 std::vector<ScopePath> pathsOfParameters(const StepGraph &graph);
 
 } // namespace stagewright::pipeline

@@ -1,4 +1,4 @@
-//===- PlacementData.cpp - where a program's stages lie -------------------===//
+//===- PlacementData.cpp - the ranks of a program's stages ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ SmallVector<StringRef> devicesOfRanks(ProgramOp program) {
   for (StageOp stage : stagesOf(program))
     if (!stage.getDevices().empty())
       devices.insert(cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue());
-  // Devices that are nobody's first, of replicas in turn, come last.
+  // Other devices, of replicas that take microbatches in turn, come last.
   for (StageOp stage : stagesOf(program))
     for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
       if (!stage.getRows())
@@ -71,7 +71,7 @@ FailureOr<StagePlacement> placementOf(ProgramOp program) {
 }
 
 namespace {
-/// A program as the planner sees it.
+/// A program in the planner's data structures.
 struct Planned {
   Problem problem;
   std::vector<StagePlan> stages;
@@ -79,8 +79,8 @@ struct Planned {
 };
 } // namespace
 
-/// The levels of `op`, where the graph still offers them; where it does not,
-/// its nodes are those of these levels.
+/// Sets the levels of `op` if the graph still has levels; if it has none, its
+/// nodes are already those of the chosen levels.
 static void addLevels(StageOp op, const Problem &problem, StagePlan &stage) {
   std::optional<ArrayRef<int64_t>> levels = op.getLevels();
   if (!levels || problem.mostLevels() == 0)
@@ -130,7 +130,7 @@ FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   if (failed(planned))
     return failure();
   for (StagePlan &stage : planned->stages)
-    stage.recompute = false; // Orders say it action by action.
+    stage.recompute = false; // Orders contain recomputation as actions R.
   Result<Network> network = Network::create(planned->problem.cluster);
   if (!network)
     return emitError(clusterOf(program).getLoc()) << network.error().message;

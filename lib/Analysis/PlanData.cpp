@@ -133,7 +133,8 @@ FailureOr<Schedule> readSchedule(ScheduleOp schedule) {
   return result;
 }
 
-/// An order for every device, and every action where its stage lies.
+/// Checks that every device has an order, and that every action is on a rank of
+/// its stage.
 static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
   ProgramOp program = programOf(schedule);
   SmallVector<StringRef> devices = devicesOfRanks(program);

@@ -1,4 +1,4 @@
-//===- RecomputeCuts.cpp - bytes kept against seconds added ---------------===//
+//===- RecomputeCuts.cpp - trade-off of kept bytes and added time ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +17,18 @@ using namespace mlir;
 namespace stagewright::pipeline {
 namespace {
 
-/// Where the least is kept a byte costs so many times what it costs on average
-/// to compute again all that is demanded.
+/// The price of a byte at which the fewest bytes are kept, in multiples of the
+/// mean price: seconds to recompute all demanded values per byte of these.
 constexpr double kDearest = 1000;
 
-/// Capacities are whole numbers; the sum of all stays below MinCut::kInfinite.
+/// Max sum of all capacities, which are integers; below MinCut::kInfinite.
 constexpr double kLargestSum = 0x1p50;
 
-/// Prices tried at most: each gives a corner, or says that there is none
-/// between two.
+/// Max number of prices tried: each yields a corner, or shows that there is
+/// none between two corners.
 constexpr int kMostPrices = 24;
 
-/// The operations behind what is demanded, and what they cost.
+/// The operations that compute the demanded values, and their costs.
 class Choices {
 public:
   Choices(const RecomputeQuestion &question, const Device &device)
@@ -44,7 +44,7 @@ public:
       total += seconds[op];
   }
 
-  /// Everything that is demanded is kept.
+  /// The choice that keeps all demanded values.
   RecomputeCut keepAll() const {
     RecomputeCut all;
     llvm::SmallDenseSet<Value> seen;
@@ -56,7 +56,7 @@ public:
 
   double allSeconds() const { return total; }
 
-  /// The cheapest choice where keeping a byte costs `price` seconds.
+  /// The cheapest choice if keeping a byte costs `price` seconds.
   RecomputeCut at(double price) const;
 
 private:
@@ -71,7 +71,7 @@ private:
     }
   }
 
-  /// What `op` and its regions read of the body.
+  /// The values of the body that `op` and its regions read.
   static SmallVector<Value> readBy(Operation *op) {
     llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
     op->walk([&](Operation *inner) {
@@ -82,8 +82,8 @@ private:
     return values.takeVector();
   }
 
-  /// Cheap operations are fused into whoever reads them, so only their
-  /// arithmetic counts.
+  /// Cheap operations are fused into their readers, so only their arithmetic
+  /// counts.
   double secondsOf(Operation *op) {
     if (workOf(op).kind == WorkKind::Constant)
       return 0;
@@ -176,8 +176,8 @@ RecomputeCut Choices::at(double price) const {
 
 } // namespace
 
-/// Drops corners, but neither end, until `most` are left: first those where the
-/// curve is nearly straight.
+/// Removes inner corners until at most `most` are left, first those closest to
+/// the line between their neighbours.
 static void thin(std::vector<RecomputeCut> &corners, size_t most) {
   auto loss = [&](size_t at) {
     const RecomputeCut &left = corners[at - 1], &right = corners[at + 1];

@@ -18,7 +18,8 @@ struct Sum {
 };
 } // namespace
 
-/// Takes `value` apart as long as it is a backward sum that nobody else reads.
+/// Splits `value` into terms, recursively while a term is a backward sum with
+/// no other reader.
 static Sum takeApart(const StepGraph &graph, Value value) {
   Sum sum;
   SmallVector<Value> pending = {value};
@@ -38,8 +39,7 @@ static Sum takeApart(const StepGraph &graph, Value value) {
   return sum;
 }
 
-/// Whether the terms are of different layers, each made by a backward
-/// operation.
+/// Whether backward operations of more than one layer make the terms.
 static bool spansLayers(const StepGraph &graph, const Layers &layers,
                         const Sum &sum) {
   llvm::SmallDenseSet<int, 4> found;

@@ -1,4 +1,4 @@
-//===- ScheduleData.cpp - schedules from files, and what they take --------===//
+//===- ScheduleData.cpp - schedules from files, and their times -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ FailureOr<StagePlacement> placementOf(Location loc, const Schedule &schedule) {
     for (const Action &action : order)
       if (!llvm::is_contained(ranks[action.stage], int64_t(rank)))
         ranks[action.stage].push_back(int64_t(rank));
-  // Twins: the first of a stage's ranks is the one of its number.
+  // If a stage is on the rank of its own number, list that rank first.
   for (auto [stage, of] : llvm::enumerate(ranks))
     if (auto first = llvm::find(of, int64_t(stage)); first != of.end())
       std::rotate(of.begin(), first, first + 1);
@@ -61,8 +61,8 @@ bool splitsBackward(const Schedule &schedule) {
          runs(schedule, ActionKind::WeightGradient);
 }
 
-/// "makespan 27 us, at least 26 us placed linear (fill and drain of rank 0):
-/// gap 1.10 %".
+/// For example "makespan 27 us, at least 26 us placed linear (fill and drain,
+/// rank 0): gap 1.10 %".
 static std::string describeOne(const char *what, Seconds value,
                                const LowerBound &bound, Placement placement) {
   double gap = bound.value.value > 0
@@ -84,19 +84,19 @@ std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
          "; m*T of the busiest rank " + precisely(work);
 }
 
-/// What can be told of a program's costs; it is no error to say less.
+/// The problem of `program`; fails without an error if costs are unknown.
 static FailureOr<ScheduleProblem> knownProblemOf(ProgramOp program) {
   ScopedDiagnosticHandler quiet(program.getContext(),
                                 [](Diagnostic &) { return success(); });
   return scheduleProblemOf(program);
 }
 
-/// Of those that run side by side in `ranks`.
+/// The number of pipelines that run in parallel on `ranks`.
 static int64_t countPipelines(const ReplicaRanks &ranks) {
   return areReplicas(ranks) ? pipelinesOf(ranks) : 1;
 }
 
-/// One of them.
+/// The schedule of pipeline `number`, or `schedule` if there is only one.
 static Schedule pickPipeline(const Schedule &schedule,
                              const ReplicaRanks &ranks, int64_t number) {
   return countPipelines(ranks) > 1 ? oneOf(schedule, ranks, number) : schedule;
@@ -138,7 +138,7 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule) {
   Result<ScheduleTiming> timing = timeSchedule(one, *problem);
   if (!timing)
     return "";
-  // The bound of orders that may split backwards holds for all.
+  // A bound for orders that may split backwards holds for all orders.
   Result<LowerBounds> bounds = lowerBoundsOf(one, *timing, *problem);
   if (!bounds)
     return bounds.error().message;

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// Whether `word(...)` wraps a scope; any other word is a call and hides none.
+/// Whether `word(...)` is a transformation of a scope; else it is a call.
 static bool isTransformation(StringRef word) {
   return llvm::StringSwitch<bool>(word)
       .Cases({"jvp", "transpose", "vmap", "linearize", "remat", "checkpoint"},
@@ -21,7 +21,7 @@ static bool isTransformation(StringRef word) {
       .Default(false);
 }
 
-/// Whether a framework makes this name by itself.
+/// Whether a framework, not the user, generates this name.
 static bool isFrameworkName(StringRef name) {
   return llvm::StringSwitch<bool>(name)
       .Cases({"while", "body", "cond", "scan", "closed_call", "core_call"},
@@ -29,11 +29,11 @@ static bool isFrameworkName(StringRef name) {
       .Cases({"checkpoint", "remat", "rematted_computation", "custom_jvp_call",
               "custom_vjp_call", "pjit", "jit", "jvp", "transpose", "vmap"},
              true)
-      // Equinox writes the class of a module, the same for all of them.
+      // Equinox writes the class of a module, which all its instances share.
       .Default(name.starts_with("branch_") || name.starts_with("eqx.nn."));
 }
 
-/// Splits `path` at the slashes that lie in no parentheses.
+/// Splits `path` at the slashes outside of parentheses.
 static SmallVector<StringRef> splitPath(StringRef path) {
   SmallVector<StringRef> parts;
   size_t start = 0;
@@ -49,7 +49,7 @@ static SmallVector<StringRef> splitPath(StringRef path) {
   return parts;
 }
 
-/// Appends the scopes in one component: opens its wrappers.
+/// Appends the scopes in one component, without the transformations around.
 static void appendScopes(StringRef component, ScopePath &scopes) {
   while (component.ends_with(")")) {
     auto [word, rest] = component.split('(');
@@ -65,7 +65,7 @@ static void appendScopes(StringRef component, ScopePath &scopes) {
   bool isName = !component.empty() && llvm::all_of(component, [](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '.' || c == ':' || c == '-';
   });
-  // An einsum without a comma has an arrow: "ij->ji".
+  // The arrow excludes einsum formulas without a comma: "ij->ji".
   if (isName && !isFrameworkName(component))
     scopes.push_back(component);
 }

@@ -1,4 +1,4 @@
-//===- ScopeTree.cpp - how deep a layer's name goes -----------------------===//
+//===- ScopeTree.cpp - which scopes are layers ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,11 +11,12 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// Share of the contractions above which a scope is the model, whatever passes
-/// between its parts, and above which it is rather too large for one layer.
+/// Shares of all contractions. A scope with more than kWhole is the model, not
+/// a layer. One with more than kLarge is no layer if half of its borders are
+/// clean.
 static constexpr double kWhole = 0.9, kLarge = 0.6;
-/// Values of less than this part of the largest one are not counted: masks,
-/// statistics.
+/// Values smaller than the largest live one divided by this are not counted:
+/// masks, statistics.
 static constexpr int64_t kSmall = 8;
 
 /// `name` without the digits at its end.
@@ -52,8 +53,8 @@ ScopeTree::ScopeTree(const StepGraph &graph, ArrayRef<ScopePath> paths)
 }
 
 void ScopeTree::findRepeats(Node &node) {
-  // Two products may have numbers because a framework counts them; two modules
-  // with parts of their own are blocks.
+  // Blocks repeat if three siblings have one stem, or two that have children:
+  // two without children may be products that a framework numbers.
   llvm::StringMap<unsigned> all, blocks;
   for (auto &[name, child] : node.children) {
     findRepeats(*child);
@@ -71,10 +72,11 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
     countBorders(*entry.second, depth + 1, paths);
   if (node.operations.empty())
     return;
-  // A value is alive from behind its maker to its last reader here. What comes
-  // from outside counts if it is beside the way through this scope, as a
-  // residual is; what others read after it, or one part, or several blocks (the
-  // output of an encoder) passes by.
+  // A value is live from the operation after its maker to its last reader in
+  // this scope. A value from outside counts only if it is live beside the main
+  // path of this scope, as a residual is. It does not count if it is read after
+  // the scope, by one part only, or by several blocks (the output of an
+  // encoder).
   ArrayRef<unsigned> list = node.operations;
   llvm::DenseMap<unsigned, unsigned> placeOf;
   for (auto [place, number] : llvm::enumerate(list))
@@ -157,6 +159,6 @@ size_t ScopeTree::layerDepth(const ScopePath &path) const {
     if (!node->opens)
       return depth;
   }
-  // What stands directly in a scope that is no layer belongs to a neighbour.
+  // Operations directly in a scope that is no layer join a neighbouring layer.
   return node->opens && !node->children.empty() ? 0 : depth;
 }

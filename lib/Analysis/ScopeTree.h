@@ -1,4 +1,4 @@
-//===- ScopeTree.h - how deep a layer's name goes ---------------*- C++ -*-===//
+//===- ScopeTree.h - which scopes are layers --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,10 +7,10 @@
 //
 // Frameworks open a scope for every module, down to single products. The layers
 // of a model are the scopes at the level at which it repeats: below the outer
-// module, above the parts of a block. What tells them apart is the data:
-// between two blocks one large value passes, inside a block the residual passes
-// beside the branch. Scopes of one name but for its numbers are decided
-// together.
+// module, above the parts of a block. The data flow shows this level: between
+// two blocks only one large value is live, inside a block the residual is live
+// beside the branch. These counts are added up over scopes whose names differ
+// only in numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,12 @@ namespace stagewright::pipeline {
 
 class ScopeTree {
 public:
-  /// `paths`: the scope of each operation of `graph`, which outlives the tree.
+  /// `paths`: the scope of each operation of `graph`, which must outlive the
+  /// tree.
   ScopeTree(const StepGraph &graph, llvm::ArrayRef<ScopePath> paths);
 
-  /// How many components of `path`, one of those given, name a layer; 0 if it
-  /// names none.
+  /// How many leading components of `path`, one of `paths`, name its layer; 0
+  /// if it is in none.
   size_t layerDepth(const ScopePath &path) const;
 
 private:
@@ -39,10 +40,11 @@ private:
     std::string signature;            ///< The path without its numbers.
     std::vector<unsigned> operations; ///< Of the forward, in program order.
     unsigned contractions = 0;
-    bool repeats = false; ///< Numbered siblings lie here or below.
-    bool opens = false;   ///< Its children are layers, not it.
+    bool repeats = false; ///< Has numbered siblings among its descendants.
+    bool opens = false;   ///< Is no layer; its children are, or open too.
   };
-  /// How many of the borders between a scope's parts one large value passes.
+  /// Borders between the parts of a scope: those where at most one large value
+  /// is live (`clean`), and all.
   struct Borders {
     unsigned clean = 0, all = 0;
   };

@@ -13,13 +13,14 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// Longest chain of cheap operations on arguments that is copied rather than
-/// sent. Index arithmetic on token numbers (bounds, wrap-around, a broadcast or
-/// two) has six; a random generator has more than a hundred and stays whole.
+/// Max number of cheap operations on arguments that are repeated instead of
+/// sending their result. Index arithmetic on token numbers (bounds,
+/// wrap-around, one or two broadcasts) has six; a random generator has over a
+/// hundred.
 static constexpr unsigned kLongestFreeChain = 8;
 
-/// Whether `op` only makes numbers (a constant, an index read from a tensor).
-/// A node holds tensors, so they are made again wherever they are read.
+/// Whether all results of `op` are scalars (a constant, an index read from a
+/// tensor). Nodes pass only tensors, so every reader recomputes scalars.
 static bool makesScalars(Operation *op) {
   return op->getNumRegions() == 0 &&
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
@@ -121,8 +122,8 @@ void StepGraph::markLive() {
 }
 
 void StepGraph::markFree() {
-  // Which arguments the cone of an operation reads, and how many operations on
-  // arguments it has.
+  // For each operation: which arguments its backward slice reads, and how many
+  // operations on arguments the slice has.
   struct Cone {
     bool parameters = false, others = false;
     unsigned size = 0;

@@ -1,4 +1,4 @@
-//===- Work.cpp - what an operation costs to do again ---------------------===//
+//===- Work.cpp - cost of repeating an operation --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,10 +16,10 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// Scalar operations that one scalar operation stands for. Division and roots
-/// take about four times the time of a multiplication on current CPUs (Agner
-/// Fog's tables, Zen 3: vdivps 10, vsqrtps 14, vmulps 3 cycles); the
-/// polynomials for exp, log and tanh have about twenty operations.
+/// Cost of one scalar operation, in multiplications. Division and roots take
+/// about four times the time of a multiplication on current CPUs (Agner Fog's
+/// tables, Zen 3: vdivps 10, vsqrtps 14, vmulps 3 cycles); the polynomials for
+/// exp, log and tanh have about twenty operations.
 static double scalarFlops(Operation *op) {
   if (isa<arith::ConstantOp, arith::IndexCastOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>())
@@ -54,7 +54,7 @@ int64_t stagewright::pipeline::bytesOf(Type type) {
   return elements * ((type.getIntOrFloatBitWidth() + 7) / 8);
 }
 
-/// Elements of the results of `op`.
+/// The number of elements of all results of `op`.
 static double resultElements(Operation *op) {
   double elements = 0;
   for (Type type : op->getResultTypes()) {
@@ -64,12 +64,12 @@ static double resultElements(Operation *op) {
   return elements;
 }
 
-/// A linalg operation whose iterations are independent: a move if it computes
+/// The work of a linalg operation without reductions: a move if it computes
 /// nothing.
 static Work workOfParallel(linalg::LinalgOp op) {
   double perElement = 0;
   for (Operation &scalar : op.getBlock()->without_terminator()) {
-    // A read at a computed place is a gather: as dear as its memory.
+    // A read at a computed index is a gather, as expensive as its memory.
     if (scalar.getNumRegions() > 0 || isa<tensor::ExtractOp>(scalar))
       return {WorkKind::Heavy};
     perElement += scalarFlops(&scalar);
@@ -77,8 +77,8 @@ static Work workOfParallel(linalg::LinalgOp op) {
   double elements = resultElements(op);
   if (perElement > 0)
     return {WorkKind::Elementwise, perElement * elements};
-  // A permuted copy reads or writes with a stride; a broadcast costs nothing
-  // where its user is fused with it.
+  // A permuted copy reads or writes with a stride; a broadcast is free if it is
+  // fused with its user.
   bool permutes = llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {
     int64_t last = -1;
     for (AffineExpr result : map.getResults())
@@ -102,8 +102,8 @@ Work stagewright::pipeline::workOf(Operation *op) {
   if (isa<tensor::InsertSliceOp, tensor::ConcatOp, tensor::PadOp>(op))
     return {WorkKind::Move, resultElements(op)};
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    // Softmax and the like are no LinalgOp; convolutions and matmuls have
-    // reductions.
+    // Softmax and similar operations are not LinalgOps; convolutions and
+    // matmuls have reductions.
     if (linalgOp.getNumReductionLoops() == 0 &&
         linalgOp.hasPureTensorSemantics())
       return workOfParallel(linalgOp);
@@ -119,7 +119,7 @@ bool stagewright::pipeline::isContraction(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     if (!linalg::isaContractionOpInterface(generic))
       return linalg::isaConvolutionOpInterface(generic);
-    // A product that is only summed (a scalar product per row) is a reduction.
+    // Without both m and n (a dot product per row) it is a reduction.
     auto dims = linalg::inferContractionDims(generic);
     return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
   }

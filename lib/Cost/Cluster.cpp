@@ -13,7 +13,7 @@
 
 namespace stagewright {
 
-/// What may have a rate of its own: element types as MLIR spells them, and
+/// The keys of rates and efficiencies: element types as MLIR spells them, and
 /// "f8" and "f4" for all types of that width.
 static constexpr const char *kRateTypes[] = {"bf16", "f16", "f32", "f4",  "f64",
                                              "f8",   "i4",  "i8",  "tf32"};
@@ -47,7 +47,7 @@ static bool isPositive(double number) {
   return number > 0 && std::isfinite(number);
 }
 
-/// That `device` may have a `what` ("a rate") for the element type `type`.
+/// Checks that `type` may have a rate or an efficiency; errors name it `what`.
 static Status checkType(const Device &device, const char *what,
                         const std::string &type) {
   if (std::find(std::begin(kRateTypes), std::end(kRateTypes), type) !=
@@ -79,7 +79,7 @@ static Status checkContractions(const Device &device) {
   return {};
 }
 
-/// Speed, rates and more that a device need not have.
+/// Checks the speed, the rates and other optional values of a device.
 static Status checkRates(const Device &device) {
   if (!isPositive(device.speed))
     return Error{"device '" + device.name + "' needs a positive speed, got " +
@@ -123,7 +123,8 @@ static Status checkDevice(const Device &device,
   return {};
 }
 
-/// A positive bandwidth and a latency of at least 0; `what` begins the error.
+/// Checks for a positive bandwidth and a latency of at least 0; errors begin
+/// with `what`.
 static Status checkWay(const std::string &what, Bandwidth bandwidth,
                        Seconds latency) {
   if (isPositive(bandwidth.value) && latency.value >= 0 &&

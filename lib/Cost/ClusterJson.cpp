@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace stagewright {
 
-/// Reads what a device reaches of its rates.
+/// Reads `contractions` of a device: which share of its rates they reach.
 static Result<ContractionModel> parseContractions(const json &object,
                                                   const std::string &where) {
   ContractionModel model;

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - what a device reaches of its rate ----------------===//
+//===- Contraction.cpp - share of its rate that a device reaches ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,18 +11,18 @@
 
 namespace stagewright {
 
-/// Rows and columns of the tiles that cuBLASLt offers most kernels for
+/// Rows and columns of the tiles for which cuBLASLt has the most kernels
 /// (cublasLtMatmulTile_t).
 static constexpr std::pair<int64_t, int64_t> kTiles[] = {
     {256, 128}, {128, 256}, {192, 128}, {128, 192},
     {128, 128}, {128, 64},  {64, 128},  {64, 64}};
-/// Operations on a byte of operands that a tile of 128 by 128 does, in units
-/// of one element: rows x columns / (rows + columns).
+/// Products per loaded element of the operands, in a tile of 128 by 128: rows x
+/// columns / (rows + columns).
 static constexpr double kFullReuse = 64;
-/// Parts of a sum, at most.
+/// Max number of parts into which the summed dimension is cut.
 static constexpr int64_t kMostParts = 16;
 
-/// `count` in pieces of `size`, the last one not full.
+/// Number of pieces of `size` that cover `count`; the last may be partial.
 static double pieces(double count, double size) {
   return double(int64_t((count + size - 1) / size));
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the first wrong field of an object becomes an error
-// that names the file, the place and the field.
+// Private to lib/Cost: the first wrong field of an object becomes an error that
+// names the file, the object and the field.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@ namespace stagewright {
 /// One object of a file; remembers the first error.
 class JsonFields {
 public:
-  /// `where` is said in errors: "cluster.json: device 'd1'".
+  /// `where` begins each error: "cluster.json: device 'd1'".
   JsonFields(const nlohmann::json &object, std::string where);
 
-  /// Makes any other field than `fields` an error that lists them.
+  /// Makes any field not in `fields` an error that lists these.
   void allowOnly(std::initializer_list<const char *> fields);
   bool has(const char *field) const;
 

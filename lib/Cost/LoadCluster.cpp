@@ -16,24 +16,24 @@ namespace stagewright {
 static constexpr FlopRate kCoreFlops{7.8e10};
 /// A copy of 64 MiB on one EPYC core, counting each byte once: 19.5e9.
 static constexpr Bandwidth kCoreBandwidth{2.0e10};
-/// Between two cores a byte is written by one and read by the other: half of
+/// A byte sent between cores is written by one and read by the other: half of
 /// that.
 static constexpr Bandwidth kCoreLink{1.0e10};
 /// Waking a waiting thread on Linux (futex) takes one to three microseconds.
 static constexpr Seconds kCoreWake{2.0e-6};
-/// A share of the host; `memory=` and cluster files say otherwise. One value on
+/// Memory per core, which `memory=` and cluster files override. The same on
 /// every machine, so that one input gives one plan.
 static constexpr Bytes kCoreMemory{int64_t(16) << 30};
-/// More cores than any host has; a number above is a slip.
+/// More cores than any host has; a larger number is a typing error.
 static constexpr int64_t kMostCores = 1024;
 
-/// Behind the name of a cluster: contractions of every size at the rates.
+/// Suffix of a cluster's name: contractions of any size reach the rates.
 static constexpr std::string_view kPeak = ",peak";
 
-/// More hosts than are planned for.
+/// Max hosts of a preset.
 static constexpr int64_t kMostHosts = 128;
 
-/// The preset with the hosts asked for.
+/// The cluster of `preset`.
 static Cluster instantiate(const Preset &preset) {
   Cluster cluster;
   cluster.name = preset.name;
@@ -92,7 +92,7 @@ static std::optional<int64_t> wholeNumber(std::string_view text) {
   return number;
 }
 
-/// `name`, or `name` with `count` hosts.
+/// The cluster of `preset`, with `count` hosts if that is given.
 static Result<Cluster> loadPreset(Preset preset,
                                   std::optional<std::string_view> count) {
   if (!count)
@@ -113,7 +113,7 @@ static Result<Cluster> loadPreset(Preset preset,
   return instantiate(preset);
 }
 
-/// What `presetOrPath` names, without ",peak".
+/// The cluster named `presetOrPath`, which has no ",peak".
 static Result<Cluster> loadSized(const std::string &presetOrPath) {
   std::string_view name = presetOrPath;
   if (name.ends_with(".json")) {

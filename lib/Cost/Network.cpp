@@ -15,7 +15,7 @@ namespace stagewright {
 static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 namespace {
-/// Bandwidth 0: not joined.
+/// A connection of two devices; bandwidth 0: there is none.
 struct Way {
   double bandwidth = 0, latency = 0;
 
@@ -25,7 +25,7 @@ struct Way {
   }
 };
 
-/// The ways between all pairs of devices, both ways alike.
+/// The connections of all pairs of devices, the same in both directions.
 class Ways {
 public:
   explicit Ways(size_t count) : count(count), ways(count * count) {}
@@ -41,14 +41,14 @@ private:
   std::vector<Way> ways;
 };
 
-/// A maximum spanning tree: devices in the order in which they joined it, and
-/// the device that each hangs on.
+/// A maximum spanning tree: the devices in the order in which they were added,
+/// and the parent of each.
 struct Tree {
   std::vector<size_t> order, parent;
 };
 } // namespace
 
-/// The own links of pairs, and what the fabric gives the others.
+/// The links of pairs of devices; for other pairs what the fabric gives.
 static Ways directWays(const Cluster &cluster) {
   Ways ways(cluster.devices.size());
   for (const Link &link : cluster.links)
@@ -68,7 +68,7 @@ static Ways directWays(const Cluster &cluster) {
   return ways;
 }
 
-/// Prim's algorithm from device 0; every device is within reach.
+/// Prim's algorithm from device 0; every device must be reachable.
 static Tree widestTree(const Ways &ways) {
   Tree tree{{}, std::vector<size_t>(ways.size(), 0)};
   std::vector<Way> best(ways.size());
@@ -92,8 +92,8 @@ static Tree widestTree(const Ways &ways) {
   return tree;
 }
 
-/// Joins the pairs without a way along `tree`. A device's path to one that
-/// joined earlier goes over the device that it hangs on.
+/// Connects the other pairs by paths along `tree`. The path from a device to
+/// one that was added earlier goes through its parent.
 static Ways withPaths(const Ways &ways, const Tree &tree) {
   Ways paths(ways.size()), result = ways;
   for (size_t i = 1; i < tree.order.size(); ++i) {
@@ -144,9 +144,9 @@ Result<Network> Network::create(const Cluster &cluster) {
     network.places.push_back(network.sizes[host]++);
   for (size_t a = 0; a < count; ++a) {
     size_t host = network.hosts[a];
-    double most = 0; // Of what leaves the host.
+    double most = 0; // To devices of other hosts.
     for (size_t b = 0; b < count; ++b) {
-      // Nothing leaves a host faster than its NIC does.
+      // The NIC limits every connection between hosts.
       double limit = host == network.hosts[b] ? kInfinite : nic;
       network.bandwidths[a * count + b] =
           a == b ? kInfinite : std::min(ways.of(a, b).bandwidth, limit);
@@ -169,10 +169,10 @@ std::optional<size_t> Network::lane(size_t device, size_t peer) const {
   size_t host = hosts[device];
   if (!(nics[host] < all[host]))
     return std::nullopt;
-  constexpr double kRounding = 1 + 1e-9; // Of what a file states as decimals.
+  constexpr double kRounding = 1 + 1e-9; // Of decimals in files.
   auto lanes =
       std::max<size_t>(1, size_t(nics[host] / fastest[host] * kRounding));
-  size_t each = lanes / sizes[host]; // Of a device.
+  size_t each = lanes / sizes[host]; // Lanes per device.
   return each < 2 ? places[device] % lanes
                   : places[device] * each + peer % each;
 }

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rates are the peaks of the vendors' data sheets, dense where a sheet gives
-// them with sparsity, and bandwidths those of one direction where it gives both
-// together. Memory is the sheet's GB of 1e9 bytes: what a device has beyond it
-// is the driver's.
+// Rates are the peaks of the vendors' data sheets; dense rates are taken if a
+// sheet gives those with sparsity, and the bandwidth of one direction if it
+// gives that of both. Memory is the sheet's GB of 1e9 bytes; what a device has
+// beyond that is left to the driver.
 //
-// What contractions reach of the rates is fitted to measurements that others
-// published (PresetsTest.cpp holds them against it): in 16 and 8 bits the best
-// rates over all sizes of S. Bekman, Machine Learning Engineering, "Maximum
-// Achievable Matmul FLOPS"; in f8 on Hopper the rates by size of the first
-// README of DeepGEMM (2025). Types that were not measured there have no entry.
+// The shares of the rates that contractions reach are fitted to published
+// measurements (PresetsTest.cpp compares them): in 16 and 8 bits, to the best
+// rates over all sizes in S. Bekman, Machine Learning Engineering, "Maximum
+// Achievable Matmul FLOPS"; in f8 on Hopper, to the rates by size in the first
+// README of DeepGEMM (2025). Types not measured there have no entry.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 
 namespace stagewright {
 
-/// Seconds that one step of a ring takes between two GPUs beside the transfer:
-/// NCCL's own model, src/graph/tuning.cc, ring with protocol Simple.
+/// Latency of one step of a ring between two GPUs, beside the transfer: NCCL's
+/// own model, src/graph/tuning.cc, ring with protocol Simple.
 static constexpr Seconds kNvlinkLatency{3.4e-6};
 static constexpr Seconds kNetworkLatency{14.0e-6};
 
@@ -131,8 +131,8 @@ std::vector<Preset> presets() {
   };
   return {
       // DAPPLE (PPoPP 2021), section 6.1: V100 with NVLink, 25 Gb/s Ethernet;
-      // one V100 a server with 25 Gb/s, with 10 Gb/s. 25 GB/s on NVLink is the
-      // constant of its planner's code.
+      // then one V100 per server, with 25 and with 10 Gb/s. 25 GB/s on NVLink
+      // is the constant of its planner's code.
       {"dapple-a", "2 hosts of 8 V100, NVLink 25 GB/s, Ethernet 25 Gb/s",
        hosts(2, 8), v100(), published(25e9, 3.125e9)},
       {"dapple-b", "16 hosts of 1 V100, Ethernet 25 Gb/s", hosts(16, 1), v100(),
@@ -140,7 +140,7 @@ std::vector<Preset> presets() {
       {"dapple-c", "16 hosts of 1 V100, Ethernet 10 Gb/s", hosts(16, 1), v100(),
        published(25e9, 1.25e9)},
       // PipeDream (SOSP 2019), table 1, cluster A: 4 V100 on PCIe, 10 Gb/s
-      // Ethernet; 10 GB/s inside is what its optimizer is run with.
+      // Ethernet; its optimizer is run with 10 GB/s inside a host.
       {"pipedream-p4", "4 hosts of 4 V100, PCIe 10 GB/s, Ethernet 10 Gb/s",
        hosts(4, 4), v100Pcie(), published(10e9, 1.25e9)},
       // Unequal hosts with the links of dapple-a.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to lib/Cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,15 @@ struct Machine {
   int64_t memory;
   std::vector<std::pair<const char *, double>> rates;
   ContractionModel contractions;
-  /// Bytes a second to the memory of the host; 0: nothing is said.
+  /// Bytes per second to the memory of the host; 0: unknown.
   double hostBandwidth = 0;
 };
 
 /// A cluster of equal devices.
 struct Preset {
   const char *name, *summary;
-  std::vector<int64_t> hosts; ///< Devices of each host; what the name gives
-                              ///< without a number behind it.
+  std::vector<int64_t> hosts; ///< Devices of each host, if the name is
+                              ///< not followed by a number.
   Machine machine;
   Fabric fabric;
 };

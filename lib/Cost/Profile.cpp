@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace stagewright {
 
-/// The numbers of the object `field`, by name.
+/// Reads the numbers of the object `field`, by name; `what` is for errors.
 static Status readSeconds(const json &document, const std::string &file,
                           const char *field, const char *what,
                           std::map<std::string, Seconds> &result) {

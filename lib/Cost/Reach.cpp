@@ -1,4 +1,4 @@
-//===- Reach.cpp - whether links join all devices -------------------------===//
+//===- Reach.cpp - whether links connect all devices ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 namespace stagewright {
 
 namespace {
-/// Sets of devices that are joined, each known by one of them.
+/// Sets of connected devices (union-find), each identified by one member.
 class Sets {
 public:
   explicit Sets(size_t count) : parents(count) {
@@ -39,7 +39,8 @@ Status checkReach(const Cluster &cluster) {
   std::map<int64_t, size_t> firstOfHost;
   for (size_t device = 0; device < cluster.devices.size(); ++device)
     firstOfHost.try_emplace(cluster.devices[device].node, device);
-  // Over another host, `between` joins the devices of one host too.
+  // With several hosts `between` also connects the devices of one host, through
+  // another host.
   bool allJoined = cluster.fabric.between && firstOfHost.size() > 1;
   if (cluster.fabric.inside)
     for (size_t device = 0; device < cluster.devices.size(); ++device)

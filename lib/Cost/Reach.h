@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to lib/Cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace stagewright {
 
-/// Fails where no path of links leads from the first device to another one,
-/// and names both. O(V + links).
+/// Fails if no path of links leads from the first device to some other one; the
+/// error names both. O(V + links).
 Status checkReach(const Cluster &cluster);
 
 /// The shortest decimal that reads back as `number`, as JSON writes it.

@@ -20,7 +20,7 @@ Seconds rooflineSeconds(const NodeWork &work, const Device &device) {
     arithmetic +=
         flops / (most * shareOfRate(contraction, device.contractions));
   }
-  rest = std::max(rest, Flops()); // Counts are rounded.
+  rest = std::max(rest, Flops()); // Rounded counts could leave less than 0.
   return std::max(arithmetic + rest / device.flops,
                   (work.read + work.written) / device.bandwidth);
 }

@@ -46,7 +46,8 @@ bool isProduct(const StepCall &call) {
   return call.kind == "product" || call.kind == "convolution";
 }
 
-/// Our kernels of attention that multiply 16-bit numbers on tensor cores.
+/// Whether `call` is our attention kernel with products on tensor cores (16
+/// bits).
 bool isTensorAttention(const StepCall &call) {
   return call.kind == "tensor attention";
 }
@@ -55,7 +56,7 @@ bool isLibraryAttention(const StepCall &call) {
   return call.kind == "attention" && !call.isOurs();
 }
 
-/// Seconds of one call on `device`; what is sent takes the `link`.
+/// Seconds of one call on `device`; messages are sent over `link`.
 Seconds secondsOf(const StepCall &call, const Device &device, Bandwidth link) {
   Bytes bytes = call.read + call.written;
   if (call.kind == "stash")
@@ -87,8 +88,8 @@ Seconds secondsOf(const StepCall &call, const Device &device, Bandwidth link) {
   return rooflineSeconds({call.flops, call.read, call.written}, busy);
 }
 
-/// The array of scores as an entry of its own: it is no part of attention's
-/// arithmetic, and --any-order saves it.
+/// An extra entry for the array of scores: it is not part of attention's
+/// arithmetic, and --any-order avoids it.
 StepCall scoresOf(const StepCall &gradient, const Device &device) {
   StepCall call = gradient;
   call.kind = "scores";
@@ -161,7 +162,7 @@ estimateStep(const std::string &text, const Cluster &cluster, bool anyOrder) {
                    "' are processors, and the step is for GPUs: name a cluster "
                    "of GPUs, as --cluster=h100, or ask pp-run of the artifact "
                    "with --explain-time=h100"};
-    // The slowest way to another device; none: messages stay on it.
+    // The slowest link to another device; if there is none, the memory.
     double link = device.bandwidth.value;
     for (size_t d = 0; d < network->size(); ++d)
       link = std::min(link, network->bandwidth(number, d));

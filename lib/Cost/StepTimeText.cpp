@@ -1,4 +1,4 @@
-//===- StepTimeText.cpp - a step's times for people and for programs ------===//
+//===- StepTimeText.cpp - a step's times as text and as JSON --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-/// What the lines of a class are called, and the order of classes that take
-/// equally long.
+/// The titles of classes of calls in tables.
 const std::map<std::string, std::string> kTitles = {
     {"product", "products"},
     {"convolution", "convolutions"},

@@ -20,33 +20,33 @@ using namespace mlir;
 namespace stagewright {
 namespace {
 
-/// More shards than a host has devices, or than these, are not tried: each
-/// layer then waits for links between hosts several times.
+/// Max number of shards tried, unless a host has more devices. With more, each
+/// layer waits for links between hosts several times.
 constexpr int64_t kMostAcrossHosts = 8;
 
-/// After so many numbers of shards, one greater than the other, of which none
-/// was faster than fewer, greater ones are not tried.
+/// The search stops after this many numbers of shards in a row that were no
+/// faster than a smaller number.
 constexpr int kMostInVain = 2;
 
-/// Where nobody asks for a schedule, groups of shards have one stage each, and
-/// as interleaved stages these numbers of them.
+/// Numbers of stages per group of shards that are tried if no schedule is
+/// requested; more than one run in the schedule kOfChunks.
 constexpr int64_t kChunks[] = {1, 2, 4};
 constexpr const char *kOfChunks = "interleaved";
 
 struct Grid {
   int64_t ways = 1, groups = 1, chunks = 1, copies = 1;
-  std::string schedule; ///< Empty: as asked for.
+  std::string schedule; ///< Empty: that of the options.
 
   int64_t stages() const { return groups * chunks; }
 };
 
-/// The fastest plan of some number of shards.
+/// The fastest plan for one number of shards.
 struct Found {
   Grid grid;
   Seconds seconds = Seconds(std::numeric_limits<double>::infinity());
-  std::string problem; ///< Of the first that failed, where none fits.
+  std::string problem; ///< The first error of a plan that failed.
   OwningOpRef<ModuleOp> planned;
-  std::vector<Diagnostic> said; ///< Of the plan; no errors.
+  std::vector<Diagnostic> said; ///< Remarks and warnings of the plan.
 
   bool fits() const { return std::isfinite(seconds.value); }
 };
@@ -84,11 +84,11 @@ private:
   const CompileOptions &options;
   std::shared_ptr<const DeviceTarget> device;
   int64_t devices;
-  int64_t most = kMostAcrossHosts; ///< Shards that are tried.
+  int64_t most = kMostAcrossHosts; ///< Max number of shards tried.
 };
 
-/// Stages and copies of `ways` shards that take all devices, or as many as
-/// there are microbatches for, and are what the user says of them.
+/// The grids of `ways` shards that take all devices, with at most one copy per
+/// microbatch, and that agree with the options.
 std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
   int64_t microbatches = options.microbatches.value_or(
       pipeline::statedMicrobatches(module).value_or(
@@ -111,7 +111,7 @@ std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
       add(options.chunks.value_or(generator ? generator->leastChunks : 1), "");
     else
       for (int64_t chunks : kChunks)
-        // Rounds of the schedule are of as many microbatches as groups.
+        // The schedule runs rounds of as many microbatches as groups.
         if (chunks == 1 || microbatches % (copies * groups) == 0)
           add(chunks, chunks == 1 ? "" : kOfChunks);
   }
@@ -120,7 +120,7 @@ std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
 
 CompileOptions Search::optionsOf(const Grid &grid) const {
   CompileOptions own = options;
-  if (grid.ways == 1) { // Stages and replicas are the planner's.
+  if (grid.ways == 1) { // The planner chooses stages and replicas.
     own.shards = std::nullopt;
     own.shardHints.clear();
     return own;
@@ -135,8 +135,8 @@ CompileOptions Search::optionsOf(const Grid &grid) const {
   return own;
 }
 
-/// Plans `trial`. The first error is the problem of `found`, unless it has one;
-/// what else is said comes behind what was.
+/// Plans `trial`. The first error becomes the problem of `found`, unless it has
+/// one; other diagnostics are appended to `said`.
 LogicalResult Search::plan(ModuleOp trial, const Grid &grid, Level to,
                            Found &found, std::vector<Diagnostic> &said) const {
   ScopedDiagnosticHandler keep(trial.getContext(), [&](Diagnostic &it) {
@@ -166,8 +166,8 @@ Found Search::fastest(int64_t ways) {
   bool joins =
       pipeline::joinsResults(*split->getOps<pipeline::GraphOp>().begin());
   const double never = std::numeric_limits<double>::infinity();
-  Seconds before(never); // Of these groups with half as many stages each.
-  bool isSlower = false; // Than with half as many.
+  Seconds before(never); // With half as many stages on each of the groups.
+  bool isSlower = false; // The last plan, compared with `before`.
   for (const Grid &grid : gridsOf(ways, joins)) {
     if (grid.chunks == 1) {
       before = Seconds(never);
@@ -223,12 +223,12 @@ FailureOr<ShardChoice> Search::run() {
   for (int64_t ways : divisorsOf(devices)) {
     if (ways > most || inVain == kMostInVain)
       break;
-    if (ways == 1 && options.dataParallel) // Is of shards.
+    if (ways == 1 && options.dataParallel) // Only applies to shards.
       continue;
     Found found = fastest(ways);
     tell(found);
     bool isBetter = found.seconds < best.seconds;
-    // What does not fit whole may fit in shards, however many.
+    // As long as nothing fits in memory, more shards may fit.
     inVain = isBetter || !best.fits() ? 0 : inVain + 1;
     if (problem.empty())
       problem = found.problem;
@@ -251,7 +251,7 @@ chooseShards(ModuleOp module, const CompileOptions &options,
   if (options.shards != kChooseShards)
     return ShardChoice{options, {}, {}};
   if (has<pipeline::GraphOp>(module) || has<pipeline::ProgramOp>(module)) {
-    CompileOptions whole = options; // It is too late to split them.
+    CompileOptions whole = options; // Layers of a graph cannot be split.
     whole.shards = std::nullopt;
     return ShardChoice{whole, {}, {}};
   }

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Devices can be given to shards of a layer, to stages and to copies. Where
-// nobody says how many of each, a step is planned for every product of these
-// numbers that takes all devices, and the fastest counts. Whole layers, with
-// the replicas and schedules that the planner finds for them, are one of the
-// candidates.
+// Devices can be divided among the shards of a layer, stages and copies. For
+// numbers that the options do not fix, the step is planned with each number of
+// shards and of groups that divides the devices (with at most as many copies as
+// microbatches), until more shards stop helping. The fastest plan is chosen.
+// Whole layers, planned as without shards, are one of the candidates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,17 @@ namespace stagewright {
 class DeviceTarget;
 
 struct ShardChoice {
-  CompileOptions options; ///< With the numbers of shards, stages and copies.
-  /// The module, planned so; null where there was nothing to choose.
+  CompileOptions options; ///< With the chosen shards, stages, copies.
+  /// The module with that plan; null if there was nothing to choose.
   mlir::OwningOpRef<mlir::ModuleOp> planned;
-  std::vector<mlir::Diagnostic> said; ///< While it was planned; no errors.
+  std::vector<mlir::Diagnostic> said; ///< Remarks and warnings of planning.
 };
 
-/// The numbers that plan the step of `module` fastest, or `options` as they are
-/// where none are to be chosen. Says what each number of shards would take. The
-/// module stays as it is. Fails with an error where no plan fits, and where the
-/// options leave no choice.
+/// The options with the fastest plan of the step of `module`, or `options` if
+/// they do not ask for a choice (without shards if layers are already formed).
+/// Emits a remark with the time for each number of shards. Does not change the
+/// module. Fails if no plan fits, without a cluster, and for searched schedules
+/// and schedule files.
 mlir::FailureOr<ShardChoice>
 chooseShards(mlir::ModuleOp module, const CompileOptions &options,
              const std::shared_ptr<const DeviceTarget> &device);

@@ -1,4 +1,4 @@
-//===- Compile.cpp - the whole pipeline -----------------------------------===//
+//===- Compile.cpp - the pipeline from a step to an artifact --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,15 +24,16 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// What PyTorch's DistributedDataParallel sums at once on GPUs: NCCL is slow
-/// with less (Li et al., "PyTorch Distributed", VLDB 2020).
+/// Bytes of gradients per all-reduce on GPUs, as in DistributedDataParallel of
+/// PyTorch: NCCL is slow with less (Li et al., "PyTorch Distributed", VLDB
+/// 2020).
 static constexpr int64_t kDeviceBucketBytes = 25 << 20;
 
 static constexpr llvm::StringLiteral kEmbed = "embed-kernels";
 
 namespace {
-/// A step of the pipeline that is no pass of its own: it looks at the module,
-/// or is the target's.
+/// A pass made from a function: one that inspects the module, or a step of the
+/// target.
 class ModuleStep : public PassWrapper<ModuleStep, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ModuleStep)
@@ -45,26 +46,26 @@ public:
   StringRef getName() const final { return name; }
   StringRef getDescription() const final { return description; }
   void getDependentDialects(DialectRegistry &registry) const final {
-    // Only an embedded kernel makes operations: of a dialect that is slow to
-    // load.
+    // Only embedding creates operations. The other steps do not load the LLVM
+    // dialect, which is slow to load.
     if (name == kEmbed)
       registry.insert<LLVM::LLVMDialect>();
   }
   void runOnOperation() final {
     if (failed(step(getOperation())))
       signalPassFailure();
-    if (name != kEmbed) // The others only look, and write attributes.
+    if (name != kEmbed) // The others only write attributes.
       markAllAnalysesPreserved();
   }
 
 private:
-  StringRef name, description; // Both are literals.
+  StringRef name, description; // Both are string literals.
   std::function<LogicalResult(ModuleOp)> step;
 };
 } // namespace
 
-/// The planner counts what lives from action to action; the temporaries of the
-/// bodies are known only now. A rank that does not fit is an error here.
+/// Reports ranks whose arena exceeds the memory of their device. The planner
+/// counts what is live between actions; temporaries are known only now.
 static LogicalResult checkMemory(ModuleOp module) {
   llvm::StringMap<Bytes> limits;
   for (auto cluster : module.getOps<pipeline::ClusterOp>())
@@ -88,7 +89,7 @@ static LogicalResult checkMemory(ModuleOp module) {
   return success();
 }
 
-/// To the schedule, from a step, a graph or a program.
+/// Adds the passes from a step, a graph or a program to the schedule.
 static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
                           Level to, bool scheduled,
                           std::shared_ptr<DeviceTarget> device) {
@@ -99,16 +100,16 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
     return;
   pipeline::ScheduleOptions how;
   bool isFile = StringRef(options.schedule).ends_with(".csv");
-  if (!options.shards) // The plan of shards names its schedule.
+  if (!options.shards) // The plan of shards states its schedule.
     (isFile ? how.csv : how.kind) = options.schedule;
   if (!options.objective.empty())
     how.objective = options.objective;
   manager.addPass(pipeline::createSchedule(how));
 }
 
-/// From a schedule to rank programs, proved for the number of microbatches that
-/// they are compiled for and for those at which their loops take another form:
-/// an artifact runs for any, unless its schedule is an order for one.
+/// Adds the passes from a schedule to rank programs. These are verified for the
+/// given number of microbatches and for each number at which their loops change
+/// form, since an artifact runs with any, unless its order is for one number.
 static void buildRank(OpPassManager &manager, const CompileOptions &options,
                       bool onDevice) {
   LowerPipelineToRankOptions lower;
@@ -125,7 +126,7 @@ static void buildRank(OpPassManager &manager, const CompileOptions &options,
   manager.addPass(rank::createVerifyRankPrograms(verify));
 }
 
-/// From rank programs to what the target runs.
+/// Adds the passes from rank programs to the form that `to` asks for.
 static void buildTarget(OpPassManager &manager, const CompileOptions &options,
                         Level to, std::shared_ptr<DeviceTarget> device,
                         CompileReport *report) {

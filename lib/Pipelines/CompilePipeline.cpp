@@ -18,8 +18,8 @@ namespace stagewright {
 static constexpr const char *kName = "stagewright-pipeline";
 
 namespace {
-/// CompileOptions as a user types them. Numbers are -1, and texts empty, where
-/// nothing is said.
+/// CompileOptions as text options of a pipeline. Numbers that are not given are
+/// -1; texts are empty or have their default.
 struct TypedOptions : PassPipelineOptions<TypedOptions> {
   using Text = Option<std::string>;
   using Number = Option<int64_t>;

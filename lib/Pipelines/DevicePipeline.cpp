@@ -23,8 +23,8 @@ namespace stagewright {
 void buildDeviceBodyPipeline(OpPassManager &manager,
                              const HostPipelineOptions &options) {
   //===--------------------------------------------------------------------===//
-  // Fusion, as for the host, but contractions keep narrow types: the device's
-  // library reads them.
+  // Fusion as for the host, but contractions keep narrow element types, which
+  // the libraries of the device support.
   //===--------------------------------------------------------------------===//
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
@@ -44,8 +44,8 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   }
 
   //===--------------------------------------------------------------------===//
-  // Buffers. Kernels come before the workspace: what stays in registers needs
-  // no place there.
+  // Buffers. Kernels are outlined before the workspace is planned, because
+  // values in registers need no space there.
   //===--------------------------------------------------------------------===//
   buildBuffers(manager);
   manager.addPass(device::createDeviceOutlineKernels());
@@ -61,7 +61,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
 void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(createLowerAffinePass()); // places that kernels compute
+    body.addPass(createLowerAffinePass()); // indices in kernels
     widenBytes(body);
     body.addPass(host::createHostRelaxFloats());
     body.addPass(host::createHostApproximateMath());

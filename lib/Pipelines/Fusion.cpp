@@ -1,4 +1,4 @@
-//===- Fusion.cpp - what bodies for any target go through first -----------===//
+//===- Fusion.cpp - passes on bodies for every target ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ void buildFusion(OpPassManager &body, const HostPipelineOptions &options,
   body.addPass(createConvertElementwiseToLinalgPass());
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());
-  // Contractions are raised first, or elementwise operations would be fused
-  // into them, and again after: moving reshapes can take one apart.
+  // Contractions are raised before fusion, which would fuse elementwise
+  // operations into them, and after it: moving reshapes can break one up.
   body.addPass(host::createHostRaiseConvolutions());
   bool bytes = keepTypes && options.bytes;
   body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));

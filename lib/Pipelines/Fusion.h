@@ -1,4 +1,4 @@
-//===- Fusion.h - what bodies for any target go through first ---*- C++ -*-===//
+//===- Fusion.h - passes on bodies for every target -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,22 +13,23 @@
 
 namespace stagewright {
 
-/// Contractions, convolutions and fused elementwise operations of bodies on
-/// tensors. With `keepTypes` contractions read narrow types, as a device's
-/// library does.
+/// Adds passes on tensor bodies that raise contractions and convolutions and
+/// fuse elementwise operations. With `keepTypes` contractions read narrow
+/// types, as GPU libraries do.
 void buildFusion(mlir::OpPassManager &body, const HostPipelineOptions &options,
                  bool keepTypes);
 
-/// Arithmetic on floats of 8 bits, which nothing computes in, in float32.
+/// Adds a pass that does arithmetic on 8-bit floats in float32: targets have no
+/// such arithmetic.
 void widenBytes(mlir::OpPassManager &body);
 
-/// Bodies on tensors become bodies on buffers, tidied up.
+/// Adds passes that bufferize bodies and simplify the result.
 void buildBuffers(mlir::OpPassManager &manager);
 
-/// Workspaces of bodies placed and sized, rank programs verified, and what
-/// these do to slots as kernels. Comes before any pointer is made of a buffer:
-/// lifetimes follow views, not integers. With `fills` the runtime fills slots
-/// with zeros. Without `ranks` only the bodies' workspaces are placed.
+/// Adds passes that place and size the workspaces of bodies, verify rank
+/// programs and outline kernels. They must precede any conversion of buffers to
+/// pointers: lifetimes are traced through views, not through integers. With
+/// `fills` the runtime zeroes slots. Without `ranks`, only places workspaces.
 void buildWorkspaces(mlir::OpPassManager &manager, bool ranks,
                      bool fills = false);
 

@@ -1,4 +1,4 @@
-//===- HostPipeline.cpp - rank programs to native code of the host -----===//
+//===- HostPipeline.cpp - rank programs to native code of the host --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ namespace stagewright {
 void buildBodyPipeline(OpPassManager &manager,
                        const HostPipelineOptions &options) {
   //===--------------------------------------------------------------------===//
-  // Fusion, and rows as the loops of a processor take them.
+  // Fusion, and loops in an order that suits CPUs.
   //===--------------------------------------------------------------------===//
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
@@ -42,7 +42,8 @@ void buildLLVMPipeline(OpPassManager &manager) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     widenBytes(body);
-    // Flags first: what elementary functions become is rounded as written.
+    // Relax before expanding elementary functions: the flags must not change
+    // how their approximations round.
     body.addPass(host::createHostRelaxFloats());
     body.addPass(host::createHostMakeLoops());
     body.addPass(host::createHostApproximateMath());

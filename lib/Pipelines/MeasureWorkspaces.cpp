@@ -1,4 +1,4 @@
-//===- MeasureWorkspaces.cpp - temporaries before planning ----------------===//
+//===- MeasureWorkspaces.cpp - workspaces before planning -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// Bytes of everything that `body` computes: its temporaries take no more.
+/// Bytes of all results in `body`: an upper bound on its temporaries.
 static int64_t mostTemporaries(func::FuncOp body) {
   int64_t bytes = 0;
   body.walk([&](Operation *op) {
@@ -34,7 +34,7 @@ static int64_t mostTemporaries(func::FuncOp body) {
   return bytes;
 }
 
-/// Whether some plan of `graph` could be too large for a device.
+/// Whether some plan of `graph` might not fit on a device.
 static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
                                      const CompileOptions &options,
                                      std::optional<int64_t> microbatches) {
@@ -43,7 +43,7 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
       pipeline::findCluster(module, options.cluster);
   if (failed(cluster))
     return failure();
-  if (!*cluster) // The partition takes a default, and says so.
+  if (!*cluster) // pipeline-partition uses a default, and reports it.
     return false;
   FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
   if (failed(problem))
@@ -56,7 +56,7 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
     if (auto callee = node.getCalleeAttr())
       if (auto body = module.lookupSymbol<func::FuncOp>(callee))
         most += Bytes(mostTemporaries(body));
-  // A device has one shard of each layer, and shards hold about the same.
+  // A device has one shard of each layer, and shards are about equally large.
   if (int64_t ways = options.shards.value_or(1); ways > 1)
     most = Bytes(llvm::divideCeil(most.value, ways));
   Result<Bytes> limit = parseBytes(options.memory);
@@ -66,15 +66,15 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
 }
 
 namespace {
-/// How the graph is lowered on the side.
+/// Options with which a copy of the graph is lowered.
 struct Trial {
   std::string cluster;
   std::string plan;    ///< Puts all layers on one stage.
-  std::string replica; ///< Of nodes of the replica that is looked at.
-  int64_t level = 0;   ///< Of computing again, of all layers.
+  std::string replica; ///< Suffix of the nodes of the replica measured.
+  int64_t level = 0;   ///< Recomputation level of all layers.
 };
 
-/// Bytes by name of a node.
+/// Bytes by the name of the node.
 using NodeBytes = llvm::StringMap<int64_t>;
 
 class Measurer {
@@ -82,10 +82,10 @@ public:
   Measurer(ModuleOp module, function_ref<void(OpPassManager &)> buildBodies)
       : module(module), buildBodies(buildBodies) {}
 
-  /// Workspaces of the nodes of the replica, whatever devices hold.
+  /// Workspaces of the nodes of the replica, regardless of device memory.
   FailureOr<NodeBytes> workspaces(const Trial &how);
-  /// Tells `take` of the workspaces of every node at level 0, and of the
-  /// forward and what is computed again at others: forward, level, bytes.
+  /// Calls take(node, level, bytes): at level 0 for every node with its
+  /// workspace, at others for forwards with those of forward and recomputation.
   using Take = function_ref<void(pipeline::NodeOp, int64_t, ArrayRef<int64_t>)>;
   LogicalResult allLevels(Trial how, Take take);
 
@@ -97,7 +97,7 @@ private:
 
 FailureOr<NodeBytes> Measurer::workspaces(const Trial &how) {
   OwningOpRef<ModuleOp> trial(module.clone());
-  // No node is in it, and the bodies of many parameters' updates are long.
+  // The update has no nodes, and with many parameters is slow to lower.
   if (auto update = trial->lookupSymbol<func::FuncOp>("update"))
     update.erase();
   pipeline::GraphOp graph = *trial->getOps<pipeline::GraphOp>().begin();
@@ -162,8 +162,7 @@ LogicalResult Measurer::allLevels(Trial how, Take take) {
   return success();
 }
 
-/// Samples of a microbatch of `graph` that replicas can share on all layers; 1
-/// where they cannot.
+/// Samples in a microbatch if replicas can split it on all layers, else 1.
 static FailureOr<int64_t> sharedSamples(ModuleOp module) {
   OwningOpRef<ModuleOp> trial(module.clone());
   if (failed(runAside(*trial, [](OpPassManager &manager) {
@@ -177,7 +176,7 @@ static FailureOr<int64_t> sharedSamples(ModuleOp module) {
   return pipeline::rowsOf(graph).samples;
 }
 
-/// `level` with other workspaces, of a microbatch or of one sample.
+/// `level` with `bytes` as its workspaces for a microbatch or for one sample.
 static pipeline::LevelAttr withWorkspaces(pipeline::LevelAttr level,
                                           ArrayRef<int64_t> bytes,
                                           bool isSample) {
@@ -243,7 +242,7 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
   if (failed(measurer.allLevels({options.cluster, all + "1", ""}, take(false))))
     return failure();
 
-  // A replica with one sample, beside one with the others.
+  // Measure a replica with one sample; a second one has the others.
   FailureOr<int64_t> samples =
       options.maxReplicas == 1 ? 1 : sharedSamples(module);
   if (failed(samples) || *samples < 2)

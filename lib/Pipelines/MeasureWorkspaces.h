@@ -1,14 +1,14 @@
-//===- MeasureWorkspaces.h - temporaries before planning --------*- C++ -*-===//
+//===- MeasureWorkspaces.h - workspaces before planning ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A planner has to know what the bodies' temporaries take, and that is known
-// only once they are fused and have buffers. So the graph is lowered once on
-// the side, as one stage, up to its workspaces; equal layers share their
-// bodies.
+// A planner needs the bytes of the temporaries of bodies, which are known only
+// once these are fused and bufferized. So a copy of the graph is lowered as one
+// stage, up to its workspaces, for each recomputation level. Equal layers share
+// their bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@
 
 namespace stagewright {
 
-/// Writes `workspace`, in bytes, to every node with a body in the one graph of
-/// `module`, which has costs, and `levels` of computing again, with theirs, to
-/// forwards. Does nothing where the smallest device holds the whole model with
-/// all microbatches, so that no plan can fail by memory, unless a level is
-/// asked for. `microbatches` is that of the module if it is absent.
+/// Writes `workspace`, in bytes, to every node with a body in the single graph
+/// of `module`, which has costs, and recomputation `levels` with their
+/// workspaces to forwards. Does nothing if the smallest device holds the whole
+/// model with all microbatches, so that every plan fits, unless recomputation
+/// or offloading is requested. `microbatches`: by default that of the module.
 /// `buildBodies` appends the passes that the target runs on bodies; `run` runs
 /// passes on `module`.
 mlir::LogicalResult

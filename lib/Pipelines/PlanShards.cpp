@@ -1,4 +1,4 @@
-//===- PlanShards.cpp - where the layers of shards lie --------------------===//
+//===- PlanShards.cpp - places the layers of shards on devices ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,15 +16,15 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// The schedules unless one is asked for: where all devices share all layers;
-/// and of one stage, or one pipeline of such groups.
+/// Default schedules: `levels` if all devices share several levels of layers,
+/// `1f1b` for a single level or for a pipeline of groups of devices.
 static constexpr const char *kOfLevels = "levels", *kOfStages = "1f1b";
 
 namespace {
-/// Which devices have what: a pipeline of groups that share layers, and copies
-/// of it that take microbatches in turn.
+/// A pipeline of groups of devices, each of which shares its layers among its
+/// devices, and copies of the pipeline that take microbatches in turn.
 struct Groups {
-  int64_t stages = 1, chunks = 1; ///< Of the pipeline.
+  int64_t stages = 1, chunks = 1; ///< Chunks: stages per group.
   int64_t copies = 1;
   Placement placement = Placement::Linear;
   std::string schedule;
@@ -33,7 +33,7 @@ struct Groups {
 };
 } // namespace
 
-/// What `options` ask for.
+/// The groups that `options` ask for.
 static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   Groups groups;
   groups.stages = options.stages.value_or(1);

@@ -1,15 +1,15 @@
-//===- PlanShards.h - where the layers of shards lie ------------*- C++ -*-===//
+//===- PlanShards.h - places the layers of shards on devices ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// pipeline-shard leaves a layer for each level and shard. A shard is a device,
-// so each of its layers is a stage of that device, as chunks are of an
-// interleaved schedule; the layers of one level, stages side by side, do not
-// wait for each other. With --stages the levels lie on several groups of such
-// devices, which are a pipeline (Scheduling/Gangs.h).
+// pipeline-shard creates a layer for each level and shard. Each shard has its
+// own device, and each of its layers is a stage of that device, like a chunk of
+// an interleaved schedule. The layers of one level are parallel stages that do
+// not wait for each other. With --stages the levels are divided among several
+// groups of such devices, which form a pipeline (Scheduling/Gangs.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@
 
 namespace stagewright {
 
-/// The plan of `graph`, as JSON that pipeline-partition takes: a stage for each
-/// layer. Fails with an error where there are fewer devices than that takes, or
-/// levels than stages.
+/// The plan of `graph`, as JSON for pipeline-partition: a stage for each layer.
+/// Fails with an error if there are too few devices, or fewer levels than
+/// stages.
 mlir::FailureOr<std::string> planShards(pipeline::GraphOp graph,
                                         const CompileOptions &options);
 

@@ -50,12 +50,12 @@ Seconds promisedTime(ModuleOp module) {
 
 namespace {
 
-/// What a schedule needs of the levels before it; absent: whatever is best.
+/// What a schedule requires of graph and partition; absent: any value.
 struct Needs {
-  bool split = false; ///< The halves of backwards apart.
+  bool split = false; ///< I and W as separate nodes.
   std::optional<int64_t> stages, chunks, microbatches;
   std::string placement;
-  std::string plannedFor = "auto"; ///< As pipeline-partition says it.
+  std::string plannedFor = "auto"; ///< schedule= of pipeline-partition.
 };
 
 FailureOr<Needs> needsOf(ModuleOp module, const CompileOptions &options) {
@@ -81,7 +81,7 @@ FailureOr<Needs> needsOf(ModuleOp module, const CompileOptions &options) {
     needs.split = generator->splitsBackward;
     needs.plannedFor = options.schedule;
   } else if (options.schedule == "auto") {
-    needs.chunks = 1; // The search is for the orders of one plan.
+    needs.chunks = 1; // The search only orders the actions of a plan.
   }
   auto given = [](std::optional<int64_t> &need, std::optional<int64_t> option) {
     if (option)
@@ -95,16 +95,16 @@ FailureOr<Needs> needsOf(ModuleOp module, const CompileOptions &options) {
   return needs;
 }
 
-/// What forwards keep if nobody says: on a device what is fastest, unless it is
-/// to repeat contractions.
+/// What forwards keep, with the default of the target: on devices `written`,
+/// which is fastest, unless backwards are to repeat contractions.
 std::string stashOf(const CompileOptions &options) {
   if (!options.stash.empty())
     return options.stash;
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
-/// Layers and their bodies. One body for the whole backward does less work, so
-/// I and W stay apart only for a schedule that runs them apart.
+/// Adds passes that form layers and their bodies. A backward in one body does
+/// less work, so I and W are separate only if the schedule splits backwards.
 void buildGraph(OpPassManager &manager, const CompileOptions &options,
                 bool split) {
   manager.addPass(pipeline::createInferRoles());
@@ -123,7 +123,7 @@ void buildGraph(OpPassManager &manager, const CompileOptions &options,
     manager.addPass(pipeline::createRaiseAttention(attention));
   }
   pipeline::FormGraphOptions graph;
-  if (options.shards) // As pipeline-shard names them.
+  if (options.shards) // pipeline-shard names layers by this scope.
     graph.layers = "1";
   else if (!options.layers.empty())
     graph.layers = options.layers;
@@ -163,8 +163,8 @@ void buildPartition(OpPassManager &manager, const CompileOptions &options,
   manager.addPass(pipeline::createPartition(how));
 }
 
-/// Whether schedules may be chosen among that run the halves of backwards
-/// apart.
+/// Whether a plan with backwards split into I and W is to be tried too, since
+/// the options leave schedule, planner and stages open.
 bool choosesHalves(const CompileOptions &options) {
   return !options.halves && !options.shards && options.schedule == "plan" &&
          options.plan.empty() && !options.stages && !options.chunks &&
@@ -173,7 +173,7 @@ bool choosesHalves(const CompileOptions &options) {
           options.planner == "placed");
 }
 
-/// Lets `module` promise no higher bound of all plans than `other` does.
+/// Sets the bound on all plans in `module` to that of `other`, if lower.
 void lowerBound(ModuleOp module, ModuleOp other) {
   pipeline::ProgramOp program = plannedIn(module), its = plannedIn(other);
   if (!program || !its)
@@ -233,7 +233,7 @@ public:
     if (failed(chooses ? toBestProgram(how, *needs, run)
                        : toProgram(module, how, *needs, run)))
       return signalPassFailure();
-    // The passes that ran have dropped, and verified, what they changed.
+    // The nested passes have invalidated analyses of what they changed.
     if (!replaced)
       markAllAnalysesPreserved();
   }
@@ -260,7 +260,7 @@ private:
       if (failed(plan))
         return failure();
       planned.plan = *plan;
-      rest.plannedFor = "auto"; // The plan names its schedule.
+      rest.plannedFor = "auto"; // The plan includes its schedule.
       rest.chunks = rest.stages = std::nullopt;
     }
     OpPassManager partition(ModuleOp::getOperationName());
@@ -268,13 +268,13 @@ private:
     return run(partition);
   }
 
-  /// Plans the module with backwards in one and, on the side, with their halves
-  /// apart, and keeps the better one.
+  /// Plans the module with whole backwards and a clone of it with backwards
+  /// split into I and W, and keeps the better plan.
   LogicalResult toBestProgram(const CompileOptions &how, const Needs &needs,
                               pipeline::RunPipeline run) {
     ModuleOp module = getOperation();
     OwningOpRef<ModuleOp> apart(module.clone());
-    // What goes wrong is said once it is known that neither has a plan.
+    // Held back, since errors do not matter if the clone has a plan.
     SmallVector<Diagnostic> problems;
     LogicalResult whole = failure();
     {
@@ -319,7 +319,7 @@ private:
     return success();
   }
 
-  /// Lets `planned` be the module, and says what was said of it.
+  /// Replaces the module by `planned` and emits its diagnostics `said`.
   void replaceBy(ModuleOp planned, MutableArrayRef<Diagnostic> said) {
     ModuleOp module = getOperation();
     replaced = true;
@@ -331,7 +331,7 @@ private:
 
   CompileOptions options;
   Level to;
-  bool replaced = false; ///< By a plan that was made on the side.
+  bool replaced = false; ///< By the plan of a clone.
   std::shared_ptr<const DeviceTarget> device;
 };
 

@@ -20,20 +20,20 @@ template <typename Op> bool has(mlir::ModuleOp module) {
   return !module.getOps<Op>().empty();
 }
 
-/// The pass that forms the graph of a module and, if `to` is behind that, cuts
-/// it into a program. Whether backwards are one body or two halves decides the
-/// schedule, or, where that is to be chosen as well, the better of both plans:
-/// so these passes are chosen while they run. A module that has a graph or a
-/// program goes on from there. `device` may be null: the host.
+/// The pass that forms the graph of a module and, if `to` is a later form, cuts
+/// it into a program. The schedule determines whether backwards are one body or
+/// two halves; if the schedule is to be chosen too, the better of both plans
+/// does. So the passes to run are chosen at run time. If the module has a graph
+/// or a program already, the pass starts from it. `device`: null for the host.
 std::unique_ptr<mlir::Pass>
 createPlanStep(const CompileOptions &options, Level to,
                std::shared_ptr<const DeviceTarget> device);
 
-/// Seconds of a step that the plan of `module` promises; infinite where it has
-/// none.
+/// Predicted seconds of a step of the plan of `module`; infinite if it has no
+/// plan.
 Seconds promisedTime(mlir::ModuleOp module);
 
-/// Appends what the target runs on bodies, up to their workspaces.
+/// Appends the passes that the target runs on bodies, up to their workspaces.
 void buildBodies(mlir::OpPassManager &manager, const DeviceTarget *device,
                  bool ranks = true);
 

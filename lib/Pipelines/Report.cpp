@@ -1,4 +1,4 @@
-//===- Report.cpp - what was decided, for people -----------------------===//
+//===- Report.cpp - readable reports of a compilation ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -113,7 +113,7 @@ void describeMemory(ModuleOp module, CompileReport *report) {
   };
   if (has("state"))
     columns.insert(columns.begin() + 2, "state");
-  if (has("host")) // Beside the arena.
+  if (has("host")) // Not part of the arena.
     columns.push_back("host");
   auto bytesOf = [](rank::ProgramOp program, StringRef column) -> int64_t {
     auto bytes = program.getMemoryAttr()
@@ -128,7 +128,7 @@ void describeMemory(ModuleOp module, CompileReport *report) {
                                    [&](int64_t sum, rank::ProgramOp program) {
                                      return sum + bytesOf(program, column);
                                    }));
-  // Large sums take more than the usual room.
+  // Widen the columns if a sum has more digits than the default width.
   size_t width =
       std::max<size_t>(13, std::to_string(*llvm::max_element(sums)).size() + 1);
   auto cell = [&](StringRef text) {

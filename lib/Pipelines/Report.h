@@ -1,4 +1,4 @@
-//===- Report.h - what was decided, for people ------------------*- C++ -*-===//
+//===- Report.h - readable reports of a compilation -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,16 +12,17 @@
 
 namespace stagewright {
 
-/// Describes the plan and the schedule in `report`, and for the manifest in the
-/// module attributes `rank.plan` and `rank.grid`. Does nothing where there are
-/// none yet.
+/// Describes the plan and the schedule in `report` and, for the manifest, in
+/// the module attributes `rank.plan` and `rank.grid`. Does nothing if the
+/// module has none yet.
 void describePlan(mlir::ModuleOp module, CompileReport *report);
 
-/// What forwards keep and backwards repeat, from the graph; equal layers that
-/// follow each other once.
+/// Describes what forwards keep and backwards recompute, from the graph.
+/// Consecutive equal layers are listed once.
 void describeStash(mlir::ModuleOp module, CompileReport *report);
 
-/// The table of bytes that the verification of the rank programs left.
+/// Describes the memory of every rank, from the attributes that the
+/// verification of the rank programs attached.
 void describeMemory(mlir::ModuleOp module, CompileReport *report);
 
 } // namespace stagewright

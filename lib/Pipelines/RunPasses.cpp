@@ -1,4 +1,4 @@
-//===- RunPasses.cpp - passes on a module on the side ---------------------===//
+//===- RunPasses.cpp - runs passes on a copy of a module ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- RunPasses.h - passes on a module on the side -------------*- C++ -*-===//
+//===- RunPasses.h - runs passes on a copy of a module ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass may try on a copy of its module what it then does or does not do. Such
-// a trial is no part of the pipeline that the user sees, prints and times.
+// A pass may try a transformation on a copy of its module before it decides.
+// The pipeline that the user sees, prints and times does not include the trial.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace stagewright {
 
-/// Runs on `trial`, a copy, what `build` appends.
+/// Runs the passes that `build` appends on `trial`, a copy of a module.
 mlir::LogicalResult
 runAside(mlir::ModuleOp trial,
          llvm::function_ref<void(mlir::OpPassManager &)> build);

@@ -48,7 +48,7 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
 
 Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
                                       int64_t stages) {
-  std::vector<size_t> ends; // By layer of the problem.
+  std::vector<size_t> ends; // By layer of `problem`: the level after it.
   Problem problem;
   for (size_t level = 0; level < levels.size(); ++level) {
     if (ends.empty() || levels[level - 1].isWhole) {

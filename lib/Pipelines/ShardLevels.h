@@ -13,23 +13,23 @@
 
 namespace stagewright {
 
-/// What the stages of one level of pipeline-shard, one for each shard, do.
+/// One level of pipeline-shard: parallel stages, one for each shard.
 struct ShardLevel {
   std::vector<std::vector<std::string>> layers; ///< By shard.
-  Seconds seconds; ///< Of the slowest shard, for one microbatch.
+  Seconds seconds; ///< Of its slowest shard, for one microbatch.
   bool isWhole = false;
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.
-/// Layers that only some shards have, as the last level's may be, go with those
-/// before them.
+/// Layers that only some shards have, for example in the last level, belong to
+/// the level before.
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
 
-/// Behind which levels the stages of a pipeline end: the cut whose slowest
-/// stage is fastest. It is behind whole values, of which each shard sends its
-/// own to one other, or scattered ones; partial ones, larger, would go to all.
-/// Fails where there are not enough levels.
+/// The ends of the stages of a pipeline, as levels: the cut with the least time
+/// of the slowest stage. Cuts come only after whole or scattered values, of
+/// which each shard sends its own to one other shard; partial values are larger
+/// and would go to all. Fails if there are not enough levels.
 Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
                                       int64_t stages);
 

@@ -1,4 +1,4 @@
-//===- StashReport.cpp - what is kept for the backward, for people --------===//
+//===- StashReport.cpp - readable report of stashes -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,15 +28,15 @@ static std::string listOf(DictionaryAttr layer, StringRef field) {
   return text.empty() ? "nothing" : text;
 }
 
-/// All but the name.
+/// The report of a layer, without its name.
 static std::string describe(DictionaryAttr layer) {
   return "keeps " + bytesOf(layer, "kept") + " of " + bytesOf(layer, "read") +
          " that its backward reads\n  keeps   " + listOf(layer, "keeps") +
          "\n  repeats " + listOf(layer, "repeats") + "\n";
 }
 
-/// What the plan made of the layers that compute again more than that, by the
-/// names of these.
+/// By name of each layer at a recomputation level above 0: the bytes that the
+/// plan keeps, and the share of the forward that it repeats.
 static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
   auto nodes = graph.getBody().front().getOps<pipeline::NodeOp>();
   DenseMap<int64_t, pipeline::NodeOp> forwards;
@@ -69,7 +69,7 @@ static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
   return choices;
 }
 
-/// Names of the layers of which the plan leaves what they keep on a host.
+/// Names of the layers whose stash the plan offloads to the host.
 static llvm::StringSet<> offloadedIn(ModuleOp module, pipeline::GraphOp graph) {
   llvm::StringSet<> names;
   for (auto program : module.getOps<pipeline::ProgramOp>())

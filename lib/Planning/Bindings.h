@@ -16,8 +16,8 @@
 
 namespace stagewright {
 
-/// Gives every stage of `plan` the largest of its loads, or memory where layers
-/// of it compute again.
+/// Sets the binding of every stage of `plan`: the largest of its compute,
+/// channel and all-reduce loads, or memory if layers of it recompute.
 void findBindings(const PipelineModel &model, Plan &plan);
 
 } // namespace stagewright

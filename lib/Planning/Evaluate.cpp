@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - what a plan costs -----------------------------------===//
+//===- Evaluate.cpp - time and memory of a plan ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,23 +16,23 @@
 namespace stagewright {
 
 namespace {
-/// How an order fits into the memory of the devices.
+/// Whether a plan fits in the memory of the devices under one order.
 struct Fit {
   bool fits = true;
-  /// Where it fits least.
+  /// Where the most memory is missing, or the least is left.
   size_t stage = 0, device = 0;
   Bytes need;
 };
 } // namespace
 
-/// Whether `plan` fits under `order`, and where it fits least.
+/// Whether `plan` fits under `order`, and where memory is tightest.
 static Fit fitOf(const Problem &problem, const LayerIndex &index,
                  const Plan &plan, ExecutionOrder order) {
   Fit fit;
   double least = -std::numeric_limits<double>::infinity();
   std::vector<Bytes> need(problem.cluster.devices.size());
   for (size_t s = 0; s < plan.stages.size(); ++s) {
-    // What a layer's alternative holds is counted by the planner that took it.
+    // The planner that chose alternatives has checked their memory.
     if (!plan.stages[s].alternatives.empty())
       continue;
     std::vector<Bytes> bytes = memoryOf(problem, index, plan, s, order);
@@ -50,7 +50,7 @@ static Fit fitOf(const Problem &problem, const LayerIndex &index,
 }
 
 Seconds boundOf(Seconds bound, Seconds time) {
-  // Sums in another order differ in their last digits.
+  // Sums in another order differ by rounding.
   constexpr double kRounding = 1e-9, kLeast = 1e-300;
   bool isRounding = bound.value <= time.value * (1 + kRounding) + kLeast;
   return isRounding ? std::min(bound, time) : bound;
@@ -127,7 +127,7 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
       bytes = hostMemoryOf(problem, plan, s, plan.order);
       plan.stages[s].host = *std::max_element(bytes.begin(), bytes.end());
     }
-  // Memory binds where another order would be faster if it fitted.
+  // A stage is bound by memory if it excludes an order that would be faster.
   const Fit *excluded = nullptr;
   for (const auto &[order, fit] : tooLarge)
     if (makespanOf(model, order, best) < best)

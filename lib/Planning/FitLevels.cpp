@@ -1,4 +1,4 @@
-//===- FitLevels.cpp - what layers compute again to fit -------------------===//
+//===- FitLevels.cpp - recomputation levels that fit in memory ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ std::vector<std::vector<double>> bytesKept(const Problem &problem) {
   for (const Value &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
-    // The layer that makes it keeps it for all, else the first that needs it.
+    // The producer keeps the value if its own backward uses it, else the first
+    // layer whose backward does.
     int64_t keeper = -1;
     for (const LayerPhase &use : value.uses)
       if (use.phase != ActionKind::Forward && keeper != value.producer.layer &&
@@ -81,9 +82,9 @@ void LevelCurve::fit(Plan &plan, ExecutionOrder order) const {
 
 namespace {
 struct Step {
-  double price;         ///< Seconds for a byte.
-  size_t stage, number; ///< Of the stages given, of its layers.
-  int64_t level;        ///< To which the layer goes.
+  double price;         ///< Seconds per byte.
+  size_t stage, number; ///< Index in the stages, in its layers.
+  int64_t level;        ///< New level of the layer.
 };
 } // namespace
 
@@ -107,14 +108,14 @@ void LevelCurve::fit(std::vector<LeveledStage> stages, size_t deviceClass,
         double seconds = (layer.again(int64_t(level), deviceClass) -
                           layer.again(int64_t(level) - 1, deviceClass))
                              .value;
-        // Steps of one layer in their order, whatever rounding says.
+        // Prices of one layer never fall, so that its steps stay in order.
         price = std::max(price,
                          bytes > 0 ? seconds / bytes : std::max(seconds, 1.0));
         steps.push_back({price, s, i, int64_t(level)});
       }
     }
-  // Layers that cost the same go up from the first on, so that equal stages
-  // have equal levels.
+  // Among steps of equal price lower levels come first, then lower layers, so
+  // that equal stages get about the same levels.
   std::stable_sort(
       steps.begin(), steps.end(), [](const Step &a, const Step &b) {
         return std::tie(a.price, a.level) < std::tie(b.price, b.level);

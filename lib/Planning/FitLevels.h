@@ -1,15 +1,15 @@
-//===- FitLevels.h - what layers compute again to fit -----------*- C++ -*-===//
+//===- FitLevels.h - recomputation levels that fit in memory ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where stages of a device do not fit, layers go up in level (Layer::levels)
-// one step at a time, first the steps that cost the fewest seconds for a byte,
-// until they fit. Levels of a layer lie on a convex curve, so that is the
-// fewest seconds for the bytes but for the last step (the fractional knapsack).
-// Where devices reach their hosts, layers may leave what they keep there
+// If the stages of a device do not fit, the levels of layers (Layer::levels)
+// are raised one step at a time until they do, first the steps that cost the
+// fewest seconds per byte saved. The levels of a layer lie on a convex curve,
+// so this costs the fewest seconds except for the last step (the fractional
+// knapsack). If devices can copy to their hosts, stashes may be offloaded
 // instead (FitOffload.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -22,8 +22,8 @@
 
 namespace stagewright {
 
-/// The first number from `low` to before `high` for which `is`, which holds
-/// from there on; the larger of the two if there is none.
+/// The first number in [low, high) for which `is` holds, by binary search: `is`
+/// must hold for all larger ones. If there is none, the larger of the two.
 template <typename Is> size_t firstWhere(size_t low, size_t high, Is is) {
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -35,51 +35,52 @@ template <typename Is> size_t firstWhere(size_t low, size_t high, Is is) {
   return low;
 }
 
-/// A stage whose layers may go up in level, and how often a device holds what
-/// it keeps.
+/// A stage whose levels may be raised, and the number of its stashes that a
+/// device holds at the same time.
 struct LeveledStage {
   StagePlan *stage;
   double copies = 1;
 };
 
 /// Bytes of a microbatch that each layer keeps for its own backward, by layer
-/// and level, whether levels may be taken or not. What several layers need is
-/// kept by the one that makes it, or the first of them.
+/// and level, even if levels may not be raised. A value that several backwards
+/// use counts for its producer if that is one of them, else for the first.
 std::vector<std::vector<double>> bytesKept(const Problem &problem);
 
-/// The levels of layers: bytes of a microbatch that each step saves, and what
-/// steps cost. Built once for a problem.
+/// The bytes of a microbatch that layers keep at each level, and what raising
+/// levels costs. Built once for a problem.
 class LevelCurve {
 public:
   explicit LevelCurve(const Problem &problem);
 
   const LayerIndex &layers() const { return index; }
 
-  /// Whether nothing can be done for a plan that does not fit: no layer may go
-  /// up, and none be offloaded.
+  /// Whether nothing can make a plan fit: no level may be raised, and nothing
+  /// may be offloaded.
   bool empty() const { return !mayRise && !problem.mayOffload(); }
 
-  /// Gives the layers of `stages` the level that the problem asks for, if it
-  /// does.
+  /// Gives the layers of `stages` the level that the problem requests, if it
+  /// requests one.
   void state(std::vector<StagePlan> &stages) const;
 
-  /// The plan under `order` with all offloaded that it or the problem asks for;
-  /// none where neither does, or nothing is.
+  /// The plan under `order` with everything offloaded that the plan or the
+  /// problem requests; none if neither does, or if nothing can be offloaded.
   std::optional<Plan> offloadAll(const Plan &plan, ExecutionOrder order) const;
 
-  /// Gives every stage of `plan`, which share no devices, the first levels at
-  /// which it fits under `order`, or the highest; or has layers offloaded,
-  /// where a microbatch takes less time so.
+  /// Gives every stage of `plan` the lowest levels at which it fits under
+  /// `order`, else the highest; or offloads layers if a microbatch then takes
+  /// less time. Stages share no devices.
   void fit(Plan &plan, ExecutionOrder order) const;
 
-  /// Gives `stages`, which share a device of class `deviceClass`, the first
-  /// levels at which `fits` says so; the highest if none does. A stage whose
-  /// levels are stated, or that runs its whole forward again, stays as it is.
+  /// Gives `stages`, which share a device of class `deviceClass`, the lowest
+  /// levels for which `fits` holds, else the highest. A stage that states its
+  /// levels, or that repeats its whole forward, is not changed.
   void fit(std::vector<LeveledStage> stages, size_t deviceClass,
            const std::function<bool()> &fits) const;
 
 private:
-  /// Whether the devices of `stage` reach their hosts.
+  /// Whether `stage` may offload: the problem allows it, all its devices have a
+  /// link to their hosts, and it has neither `recompute` nor alternatives.
   bool mayOffload(const StagePlan &stage) const;
   void fitOffload(Plan &plan, size_t stage, ExecutionOrder order,
                   const std::function<bool()> &fits) const;
@@ -89,7 +90,7 @@ private:
   std::vector<size_t> classOf; ///< By device.
   bool mayRise = false;
   LayerIndex index;
-  /// Bytes that a layer keeps for itself, by layer and level.
+  /// bytesKept(); empty unless levels may be raised.
   std::vector<std::vector<double>> kept;
 };
 

@@ -1,15 +1,15 @@
-//===- FitOffload.cpp - what waits on the host to fit ---------------------===//
+//===- FitOffload.cpp - stashes offloaded to fit in memory ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage of n layers that does not fit may leave what its first k layers keep
-// on the host. Copies cost nothing as long as they are over before the slot is
-// needed again, so the points of interest are: no layer, as few as fit, as many
-// as are free, and all; what is missing then is computed again. The one that
-// adds the least time to a microbatch is taken, of equal ones the first.
+// A stage of n layers that does not fit may offload the stashes of its first k
+// layers to the host. Copies cost nothing if they end before their slot is
+// needed again. So k is tried as 0, the min that fits, the max that costs
+// nothing, and n; if the stage still does not fit, it also recomputes. The k
+// that adds the least time to a microbatch is taken, the first of equal ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,7 @@ std::optional<Plan> LevelCurve::offloadAll(const Plan &plan,
   return any ? std::optional(std::move(result)) : std::nullopt;
 }
 
-/// Seconds by which a microbatch takes longer on `stage` than where it kept
-/// everything on the device.
+/// Seconds that recomputation and offloading add to a microbatch on `stage`.
 Seconds LevelCurve::addedTo(const StagePlan &stage,
                             ExecutionOrder order) const {
   std::vector<double> shares = sharesOf(problem, stage);
@@ -70,7 +69,7 @@ Seconds LevelCurve::addedTo(const StagePlan &stage,
   }
   Seconds copying = copyingTime(problem, stage);
   Seconds beside = std::max(Seconds(), copying - backward);
-  if (slotsLeaving(toString(order)) > 1) // Forwards follow each other.
+  if (slotsLeaving(toString(order)) > 1) // Forwards run back to back.
     beside += std::max(Seconds(), copying - forward);
   return again + beside;
 }
@@ -89,7 +88,7 @@ void LevelCurve::fitOffload(Plan &plan, size_t number, ExecutionOrder order,
     offload(count);
     return fits();
   });
-  // One layer more is not for free; none always is.
+  // The max number of layers that costs nothing: one more adds time.
   Seconds alone = addedTo(before, order);
   size_t free = firstWhere(0, all, [&](size_t count) {
     offload(count + 1);

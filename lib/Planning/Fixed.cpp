@@ -20,17 +20,16 @@
 namespace stagewright {
 
 namespace {
-/// A stage as it is written: "[0,19)x15" or "[0,19)@d0+d3", with "r" behind it
-/// where it recomputes, and ":3+1" where the samples of the replicas are
-/// stated.
+/// A stage as written: "[0,19)x15", or "[0,19)x15r" if it recomputes, or
+/// "[0,19)@d0+d3"; then ":3+1" if the samples of the replicas are stated.
 struct WrittenStage {
   int64_t first = 0, end = 0, replicas = 1;
   std::vector<size_t> devices; ///< Empty: the next `replicas` of the order.
   bool recompute = false;
-  std::vector<int64_t> rows; ///< Empty: by the speed of the devices.
+  std::vector<int64_t> rows; ///< Samples. Empty: by the speed of the devices.
 };
 
-/// Takes a stage apart from left to right.
+/// Parses a stage from left to right.
 class StageText {
 public:
   explicit StageText(std::string_view text) : rest(text) {}
@@ -114,7 +113,7 @@ static Result<WrittenStage> parseStage(const Problem &problem,
   return stage;
 }
 
-/// The stages on the devices of `order`, one after the other.
+/// Puts the stages on their devices, or else on the next ones of `order`.
 static Plan place(const std::vector<WrittenStage> &stages,
                   const std::vector<size_t> &order) {
   Plan plan;
@@ -131,7 +130,8 @@ static Plan place(const std::vector<WrittenStage> &stages,
   return plan;
 }
 
-/// The plans that a text in ranges may mean.
+/// The plans for a text in ranges: on recursively ordered devices, and on these
+/// in reverse.
 static Result<std::vector<Plan>> parseRanges(const Problem &problem,
                                              const Network &network) {
   std::vector<WrittenStage> stages;
@@ -165,7 +165,7 @@ static Status finish(const Problem &problem, const Network &network,
   plan.planner = "fixed";
   if (Status status = verifyStages(problem, plan); !status)
     return status;
-  // As it stands; layers may go up in level.
+  // Without recomputation; simulateSamples() may raise levels.
   Status fits = verify(problem, plan);
   if (Status status = simulateSamples(problem, network, plan); !status)
     return fits ? status
@@ -176,7 +176,7 @@ static Status finish(const Problem &problem, const Network &network,
   return {};
 }
 
-/// A plan in JSON, in the order that it states unless others are asked for.
+/// A plan in JSON, in the order it states unless the problem limits the orders.
 static Result<Plan> planOfJson(const Problem &problem, const Network &network) {
   Result<Plan> plan = planFromJson(problem.fixedPlan, "the plan", problem);
   if (!plan)

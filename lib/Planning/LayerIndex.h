@@ -1,4 +1,4 @@
-//===- LayerIndex.h - what belongs to which layer ---------------*- C++ -*-===//
+//===- LayerIndex.h - values and residents by layer -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to the planners: the values and residents of a problem by layer, so
-// that a stage is looked at without looking at all others.
+// that the cost of a stage is computed without a pass over the whole problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@ namespace stagewright {
 struct LayerIndex {
   explicit LayerIndex(const Problem &problem);
 
-  /// By layer, increasing: the values that it makes or uses, at some level, and
-  /// the residents that it holds.
+  /// By layer, increasing: the values that it produces, or uses at some level,
+  /// and the residents that it holds.
   std::vector<std::vector<size_t>> values, residents;
 };
 
-/// stageMemory() in time linear in what the stage's layers have.
+/// stageMemory() in time linear in the values and residents of the stage.
 StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
                         const StagePlan &stage);
 

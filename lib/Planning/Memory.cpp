@@ -57,7 +57,7 @@ LayerIndex::LayerIndex(const Problem &problem)
 }
 
 namespace {
-/// Adds up what some layers hold; -1 is the level of those elsewhere.
+/// Sums the memory of some layers. The level of all other layers is -1.
 class MemorySum {
 public:
   MemorySum(const Problem &problem, std::vector<int64_t> levels, bool recompute,
@@ -76,7 +76,7 @@ public:
       memory.perMicrobatch += problem.slotOf(resident.bytes).value;
     else
       memory.once += problem.slotOf(resident.bytes).value;
-    // The optimizer's state lies with the owner of the parameter.
+    // The optimizer's state is with the first layer of the parameter.
     if (resident.kind == ResidentKind::Parameter &&
         isHere(resident.layers.front()))
       memory.once += std::llround(problem.model.optimizerState *
@@ -147,7 +147,7 @@ StageMemory stageMemory(const Problem &problem, const StagePlan &stage) {
                 stage.offload);
 }
 
-/// Of what `lists` has for the layers of `stage`, each once.
+/// Visits once each number that `lists` has for any layer of `stage`.
 template <typename Visit>
 static void visitOnce(const std::vector<std::vector<size_t>> &lists,
                       const StagePlan &stage, Visit visit) {
@@ -175,8 +175,8 @@ StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
 
 Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
                         int64_t routes, int64_t atOnce) const {
-  // A ring that receives has one slot more than are in use, for the next to
-  // arrive, but never more than there are microbatches.
+  // A ring that receives has one slot more than are in use, for the next
+  // message, but never more slots than microbatches.
   auto part = [&](int64_t number) { return (number + routes - 1) / routes; };
   int64_t most = part(microbatches);
   auto next = [&](int64_t kept) { return std::min(kept + 1, most); };
@@ -187,8 +187,8 @@ Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
       kept.toWeight == 0
           ? 0
           : std::min(leaving, most) + std::min(slotsComing(kept.between), most);
-  // Replicas that share microbatches have all inputs and results of them, and
-  // cut theirs out.
+  // Replicas that share microbatches hold their whole inputs and results, and
+  // extract their slices.
   double whole = double(microbatches) * double(perMicrobatch);
   double sliced =
       double(routes) * (stash.times(kept) + receivedStash.times(slots) +
@@ -219,8 +219,9 @@ void StageMemory::addTemporaries(const Problem &problem, size_t layer,
   sample = problem.samples > 1 ? 1.0 / double(problem.samples) : 1.0;
 }
 
-/// On the line through one sample and all of them, which is not below what is
-/// a sum or a maximum of parts that shrink and parts that do not.
+/// Linear between one sample and a whole microbatch. This is an upper bound if
+/// temporaries are a sum or a maximum of parts that shrink with the share and
+/// parts that do not.
 double StageMemory::temporariesOf(double share) const {
   if (share >= 1 || sample >= 1 || sampleTemporaries == 0)
     return share * double(temporaries);
@@ -247,7 +248,7 @@ bool memoryMayBind(const Problem &problem) {
 }
 
 namespace {
-/// How much of what a stage keeps each of its devices holds.
+/// The microbatches that each device of a stage keeps, and on how many routes.
 struct Holding {
   ByLife inFlight;
   int64_t routes;

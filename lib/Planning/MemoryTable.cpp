@@ -1,4 +1,4 @@
-//===- MemoryTable.cpp - bytes of every interval of layers ----------------===//
+//===- MemoryTable.cpp - memory of every interval of layers ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MemoryTable.h - bytes of every interval of layers --------*- C++ -*-===//
+//===- MemoryTable.h - memory of every interval of layers -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,17 +20,16 @@ namespace stagewright {
 
 class MemoryTable {
 public:
-  /// Of stages that keep everything; with `recompute` also of those whose
-  /// layers are all at one level, and of those that run their whole forward
-  /// again.
+  /// Covers stages that keep everything; with `recompute` also those whose
+  /// layers are all at one level, and those that repeat their whole forward.
   MemoryTable(const Problem &problem, bool recompute);
 
-  /// Forms of a stage: levels from 0 on, of every layer or its own highest,
-  /// then its whole forward run again, and what it keeps on the host.
+  /// Forms of a stage: each level from 0 (layers with fewer levels are at their
+  /// highest), then the whole forward repeated, then everything offloaded.
   int64_t numForms() const { return int64_t(forms.size()); }
   int64_t mostLevels() const { return levels; }
   int64_t wholeForm() const { return levels + 1; }
-  /// Keeps everything, on the host; -1: no device may.
+  /// Everything is kept, on the host; -1 if no device may offload.
   int64_t offloadForm() const { return offloaded; }
 
   /// What layers [first, end) hold.
@@ -38,7 +37,7 @@ public:
     return forms[form][first][end - first - 1];
   }
 
-  /// What fits on devices that are `rooms`. `turns`: replicas may take turns.
+  /// What fits on the devices `rooms`. `turns`: replicas may take turns.
   RoomLimits &limits(const std::vector<Room> &rooms, bool turns) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Plan.cpp - what a planner answers ----------------------------------===//
+//===- Plan.cpp - stages on devices, with times and memory ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ static std::string nameOf(size_t stage) {
   return "stage " + std::to_string(stage) + " of the plan";
 }
 
-/// Samples of the replicas of one stage, where the plan states them.
+/// Checks the samples of the replicas of one stage, if the plan states them.
 static Status checkRows(const Problem &problem, const StagePlan &stage,
                         size_t number) {
   if (stage.rows.empty())
@@ -77,7 +77,7 @@ static Status checkRows(const Problem &problem, const StagePlan &stage,
   return {};
 }
 
-/// What waits on hosts, where the plan says so.
+/// Checks the layers that one stage offloads to hosts.
 static Status checkOffload(const Problem &problem, const StagePlan &stage,
                            size_t number) {
   for (int64_t layer : stage.offload)
@@ -100,7 +100,7 @@ static Status checkOffload(const Problem &problem, const StagePlan &stage,
   return {};
 }
 
-/// Layers and devices of one stage.
+/// Checks layers, devices, replicas, offloading and samples of one stage.
 static Status checkStage(const Problem &problem, const Plan &plan,
                          size_t number) {
   const StagePlan &stage = plan.stages[number];
@@ -130,7 +130,7 @@ static Status checkStage(const Problem &problem, const Plan &plan,
   return checkRows(problem, stage, number);
 }
 
-/// Every layer on one stage; fills `stageOf`.
+/// Checks that every layer is on exactly one stage; fills `stageOf`.
 static Status checkCover(const Problem &problem, const Plan &plan,
                          std::vector<int64_t> &stageOf) {
   stageOf.assign(problem.layers.size(), -1);
@@ -155,7 +155,7 @@ static Status checkCover(const Problem &problem, const Plan &plan,
   return {};
 }
 
-/// Values of the forward go to the same or a later stage.
+/// Checks that values of the forward go to the same or a later stage.
 static Status checkFlow(const Problem &problem,
                         const std::vector<int64_t> &stageOf) {
   for (const Value &value : problem.values) {
@@ -173,7 +173,7 @@ static Status checkFlow(const Problem &problem,
   return {};
 }
 
-/// Stages of one device together fit into its memory.
+/// Checks that the stages of each device together fit in its memory.
 static Status checkMemory(const Problem &problem, const Plan &plan) {
   std::vector<Bytes> need(problem.cluster.devices.size());
   for (size_t s = 0; s < plan.stages.size(); ++s) {
@@ -211,7 +211,7 @@ Status verify(const Problem &problem, const Plan &plan) {
     return status;
   if (!plan.schedule.empty())
     return verifyPlaced(problem, plan);
-  // What alternatives hold is counted by the planner that chose them.
+  // The planner that chose alternatives has checked their memory.
   bool hasAlternatives =
       std::any_of(plan.stages.begin(), plan.stages.end(),
                   [](const StagePlan &s) { return !s.alternatives.empty(); });

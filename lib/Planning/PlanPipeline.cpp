@@ -1,4 +1,4 @@
-//===- PlanPipeline.cpp - the pipeline of a plan --------------------------===//
+//===- PlanPipeline.cpp - builds the pipeline of a plan -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 namespace stagewright {
 
 namespace {
-/// What one stage sends to another, each way, per microbatch.
+/// What one stage sends to another, in one direction, per microbatch.
 struct Traffic {
   int64_t bytes = 0;
   Seconds given;
@@ -31,7 +31,7 @@ struct Traffic {
   }
 };
 
-/// A lane of the NIC of a host.
+/// A host, and a lane of its NIC.
 using NicLane = std::pair<size_t, size_t>;
 
 /// Builds the pipeline of one plan.
@@ -62,9 +62,9 @@ private:
   std::vector<size_t> classOf;             ///< By device.
   std::vector<int64_t> stageOf;            ///< By layer.
   std::vector<std::vector<double>> shares; ///< By stage and replica.
-  /// (from, to), from < to: what goes there forwards and comes back.
+  /// By (from, to), from < to: the traffic from -> to, and back.
   std::map<std::pair<int64_t, int64_t>, std::pair<Traffic, Traffic>> traffic;
-  std::map<int64_t, int64_t> partners; ///< By stage: how many others it meets.
+  std::map<int64_t, int64_t> partners; ///< By stage: number of its channels.
   std::map<std::pair<NicLane, bool>, size_t> nics;
   PipelineModel model;
 };
@@ -95,7 +95,7 @@ StageTimes timesOfLayer(const Problem &problem, const StagePlan &stage,
   return times;
 }
 
-/// Times of the slowest replica. The all-reduce waits for it too.
+/// A stage has the times of its slowest replica; its all-reduce waits for that.
 void Builder::addStage(StagePlan &stage) {
   shares.push_back(sharesOf(problem, stage));
   StageTimes slowest;
@@ -128,15 +128,16 @@ void Builder::addStage(StagePlan &stage) {
   model.stages.push_back(std::move(result));
 }
 
-/// The gradients of a layer can be reduced when its own last backward is done;
-/// layers of a stage run their backwards from the last to the first, and
-/// collectives run one after another in that order.
+/// Computes the tail: the part of the all-reduce after the last backward. The
+/// gradients of a layer can be reduced after its own last backward. Backwards
+/// run from the last layer of a stage to the first; collectives run one after
+/// another in the same order.
 void Builder::addTail(StagePlan &stage, PipelineStage &result,
                       const std::vector<double> &shares) const {
   stage.allReduce = stage.tail = Seconds();
   if (stage.devices.size() < 2 || stage.ways > 1 || problem.forwardOnly)
     return;
-  std::map<int64_t, int64_t> bytes; // By the first layer here that needs it.
+  std::map<int64_t, int64_t> bytes; // By the first layer of this stage.
   for (const Resident &resident : problem.residents) {
     if (resident.kind != ResidentKind::Gradient)
       continue;
@@ -155,8 +156,8 @@ void Builder::addTail(StagePlan &stage, PipelineStage &result,
     stage.tail = result.tail = stage.allReduce;
     return;
   }
-  // From the first layer up: what is reduced no earlier than that layer's
-  // gradients, less the backwards that still run then.
+  // For each layer: the all-reduces of it and of the layers before it, which
+  // start after its backward, less the backwards that still run then.
   Seconds reduced, running;
   for (size_t i = 0; i < stage.layers.size(); ++i) {
     int64_t layer = stage.layers[i];
@@ -178,7 +179,8 @@ void Builder::addTail(StagePlan &stage, PipelineStage &result,
   result.overlapped = reduced - stage.tail;
 }
 
-/// Stages that have a device in common share a processor.
+/// Stages that share a device share a processor. Replicas that take turns have
+/// one each.
 void Builder::addProcessors() {
   std::vector<size_t> parent(problem.cluster.devices.size());
   std::iota(parent.begin(), parent.end(), 0);
@@ -203,7 +205,7 @@ void Builder::addProcessors() {
   model.numProcessors = numbers.size();
 }
 
-/// Each device copies to its host on one engine, and from there on another.
+/// Each device has one copy engine to its host and another one from it.
 void Builder::addCopies() {
   std::map<size_t, std::pair<size_t, size_t>> engines; // By processor.
   for (PipelineStage &stage : model.stages)
@@ -219,8 +221,8 @@ void Builder::addCopies() {
       }
 }
 
-/// A value goes once to each stage that uses it, straight or, where values go
-/// from stage to stage, once over every cut on its way.
+/// A value is sent once to each stage that uses it: directly if `directSkips`,
+/// else from stage to stage, once over every cut on its way.
 void Builder::collectTraffic() {
   for (const Value &value : problem.values) {
     int64_t from = stageOf[value.producer.layer];
@@ -254,10 +256,10 @@ size_t Builder::nicLink(const NicLane &lane, bool leaving) {
   return entry->second;
 }
 
-/// The NICs that a transfer between two stages goes through, where it may have
-/// to wait there: for other devices of the host, or, as each shard of a layer
-/// sends to all others, for other messages of the stage. The one that a stage
-/// of a chain sends back while it sends one on is not looked at.
+/// Adds the NIC lanes on which a transfer between two stages may have to wait:
+/// for other devices of the host, or for other messages of the same stage (a
+/// shard of a layer sends to all others). Stages with at most two channels, as
+/// in a chain, do not wait for their own messages.
 void Builder::addNics(int64_t fromStage, int64_t toStage,
                       std::vector<size_t> &shared) {
   if (!problem.model.sharedNics)
@@ -296,7 +298,8 @@ void Builder::addChannels() {
     const auto &[forward, backward] = both;
     const StagePlan &sender = plan.stages[from], &receiver = plan.stages[to];
     bool inTurn = takesTurns(problem, sender) || takesTurns(problem, receiver);
-    // In turn: one pair of replicas at a time, the slowest for all.
+    // Replicas that take turns: each transfer is between one pair of replicas;
+    // all take the time of the slowest pair.
     auto seconds = [&](const Traffic &what) {
       if (!inTurn)
         return transferTime(network, sender.devices, shares[from],
@@ -333,8 +336,9 @@ void Builder::addChannels() {
   }
 }
 
-/// A copy of a parameter sends its gradient to the owner once its own replicas
-/// have summed it, and gets the new value back before the next step.
+/// A stage that holds a copy of a parameter sends its gradient to the owner
+/// after its replicas have summed it, and gets the new value before the next
+/// step.
 void Builder::addTies() {
   if (problem.forwardOnly)
     return;

@@ -54,8 +54,8 @@ std::span<const Planner> allPlanners() {
   return planners;
 }
 
-/// `asked` where no stage has more replicas than samples, unless a layer lets
-/// them take turns or the plan is given.
+/// `asked` with at most as many replicas per stage as samples, unless the plan
+/// is given, or a layer is not sliceable, so that its replicas take turns.
 static Problem withSamples(Problem asked) {
   bool limits = asked.samples > 1 && asked.fixedPlan.empty() &&
                 (asked.maxReplicas == 0 || asked.maxReplicas > asked.samples) &&
@@ -81,7 +81,7 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &asked) {
     plan->familyBound = familyLowerBound(problem, *network);
   else if (plan->schedule.empty())
     plan->familyBound = work;
-  else // Of its own family.
+  else // The planner has set the bound of its own family.
     plan->familyBound = std::max(plan->familyBound, work);
   plan->familyBound = boundOf(plan->familyBound, plan->time);
   if (Status status = verify(problem, *plan); !status)
@@ -89,13 +89,13 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &asked) {
   return plan;
 }
 
-/// `start` and local moves on top of its plan.
+/// The plan of `start`, improved by local moves.
 template <Result<Plan> (*start)(const Problem &)>
 static Result<Plan> planRefined(const Problem &problem) {
   return refineFrom(start, problem);
 }
 
-/// Other starts for `refine`.
+/// `refine` with other planners as its start.
 static constexpr Planner kRefined[] = {
     {"refine:spp", "", planRefined<planSpp>},
     {"refine:balance", "", planRefined<planBalance>},

@@ -1,4 +1,4 @@
-//===- Problem.cpp - what a planner is asked ------------------------------===//
+//===- Problem.cpp - checks the input of a planner ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 
 namespace stagewright {
 
-/// More optimizer state a byte than any optimizer has; a number above is a
-/// slip.
+/// Max bytes of optimizer state per byte of parameters. No optimizer has as
+/// many, so a larger number is a typing error.
 static constexpr double kMostStateBytes = 1024;
 
-/// Stages, microbatches and what else is asked for.
+/// Checks the numbers of stages, microbatches and the like.
 static Status checkRequest(const Problem &problem) {
   std::string stages = std::to_string(problem.stages);
   if (problem.stages < 0)
@@ -59,7 +59,7 @@ static Status checkRequest(const Problem &problem) {
   return {};
 }
 
-/// Costs of the layers.
+/// Checks the costs of the layers.
 static Status checkLayers(const Problem &problem) {
   if (problem.layers.empty())
     return Error{"the graph has no layers"};
@@ -92,7 +92,7 @@ static Status checkLayers(const Problem &problem) {
   return {};
 }
 
-/// Numbers of layers and bytes.
+/// Checks the layers and bytes of values and residents.
 static Status checkValues(const Problem &problem) {
   auto exists = [&](int64_t layer) {
     return layer >= 0 && layer < int64_t(problem.layers.size());

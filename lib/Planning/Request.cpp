@@ -1,4 +1,4 @@
-//===- Request.cpp - a plan as tools and passes ask for it ----------------===//
+//===- Request.cpp - plans requested by tools and passes ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,19 +24,19 @@ std::string scheduleOf(const Plan &plan) {
   return "1f1b";
 }
 
-/// Whether the planner is left to us.
+/// Whether another planner may be used to satisfy the request.
 static bool choosesPlanner(const PlanRequest &request) {
   return request.planner == "auto" || request.planner == "spp" ||
          request.planner == "placed";
 }
 
-/// Whether devices are to hold several stages.
+/// Whether several stages per device are requested.
 static bool asksForPlaces(const PlanRequest &request) {
   return request.chunks > 1 ||
          (!request.placement.empty() && request.placement != "linear");
 }
 
-/// Whether some execution order is the schedule that is asked for.
+/// Whether planners simulate the requested schedule themselves.
 static bool isSimulated(const PlanRequest &request) {
   return std::any_of(
       std::begin(kSimulatedSchedules), std::end(kSimulatedSchedules),
@@ -95,7 +95,7 @@ Status PlanRequest::check(int64_t stages, bool hasPlan) const {
   return fits(*generator, where) ? Status() : Error{demandOf(*generator)};
 }
 
-/// Says how many samples each replica gets that works on a slice.
+/// Sets the number of samples of each replica that works on a slice.
 static Status shareSamples(const Problem &problem, Plan &plan) {
   for (size_t number = 0; number < plan.stages.size(); ++number) {
     StagePlan &stage = plan.stages[number];
@@ -117,7 +117,7 @@ static Status shareSamples(const Problem &problem, Plan &plan) {
   return {};
 }
 
-/// A plan that is given may put two stages on one device.
+/// Fails if stages share a device, which is possible only in a given plan.
 static Status checkDevicesApart(const Problem &problem, const Plan &plan) {
   std::map<size_t, size_t> stageOf; // By device.
   for (size_t number = 0; number < plan.stages.size(); ++number)
@@ -139,8 +139,8 @@ Status finishForProgram(const Problem &problem, Plan &plan) {
   return shareSamples(problem, plan);
 }
 
-/// A plan by a planner of one stage on each device, then timed with the
-/// schedule that is asked for where planners do not simulate it.
+/// Makes a plan of one stage per device. If planners do not simulate the
+/// requested schedule, the plan is timed with it afterwards.
 static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
   bool retimes = request.schedule != "auto" && !isSimulated(request);
   if (retimes) {

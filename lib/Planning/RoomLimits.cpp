@@ -1,4 +1,4 @@
-//===- RoomLimits.cpp - how many microbatches fit -------------------------===//
+//===- RoomLimits.cpp - max microbatches in flight that fit ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ int64_t RoomLimits::most(size_t l, size_t l2, int64_t form, bool inTurn) {
   int64_t high = std::min<int64_t>(microbatches, int64_t(1) << 30);
   if (fits(high))
     low = high;
-  // Fits with `low`, unless that is -1, and not with `high`.
+  // Invariant: `low` fits (or is -1), `high` does not.
   while (low + 1 < high) {
     int64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;

@@ -1,13 +1,13 @@
-//===- RoomLimits.h - how many microbatches fit -----------------*- C++ -*-===//
+//===- RoomLimits.h - max microbatches in flight that fit -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the planners: what stageMemory() of intervals of layers means for
-// the devices of one kind of block. A program that looks at an interval on many
-// blocks, and many programs, ask the same again.
+// Private to the planners: how many microbatches in flight fit when an interval
+// of layers is on the devices of one kind of block, by stageMemory(). Results
+// are cached: dynamic programs ask for an interval on many blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,25 +20,26 @@ namespace stagewright {
 
 class MemoryTable;
 
-/// A device of a block.
+/// The memory of a device of a block.
 struct Room {
-  double share; ///< Of each microbatch.
+  double share; ///< The device's part of each microbatch.
   int64_t bytes;
   friend auto operator<=>(const Room &, const Room &) = default;
 };
 
 class RoomLimits {
 public:
-  /// `table` must outlive this, and knows `layers` layers.
+  /// `table` must outlive this and cover `layers` layers.
   RoomLimits(const MemoryTable &table, size_t layers, int64_t microbatches,
              std::vector<Room> rooms);
 
-  /// The most microbatches in flight with which layers [l, l2) fit, -1 where
-  /// not even none does; `form`: a level, or the whole forward run again.
-  /// Replicas that take turns hold whole microbatches. Found on the first call.
+  /// The max microbatches in flight with which layers [l, l2) fit; -1 if they
+  /// do not fit even with 0. `form`: a level, or recomputing the whole forward.
+  /// With `inTurn` replicas hold whole microbatches. Computed on first use.
   int64_t most(size_t l, size_t l2, int64_t form, bool inTurn);
 
-  /// Bytes that are missing with `inFlight`, where most are.
+  /// Bytes by which `inFlight` microbatches exceed the memory, max over the
+  /// devices; negative or 0 if they fit.
   double missing(size_t l, size_t l2, int64_t form, bool inTurn,
                  int64_t inFlight) const;
 
@@ -47,7 +48,7 @@ private:
   size_t layers;
   int64_t microbatches;
   std::vector<Room> rooms;
-  std::vector<int32_t> known; ///< By form and interval; -2: not yet.
+  std::vector<int32_t> known; ///< By form and interval; -2: not computed.
 };
 
 } // namespace stagewright

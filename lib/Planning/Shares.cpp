@@ -38,8 +38,8 @@ int64_t routesOf(const Problem &problem, const Plan &plan) {
   return routes;
 }
 
-/// Whole samples, as many as `samples` in all, the rest where the share is
-/// largest in relation to what it has; lower numbers first.
+/// Rounds `shares` to whole samples, `samples` in all: down first, then each
+/// sample left goes to the replica that finishes first with it (or the lower).
 static std::vector<double> wholeSamples(const std::vector<double> &shares,
                                         int64_t samples) {
   std::vector<int64_t> counts;
@@ -49,7 +49,7 @@ static std::vector<double> wholeSamples(const std::vector<double> &shares,
     left -= counts.back();
   }
   for (; left > 0; --left) {
-    // The replica that is done first after one sample more.
+    // The replica that would finish first with one more sample.
     size_t best = 0;
     for (size_t i = 1; i < shares.size(); ++i)
       if (double(counts[i] + 1) / shares[i] <

@@ -16,17 +16,17 @@
 
 namespace stagewright {
 
-/// Which ends of a value lie in a stage.
+/// Whether the producer and the uses of a value are in a stage.
 struct ValuePlace {
   bool producer = false, forwardUse = false, inputUse = false,
        weightUse = false;
-  bool offloaded = false; ///< What the producer keeps waits on the host.
+  bool offloaded = false; ///< The stash of the producer is on the host.
 
   void addUse(ActionKind phase);
 };
 
-/// The counter of `memory` that `value` belongs to where it stands like this;
-/// null where the stage does not hold it from action to action.
+/// The counter of `memory` to which `value` adds in a stage that has it as
+/// `place` describes; null if the stage does not hold it between actions.
 int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
                    StageMemory &memory);
 

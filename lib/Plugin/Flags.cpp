@@ -14,7 +14,7 @@
 
 using namespace llvm;
 
-/// The passes that the flags have asked for so far, in order.
+/// The passes that flags have requested so far, in order.
 static mlir::OpPassManager &requested() {
   static mlir::OpPassManager pipeline(mlir::ModuleOp::getOperationName(),
                                       mlir::OpPassManager::Nesting::Implicit);

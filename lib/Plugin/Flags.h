@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// mlir-opt turns the passes it knows into flags before it loads a plugin, so
-// a plugin's passes could only be named in --pass-pipeline. The flags made
-// here write that option for the user. They cannot be mixed with flags of the
-// tool's own passes: mlir-opt reads one or the other, and says so.
+// mlir-opt makes flags of the passes it knows before it loads a plugin, so
+// passes of a plugin can only be named in --pass-pipeline. The flags defined
+// here set that option. They cannot be combined with flags of mlir-opt's own
+// passes: it accepts one or the other, and reports an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@
 
 namespace stagewright {
 
-/// Makes a flag of every pass of Stagewright, with its options as the flag's
-/// value. Does nothing in a tool without --pass-pipeline, or where the flags
-/// exist.
+/// Adds a flag for every pass of Stagewright, with the pass options as its
+/// value. Does nothing in a tool without --pass-pipeline, or if the flags exist
+/// already.
 void registerPassFlags();
 
 } // namespace stagewright

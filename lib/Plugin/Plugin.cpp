@@ -8,8 +8,8 @@
 // The two entry points that MLIR's plugin loader looks for:
 //   mlir-opt --load-dialect-plugin=StagewrightPlugin.so
 //            --load-pass-plugin=StagewrightPlugin.so --pipeline-partition ...
-// It shares the tool's libMLIR; a plugin with a copy of its own would bring
-// types that the tool does not know.
+// It links to the same libMLIR as the tool: with its own copy, the type IDs of
+// dialects and passes would differ from the tool's.
 //
 //===----------------------------------------------------------------------===//
 

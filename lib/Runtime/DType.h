@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Names and sizes of the element types of manifests and safetensors files.
-// Nothing here computes with elements: the runtime only moves bytes.
+// Nothing here computes with elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +21,19 @@
 
 namespace stagewright::runtime {
 
-/// Name in the manifest ("f32", "bool"); "unknown" for a number that is none.
+/// Name in the manifest ("f32", "bool"); "unknown" if the number is no type.
 std::string_view dtypeName(int32_t dtype);
-/// The type of a manifest's name, of a safetensors name ("F32", "BOOL") when
-/// `upper`; nothing for a name that is none.
+/// The type with this name in manifests or, if `upper`, in safetensors files
+/// ("F32", "BOOL"); nullopt for an unknown name.
 std::optional<sw_dtype> dtypeFromName(std::string_view name,
                                       bool upper = false);
-/// Name in a safetensors header: the manifest's name in capitals.
+/// Name in a safetensors header ("F32", "BOOL", "F8_E4M3").
 std::string_view dtypeUpperName(int32_t dtype);
-/// Bytes of one element; 0 for a number that is no type.
+/// Bytes of one element; 0 if the number is no type.
 int64_t dtypeSize(int32_t dtype);
 
-/// Bytes of a row-major tensor; nothing when an extent is negative or the
-/// product does not fit into 62 bits.
+/// Bytes of a row-major tensor; nullopt if an extent is negative or the product
+/// exceeds 2^62.
 std::optional<int64_t> tensorBytes(int32_t dtype,
                                    std::span<const int64_t> shape);
 

@@ -1,4 +1,4 @@
-//===- Elements.cpp - elements of any float type --------------------------===//
+//===- Elements.cpp - reads and writes single floats ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,21 +38,21 @@ uint16_t floatToHalf(float value) {
   float size = std::fabs(value);
   if (size >= 65520.0f)
     return sign | 0x7c00;
-  // Units of the last place that a half of this size has.
+  // The exponent of the last place of a half of this size.
   int exponent;
   std::frexp(size, &exponent);
   int unit = std::max(exponent - 11, -24);
   auto steps = uint32_t(std::nearbyint(std::ldexp(size, -unit)));
-  // The steps of a normal number include its leading bit.
+  // `steps` of a normal number includes the leading bit.
   uint32_t base = unit == -24 ? 0 : uint32_t(unit + 24) << 10;
   return sign | uint16_t(base + steps);
 }
 
-/// A float of 8 bits with `fraction` bits of fraction: OCP 8-bit floating point
-/// specification (OFP8), revision 1.0, table 1.
+/// An 8-bit float with `fraction` bits of fraction. Source: OCP 8-bit floating
+/// point specification (OFP8), revision 1.0, table 1.
 struct Byte {
   int fraction, bias;
-  bool infinite; ///< the largest exponent is of infinities and NaNs
+  bool infinite; ///< the largest exponent encodes infinities and NaNs
 
   double read(uint8_t bits) const {
     int exponent = (bits & 0x7f) >> fraction, ones = (1 << fraction) - 1,
@@ -111,7 +111,7 @@ void writeElement(void *to, int32_t dtype, int64_t index, double value) {
     auto narrow = float(value);
     uint32_t bits;
     std::memcpy(&bits, &narrow, sizeof(bits));
-    // To nearest, ties to even; a NaN stays one.
+    // Round to nearest, ties to even; a NaN stays a NaN.
     bits =
         std::isnan(narrow) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
     static_cast<uint16_t *>(to)[index] = uint16_t(bits >> 16);

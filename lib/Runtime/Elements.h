@@ -1,12 +1,12 @@
-//===- Elements.h - elements of any float type ------------------*- C++ -*-===//
+//===- Elements.h - reads and writes single floats --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One element of an array at a time, of types that processors do not have:
-// rounded to nearest, ties to even.
+// Reads or writes one element of an array, also of types that CPUs lack: f16
+// and bf16, and f8 for reading. Writing rounds to nearest, ties to even.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace stagewright::runtime {
 
-/// Element `index` of the array at `from`; an `Error` for types that are no
-/// floating-point numbers.
+/// Element `index` of the array at `from`; throws an `Error` if the type is not
+/// floating-point.
 double readElement(const void *from, int32_t dtype, int64_t index);
 void writeElement(void *to, int32_t dtype, int64_t index, double value);
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Inside the runtime an error is an exception with a text made for the user:
-// lower case, no full stop, both values, a way out. None crosses the C ABI.
+// Inside the runtime an error is an exception whose text is for the user: lower
+// case, no full stop, expected and actual value, a way out. No exception
+// crosses the C ABI.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +26,15 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws an `Error` whose text is the arguments, printed one after another.
+/// Throws an `Error` whose text is the concatenated arguments.
 template <typename... Parts> [[noreturn]] void raise(const Parts &...parts) {
   std::ostringstream text;
   (text << ... << parts);
   throw Error(text.str());
 }
 
-/// The status of a process whose run a fault has ended: to run it again may
-/// help, as it does not where what was asked for cannot be done (1).
+/// Exit status of a process whose run was ended by a fault: a restart may help.
+/// After other errors (status 1) it does not.
 inline constexpr int faultStatus = 3;
 
 /// A shape as users write it: `[8, 4, 128]`.

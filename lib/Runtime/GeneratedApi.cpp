@@ -1,4 +1,4 @@
-//===- GeneratedApi.cpp - what rank programs call -------------------------===//
+//===- GeneratedApi.cpp - runtime functions for rank programs -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,8 +57,8 @@ void release(sw_rank *rank, int64_t buffer, int64_t m) {
   });
 }
 
-/// On processors all memory is the host's: one copy after the other, into
-/// bytes behind the arena.
+/// Offloads a stash or fetches it back. On CPUs both buffers are host memory
+/// (offloaded stashes are behind the arena), so this is a synchronous copy.
 void copySlot(sw_rank *rank, int64_t from, int64_t to, int64_t m) {
   guarded(rank, [&] {
     const Ring &source = ringOf(rank, from, m), &target = ringOf(rank, to, m);
@@ -86,7 +86,8 @@ void *claim(sw_rank *rank, int64_t channel, int64_t m) {
 
 void send(sw_rank *rank, int64_t channel, int64_t m) {
   guarded(rank, [&] {
-    // The time first: its end must not come after the receive it causes.
+    // Read the clock before sending, so that the send does not end after the
+    // receive that it causes.
     int64_t end = rank->recorder ? now() : 0;
     rank->transport->send(rank->index, channel, m);
     if (rank->recorder)
@@ -166,8 +167,8 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
   });
 }
 
-/// Sums over processes go on only while MPI is called, and a node may take
-/// longer than a round of them.
+/// MPI sums across processes progress only during MPI calls, and one node may
+/// take longer than one step of a sum.
 void moveSums(const sw_rank *rank) {
   if (!here().shares && rank->transport->hasSums())
     rank->transport->progress();
@@ -201,7 +202,8 @@ void fail(sw_rank *rank, const char *message) {
   guarded(rank, [&] { raise(message); });
 }
 
-/// What artifacts for a device call; one for the processor does not.
+/// Stands for the functions that only artifacts for a device call; raises an
+/// error.
 template <typename... Arguments> void ofDevices(sw_rank *rank, Arguments...) {
   guarded(rank, [&] {
     raise("the program calls a function of devices, but the artifact's target "

@@ -39,7 +39,7 @@ std::string &lastError() {
   return text;
 }
 
-/// Runs `body`; an exception becomes `failure` and the text of `sw_error`.
+/// Runs `body`; after an exception returns `failure` and sets sw_error's text.
 template <typename Result, typename Body>
 Result guarded(Result failure, Body body) {
   try {
@@ -76,7 +76,8 @@ void write(const char *path, const std::string &text) {
   writeFileAtomically(path, {&part, 1});
 }
 
-/// What processes do between steps may take its time; then all end.
+/// Agrees on `error` with all processes. If one does not arrive within the
+/// limit for the first step, ends all.
 void agreeOrEnd(Processes &processes, const std::string &error) {
   if (!processes.agree(error, now(), true, Patience(0, Deadline::first)))
     processes.assembly().abort(faultStatus, error);
@@ -196,7 +197,7 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
 }
 
 void sw_step_destroy(sw_step *step) {
-  // The thread of a rank that hangs uses it for ever.
+  // The thread of a rank that hangs may still use the step, so leak it.
   if (step && step->step->abandoned())
     static_cast<void>(step->step.release());
   delete step;

@@ -1,12 +1,12 @@
-//===- OwnFolder.h - where the runtime lies ---------------------*- C++ -*-===//
+//===- OwnFolder.h - the folder of the runtime library ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Parts of the runtime that not every machine can open are objects of their
-// own, beside the file that this code lies in.
+// Parts of the runtime with dependencies that a machine may lack are separate
+// libraries, in the same folder as the file that contains this code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace stagewright::runtime {
 
-/// The folder of the file that this code lies in, with a slash; empty if
-/// unknown.
+/// The folder of the file that contains this code, with a trailing slash; empty
+/// if unknown.
 inline std::string ownFolder() {
   static const char here = 0;
   Dl_info info;

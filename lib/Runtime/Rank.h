@@ -1,4 +1,4 @@
-//===- Rank.h - what generated code knows as its rank -----------*- C++ -*-===//
+//===- Rank.h - the rank that generated code runs on ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 
 #include "stagewright-rt/runtime.h"
 
-/// A rank on a processor; the functions of GeneratedApi.cpp receive it.
+/// The state of a rank on a CPU; passed to the functions of GeneratedApi.cpp.
 struct sw_rank {
   const stagewright::runtime::RankManifest *described = nullptr;
   int64_t index = 0;
@@ -29,16 +29,16 @@ struct sw_rank {
   stagewright::runtime::Recorder *recorder = nullptr; ///< null unless recording
   stagewright::runtime::Pool *pool = nullptr;         ///< null: one thread
   stagewright::runtime::Injection *injection = nullptr; ///< null: no faults
-  /// Where it is; of the transport.
+  /// Where the rank is in the step; owned by the transport.
   stagewright::runtime::Whereabouts *where = nullptr;
-  /// Whose results must be numbers; null where they need not be.
+  /// The manifest, if results must be finite; null: they are not checked.
   const stagewright::runtime::Manifest *finite = nullptr;
 };
 
 namespace stagewright::runtime {
 
-/// Runs the rank's program once on the calling thread; failures are with the
-/// transport.
+/// Runs the rank's program once on the calling thread; failures are recorded by
+/// the transport.
 void runRank(sw_rank &rank, sw_entry entry);
 
 } // namespace stagewright::runtime

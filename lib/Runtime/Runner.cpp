@@ -1,4 +1,4 @@
-//===- Runner.cpp - what a host can do with a step ------------------------===//
+//===- Runner.cpp - the interface of a runnable step ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,8 +71,8 @@ void Runner::fillConstants() {
                 argument.shape.data(), const_cast<void *>(data)});
 }
 
-/// The high-water mark must be what the compiler printed, within one alignment
-/// unit per buffer; for another number of microbatches it is a bound.
+/// Checks that the peak is what the compiler printed, within one alignment unit
+/// per buffer; for another number of microbatches, that it is no higher.
 std::string Runner::checkPeaks() const {
   for (size_t r = 0; r < layouts.size(); ++r) {
     int64_t seen = peak(int64_t(r));

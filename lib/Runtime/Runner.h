@@ -1,13 +1,13 @@
-//===- Runner.h - what a host can do with a step ----------------*- C++ -*-===//
+//===- Runner.h - the interface of a runnable step --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The C ABI's view of a step: tensors in, run, tensors out, and what it cost.
-// Steps on processors (Step.h) and on devices (Cuda/DeviceStep.h) are two of
-// them; the artifact's target chooses.
+// What the C ABI needs of a step: tensors in, run, tensors out, statistics.
+// Implemented for CPUs (Step.h, ProcessStep.h) and for devices
+// (Cuda/DeviceStep.h); the artifact's target and the options determine which.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,14 @@ struct StepOptions {
   int64_t microbatches = 0; ///< 0: as compiled
   int64_t trace = 0;        ///< how many of the last steps to record
   bool check = false, profile = false, pin = false;
-  int64_t threads = 1;      ///< of each rank, on processors
-  std::string devices = {}; ///< of each rank, with commas; empty: in order
+  int64_t threads = 1;      ///< of each rank, on CPUs
+  std::string devices = {}; ///< by rank, with commas; empty: in order
   bool graph = true;        ///< capture the step and replay it, on devices
-  double deadline = 0;      ///< seconds of a step; 0: by the steps before
+  double deadline = 0;      ///< max seconds of a step; 0: from past steps
   bool processes = false;   ///< this process runs one rank
-  bool anyHosts = false;    ///< wherever it was started
-  bool anyOrder = false; ///< of sums, on devices: faster, other bits each run
-  bool finite = false;   ///< results that are no numbers are an error
+  bool anyHosts = false;    ///< any placement of ranks on hosts
+  bool anyOrder = false;    ///< sums on devices: faster, not reproducible
+  bool finite = false;      ///< NaN or infinity in results is an error
 };
 
 class Runner {
@@ -50,31 +50,31 @@ public:
   virtual void getOutput(int64_t position, const sw_tensor &tensor) = 0;
   /// Highest number of live bytes; -1 unless checking.
   virtual int64_t peak(int64_t rank) const = 0;
-  /// What the runtime itself allocated for a rank.
+  /// Bytes that the runtime allocated for a rank.
   virtual int64_t allocated(int64_t rank) const { return layout(rank).total; }
 
   const Manifest &manifest() const { return artifact->manifest(); }
   int64_t microbatches() const { return count; }
   double seconds() const { return lastSeconds; }
-  /// Of them, what the host took until everything was with the devices; 0 on
-  /// processors.
+  /// Of these, the seconds until the host had enqueued all work on the devices;
+  /// 0 on CPUs.
   double enqueueSeconds() const { return lastEnqueue; }
   const Layout &layout(int64_t rank) const { return layouts[rank]; }
-  /// Live bytes of a rank as the compiler predicts them.
+  /// Peak of live bytes that the compiler predicts for a rank.
   int64_t predictedPeak(int64_t rank) const { return predicted[rank]; }
-  /// Seconds after which a rank that does not get on has failed.
+  /// Seconds without progress after which a rank has failed.
   virtual double deadline() const = 0;
   /// Whether a rank still runs in a step that has failed. Then the step can
   /// neither run again nor be destroyed.
   virtual bool abandoned() const { return false; }
   std::vector<const Recorder *> recorders() const;
-  /// Brings the records of all ranks here, or to another process: then false.
+  /// Gathers the records of all ranks in one process; false in the others.
   virtual bool gatherRecords() { return true; }
-  /// By rank, what it sent in the last step; of processes, the first gets all
-  /// and the others nothing.
+  /// Traffic of the last step, by rank; with several processes, complete in the
+  /// first and empty in the others.
   virtual std::vector<Traffic> gatherTraffic() = 0;
-  /// By rank, the part of the last step in which no action ran; empty where
-  /// nothing is recorded. Every process gets all.
+  /// The fraction of the last step in which no action ran, by rank, in every
+  /// process; empty if nothing is recorded.
   virtual std::vector<double> lastIdle();
 
 protected:
@@ -83,14 +83,14 @@ protected:
   /// Throws where result `position` has no value: no step has run, and it is no
   /// parameter or state that was set before the first one.
   void requireResult(int64_t position) const;
-  /// Sets the arguments whose data lies in the artifact.
+  /// Sets the arguments whose data is in the artifact.
   void fillConstants();
-  /// What is wrong with the bytes that were live; empty if nothing.
+  /// The error if the peak of live bytes is wrong; else empty.
   std::string checkPeaks() const;
 
   std::shared_ptr<const Artifact> artifact;
   int64_t count;                  ///< microbatches
-  bool ran = false, fresh = true; ///< The last step ended well; none began.
+  bool ran = false, fresh = true; ///< the last step succeeded; none began
   double lastSeconds = 0, lastEnqueue = 0;
   std::vector<Layout> layouts;
   std::vector<int64_t> predicted; ///< live bytes by rank
@@ -98,7 +98,7 @@ protected:
   std::vector<std::unique_ptr<Recorder>> records;
 };
 
-/// A step of the artifact where its target says.
+/// A step of the artifact for its target and the options.
 std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
                                    const StepOptions &options);
 

@@ -1,4 +1,4 @@
-//===- Sum.cpp - adding what ranks have -----------------------------------===//
+//===- Sum.cpp - elementwise sums over ranks ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,11 +19,11 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Elements that are added at a time: their sums stay in the first cache.
+/// Elements that are added at a time: their sums stay in the L1 cache.
 constexpr int64_t strip = 1024;
 
-/// Elements that are stored as they are added. Integers wrap, so they are
-/// unsigned.
+/// Elements that are added in the type they are stored in. Integers are
+/// unsigned, so that overflow wraps.
 template <typename T> struct Plain {
   using Stored = T;
   using Added = T;
@@ -122,7 +122,7 @@ Adder adderOf(sw_dtype dtype) {
   case SW_U64:
     return adder<Plain<uint64_t>>();
   case SW_BOOL:
-  case SW_F8E4M3FN: // what is kept in 8 bits is added up in more
+  case SW_F8E4M3FN: // not summed in 8 bits
   case SW_F8E5M2:
     break;
   }

@@ -1,14 +1,12 @@
-//===- Sum.h - adding what ranks have -----------------------------*- C++
-//-*-===//
+//===- Sum.h - elementwise sums over ranks ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The arithmetic of sums over ranks: elements of several arrays, added in the
-// order of the arrays. Elements of 16 bits are added in float32 and rounded
-// once.
+// Elementwise sums of arrays, added in the order of the arrays. float16 and
+// bfloat16 are added in float32, and rounded once per call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +20,15 @@
 
 namespace stagewright::runtime {
 
-/// Stores the sums of elements `begin` to before `end` of all `arrays` in each
-/// of them.
+/// Replaces elements [begin, end) of each of `arrays` by their sums over all of
+/// `arrays`.
 void sumToAll(sw_dtype dtype, std::span<std::byte *const> arrays, int64_t begin,
               int64_t end);
 
 /// Adds `count` elements at `from` to those at `to`.
 void sumInto(sw_dtype dtype, void *to, const void *from, int64_t count);
 
-/// Whether sums of `dtype` have a meaning.
+/// Whether elements of `dtype` can be summed.
 bool canSum(sw_dtype dtype);
 
 } // namespace stagewright::runtime

@@ -1,4 +1,4 @@
-//===- Transport.cpp - channels of a step ---------------------------------===//
+//===- Transport.cpp - checks common to all transports --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a rank's program asks of its channels. A channel is a ring of slots with
-// one writer and one reader (Lamport, "Proving the correctness of multiprocess
-// programs", 1977):
+// The interface of a rank's program to channels and sums over ranks. A channel
+// is a ring of slots with one writer and one reader (Lamport, "Proving the
+// correctness of multiprocess programs", 1977):
 //
 //   free -> claimed(m) -> published(m) -> received(m) -> free
 //      sender: claim, send          receiver: recv, release
 //
-// and of sums over ranks, each once per step.
+// Each sum over ranks runs once per step.
 //
 // Ranks are threads (ThreadTransport.h) or processes
 // (Processes/MessageTransport.h).
@@ -33,7 +33,7 @@
 
 namespace stagewright::runtime {
 
-/// Thrown out of a blocking call when the step has failed elsewhere.
+/// Thrown by a blocking call when the step has failed elsewhere.
 struct Stopped {};
 
 class Transport {
@@ -56,9 +56,9 @@ public:
   /// Waits until the sum over the ranks is in the bucket.
   virtual void awaitReduced(int64_t rank, int64_t collective) = 0;
 
-  /// Moves messages on that are under way, if that needs the rank's help.
+  /// Advances messages in flight, if that needs calls of the rank.
   virtual void progress() noexcept {}
-  /// Sums under way that need such help often: the rank's thread alone asks.
+  /// Whether sums in flight need frequent calls. For the rank's thread only.
   bool hasSums() const { return sumsUnderWay > 0; }
 
   /// Stops every rank; the first text is kept.
@@ -74,8 +74,8 @@ public:
   Whereabouts &place(int64_t rank) { return places[size_t(rank)]; }
   /// What a rank has sent since the last reset.
   const Traffic &sentBy(int64_t rank) const { return sent[size_t(rank)].bytes; }
-  /// After all ranks finished: the first error, also of a slot that is still
-  /// in use; empty after a good step.
+  /// After all ranks finished: the first error, such as a slot that is still in
+  /// use; empty if the step succeeded.
   virtual std::string result() = 0;
 
 protected:
@@ -88,7 +88,7 @@ protected:
   static void checkEnd(const Manifest &manifest, int64_t microbatches,
                        int64_t rank, int64_t channel, int64_t m, bool sender);
 
-  alignas(64) std::atomic<bool> failed{false}; ///< read by all, all the time
+  alignas(64) std::atomic<bool> failed{false}; ///< read often by all ranks
   int64_t sumsUnderWay = 0;
   std::vector<Whereabouts> places; ///< by rank
 

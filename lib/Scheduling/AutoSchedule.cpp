@@ -1,4 +1,4 @@
-//===- AutoSchedule.cpp - a schedule by search ----------------------------===//
+//===- AutoSchedule.cpp - schedules found by search -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,10 +19,11 @@ namespace stagewright {
 
 using namespace search;
 
-/// The least that a rank holds: the first gradient comes after the last
-/// forward, so all its chunks of one microbatch at once; where forwards may be
-/// run again, only their inputs but for one of them. Enough for one microbatch
-/// after another, so no more than this is ever needed.
+/// The min memory for any order, and the rank that needs it. The first gradient
+/// comes after the last forward, so a rank holds all its chunks of one
+/// microbatch at once; with recomputation, only the inputs of all but one of
+/// them. One microbatch after another needs no more, so this is also
+/// sufficient.
 static std::pair<double, int64_t> leastMemory(const ScheduleProblem &problem,
                                               bool recompute) {
   std::vector<double> least(problem.ranks, 0), inputs(problem.ranks, 0);
@@ -69,8 +70,9 @@ static Status checkSize(const ScheduleProblem &problem) {
                " microbatches; choose a generator instead"};
 }
 
-/// One stage per rank: construction, an exact search for what meets the bound,
-/// then moves. Whether the best is an optimum.
+/// One stage per rank: list scheduling, an exact search for a schedule that
+/// meets the bound, then local search. Returns whether the best schedule is
+/// optimal.
 static bool searchChain(const ScheduleProblem &problem, Best &best) {
   FastProblem fast = FastProblem::of(problem, best.options.split);
   double effort = best.options.effort;
@@ -82,7 +84,7 @@ static bool searchChain(const ScheduleProblem &problem, Best &best) {
   return best.meetsBound();
 }
 
-/// The lower bounds that hold for what `options` allow.
+/// The lower bounds on all schedules that `options` allow.
 static LowerBounds boundsFor(const ScheduleProblem &problem,
                              const AutoScheduleOptions &options) {
   if (options.recompute)
@@ -91,8 +93,8 @@ static LowerBounds boundsFor(const ScheduleProblem &problem,
                        : lowerBoundsWithoutSplit(problem);
 }
 
-/// One stage per rank, or a placement whose stages of a rank lie apart, without
-/// recomputation. Whether the best is an optimum.
+/// One stage per rank, or several that are not adjacent, without recomputation.
+/// Returns whether the best schedule is optimal.
 static bool searchPlain(const ScheduleProblem &problem, Best &best) {
   for (const Schedule &seed : seedsFor(problem, best.options.split))
     best.offer(seed, seed.kind);
@@ -154,8 +156,8 @@ Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
     return tooLittleMemory(problem, options.recompute);
   if (problem.placement != Placement::Linear || problem.chunks == 1)
     return searchPlaced(problem, options);
-  // Where forwards are run again chunk by chunk, less may do than for the
-  // chunks as one.
+  // With recomputation by chunk, several chunks may need less memory than one
+  // merged chunk.
   ScheduleProblem merged = mergeNeighbours(problem);
   if (!fits(merged))
     return searchPlaced(problem, options);
@@ -189,7 +191,7 @@ findScheduleAnyPlacement(const ScheduleProblem &problem,
   }
   if (found.empty())
     return first;
-  // Of equal values the one that is better by the other metric.
+  // Ties are broken by the other metric.
   auto value = [&](const AutoSchedule &a) {
     std::pair<Seconds, Seconds> both = {a.timing.makespan, a.timing.span};
     if (options.objective == ScheduleObjective::Span)

@@ -1,11 +1,11 @@
-//===- Completeness.cpp - every action exactly once -----------------------===//
+//===- Completeness.cpp - checks that no action is missing ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of Dependences that looks at actions one by one, before any order.
+// The checks of Dependences that concern single actions and not their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,9 @@
 
 namespace stagewright {
 
-/// The phases that the index knows, in its order. Updates are not among them:
-/// they have no microbatch, and under twins there are two.
+/// The phases that the index contains, in its order. Updates are not among
+/// them: they have no microbatch, and with twin placement there are two per
+/// stage.
 static constexpr std::array<ActionKind, 4> kPhases = {
     ActionKind::Forward, ActionKind::InputGradient, ActionKind::WeightGradient,
     ActionKind::Recompute};
@@ -48,8 +49,9 @@ Error Dependences::errorAbout(const std::string &message,
   return errorAt(message, schedule, marks);
 }
 
-/// The first forward that a schedule with far fewer actions than microbatches
-/// times stages lacks, without a table of them all: they may be very many.
+/// The first missing forward of a schedule with far fewer actions than
+/// microbatches times stages. Builds no table of all of them, which may be
+/// huge.
 static Error firstForwardMissing(const Schedule &schedule) {
   std::vector<std::pair<int64_t, int64_t>> forwards;
   for (const Order &order : schedule.ranks)
@@ -71,7 +73,7 @@ static Error firstForwardMissing(const Schedule &schedule) {
       toString(Action{ActionKind::Forward, wanted.first, wanted.second})};
 }
 
-/// What is wrong with `order[step]` as the second of a pair; empty if nothing.
+/// The error of `order[step]` as the second of a pair; empty if none.
 static std::string pairFault(const Order &order, size_t step) {
   const Action &second = order[step];
   if (!second.paired)
@@ -90,7 +92,7 @@ static std::string pairFault(const Order &order, size_t step) {
   return "";
 }
 
-/// Two actions that run one phase of a microbatch on one stage.
+/// The error for two actions that run the same phase of a microbatch and stage.
 std::string Dependences::twice(size_t first, size_t second) const {
   std::string text = toString(actions[second]);
   if (ranks[first] == ranks[second] && text == toString(actions[first]))
@@ -101,7 +103,7 @@ std::string Dependences::twice(size_t first, size_t second) const {
          " although it runs " + onRank(actions[first], ranks[first]);
 }
 
-/// Takes one action into the index.
+/// Checks one action and adds it to the index.
 Status Dependences::enter(const Schedule &schedule, int64_t rank, size_t step) {
   const Action &action = schedule.ranks[rank][step];
   size_t number = actions.size(), none = waitsFrom.size();
@@ -143,11 +145,11 @@ Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
   size_t count = 0;
   for (const Order &order : schedule.ranks)
     count += order.size();
-  // Far too few actions: no place to point at, and no table of them all.
+  // Far too few actions: build no table, and point at no action.
   if ((2 * count + 1000) / size_t(microbatches) < size_t(stages))
     return firstForwardMissing(schedule);
   byPhase.assign(stages * kPhases.size() * microbatches, count);
-  waitsFrom.resize(count); // Its size is what enter() knows `none` by.
+  waitsFrom.resize(count); // enter() uses its size as `none`.
   actions.reserve(count);
   ranks.reserve(count);
   for (int64_t rank = 0; rank < int64_t(schedule.ranks.size()); ++rank) {
@@ -162,9 +164,8 @@ Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
   return checkUpdates(schedule);
 }
 
-/// What is nearest to an action that is missing: one of its stage, of a
-/// microbatch close to its own, or of a stage close by; empty if there is none
-/// at all.
+/// The action nearest to a missing one, to point at: of the same stage and a
+/// close microbatch, else of a close stage; empty if there is no action.
 std::vector<size_t> Dependences::nearest(int64_t stage,
                                          int64_t microbatch) const {
   for (int64_t hops = 0; hops < stages; ++hops)
@@ -178,8 +179,8 @@ std::vector<size_t> Dependences::nearest(int64_t stage,
   return {};
 }
 
-/// The kind to name where `phase` is missing: B where I and W both are and the
-/// order has whole backwards.
+/// The kind to report if `phase` is missing: B if both I and W are missing and
+/// the schedule has whole backwards.
 ActionKind Dependences::missing(ActionKind phase, int64_t stage,
                                 int64_t microbatch) const {
   bool both = phase == ActionKind::InputGradient &&
@@ -191,8 +192,8 @@ ActionKind Dependences::missing(ActionKind phase, int64_t stage,
   return whole ? ActionKind::Backward : phase;
 }
 
-/// Every phase that is wanted, none that is not, and all of a microbatch where
-/// its stash is.
+/// Checks that every required phase runs, that no other phase does, and that
+/// all phases of a microbatch run on the rank that has its stash.
 Status Dependences::checkPhases(const Schedule &schedule,
                                 bool forwardOnly) const {
   using enum ActionKind;
@@ -226,7 +227,8 @@ Status Dependences::checkPhases(const Schedule &schedule,
   return {};
 }
 
-/// If there are updates, one per rank and stage that it has gradients of.
+/// If there are updates, checks that there is one per rank and stage for which
+/// the rank has gradients.
 Status Dependences::checkUpdates(const Schedule &schedule) const {
   std::set<std::pair<int64_t, int64_t>> updates;
   for (size_t number = 0; number < size(); ++number) {

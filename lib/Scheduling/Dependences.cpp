@@ -1,4 +1,4 @@
-//===- Dependences.cpp - what each action waits for -----------------------===//
+//===- Dependences.cpp - the actions that each action waits for -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,10 +30,10 @@ StageGraph chainGraph(int64_t stages, bool forwardOnly) {
   return graph;
 }
 
-/// By microbatch, the one whose slot of `edge` it takes over; -1 for none.
+/// For each microbatch, the one that used its slot of `edge` before; -1: none.
 std::vector<int64_t> Dependences::slotsBefore(const StageEdge &edge) const {
   std::vector<int64_t> before(microbatches, -1);
-  // The microbatches so far that go between the same two ranks.
+  // The previous microbatches that are sent between the same two ranks.
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> routes;
   for (int64_t m = 0; m < microbatches; ++m) {
     size_t from = find(edge.producer, m), to = find(edge.lastUse, m);
@@ -105,13 +105,13 @@ std::vector<size_t> Dependences::executionOrder() const {
   std::vector<size_t> order, next(starts.begin(), starts.end() - 1);
   order.reserve(size());
   std::vector<char> done(size(), false);
-  // A rank that stands waits for one action; those that wait for the same one
-  // are a list.
+  // A blocked rank waits for one action; the ranks that wait for the same
+  // action form a linked list.
   std::vector<size_t> firstWaiting(size(), kNobody);
   std::vector<size_t> nextWaiting(numRanks(), kNobody), awake;
   for (int64_t rank = numRanks(); rank-- > 0;)
     awake.push_back(rank);
-  /// The first action that the block of `number` waits for, or kNobody.
+  /// The first action that the block of `number` waits for; kNobody: none.
   auto missing = [&](size_t number) {
     for (size_t n = number; n < blockEnd(number); ++n)
       for (const Dependence &wait : of(n))

@@ -11,8 +11,8 @@
 
 namespace stagewright {
 
-/// The gangs of `ways` ranks, of which one at least has several levels in turn:
-/// otherwise stages go around ranks one by one.
+/// The gangs of `ways` ranks; none unless some gang has consecutive levels,
+/// since otherwise stages just go round the ranks one by one.
 static std::optional<Gangs> gangsOf(const ReplicaRanks &ranks, int64_t ways) {
   Gangs gangs;
   gangs.ways = ways;
@@ -38,13 +38,13 @@ static std::optional<Gangs> gangsOf(const ReplicaRanks &ranks, int64_t ways) {
 }
 
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
-  // Pipelines side by side are alike.
+  // Parallel pipelines have equal gangs, so the first one is enough.
   size_t copies = ranks.empty() ? 0 : ranks[0].size();
   if (copies == 0 ||
       std::any_of(ranks.begin(), ranks.end(),
                   [&](const auto &stage) { return stage.size() != copies; }))
     return std::nullopt;
-  // At most as many ranks as there are before the first that comes again.
+  // A gang has at most as many ranks as precede the first repeated rank.
   std::set<int64_t> seen;
   for (const std::vector<int64_t> &stage : ranks)
     if (!seen.insert(stage[0]).second)

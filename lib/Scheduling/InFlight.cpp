@@ -14,7 +14,7 @@ namespace stagewright {
 
 namespace {
 
-/// What a rank keeps of one stage as it runs its order.
+/// Counts the microbatches for which a rank keeps values of one stage.
 class StageStash {
 public:
   void run(const Action &action, bool recomputes);

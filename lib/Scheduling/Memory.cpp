@@ -1,4 +1,4 @@
-//===- Memory.cpp - what a schedule holds ---------------------------------===//
+//===- Memory.cpp - memory held by a schedule -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,8 @@ MemoryChange memoryChange(const Action &action, const StageCosts &costs,
   return {};
 }
 
-/// Calls `held(rank, step, amount)` as each action has started.
+/// Calls `held(rank, step, amount)` for each action, with the memory held after
+/// its start.
 static void walk(const Schedule &schedule, const ScheduleProblem &problem,
                  const std::function<void(size_t, size_t, double)> &held) {
   std::vector<bool> recomputed(schedule.stages * schedule.microbatches);
@@ -54,7 +55,7 @@ static void walk(const Schedule &schedule, const ScheduleProblem &problem,
       MemoryChange change =
           memoryChange(order[step], problem.stages[order[step].stage],
                        recomputed[index(order[step])], problem.forwardOnly);
-      // The second of a pair starts before the first has given back.
+      // The second of a pair starts before the first has freed its memory.
       if (!order[step].paired)
         now -= std::exchange(freed, 0);
       now += change.taken;
@@ -81,7 +82,7 @@ static std::string textOf(double amount) {
 }
 
 Status verifyMemory(const Schedule &schedule, const ScheduleProblem &problem) {
-  // In one pass the first action beyond the limit and the largest of all.
+  // One pass finds both the first action above the limit and the peak.
   double limit = problem.memory * (1 + 1e-9), most = 0, over = 0;
   OrderMark first;
   walk(schedule, problem, [&](size_t rank, size_t step, double amount) {

@@ -1,4 +1,4 @@
-//===- OrderGrid.cpp - the place of an error in the orders ----------------===//
+//===- OrderGrid.cpp - pictures of errors in orders -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,19 +10,19 @@
 
 namespace stagewright {
 
-/// Steps shown before and behind a marked one.
+/// Number of steps shown before and after a marked one.
 static constexpr size_t kBefore = 4, kBehind = 4;
 static constexpr size_t kMostRows = 8;
 
 namespace {
-/// One line of the picture: what comes before the first marked step (its
-/// bracket included), and the rest.
+/// One row of the picture: `left` is the text up to the first marked step,
+/// including its bracket, `right` the rest.
 struct GridRow {
   std::string name, left, right;
 };
 } // namespace
 
-/// The row of `rank` with `steps`, which are not empty and increase.
+/// The row of `rank`; `steps` are the marked ones, at least one, increasing.
 static GridRow
 drawRow(int64_t rank, const std::vector<size_t> &steps, size_t length,
         const std::function<std::string(int64_t, size_t)> &text) {
@@ -42,7 +42,7 @@ drawRow(int64_t rank, const std::vector<size_t> &steps, size_t length,
       split = line.size();
     line += text(rank, step) + "] ";
     shown = step + 1;
-    // Up to the next marked step or the end of the window.
+    // Continue to the next marked step or the end of the window.
     auto next = std::upper_bound(steps.begin(), steps.end(), step);
     size_t end =
         std::min(next == steps.end() ? length : *next, step + 1 + kBehind);
@@ -80,7 +80,7 @@ drawMarks(const std::vector<OrderMark> &marks,
     nameWidth = std::max(nameWidth, rows.back().name.size());
     leftWidth = std::max(leftWidth, rows.back().left.size());
   }
-  // A line of its own: whoever prints a note may put a place before it.
+  // On a separate line, as printers of notes may put a location before it.
   std::string picture = "the steps in brackets:";
   for (const GridRow &row : rows)
     picture +=

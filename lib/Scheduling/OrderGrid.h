@@ -1,13 +1,13 @@
-//===- OrderGrid.h - the place of an error in the orders --------*- C++ -*-===//
+//===- OrderGrid.h - pictures of errors in orders ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What an error about a schedule shows: of every rank concerned a window of its
-// order, the steps in question in brackets and below one another. Steps count
-// from 0. It needs no times, so that it can show what cannot run.
+// The picture in an error about a schedule: for every rank involved, a part of
+// its order, with the steps in question in brackets and aligned. Steps count
+// from 0. No times are needed, so it also works for schedules that cannot run.
 //
 //   the steps in brackets:
 //   rank 0, step 2: 0F0 0F1 [0B0] 0F2 0B1 ...
@@ -29,16 +29,16 @@ struct OrderMark {
   size_t step = 0;
 };
 
-/// The picture of `marks`, a line about it and a row per rank in the order in
-/// which they come (eight at most), without a newline at its end. `length` says
-/// how many steps a rank has, `text` what one is.
+/// The picture of `marks`: a heading and a row per rank in the order of the
+/// marks (at most eight), without a trailing newline. `length` returns the
+/// number of steps of a rank, `text` the text of one.
 std::string
 drawMarks(const std::vector<OrderMark> &marks,
           const std::function<size_t(int64_t rank)> &length,
           const std::function<std::string(int64_t rank, size_t step)> &text);
 
-/// `message` with the picture of `marks` in `schedule` as its note; & stands
-/// before the second of a pair.
+/// An error with `message` and, as a note, the picture of `marks` in
+/// `schedule`; "&" precedes the second action of a pair.
 Error errorAt(std::string message, const Schedule &schedule,
               const std::vector<OrderMark> &marks);
 

@@ -35,7 +35,7 @@ Schedule runAgain(Schedule schedule, const std::vector<bool> &again) {
   return schedule;
 }
 
-/// What PyTorch writes behind a pair.
+/// The suffix of a pair, as in PyTorch.
 static constexpr std::string_view kPair = "OVERLAP_F_B";
 
 std::string toString(const Action &action) {
@@ -86,7 +86,7 @@ Result<Action> parseAction(std::string_view text) {
   return action;
 }
 
-/// Reads `(3F1;4B0)OVERLAP_F_B` and appends both actions.
+/// Parses `(3F1;4B0)OVERLAP_F_B` and appends both actions.
 static Status parsePair(std::string_view text, Order &order) {
   Error wrong{"'" + std::string(text) +
               "' is not a pair; write a forward, then a backward of another "

@@ -11,15 +11,15 @@
 
 namespace stagewright {
 
-/// Sums of far more of these than a schedule has are finite, and so are their
-/// ratios to one.
+/// Max of a time or an amount of memory. The sum of any number of them that a
+/// schedule can have is finite.
 static constexpr double kMostAmount = 1e100;
 
 static bool isAmount(double value) {
   return value >= 0 && value <= kMostAmount; // Neither holds for NaN.
 }
 
-/// Short for any number, unlike std::to_string.
+/// Unlike std::to_string, short for any number.
 static std::string shortly(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g", value);

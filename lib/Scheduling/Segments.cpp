@@ -10,8 +10,8 @@
 
 namespace stagewright {
 
-/// Longest body that is looked for; the period of a schedule is at most a few
-/// actions per stage of the rank.
+/// Max length of a loop body; the period of a schedule is only a few actions
+/// per stage of the rank.
 static constexpr size_t kLongestBody = 64;
 
 int64_t SegmentBound::at(int64_t microbatches) const {
@@ -20,8 +20,8 @@ int64_t SegmentBound::at(int64_t microbatches) const {
 }
 
 namespace {
-/// A repetition found in one order: `count` times `body`, from microbatch
-/// `first` on, `step` microbatches later each time.
+/// A repetition in one order: `body` runs `count` times, first for microbatch
+/// `first`, then each time `step` microbatches later.
 struct Repetition {
   int64_t first = 0;
   int64_t count = 0;
@@ -30,8 +30,8 @@ struct Repetition {
 };
 } // namespace
 
-/// How often order[at, at + length) repeats, each time `step` microbatches
-/// later.
+/// How many times order[at, at + length) runs in a row, each time `step`
+/// microbatches later; at least 1.
 static int64_t countRepeats(const Order &order, size_t at, size_t length,
                             int64_t step) {
   int64_t count = 1;
@@ -46,9 +46,9 @@ static int64_t countRepeats(const Order &order, size_t at, size_t length,
   return count;
 }
 
-/// Cuts `order` into repetitions: at each point the body that covers most, the
-/// shortest of equals. Linear in the order times the longest body times the
-/// number of repetitions.
+/// Cuts `order` greedily into repetitions: at each point the body that covers
+/// the most actions, the shortest of equals. Time: length of the order, times
+/// the max body, times the number of repetitions.
 static std::vector<Repetition> findRepetitions(const Order &order,
                                                int64_t longestStep) {
   std::vector<Repetition> repetitions;
@@ -63,7 +63,7 @@ static std::vector<Repetition> findRepetitions(const Order &order,
                                        order[at].microbatch,
                                    1, longestStep);
       int64_t count = countRepeats(order, at, length, step);
-      // A body that runs once is no repetition, but for a single action.
+      // A body that runs only once is not a repetition, except a single action.
       if (count == 1 && length > 1)
         continue;
       if (count * length > bestCovered) {
@@ -85,7 +85,8 @@ static std::vector<Repetition> findRepetitions(const Order &order,
   return repetitions;
 }
 
-/// The bound that is `now` with `microbatches` and `next` with one more.
+/// Finds the bound that is `now` for M = `microbatches` and `next` for M + 1;
+/// false if there is none.
 static bool matchBound(int64_t now, int64_t next, int64_t microbatches,
                        SegmentBound &bound) {
   if (next != now && next != now + 1)
@@ -95,7 +96,7 @@ static bool matchBound(int64_t now, int64_t next, int64_t microbatches,
   return true;
 }
 
-/// Turns the repetitions for M and M + 1 into loops, if they correspond.
+/// Makes loops of the repetitions for M and M + 1; false if they do not match.
 static bool matchRepetitions(const std::vector<Repetition> &now,
                              const std::vector<Repetition> &next,
                              int64_t microbatches,
@@ -143,7 +144,7 @@ compressOrder(const Order &order, int64_t microbatches, size_t mostActions) {
   return segments;
 }
 
-/// Why the orders of `rank` are not loops.
+/// The error if the orders of `rank` are not loops.
 static Error notPeriodic(const Schedule &schedule, int64_t rank) {
   return Error{"schedule '" + schedule.kind + "' on rank " +
                std::to_string(rank) +
@@ -153,7 +154,7 @@ static Error notPeriodic(const Schedule &schedule, int64_t rank) {
 
 Result<std::vector<std::vector<Segment>>>
 compressToSegments(const ScheduleFamily &family) {
-  // Long enough that warm-up, steady state and drain are apart.
+  // Large enough that warm-up, steady state and drain do not overlap.
   int64_t large =
       4 * static_cast<int64_t>(family(1).ranks.size()) + int64_t(kLongestBody);
   Schedule now = family(large), next = family(large + 1);

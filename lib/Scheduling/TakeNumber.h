@@ -1,4 +1,4 @@
-//===- TakeNumber.h - numbers in the text of actions ------------*- C++ -*-===//
+//===- TakeNumber.h - parsing numbers in action names -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 
 namespace stagewright {
 
-/// Takes a number of digits off the front of `text`; false where there is none
-/// or it is too large.
+/// Parses a decimal number at the front of `text` and removes it; false if
+/// there is none or it is too large.
 inline bool takeNumber(std::string_view &text, int64_t &number) {
   if (text.empty() || text.front() < '0' || text.front() > '9')
     return false;

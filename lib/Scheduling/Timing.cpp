@@ -40,7 +40,7 @@ Seconds durationOf(ActionKind kind, const StageCosts &stage) {
 
 namespace {
 
-/// Runs the actions of a schedule in an order in which they can.
+/// Times the actions of a schedule in an order that respects dependences.
 class Timer {
 public:
   Timer(const Dependences &dependences, const ScheduleProblem &problem)
@@ -55,8 +55,8 @@ public:
   ScheduleTiming run(const std::vector<size_t> &order);
 
 private:
-  /// When all that `number` waits for has arrived. A hop is paid where the
-  /// ranks are two, whatever the placement says.
+  /// When all inputs of action `number` have arrived. A hop takes time if the
+  /// two ranks differ, whatever the placement of the problem.
   Seconds ready(size_t number) const;
   void runBlock(size_t first, size_t last);
 
@@ -82,7 +82,7 @@ Seconds Timer::ready(size_t number) const {
   return at;
 }
 
-/// Runs the actions `first` to `last` of one rank at the same time.
+/// Times actions `first` to `last` of one rank, which run at the same time.
 void Timer::runBlock(size_t first, size_t last) {
   int64_t rank = dependences.rank(first);
   Seconds start = free[rank], length;

@@ -14,7 +14,7 @@ namespace stagewright {
 
 namespace {
 
-/// A schedule that has come to a standstill.
+/// A deadlocked schedule, after all actions that can run have run.
 class Standstill {
 public:
   Standstill(const Schedule &schedule, const Dependences &dependences,
@@ -30,7 +30,7 @@ public:
 
 private:
   struct Wait {
-    size_t action; ///< What waits: the next of its rank, or its pair.
+    size_t action; ///< The waiting one: its rank's next, or its pair.
     const Dependence *dependence;
   };
   Wait pending(int64_t rank) const;
@@ -45,13 +45,13 @@ private:
 
   const Schedule &schedule;
   const Dependences &dependences;
-  std::vector<size_t> next; ///< By rank: number of the action it stands at.
+  std::vector<size_t> next; ///< By rank: number of its next action.
 };
 
 } // namespace
 
-/// The first thing that `rank` waits for and that has not run: its number is
-/// not before where its rank stands.
+/// The first unmet dependence of `rank`'s next action or pair: it is on an
+/// action that has not run, one not before the next of its own rank.
 Standstill::Wait Standstill::pending(int64_t rank) const {
   for (size_t n = next[rank]; n < dependences.blockEnd(next[rank]); ++n)
     for (const Dependence &wait : dependences.of(n))
@@ -60,7 +60,7 @@ Standstill::Wait Standstill::pending(int64_t rank) const {
   return {next[rank], nullptr};
 }
 
-/// A rank that waits for what it would run later, or in the same pair.
+/// The error if `rank` waits for an action it runs later, or in the same pair.
 Error Standstill::describeOwn(int64_t rank, const Wait &wait) const {
   size_t on = wait.dependence->on;
   std::string name = "rank " + std::to_string(rank) + " runs ";
@@ -82,7 +82,7 @@ std::string Standstill::describe(int64_t rank, const Dependence &wait) const {
   return text + std::to_string(dependences.rank(wait.on));
 }
 
-/// Follows waits from rank to rank until one comes twice, and names that cycle.
+/// Follows waits from rank to rank until a rank repeats, and reports the cycle.
 Error Standstill::describe() const {
   int64_t rank = 0;
   while (next[rank] == dependences.begin(rank + 1))

@@ -1,4 +1,4 @@
-//===- BlockLook.cpp - colours and words of blocks ------------------------===//
+//===- BlockLook.cpp - colours and labels of blocks -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- BlockLook.h - colours and words of blocks ----------------*- C++ -*-===//
+//===- BlockLook.h - colours and labels of blocks ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 namespace stagewright {
 
-/// How a kind of block looks; the colours are those of draw-trace.py.
+/// Label, fill and text colour of a kind of block, as in draw-trace.py.
 struct Look {
   const char *words, *fill, *ink;
 };
@@ -22,8 +22,8 @@ Look lookOf(BlockKind kind);
 
 bool isTransfer(BlockKind kind);
 
-/// The fill of a block, given the number that each stage has on its processor:
-/// later ones are paler.
+/// The fill colour of a block. `shades` has, by stage, its number on its
+/// processor: later stages are paler.
 std::string fillOf(const PipelineBlock &block,
                    const std::vector<size_t> &shades);
 

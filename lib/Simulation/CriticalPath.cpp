@@ -1,4 +1,4 @@
-//===- CriticalPath.cpp - what the end of a step waited for ---------------===//
+//===- CriticalPath.cpp - the critical path of a simulated step -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,18 +58,18 @@ private:
   const PipelineModel &model;
   const PipelineEngine &engine;
   std::vector<size_t> bySerial;
-  std::vector<std::vector<size_t>> holders; ///< By resource, in their order.
-  /// By stage: its forwards as they were started, the blocks with which
-  /// microbatches leave as they end.
+  std::vector<std::vector<size_t>> holders; ///< By resource, in order.
+  /// By stage: its forwards in the order of their starts, and the blocks that
+  /// complete a microbatch on the stage, in the order of their ends.
   std::vector<std::vector<size_t>> forwards, leaves;
-  std::vector<CriticalBlock> path; ///< The end first.
+  std::vector<CriticalBlock> path; ///< The last block first.
   size_t last = 0;
 };
 
 } // namespace
 
-/// The block that ended at `end` and was started last: of `stage`'s last
-/// backwards or, without a stage, of all.
+/// The block that ended at `end` and was started last: among those that
+/// complete a microbatch on `stage` or, without a stage, among all.
 size_t Walk::lastBlock(Ticks end, size_t stage) const {
   for (size_t number = bySerial.size(); number-- > 0;) {
     size_t at = bySerial[number];
@@ -81,7 +81,7 @@ size_t Walk::lastBlock(Ticks end, size_t stage) const {
   return bySerial.size();
 }
 
-/// Starts at a tail or tie if one ends the step.
+/// Starts the path at an all-reduce or tie if one ends the step.
 bool Walk::addCollective(Ticks makespan) {
   if (model.forwardOnly)
     return false;
@@ -94,7 +94,7 @@ bool Walk::addCollective(Ticks makespan) {
     path.push_back(
         {{kind, number, 0, scale.seconds(start), scale.seconds(makespan)},
          WaitReason::Input});
-    // A collective of another stage on the processor may have come before.
+    // Collectives of other stages on the same processor may have delayed it.
     while (kind == BlockKind::AllReduce && start != engine.stageEnds[stage]) {
       size_t earlier = 0;
       while (engine.rows.tails[earlier] == 0 ||
@@ -117,7 +117,7 @@ bool Walk::addCollective(Ticks makespan) {
   return !path.empty();
 }
 
-/// The block that held a resource of block number `at` until it started.
+/// The last block that used a resource of block `at`, if it ended at its start.
 size_t Walk::holderBefore(size_t at) const {
   size_t found = bySerial.size();
   forEachResource(engine, at, [&](uint32_t resource) {
@@ -132,8 +132,8 @@ size_t Walk::holderBefore(size_t at) const {
   return found;
 }
 
-/// The block with which a microbatch left when the stage of forward number `at`
-/// had as many in flight as it may.
+/// The block whose end let forward `at` start, if until then the stage had the
+/// max number of microbatches in flight.
 size_t Walk::liftedCap(size_t at) const {
   size_t none = bySerial.size();
   const PipelineRow &row = engine.rows[at / model.microbatches];
@@ -150,13 +150,13 @@ size_t Walk::liftedCap(size_t at) const {
       [&](size_t a, Ticks time) { return engine.ends[a] < time; });
   auto inFlight = (own - started.begin()) - (leave - left.begin());
   while (leave != left.end() && engine.serials[*leave] > engine.serials[at])
-    ++leave; // One without length that came later.
+    ++leave; // Of duration 0 and started later.
   bool lifted = inFlight == engine.caps[row.number] && leave != left.end() &&
                 engine.ends[*leave] == engine.starts[at];
   return lifted ? *leave : none;
 }
 
-/// The block whose end let block number `at` start.
+/// The block whose end let block `at` start, and why it had to wait.
 std::pair<size_t, WaitReason> Walk::before(size_t at) const {
   size_t microbatches = model.microbatches, none = bySerial.size();
   for (uint32_t input :

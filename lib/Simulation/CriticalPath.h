@@ -1,11 +1,12 @@
-//===- CriticalPath.h - what the end of a step waited for -------*- C++ -*-===//
+//===- CriticalPath.h - the critical path of a simulated step ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: walks a recorded run back from its end.
+// Private to this folder: follows the waits of a simulated step back from its
+// end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +18,11 @@
 
 namespace stagewright {
 
-/// Block number `at` of the engine's lists, row by row.
+/// Block number `at`, counted row by row in the engine's lists.
 PipelineBlock blockAt(const PipelineModel &model, const PipelineEngine &engine,
                       size_t at);
 
-/// Calls `visit` with every resource that block number `at` holds, each once.
+/// Calls `visit` once with every resource that block number `at` holds.
 template <typename Visit>
 void forEachResource(const PipelineEngine &engine, size_t at, Visit visit) {
   size_t microbatches = engine.numMicrobatches();
@@ -37,9 +38,9 @@ void forEachResource(const PipelineEngine &engine, size_t at, Visit visit) {
       visit(shared[number]);
 }
 
-/// Blocks that follow one another without a gap, from time 0 to `makespan`.
-/// Where several ended when a block started, an input comes before the cap and
-/// that before a resource.
+/// Blocks that follow one another without a gap, from time 0 to `makespan`. If
+/// several ended when a block started, an input is preferred, then the cap on
+/// microbatches in flight, then a resource.
 std::vector<CriticalBlock> findCriticalPath(const PipelineModel &model,
                                             const PipelineEngine &engine,
                                             Ticks makespan);

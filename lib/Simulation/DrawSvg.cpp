@@ -31,7 +31,7 @@ namespace {
 
 /// Lengths in pixels.
 constexpr double kMargin = 16, kRow = 24, kThinRow = 14, kGap = 4, kDigit = 6;
-/// Bars from this many pixels on leave room for two digits.
+/// The width from which bars have room for two digits; bounds of the drawing.
 constexpr double kGoodBar = 14, kLeastWidth = 900, kMostWidth = 2400;
 
 class Drawing {
@@ -58,7 +58,7 @@ private:
   const PipelineNames &names;
   double left = 0, width = 0, pixels = 0, bottom = 0;
   std::vector<std::set<size_t>> stagesOf; ///< By processor.
-  std::vector<size_t> shades;             ///< By stage: its number there.
+  std::vector<size_t> shades;             ///< By stage: index of its shade.
   std::set<std::tuple<int, size_t, int64_t>> critical;
   std::set<BlockKind> seen;
   SvgCanvas canvas;
@@ -139,7 +139,7 @@ void Drawing::drawLegend() {
   entry("on the critical path", "#222", 3);
 }
 
-/// The power of ten, times 1, 2 or 5, that parts `range` into at most ten.
+/// The smallest 1, 2 or 5 times a power of ten that is at least `range` / 10.
 static double niceStep(double range) {
   double step = std::pow(10, std::floor(std::log10(range / 10)));
   for (double factor : {1.0, 2.0, 5.0, 10.0})
@@ -223,14 +223,14 @@ bool Drawing::runsStage(size_t processor, size_t stage) const {
   return stagesOf[processor].count(stage) != 0;
 }
 
-/// Collectives lie behind what their processor runs at the same time.
+/// Collectives are drawn behind the blocks that run at the same time.
 void Drawing::drawCollectives(size_t processor, double y) {
   for (const PipelineBlock &block : timeline.collectives) {
     bool ties = block.kind == BlockKind::Tie;
     size_t stage = ties ? model.ties[block.number].from : block.number;
     if (!runsStage(processor, stage))
       continue;
-    // Where a stage has both, each has half the height.
+    // If a stage has both kinds, each has half the height.
     bool both = std::any_of(
         timeline.collectives.begin(), timeline.collectives.end(),
         [&](const PipelineBlock &other) {
@@ -241,7 +241,7 @@ void Drawing::drawCollectives(size_t processor, double y) {
   }
 }
 
-/// Two blocks that run as one, a pair, have half the height each.
+/// Two blocks with the same start and end, a pair, have half the height each.
 void Drawing::drawProcessor(const std::vector<PipelineBlock> &blocks,
                             double y) {
   auto areOne = [&](size_t a, size_t b) {
@@ -279,7 +279,7 @@ void Drawing::drawRows() {
     const PipelineChannel &channel = model.channels[c];
     canvas.text(left - 8, y + kThinRow / 2 + 4, channelName(channel),
                 " text-anchor=\"end\" font-size=\"11\" fill=\"#555\"");
-    // Both ways at once, or several lanes, need a place of their own.
+    // Unless both directions share one lane, each has half of the row.
     bool shared = channel.forwardLanes == channel.backwardLanes &&
                   channel.forwardLanes.size() == 1;
     for (const PipelineBlock &block : timeline.channels[c]) {

@@ -1,4 +1,4 @@
-//===- ExecutionOrder.cpp - names of the orders ---------------------------===//
+//===- ExecutionOrder.cpp - names of the execution orders -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Grid.cpp - a schedule as a picture in text -------------------------===//
+//===- Grid.cpp - a schedule drawn as text --------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ static bool hasSharedRank(const Timeline &timeline) {
 
 namespace {
 
-/// What is drawn: an action, or a pair that runs as one.
+/// What is drawn: an action, or a pair of actions that overlap.
 struct Cell {
   Seconds start, end;
   std::string text;
@@ -53,7 +53,7 @@ static std::vector<std::vector<Cell>> cellsOf(const Timeline &timeline) {
   return ranks;
 }
 
-/// As wide as the longest text and the bar before it.
+/// The width of a cell: the longest text and the bar before it.
 static size_t widthOf(const std::vector<std::vector<Cell>> &ranks) {
   size_t width = 0;
   for (const std::vector<Cell> &cells : ranks)
@@ -62,7 +62,7 @@ static size_t widthOf(const std::vector<std::vector<Cell>> &ranks) {
   return width;
 }
 
-/// The rows, with a column for every 1 / `scale` of time.
+/// Draws the rows, with a column for every 1 / `scale` seconds.
 static std::string draw(const std::vector<std::vector<Cell>> &ranks,
                         Seconds makespan, double scale) {
   auto column = [&](Seconds time) {

@@ -1,4 +1,4 @@
-//===- OrderDepths.cpp - slots of rings for one order ---------------------===//
+//===- OrderDepths.cpp - depths of rings for one order --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace stagewright {
 
-/// Equal work for every rank: a stage on several of them has as many times more
-/// for each of its microbatches.
+/// Times that give every rank equal work: the time of a microbatch on a stage
+/// is proportional to the number of ranks that run the stage.
 static StepTimes equalWork(const Schedule &schedule) {
   std::vector<std::set<size_t>> ranks(schedule.stages);
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
@@ -53,16 +53,16 @@ Result<OrderDepths> OrderDepths::create(const Schedule &schedule,
 }
 
 namespace {
-/// How long one microbatch is held. `end` belongs to it where it is an action
-/// (on one rank), and not where it is a time.
+/// The interval in which one microbatch occupies a slot. It includes `end` if
+/// that is the position of an action on one rank, but not if it is a time.
 struct Life {
   int64_t turn;
   Seconds start, end;
 };
 } // namespace
 
-/// Whether no two lives in one slot, turn mod `depth`, meet. `lives` are in the
-/// order of their starts.
+/// Whether no two intervals in the same slot, turn mod `depth`, overlap.
+/// `lives` are in order of their starts.
 static bool fits(const std::vector<Life> &lives, int64_t depth, bool sameRank) {
   std::vector<const Life *> holder(depth);
   for (const Life &life : lives) {

@@ -1,4 +1,4 @@
-//===- PipelineEngine.cpp - what all orders share -------------------------===//
+//===- PipelineEngine.cpp - the common part of all execution orders -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ void PipelineEngine::prepare(const PipelineModel &model,
   latest = 0;
   serial = 0;
   limit = kNever;
-  // A little more than `atMost`: back in seconds, ticks are rounded.
+  // A little more than `atMost`, because conversion to ticks rounds.
   if (atMost < rows.scale.seconds(kNever / 4))
     limit = rows.scale.ticks(atMost) + (rows.scale.ticks(atMost) >> 50) + 1;
   if (recorded) {
@@ -44,8 +44,8 @@ void PipelineEngine::prepare(const PipelineModel &model,
   }
 }
 
-/// Collectives of stages on one processor run one after another, in the order
-/// in which the stages end.
+/// Sets the starts of the stages' collectives: those of stages on the same
+/// processor run one after another, in the order in which the stages end.
 void PipelineEngine::startTails() {
   tailStarts = stageEnds;
   std::vector<Ticks> busy(model->numProcessors, 0);
@@ -72,7 +72,8 @@ void PipelineEngine::startTails() {
   }
 }
 
-/// Adds tails and ties to the last end of a block.
+/// The makespan: the last end of a block, a tail or a tie. kNever if it exceeds
+/// the limit.
 Ticks PipelineEngine::finish() {
   Ticks makespan = latest;
   if (!model->forwardOnly) {
@@ -86,7 +87,8 @@ Ticks PipelineEngine::finish() {
   return makespan <= limit ? makespan : kNever;
 }
 
-/// `seconds` of work from `start` on, `slowdown` times slower until `until`.
+/// The duration of `work` started at `start`, if it runs `slowdown` times
+/// slower until `until`.
 static Ticks slowed(Ticks work, Ticks start, Ticks until, double slowdown) {
   double during = static_cast<double>(until - start) / slowdown;
   if (static_cast<double>(work) <= during)
@@ -115,7 +117,8 @@ Ticks PipelineEngine::specialDurationOf(const PipelineRow &row,
                        : work;
 }
 
-/// A microbatch leaves the stage of `row`; the last one starts its collective.
+/// Called when a microbatch leaves the stage of `row`; after the last one the
+/// stage's collective starts.
 void PipelineEngine::endStay(const PipelineRow &row, Ticks end) {
   stageEnds[row.number] = std::max(stageEnds[row.number], end);
   if (--staysLeft[row.number] != 0 || model->forwardOnly)
@@ -134,7 +137,7 @@ Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
     return runWindow();
 
   caps.assign(model.stages.size(), std::numeric_limits<int64_t>::max());
-  int64_t replicas = 0; // Of this stage and all after it.
+  int64_t replicas = 0; // Of this stage and all later ones.
   for (size_t stage = caps.size(); !model.forwardOnly && stage-- > 0;) {
     auto own = static_cast<int64_t>(model.stages[stage].processors.size());
     replicas += own;

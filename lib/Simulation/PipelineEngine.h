@@ -1,15 +1,15 @@
-//===- PipelineEngine.h - who comes next ------------------------*- C++ -*-===//
+//===- PipelineEngine.h - runs a pipeline's blocks --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: runs the rows of a pipeline. The window order is one
-// total order, so that one pass over it (PipelineWindow.cpp) finds all times;
-// the other orders are decided as time goes by (PipelineEvents.cpp), some along
-// lists that are stated before (PipelineSequences.cpp). The rules
-// stand in Pipeline.h.
+// Private to this folder: runs the rows of a pipeline. The window order is a
+// total order, so one pass over it (PipelineWindow.cpp) computes all times. The
+// other orders are event-driven (PipelineEvents.cpp); some of them follow lists
+// of blocks made in advance (PipelineSequences.cpp). Pipeline.h defines the
+// rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,14 @@ struct BlockId {
   uint32_t row = 0, microbatch = 0;
 };
 
-/// Blocks that a processor runs in this order.
+/// Blocks that a processor runs in the listed order.
 struct Sequence {
   uint32_t processor = 0;
   size_t begin = 0, end = 0; ///< In the engine's list of blocks.
 };
 
-/// Microbatches of a row that are ready and share their resources, as bits:
-/// number m / lanes of the row.
+/// The ready microbatches of a row that use the same lane, as a bit set. The
+/// bit of microbatch m is m / lanes.
 struct ReadyQueue {
   uint32_t row = 0, lane = 0, lanes = 1;
   size_t words = 0; ///< Where its bits begin.
@@ -44,30 +44,30 @@ struct ReadyQueue {
 
 class PipelineEngine {
 public:
-  /// Runs `model` until its end or until it is certain to take longer than
-  /// `atMost`; then it returns kNever. `record` keeps all starts and ends.
+  /// Runs `model` to its end, or returns kNever as soon as it must take longer
+  /// than `atMost`. `record` keeps all starts and ends.
   Ticks run(const PipelineModel &model, ExecutionOrder order, Seconds atMost,
             bool record);
-  /// Runs the sequences of blocks that `orders` states for each processor; it
+  /// Runs the blocks in the orders that `orders` has for each processor; they
   /// must not deadlock.
   Ticks run(const PipelineModel &model, const SplitBackwards &split,
             const std::vector<Order> &orders);
 
   PipelineRows rows;
-  /// By row and microbatch, where recorded: times, and who was started first.
+  /// By row and microbatch, if recorded: times, and the order of the starts.
   std::vector<Ticks> starts, ends;
   std::vector<uint32_t> serials;
   /// By stage: the end of its last backward.
   std::vector<Ticks> stageEnds;
-  /// When what is left of a stage's collective starts; filled by finish().
+  /// When the rest of a stage's collective starts; set by finish().
   std::vector<Ticks> tailStarts;
-  /// By stage: forwards that its processors together start before one of its
-  /// backwards ends; none in window order.
+  /// By stage: the max number of forwards that its processors together start
+  /// before one of its backwards ends; empty in window order.
   std::vector<int64_t> caps;
   size_t numMicrobatches() const { return microbatches; }
 
 private:
-  // Both kinds of run.
+  // For all runs.
   void prepare(const PipelineModel &model, const SplitBackwards *split,
                Seconds atMost);
   void startTails();
@@ -79,7 +79,7 @@ private:
   uint32_t resourceOf(const PipelineRow &row, uint32_t microbatch) const {
     return rows.list(row.lanes)[laneOf(row, microbatch)];
   }
-  /// What a block of compute takes that starts then.
+  /// The duration of a block of compute that starts at `start`.
   Ticks durationOf(const PipelineRow &row, uint32_t microbatch,
                    uint32_t processor, Ticks start) const {
     if (model->collectiveSlowdown == 1 && !split)
@@ -113,7 +113,7 @@ private:
   size_t placeOf(const PipelineRow &row, uint32_t lane) const {
     return firstPlace[row.number] + lane;
   }
-  /// What one processor of the stage of `row` has in flight at most.
+  /// The max number of microbatches in flight on one processor of the stage.
   int64_t capOf(const PipelineRow &row) const;
   void makeReady(BlockId block);
   void start(BlockId block);
@@ -170,8 +170,8 @@ private:
   std::vector<uint64_t> bits;
   std::vector<Part> queuesOf; ///< By resource; of queueNumbers.
   std::vector<uint32_t> queueNumbers;
-  /// By resource: queues of transfers that wait for it, and some that no longer
-  /// do.
+  /// By resource: queues of transfers that wait for it; may contain queues that
+  /// no longer wait.
   struct Waiting {
     uint32_t queue, flag;
   };

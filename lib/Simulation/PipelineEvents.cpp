@@ -1,13 +1,13 @@
-//===- PipelineEvents.cpp - orders decided as time goes by ----------------===//
+//===- PipelineEvents.cpp - event-driven execution orders -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A block can start only when something happened: it became ready, or one of
-// its resources became free, or its stage's cap was lifted. So only the queues
-// and processors to which that happened at the present time are looked at.
+// A block can start only at a time when it becomes ready, one of its resources
+// becomes free, or the cap of its stage is lifted. So at each time only the
+// queues and processors with such an event are examined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace stagewright {
 
-/// The later event first: std::push_heap keeps the largest on top.
+/// Orders the heap so that the earliest event is on top.
 static constexpr auto kLater = [](const auto &a, const auto &b) {
   return a.time > b.time;
 };
@@ -28,14 +28,14 @@ bool PipelineEngine::comesBefore(BlockId a, BlockId b) const {
     return rowA.backward;
   if (a.microbatch != b.microbatch)
     return a.microbatch < b.microbatch;
-  return a.row < b.row; // Rows are added by increasing numbers.
+  return a.row < b.row; // Rows are added in order of their numbers.
 }
 
 //===----------------------------------------------------------------------===//
 // Ready queues
 //===----------------------------------------------------------------------===//
 
-/// The lowest microbatch of a queue that is not empty.
+/// The lowest microbatch of a non-empty queue.
 uint32_t PipelineEngine::head(const ReadyQueue &queue) const {
   size_t word = queue.words + queue.first;
   while (bits[word] == 0)
@@ -45,7 +45,7 @@ uint32_t PipelineEngine::head(const ReadyQueue &queue) const {
   return number * queue.lanes + queue.lane;
 }
 
-/// Takes the head out of the queue.
+/// Removes and returns the head of the queue.
 BlockId PipelineEngine::take(ReadyQueue &queue) {
   uint32_t microbatch = head(queue), number = microbatch / queue.lanes;
   queue.first = number / 64;
@@ -72,8 +72,9 @@ bool PipelineEngine::isFree(const ReadyQueue &queue) const {
   return true;
 }
 
-/// A queue for every lane of a transfer and, where compute goes by priority,
-/// for every processor of a stage; and the queues of every resource.
+/// Creates a queue for every lane of a transfer and, if compute runs by
+/// priority, for every processor of a stage; also lists the queues of every
+/// resource.
 void PipelineEngine::layQueues() {
   queues.clear();
   firstQueue.assign(rows.size(), 0);
@@ -132,7 +133,7 @@ void PipelineEngine::awaken(uint32_t processor) {
   awake.push_back(processor);
 }
 
-/// All that `block` waits for is there.
+/// Called when all inputs of `block` are available.
 void PipelineEngine::makeReady(BlockId block) {
   const PipelineRow &row = rows[block.row];
   uint32_t lane = laneOf(row, block.microbatch);
@@ -177,7 +178,7 @@ void PipelineEngine::freeResource(uint32_t resource) {
   }
 }
 
-/// Lets a transfer's queue that is no longer empty wait for its resources.
+/// Registers a transfer's non-empty queue with the resources that it needs.
 void PipelineEngine::list(uint32_t number) {
   uint32_t flag = queues[number].flags;
   forResources(queues[number], [&](uint32_t resource) {
@@ -189,7 +190,7 @@ void PipelineEngine::list(uint32_t number) {
   });
 }
 
-/// The block has ended, its resources are free.
+/// Called when the block has ended and its resources are free.
 void PipelineEngine::complete(BlockId block) {
   const PipelineRow &row = rows[block.row];
   latest = std::max(latest, now);
@@ -210,7 +211,8 @@ void PipelineEngine::complete(BlockId block) {
     awaken(rows.list(row.lanes)[lane]);
 }
 
-/// Starts a block whose resources are free. One without length ends at once.
+/// Starts a block whose resources are free. If its duration is 0, it ends at
+/// once.
 void PipelineEngine::start(BlockId block) {
   const PipelineRow &row = rows[block.row];
   uint32_t resource = resourceOf(row, block.microbatch);
@@ -234,7 +236,7 @@ void PipelineEngine::start(BlockId block) {
 }
 
 void PipelineEngine::startTransfers() {
-  // Transfers without length occupy nothing, so their order does not matter.
+  // Transfers of duration 0 occupy nothing, so their order does not matter.
   for (uint32_t number : zeroCandidates) {
     isCandidate[number] = 0;
     while (queues[number].count != 0 && isFree(queues[number]))
@@ -256,7 +258,7 @@ void PipelineEngine::startTransfers() {
   candidates.clear();
 }
 
-/// The block that an idle processor runs next, if one may start.
+/// Finds the block that an idle processor runs next; false if none can start.
 bool PipelineEngine::pick(uint32_t processor, BlockId &best) const {
   bool found = false;
   auto offer = [&](BlockId block) {
@@ -285,7 +287,8 @@ bool PipelineEngine::pick(uint32_t processor, BlockId &best) const {
   return found;
 }
 
-/// Takes the block that pick() chose from where it waits, and starts it.
+/// Removes the block that pick() chose from its queue or sequence, and starts
+/// it.
 void PipelineEngine::runPicked(uint32_t processor, BlockId block) {
   if (!sequenced) {
     take(queues[firstQueue[block.row] +
@@ -306,12 +309,12 @@ void PipelineEngine::runPicked(uint32_t processor, BlockId block) {
   start(block);
 }
 
-/// Starts what idle processors may run. True if it has to be called again,
-/// after the transfers: a block without length has ended.
+/// Starts blocks on idle processors. Returns true if it has to be called again
+/// after the transfers, because a block of duration 0 has ended.
 bool PipelineEngine::startComputes() {
   if (careful)
     return startComputesByPriority();
-  // No processor's choice changes another's.
+  // The choices of different processors are independent.
   BlockId block;
   for (uint32_t processor : awake) {
     isAwake[processor] = 0;
@@ -322,7 +325,7 @@ bool PipelineEngine::startComputes() {
   return false;
 }
 
-/// One after the other: a block without length makes others ready.
+/// One block at a time, as a block of duration 0 makes others ready.
 bool PipelineEngine::startComputesByPriority() {
   while (!awake.empty()) {
     size_t best = 0, kept = 0;
@@ -353,7 +356,7 @@ bool PipelineEngine::startComputesByPriority() {
   return false;
 }
 
-/// Everything at time 0.
+/// Initialises the state at time 0.
 void PipelineEngine::layEvents() {
   events.clear();
   awake.clear();
@@ -371,7 +374,7 @@ void PipelineEngine::layEvents() {
   pending.resize(rows.size() * size_t(microbatches));
   now = 0;
   cut = false;
-  careful = split != nullptr; // Some blocks of a row may have no length.
+  careful = split != nullptr; // Some blocks of a row may have duration 0.
   for (uint32_t number = 0; number < rows.size(); ++number) {
     const PipelineRow &row = rows[number];
     careful |= !row.transfer && row.duration == 0;

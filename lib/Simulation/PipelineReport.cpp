@@ -1,4 +1,4 @@
-//===- PipelineReport.cpp - what a run has recorded, in full --------------===//
+//===- PipelineReport.cpp - the timeline of a recorded run ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ double PipelineTimeline::bubbleShare() const {
 
 namespace {
 
-/// Turns what an engine has recorded into a timeline.
+/// Converts the record of an engine into a timeline.
 class Report {
 public:
   Report(const PipelineModel &model, const PipelineEngine &engine,
@@ -57,7 +57,8 @@ private:
 
 } // namespace
 
-/// False for a block that a schedule does not have; a fused one gets its name.
+/// Returns false for a block that the schedule does not have. If `block` runs I
+/// and W as one, sets its kind to Backward.
 bool Report::isShown(const PipelineRow &row, PipelineBlock &block) const {
   if (!split || row.transfer)
     return true;
@@ -71,7 +72,7 @@ bool Report::isShown(const PipelineRow &row, PipelineBlock &block) const {
 }
 
 void Report::addBlocks() {
-  // By the time and then by the order in which they were started.
+  // By start time, then by the order in which they were started.
   std::vector<uint32_t> order(engine.serials.size());
   for (uint32_t at = 0; at < order.size(); ++at)
     order[at] = at;
@@ -138,7 +139,7 @@ void Report::addPeaks() {
   timeline.peakInFlight.assign(model.stages.size(), 0);
   if (model.forwardOnly)
     return;
-  // Ends come before starts at the same time.
+  // At the same time, ends come before starts.
   std::vector<std::vector<std::pair<Ticks, int>>> changes(model.stages.size());
   for (size_t row = 0; row < engine.rows.size(); ++row)
     for (int64_t m = 0; m < model.microbatches; ++m) {

@@ -1,11 +1,11 @@
-//===- PipelineReport.h - what a run has recorded, in full ------*- C++ -*-===//
+//===- PipelineReport.h - the timeline of a recorded run --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to this folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace stagewright {
 
-/// The timeline of a run of `model` that `engine` has recorded, `split` with
-/// it.
+/// The timeline of a run of `model` that `engine` has recorded; `split` is the
+/// argument of that run.
 PipelineTimeline reportOf(const PipelineModel &model,
                           const PipelineEngine &engine,
                           const SplitBackwards *split, Ticks makespan);

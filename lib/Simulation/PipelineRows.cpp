@@ -19,7 +19,7 @@ TickScale TickScale::of(const PipelineModel &model) {
   };
   for (const PipelineStage &stage : model.stages) {
     seen(stage.times.forward, each);
-    seen(stage.times.forward, each); // It may run twice.
+    seen(stage.times.forward, each); // It may be recomputed.
     seen(stage.backward(), each);
     seen(stage.copying, each);
     seen(stage.copying, each);
@@ -32,7 +32,7 @@ TickScale TickScale::of(const PipelineModel &model) {
   }
   for (const PipelineTie &tie : model.ties)
     seen(tie.seconds, once);
-  // One after the other, nothing takes longer.
+  // An upper bound on the makespan: everything runs one after another.
   double all = (once + each * static_cast<double>(model.microbatches)) *
                std::max(1.0, model.collectiveSlowdown);
   double mostTicks = std::min(1e14, 4e18 * (longest / all));
@@ -69,8 +69,8 @@ Part PipelineRows::append(const std::vector<size_t> &resources, size_t offset) {
   return part;
 }
 
-/// Longest paths over all channels: a channel that only brings gradients back
-/// orders its stages too.
+/// The depth of a stage is the longest path to it over all channels. Channels
+/// that only carry gradients count too.
 void PipelineRows::findDepths(const PipelineModel &model) {
   depths.assign(model.stages.size(), 0);
   for (bool changed = true; changed;) {
@@ -128,9 +128,9 @@ void PipelineRows::addStages(const PipelineModel &model,
   }
 }
 
-/// What a stage keeps leaves behind its forward, in the same window, and comes
-/// back before its backward, as late as it can and, on the deepest stage, in
-/// the window of both.
+/// The copy of a stage's stash to the host is in the window of its forward. The
+/// copy back is in the last window before that of its backward; on the deepest
+/// stage it is in the one window of forward and backward.
 void PipelineRows::addCopies(const PipelineModel &model) {
   for (uint32_t number = 0; number < model.stages.size(); ++number) {
     const PipelineStage &stage = model.stages[number];
@@ -195,7 +195,7 @@ void PipelineRows::addChannels(const PipelineModel &model) {
   }
 }
 
-/// Turns the edges into lists of every row.
+/// Converts the edges into lists of predecessors and successors of every row.
 void PipelineRows::link() {
   auto list = [&](Part PipelineRow::*part, auto own, auto other) {
     for (const auto &edge : edges)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: a PipelineModel as rows. A row holds the same block of
-// all microbatches, such as the forwards of stage 3; what its block of
-// microbatch m waits for are blocks of m too. Memory is kept when it is built
-// anew.
+// Private to this folder: a PipelineModel as rows. A row is the same block of
+// all microbatches, such as the forwards of stage 3. Its block of microbatch m
+// waits for blocks of m, and for a slot that a block of an earlier microbatch
+// frees. A rebuild reuses the memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,25 +20,25 @@
 
 namespace stagewright {
 
-/// Time as a whole number of powers of ten of a second.
+/// Time as a number of ticks; a tick is a power of ten of a second.
 using Ticks = int64_t;
 
-/// How many ticks a second has.
+/// Converts between seconds and ticks.
 class TickScale {
 public:
-  /// At most 10^14 ticks for the longest block, so that the noise of sums of
-  /// doubles is rounded away, and none for a step that overflows.
+  /// The longest block has at most 10^14 ticks, so that rounding errors of sums
+  /// of doubles vanish, and fewer if the ticks of a step would overflow.
   static TickScale of(const PipelineModel &model);
 
   Ticks ticks(Seconds seconds) const;
   Seconds seconds(Ticks ticks) const;
 
 private:
-  double power = 1;     ///< Ticks in a second, or seconds in a tick.
-  bool divides = false; ///< A tick is longer than a second.
+  double power = 1;     ///< Ticks per second, or seconds per tick.
+  bool divides = false; ///< Seconds per tick: a tick exceeds a second.
 };
 
-/// Part of a list that all rows share.
+/// A range of the list of numbers that all rows share.
 struct Part {
   uint32_t begin = 0, end = 0;
 };
@@ -50,30 +50,30 @@ struct PipelineRow {
   BlockKind kind = BlockKind::Forward;
   uint32_t number = 0; ///< Of the stage or the channel.
   Ticks duration = 0;
-  Ticks lastExtra = 0;   ///< What the last microbatch takes longer.
-  int64_t window = 0;    ///< Window of microbatch 0.
-  bool backward = false; ///< Backwards and transfers back.
+  Ticks lastExtra = 0;   ///< Added for the last microbatch.
+  int64_t window = 0;    ///< Number of the window of microbatch 0.
+  bool backward = false; ///< I, W or B, or a transfer of gradients.
   bool transfer = false;
-  bool frees = false; ///< Ends the stay of a microbatch on the stage.
-  Part lanes;         ///< Resources, of which m holds number m % size.
-  Part shared;        ///< Resources that every block holds as well.
+  bool frees = false; ///< Its end completes m on the stage.
+  Part lanes;         ///< Resources; microbatch m uses m % size.
+  Part shared;        ///< Resources that every block uses too.
   Part before, after; ///< Rows waited for, and rows that wait.
-  /// Microbatch m waits for m - freedSlots of row `freedBy` as well, and m +
-  /// madeSlots of row `makesFree` for this one; kNoRow: for none.
+  /// Slots: microbatch m also waits for m - freedSlots of row `freedBy`, and
+  /// m + madeSlots of row `makesFree` waits for m of this row. kNoRow: none.
   uint32_t freedBy = kNoRow, makesFree = kNoRow;
   uint32_t freedSlots = 0, madeSlots = 0;
 };
 
-/// How a schedule runs the backwards of the stages; by stage.
+/// Which stages split backwards or recompute, and for which microbatches.
 struct SplitBackwards {
-  /// Some microbatch has I and W apart, or runs the forward again.
+  /// By stage: some microbatch runs I and W separately; some recomputes.
   std::vector<bool> apart, recompute;
-  /// By stage and microbatch: such a stage runs this one's I and W in one; it
-  /// does not run its forward again.
+  /// By stage and microbatch, for those stages: this microbatch runs I and W as
+  /// one block; this microbatch does not recompute.
   std::vector<std::vector<bool>> fused, plain;
 };
 
-/// All rows of a model. Processors are the resources from 0, links follow.
+/// All rows of a model. Resources are the processors, then the links.
 class PipelineRows {
 public:
   /// Without `split` every backward is one block.

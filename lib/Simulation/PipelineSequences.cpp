@@ -1,4 +1,4 @@
-//===- PipelineSequences.cpp - stated orders of blocks --------------------===//
+//===- PipelineSequences.cpp - orders of blocks made in advance -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ void PipelineEngine::addSequence(uint32_t processor, size_t begin) {
     sequences.push_back({processor, begin, blocks.size()});
 }
 
-/// All forwards of a processor stage by stage, then all backwards the other way
-/// round.
+/// For every processor: all forwards stage by stage, then all backwards in the
+/// reverse order of stages.
 void PipelineEngine::layGPipe() {
   std::vector<std::vector<uint32_t>> rowsOf(model->numProcessors);
   for (uint32_t row = 0; row < rows.size() && !rows[row].transfer; ++row)
@@ -43,8 +43,8 @@ void PipelineEngine::layGPipe() {
   }
 }
 
-/// Of every stage cap forwards, then one backward, one forward; each of its
-/// processors runs its own microbatches in that order.
+/// For every stage: `cap` forwards, then one backward and one forward in turn.
+/// Each of its processors runs its own microbatches in that order.
 void PipelineEngine::layOneFOneB() {
   for (size_t stage = 0; stage < model->stages.size(); ++stage) {
     auto forward = static_cast<uint32_t>(rows.find(BlockKind::Forward, stage));
@@ -67,7 +67,8 @@ void PipelineEngine::layOneFOneB() {
   }
 }
 
-/// Adds `action`, and the blocks without length that its row needs with it.
+/// Adds the blocks of `action`, including a recompute block of duration 0 if
+/// its row needs one.
 void PipelineEngine::addAction(const Action &action) {
   size_t stage = action.stage;
   auto add = [&](BlockKind kind) {

@@ -1,4 +1,4 @@
-//===- PipelineTimeline.cpp - who does what when --------------------------===//
+//===- PipelineTimeline.cpp - timelines of orders and schedules -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,8 +95,8 @@ StageGraph graphOf(const PipelineModel &model) {
   return graph;
 }
 
-/// The model with the ranks of `schedule`, which has passed verify(), in the
-/// place of its processors.
+/// The model with the processors replaced by the ranks of `schedule`, which has
+/// passed verify().
 static PipelineModel onRanks(const PipelineModel &model,
                              const Schedule &schedule) {
   PipelineModel placed = model;

@@ -17,16 +17,16 @@ size_t windowWidth(const PipelineModel &model) {
   return width;
 }
 
-/// Within a window: backwards, then forwards, then the backward of the deepest
-/// stage, which shares its window with its forward.
+/// Order within a window: backwards, then forwards, then the backward of the
+/// deepest stage, which is in the window of its own forward.
 static int turn(const PipelineRow &row, const PipelineRows &rows) {
   if (!row.backward)
     return 1;
   return !row.transfer && rows.depths[row.number] == rows.deepest ? 2 : 0;
 }
 
-/// The rows in the order of a window's turns. Rows are added stage by stage,
-/// then channel by channel, so their own order is that of the numbers.
+/// Sorts the rows by turn. Rows of equal turn keep the order in which
+/// PipelineRows::build added them: by stage, then by channel.
 void PipelineEngine::layTurns() {
   std::vector<uint32_t> &sorted = byStart;
   sorted.resize(rows.size());
@@ -49,8 +49,8 @@ void PipelineEngine::layTurns() {
   });
 }
 
-/// Runs a block after all that come before it; false if it is certain that the
-/// limit is missed.
+/// Computes the times of a block from those of all blocks before it; false if
+/// the run is certain to exceed the limit.
 inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
   Ticks start = 0;
   for (uint32_t before : turn.before)
@@ -86,10 +86,10 @@ Ticks PipelineEngine::runWindow() {
   layTurns();
   ends.resize(rows.size() * size_t(microbatches));
   freeAt.assign(model->numProcessors + model->numLinks, 0);
-  // The rows that have a block in the present window, by their turns.
+  // The rows that have a block in the current window, sorted by turn.
   active.clear();
   size_t started = 0, ended = 0;
-  // Replicas take their microbatches of a window side by side.
+  // In a window the replicas run one microbatch each, in parallel.
   auto together = static_cast<uint32_t>(windowWidth(*model));
   int64_t count = (microbatches + together - 1) / together;
   for (int64_t window = 0; ended < byStart.size(); ++window) {

@@ -18,8 +18,8 @@ Result<RingDepths> RingDepths::create(const ScheduleFamily &family,
   auto run = [&](int64_t microbatches) {
     return simulate(family(microbatches), graph, unitTimes(graph.stages));
   };
-  // In flight microbatches of a periodic schedule stop growing within the
-  // warm-up, which is at most a few per rank.
+  // In a periodic schedule the number of microbatches in flight stops growing
+  // within the warm-up, which is at most a few microbatches per rank.
   Schedule one = family(1);
   int64_t most = 4 * static_cast<int64_t>(one.ranks.size()) + 4;
   for (int64_t microbatches = 1; microbatches <= most + 1; ++microbatches) {
@@ -38,7 +38,7 @@ Result<RingDepths> RingDepths::create(const ScheduleFamily &family,
   return result;
 }
 
-/// Start or end, by microbatch, of the action that runs `phase`.
+/// The starts or ends, by microbatch, of the actions that run `phase`.
 static std::vector<Seconds> timesOf(const std::vector<TimedAction> &rank,
                                     StagePhase phase, bool end) {
   std::vector<Seconds> times;
@@ -59,8 +59,8 @@ int64_t RingDepths::inFlight(const Timeline &timeline, StagePhase first,
       timesOf(timeline.ranks[rankOf.at(first.stage)], first, false);
   std::vector<Seconds> ends =
       timesOf(timeline.ranks[rankOf.at(last.stage)], last, true);
-  // Slot m mod depth: m and m' < m collide if m starts before m' ends, so the
-  // depth must exceed every such distance.
+  // Microbatch m uses slot m mod depth. m and m' < m overlap if m starts before
+  // m' ends, so the depth must exceed m - m' for every such pair.
   int64_t depth = 1;
   for (int64_t m = 0; m < int64_t(starts.size()); ++m)
     for (int64_t earlier = 0; earlier < m - depth + 1; ++earlier)

@@ -1,4 +1,4 @@
-//===- ScheduleWalk.cpp - who made what, in a timed schedule --------------===//
+//===- ScheduleWalk.cpp - critical path of a timed schedule ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 
 namespace stagewright {
 
-/// Whether an action makes the gradient of its stage's inputs.
+/// Whether an action computes the gradient of its stage's inputs.
 static bool isBack(const Action &action) {
   return action.kind == ActionKind::Backward ||
          action.kind == ActionKind::InputGradient;
@@ -55,7 +55,7 @@ PipelineBlock ScheduleWalk::blockAt(Place place) const {
           time.first, time.second};
 }
 
-/// What the action uses of another stage.
+/// The input that the action receives from another stage.
 std::optional<ScheduleWalk::Input> ScheduleWalk::inputOf(Place place) const {
   const Action &action = schedule.ranks[place.rank][place.index];
   Input input;
@@ -84,8 +84,9 @@ std::optional<ScheduleWalk::Place> ScheduleWalk::lastEnd() const {
   return std::nullopt;
 }
 
-// Times are sums of the same numbers, so what an action waited for came at its
-// very start. No step goes forth: the walk ends.
+// Start times are sums of the same numbers as arrivals, so the input that an
+// action waited for arrived exactly at its start. Every step goes back in the
+// schedule, so the loop ends.
 std::vector<CriticalBlock>
 ScheduleWalk::criticalPath(const std::vector<size_t> &channels) const {
   std::vector<CriticalBlock> path;
@@ -93,7 +94,7 @@ ScheduleWalk::criticalPath(const std::vector<size_t> &channels) const {
   while (at) {
     PipelineBlock block = blockAt(*at);
     const auto &times = timing.times[at->rank];
-    // Of a pair that runs as one, either may have waited.
+    // Either action of a fused pair may have waited.
     size_t first = at->index;
     if (first > 0 && schedule.ranks[at->rank][first].paired &&
         times[first - 1] == times[first])

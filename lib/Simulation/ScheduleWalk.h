@@ -1,11 +1,11 @@
-//===- ScheduleWalk.h - who made what, in a timed schedule ------*- C++ -*-===//
+//===- ScheduleWalk.h - producers of a timed schedule's values --*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to this folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,16 +26,16 @@ public:
   /// A value that an action waits for.
   struct Input {
     Place maker;
-    size_t edge = 0; ///< It goes between this stage and the next one.
+    size_t edge = 0; ///< Between this stage and the next one.
     bool back = false;
     Seconds made, arrived;
   };
 
-  /// All three must outlive the walk.
+  /// The arguments must outlive the walk.
   ScheduleWalk(const Schedule &schedule, const ScheduleProblem &problem,
                const ScheduleTiming &timing);
 
-  /// Where the forward of `stage` runs, or its B or I.
+  /// The place of the forward of `stage`, or of its B or I if `back`.
   const Place &made(bool back, size_t stage, int64_t microbatch) const {
     return places[(back * size_t(schedule.stages) + stage) *
                       size_t(schedule.microbatches) +
@@ -43,8 +43,8 @@ public:
   }
   PipelineBlock blockAt(Place place) const;
 
-  /// From the start of the step to its end. `channels`: by stage, the number of
-  /// the channel after it.
+  /// The path from the start of the step to its end. `channels`: by stage, the
+  /// number of the channel after it.
   std::vector<CriticalBlock>
   criticalPath(const std::vector<size_t> &channels) const;
 

@@ -1,4 +1,4 @@
-//===- Simulate.cpp - how long a schedule takes ---------------------------===//
+//===- Simulate.cpp - simulated times of a schedule -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

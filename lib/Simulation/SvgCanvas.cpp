@@ -1,4 +1,4 @@
-//===- SvgCanvas.cpp - the text of a picture ------------------------------===//
+//===- SvgCanvas.cpp - writes SVG elements --------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -40,8 +40,8 @@ private:
   }
   std::string rowOf(size_t processor) const;
 
-  /// A block of compute and its processor, by stage, microbatch and whether it
-  /// is a forward.
+  /// By stage, microbatch and whether it is a forward: a compute block and its
+  /// processor.
   using Place = std::pair<const PipelineBlock *, size_t>;
   std::map<std::tuple<size_t, int64_t, bool>, Place> places;
   const PipelineModel &model;
@@ -79,13 +79,14 @@ static const char *categoryOf(BlockKind kind) {
   return "";
 }
 
-/// Whether a link is the way of a device to the memory of its host, or back.
+/// Whether `link` connects a device and the memory of its host.
 static bool isOfHost(const std::vector<PipelineBlock> &link) {
   return !link.empty() && (link.front().kind == BlockKind::Offload ||
                            link.front().kind == BlockKind::Fetch);
 }
 
-/// A way and a lane of a channel has a thread: blocks of one do not overlap.
+/// The thread of a transfer: one for each direction and lane of a channel, so
+/// that blocks of a thread do not overlap.
 size_t Trace::threadOf(const PipelineBlock &transfer) const {
   size_t thread = 0;
   for (size_t number = 0; number < transfer.number; ++number)
@@ -114,7 +115,7 @@ void Trace::name(const char *what, int process, size_t thread,
                       {"args", {{"sort_index", thread}}}});
 }
 
-/// As the trace of a run calls it: "rank 0 (d0)".
+/// The name that a trace of a run uses: "rank 0 (d0)".
 std::string Trace::rowOf(size_t processor) const {
   std::string rank = "rank " + std::to_string(processor);
   std::string name = names.ofProcessor(processor);
@@ -170,8 +171,9 @@ void Trace::addBlock(const PipelineBlock &block, int process, size_t thread) {
   events.push_back(std::move(event));
 }
 
-/// An arrow from the middle of the block that sends, over the transfer, to the
-/// middle of the block that receives: viewers tie an arrow to what runs then.
+/// Adds an arrow from the middle of the sender's block, over the transfer, to
+/// the middle of the receiver's: viewers attach an arrow to the block at its
+/// time.
 void Trace::addFlow(const PipelineBlock &transfer) {
   bool forward = transfer.kind == BlockKind::SendForward;
   const PipelineChannel &channel = model.channels[transfer.number];
@@ -227,8 +229,8 @@ std::string Trace::write() {
     }
   for (size_t c = 0; c < timeline.collectives.size(); ++c)
     addBlock(timeline.collectives[c], Collectives, c);
-  // A line for every event keeps the file readable and small. Names may hold
-  // any bytes.
+  // One event per line keeps the file readable and small. Names may contain
+  // bytes that are not UTF-8, which are replaced.
   auto dump = [](const Json &json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };

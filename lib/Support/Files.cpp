@@ -1,4 +1,4 @@
-//===- Files.cpp - whole files in and out ---------------------------------===//
+//===- Files.cpp - reads and writes whole files ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ Result<std::string> readTextFile(const std::string &path) {
   return text.str();
 }
 
-/// Writes all of `text`; the system's reason where it cannot.
+/// Writes all of `text`; returns errno if it fails.
 static std::optional<int> writeAll(int file, std::string_view text) {
   while (!text.empty()) {
     ssize_t count = ::write(file, text.data(), text.size());
@@ -47,14 +47,14 @@ static std::optional<int> writeAll(int file, std::string_view text) {
   return {};
 }
 
-/// Writes beside `path`, then renames.
+/// Writes a temporary file and renames it, so `path` is never incomplete.
 static std::optional<int> replaceFile(const std::string &path,
                                       std::string_view text) {
   std::string beside = path + ".XXXXXX";
   int file = ::mkstemp(beside.data());
   if (file < 0)
     return errno;
-  // mkstemp's files are private; those of others follow the umask.
+  // mkstemp creates files of mode 0600; set the mode that the umask allows.
   mode_t mask = ::umask(0);
   ::umask(mask);
   std::optional<int> reason = writeAll(file, text);

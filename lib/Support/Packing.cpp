@@ -18,15 +18,15 @@ using namespace stagewright;
 
 namespace {
 
-/// Begin or end of a life.
+/// The begin or end of a lifetime.
 struct Moment {
   int64_t at;
   bool begins;
   int item;
 };
 
-/// All moments in their order; at one moment what begins comes first, since a
-/// life includes its last.
+/// All moments in order. At equal times begins come first, because a lifetime
+/// includes its last moment.
 std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
   std::vector<Moment> moments;
   for (int i = 0; i < int(items.size()); ++i)
@@ -42,8 +42,9 @@ std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
   return moments;
 }
 
-/// Pairs of numbers below `count`. Memory is that of the pages which pairs lie
-/// on; where all pairs would take over 256 MiB nothing is remembered.
+/// A set of pairs of numbers below `count`. It only uses memory for the pages
+/// that its pairs touch. If all pairs would need more than 256 MiB, it stores
+/// nothing.
 class Pairs {
 public:
   explicit Pairs(size_t count) {
@@ -53,7 +54,7 @@ public:
           static_cast<uint8_t *>(std::calloc(count * (count + 1) / 16 + 1, 1)));
   }
   bool remembers() const { return bytes != nullptr; }
-  /// Whether `a` and `b` are no pair yet; they are one from now on.
+  /// Adds the pair of `a` and `b`; returns whether it is new.
   bool insert(size_t a, size_t b) {
     auto [low, high] = std::minmax(a, b);
     size_t pair = high * (high + 1) / 2 + low;
@@ -92,21 +93,21 @@ private:
   }
 
   std::vector<PackItem> &items;
-  std::vector<std::vector<int>> meets; ///< Items that live at once with it.
-  std::vector<int64_t> offset;         ///< Of the attempt at hand; -1: not yet.
-  std::vector<int> best;               ///< Order.
+  std::vector<std::vector<int>> meets; ///< Items whose lifetimes overlap it.
+  std::vector<int64_t> offset;         ///< In this attempt; -1: not yet.
+  std::vector<int> best;               ///< The best order.
   int64_t pairs = 0;
   Packing found{INT64_MAX, 0};
 };
 
-/// Visits of pairs, and orders, that the search for a better one may make.
+/// Max numbers of pairs visited and of orders tried by the search.
 constexpr int64_t kMostVisits = 4'000'000, kMostOrders = 2'000;
 
 } // namespace
 
 void Packer::findMeetings() {
-  // Items of several lives may meet several times: pairs are remembered, or
-  // sorted out below.
+  // Items with several lifetimes may overlap several times. Duplicates are
+  // found by `met`, or else removed below.
   Pairs met(items.size());
   std::vector<int> alive;
   for (const Moment &moment : momentsOf(items)) {
@@ -131,7 +132,8 @@ void Packer::findMeetings() {
   }
 }
 
-/// Places every item of `order` as low as those before it let it; the end.
+/// Places every item of `order` at the lowest free offset; returns the total
+/// size.
 int64_t Packer::place(const std::vector<int> &order) {
   std::fill(offset.begin(), offset.end(), -1);
   std::vector<std::pair<int64_t, int64_t>> taken;
@@ -162,8 +164,8 @@ template <typename Key> std::vector<int> Packer::orderBy(Key key) const {
   return order;
 }
 
-/// Places in `order` and keeps the result if it is the best so far; true when
-/// nothing better is possible.
+/// Places the items in `order` and keeps the result if it is the best so far.
+/// Returns whether it has reached the lower bound.
 bool Packer::attempt(const std::vector<int> &order) {
   int64_t total = place(order);
   if (total < found.total) {
@@ -175,8 +177,8 @@ bool Packer::attempt(const std::vector<int> &order) {
   return found.total == found.bound;
 }
 
-/// Moves an item that ends the arena to an earlier place in the order, or
-/// exchanges two; what is no worse stays.
+/// Local search: moves an item to an earlier place in the order, or exchanges
+/// two. Changes that are no worse are kept.
 void Packer::search() {
   std::mt19937_64 random(1);
   std::vector<int> current = best;
@@ -186,7 +188,7 @@ void Packer::search() {
   for (int64_t turn = 0; turn < turns; ++turn) {
     std::vector<int> next = current;
     size_t from = random() % next.size();
-    // Of three draws in four, the item that sticks out most.
+    // In three of four turns, take the item with the highest end offset.
     if (random() % 4 != 0)
       from = std::max_element(next.begin(), next.end(),
                               [&](int a, int b) {
@@ -221,7 +223,7 @@ Packing Packer::pack(bool mayExchange) {
   auto last = [&](int i) {
     return items[i].lives.empty() ? 0 : items[i].lives.back().last;
   };
-  // Items in the order of their sizes, where keys are the same.
+  // Orders by descending `key`, and by descending size if keys are equal.
   auto with = [&](auto key) {
     return orderBy([=](int i) { return std::pair(key(i), bytes(i)); });
   };

@@ -1,4 +1,4 @@
-//===- Text.cpp - tables for the terminal ---------------------------------===//
+//===- Text.cpp - formatting of text and numbers --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

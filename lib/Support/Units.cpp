@@ -90,7 +90,7 @@ Result<Bytes> parseBytes(std::string_view text) {
     if (suffix.name != rest)
       continue;
     double bytes = number * suffix.factor;
-    // 2^63 is the first double that int64_t cannot hold.
+    // 2^63 is the smallest positive double that int64_t cannot hold.
     if (!(bytes >= 0) || bytes >= 9223372036854775808.0)
       return wrong;
     return Bytes(static_cast<int64_t>(std::llround(bytes)));

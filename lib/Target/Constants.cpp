@@ -1,4 +1,4 @@
-//===- Constants.cpp - data that kernels read of the program --------------===//
+//===- Constants.cpp - constant arrays that kernels read ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// Bytes of an array in memory, where a boolean has one.
+/// Size of an array in memory, in bytes; a boolean takes 1 byte.
 static int64_t bytesOf(MemRefType type) {
   Type element = type.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
@@ -41,7 +41,7 @@ void exportConstants(ModuleOp module) {
         SymbolTable::symbolKnownUseEmpty(it, module))
       continue;
     StringAttr name = StringAttr::get(module.getContext(), nameOf(it));
-    if (symbols.lookup(name)) { // Another array with the same elements.
+    if (symbols.lookup(name)) { // A constant with equal elements.
       (void)SymbolTable::replaceAllSymbolUses(it, name, module);
       symbols.erase(it);
       continue;

@@ -1,4 +1,4 @@
-//===- Constants.h - data that kernels read of the program ------*- C++ -*-===//
+//===- Constants.h - constant arrays that kernels read ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 
 namespace stagewright {
 
-/// Exports the constant arrays of `module` and lists them in the manifest, as
-/// "constants": they lie in the host's memory, where no kernel can read them,
-/// so the runtime copies them to every device and gives kernels those
-/// addresses. Names follow from what an array holds, so that the same code has
-/// the same text in every program.
+/// Exports the constant arrays of `module` and lists them in the manifest as
+/// "constants". They are in the host's memory, which kernels cannot read, so
+/// the runtime copies them to every device and passes kernels the copies'
+/// addresses. An array's name is a hash of its type and contents, so that equal
+/// code has equal text in all programs.
 void exportConstants(mlir::ModuleOp module);
 
 } // namespace stagewright

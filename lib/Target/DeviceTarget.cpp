@@ -1,4 +1,4 @@
-//===- DeviceTarget.cpp - devices by their names --------------------------===//
+//===- DeviceTarget.cpp - device targets by name --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace mlir;
 namespace stagewright {
 namespace {
 
-/// What runs a program unless the user says: A100, H100 and H200, B200.
+/// The default architectures: of A100, of H100 and H200, and of B200.
 constexpr llvm::StringLiteral kArchitectures = "sm_80,sm_90a,sm_100";
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- Checks.cpp - flags that contradict each other ----------------------===//
+//===- Checks.cpp - checks for contradicting flags ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,15 @@ using namespace stagewright;
 
 namespace {
 
-/// Whether `path` is there and is no regular file.
+/// Whether `path` exists and is not a regular file.
 bool isSpecial(llvm::StringRef path) {
   llvm::sys::fs::file_status status;
   return !llvm::sys::fs::status(path, status) &&
          status.type() != llvm::sys::fs::file_type::regular_file;
 }
 
-/// Refuses a target that does not exist, and flags that mean nothing where
-/// stages run on the host.
+/// Reports an error for an unknown target, and for flags that only apply to
+/// devices if the target is the host.
 LogicalResult checkTarget(const Options &options) {
   const CompileOptions &how = options.compile;
   const char *flag = options.emit == Emit::Assembly  ? "--emit=assembly"
@@ -46,7 +46,7 @@ LogicalResult checkTarget(const Options &options) {
   return failure();
 }
 
-/// Refuses --explain-time where it could not answer, before the work begins.
+/// Reports an error if --explain-time cannot work, before compilation begins.
 LogicalResult checkExplainTime(const Options &options) {
   const char *problem =
       !options.explainTime ? nullptr
@@ -66,7 +66,8 @@ LogicalResult checkExplainTime(const Options &options) {
   return failure();
 }
 
-/// Refuses --shard without --tensor-parallel, and that with a plan.
+/// Reports contradicting flags of sharding: --shard or --data-parallel without
+/// --tensor-parallel, and --tensor-parallel with a plan.
 LogicalResult checkShards(const CompileOptions &options) {
   const char *problem =
       !options.shards && !options.shardHints.empty()

@@ -217,7 +217,7 @@ cl::opt<Emit> emit(
         clEnumValN(Emit::Artifact, "artifact", "the artifact")),
     cl::cat(category));
 
-/// A whole number from the command line, or an error with its option.
+/// Parses an integer option; reports an error that names the option.
 LogicalResult readNumber(const cl::opt<std::string> &option,
                          std::optional<int64_t> &number, int64_t least = 1,
                          const char *word = "") {
@@ -241,8 +241,8 @@ LogicalResult readShards(std::optional<int64_t> &number) {
   return success();
 }
 
-/// A number of bytes from the command line, as 25MiB or 4096, or an error with
-/// its option.
+/// Parses an option that is a number of bytes, such as 25MiB or 4096; reports
+/// an error that names the option.
 LogicalResult readBytes(const cl::opt<std::string> &option,
                         std::optional<int64_t> &bytes, int64_t least = 0) {
   if (option.empty())
@@ -271,7 +271,7 @@ LogicalResult readTarget(ArtifactOptions &target) {
   return success();
 }
 
-/// A file's plan in place of its name.
+/// If `plan` is the name of a JSON file, replaces it by the contents.
 LogicalResult readPlan(std::string &plan) {
   if (!StringRef(plan).ends_with(".json"))
     return success();
@@ -290,7 +290,7 @@ LogicalResult readPlan(std::string &plan) {
   return success();
 }
 
-/// What the planner and the passes are asked for.
+/// Reads the options of the planner and of the passes.
 LogicalResult readCompileOptions(CompileOptions &options) {
   options.cluster = cluster;
   options.memory = memory;

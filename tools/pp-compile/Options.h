@@ -11,7 +11,7 @@
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Target/Artifact.h"
 
-/// Where to stop.
+/// The form after which the compilation stops.
 enum class Emit {
   Graph,
   Program,
@@ -30,17 +30,17 @@ struct Options {
   stagewright::CompileOptions compile;
   stagewright::ArtifactOptions artifact;
   bool quiet = false, explainMemory = false, timing = false;
-  bool givesScoreBytes = false; ///< Whether there is --score-bytes at all.
-  /// What --explain-time says: nothing, `json` or a file; absent without it.
+  bool givesScoreBytes = false; ///< Whether --score-bytes is given.
+  /// The value of --explain-time: empty, `json` or a file; absent without it.
   std::optional<std::string> explainTime;
 };
 
-/// Refuses flags that contradict each other, and an output that cannot be, with
-/// an error.
+/// Reports an error if flags contradict each other, or if the output cannot be
+/// written.
 mlir::LogicalResult check(const Options &options);
 
-/// Reads the command line, and plans from the files that it names. Fails, with
-/// an error, on a value that is none and on what `check` refuses.
+/// Reads the command line and the plan files that it names. Fails with an error
+/// for an invalid value and if `check` fails.
 mlir::FailureOr<Options> readOptions(int argc, char **argv);
 
 #endif // STAGEWRIGHT_TOOLS_PP_COMPILE_OPTIONS_H

@@ -1,4 +1,4 @@
-//===- pp-compile.cpp - an imported step to an artifact ----------------===//
+//===- pp-compile.cpp - compiles an imported step to an artifact ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ using namespace stagewright;
 
 namespace {
 
-/// Writes what `print` prints to the output, as a whole or not at all.
+/// Writes the output of `print`, completely or not at all.
 LogicalResult writeText(const Options &options,
                         llvm::function_ref<void(llvm::raw_ostream &)> print) {
   std::string text;
@@ -58,7 +58,7 @@ LogicalResult writeAssembly(const Options &options, ModuleOp module) {
   return failure();
 }
 
-/// What --explain-time asks for, of the artifact that was written.
+/// Writes the estimate that --explain-time asks for, from the artifact written.
 LogicalResult explainArtifact(const Options &options) {
   if (!options.explainTime)
     return success();

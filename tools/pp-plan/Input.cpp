@@ -1,4 +1,4 @@
-//===- Input.cpp - what pp-plan plans -------------------------------------===//
+//===- Input.cpp - reading what pp-plan plans -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,7 +64,8 @@ Result<std::string> guessFormat(const std::string &text,
                "piper|chain"};
 }
 
-/// Reads a profile and puts it on the cluster of the options, or its own.
+/// Reads a profile and places it on the cluster of the options, else on its
+/// own.
 static Result<Problem> readProfile(const PlanOptions &options, size_t number,
                                    const std::string &format,
                                    const std::string &text) {
@@ -80,7 +81,8 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
   bool ownDevices = !problem->cluster.devices.empty();
   if (options.cluster.empty() && !ownDevices)
     return noCluster(file);
-  // What brings devices brings its number of microbatches, or has none.
+  // A profile with devices also has the number of microbatches, or a format
+  // without microbatches.
   if (options.microbatches.empty() && !ownDevices)
     return noMicrobatches(file);
   if (options.cluster.empty())
@@ -93,8 +95,8 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
   return problem;
 }
 
-/// Forms the graph of a module with the passes of `pipeline-partition`, and
-/// turns it into a problem.
+/// Forms the graph of a module with the same passes as `pipeline-partition`,
+/// and converts it to a planning problem.
 static FailureOr<Problem> problemOfModule(ModuleOp module,
                                           const PlanOptions &options,
                                           size_t number, bool halves) {
@@ -125,7 +127,7 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
   if (graphs.size() != 1)
     return emitError(module.getLoc())
            << "one graph can be planned, the module has " << graphs.size();
-  // As pipeline-partition finds what can be sliced.
+  // Infer what can be sliced, as pipeline-partition does.
   bool replicates = options.maxReplicas.value_or(0) != 1;
   if (replicates) {
     PassManager rule(module.getContext());
@@ -158,7 +160,7 @@ static Result<Problem> readModule(const PlanOptions &options, size_t number,
                              llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   std::optional<ScopedDiagnosticHandler> quiet;
-  if (halves && options.plan.empty()) // What there is to say has been said.
+  if (halves && options.plan.empty()) // The first reading printed them.
     quiet.emplace(&context, [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   Error wrong{"'" + file + "' cannot be planned"};

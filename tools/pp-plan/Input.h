@@ -1,4 +1,4 @@
-//===- Input.h - what pp-plan plans -----------------------------*- C++ -*-===//
+//===- Input.h - reads the inputs of pp-plan --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,21 +12,22 @@
 
 namespace stagewright {
 
-/// The name of the format of `text`, from the name of its file and its first
-/// characters.
+/// Guesses the name of the format of `text` from its first characters and from
+/// its file name.
 Result<std::string> guessFormat(const std::string &text,
                                 const std::string &file);
 
-/// What is planned.
+/// The problem to plan.
 struct Input {
   Problem problem;
-  bool isModule = false; ///< Else a profile.
+  bool isModule = false; ///< Else it is a profile.
 };
 
-/// Reads file number `file` of the options and puts it on their cluster, or on
-/// its own. Errors in a module have been printed where they are; the error
-/// returned then only says so.
-/// `halves`: whether backwards of a module stay in halves whatever the
+/// Reads input `file`, counted from 0, and sets its cluster to that of the
+/// options, if given. Errors in a module have already been printed at their
+/// places; the returned error only says that there were some.
+///
+/// `halves`: whether backwards of a module are split into I and W for any
 /// schedule.
 Result<Input> readInput(const PlanOptions &options, size_t file,
                         bool halves = false);

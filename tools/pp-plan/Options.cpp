@@ -77,7 +77,7 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
       ->type_name("N");
 }
 
-/// A flag without a value that sets `target` to `value`.
+/// Declares a flag without a value, which sets `target` to `value`.
 static void declareSwitch(CLI::App &app, const char *name, bool &target,
                           bool value, const char *group, const char *help) {
   app.add_flag_callback(
@@ -209,7 +209,8 @@ void declareOptions(CLI::App &app, PlanOptions &options) {
   declareOutput(app, options);
 }
 
-/// A number that must be at least `least`; 0 means that none is given.
+/// Sets `number` to an option's value, which must be at least `least`; keeps it
+/// if the option is not given.
 static Status applyCount(const char *option, std::optional<int64_t> given,
                          int64_t &number, int64_t least = 1) {
   if (!given)
@@ -221,7 +222,7 @@ static Status applyCount(const char *option, std::optional<int64_t> given,
   return {};
 }
 
-/// The orders by name, each once.
+/// Parses the names of orders, without duplicates.
 static Status applyOrders(const std::vector<std::string> &names,
                           std::vector<ExecutionOrder> &orders) {
   if (names.empty())

@@ -38,7 +38,7 @@ struct PlanOptions {
 /// Declares the options and the text of --help.
 void declareOptions(CLI::App &app, PlanOptions &options);
 
-/// What the options ask for, written into `problem`; `file` counts from 0.
+/// Writes the options into `problem`; `file` is the input's number, from 0.
 Status applyOptions(const PlanOptions &options, size_t file, Problem &problem);
 
 } // namespace stagewright

@@ -14,8 +14,8 @@
 
 namespace stagewright {
 
-/// Processors are called by their devices: all of a stage that slices its
-/// microbatches, one where replicas take whole ones in turn.
+/// Names of processors: all devices of a stage that slices its microbatches, or
+/// one device if replicas take whole microbatches in turn.
 static std::vector<std::string> processorNames(const Problem &problem,
                                                const Plan &plan,
                                                const PipelineModel &model) {
@@ -32,7 +32,7 @@ static std::vector<std::string> processorNames(const Problem &problem,
 }
 
 namespace {
-/// A step that was simulated.
+/// A simulated step.
 struct Simulated {
   PipelineModel model;
   PipelineTimeline timeline;

@@ -12,8 +12,8 @@
 
 namespace stagewright {
 
-/// Simulates `plan` in its order, and writes the picture and the trace where a
-/// name is given.
+/// Simulates `plan` in its order, and writes the SVG and the trace to the files
+/// with non-empty names.
 Status writePictures(const Problem &problem, Plan plan, const std::string &svg,
                      const std::string &trace);
 

@@ -1,13 +1,13 @@
-//===- pp-plan.cpp - where to cut, how often to replicate, where to place -===//
+//===- pp-plan.cpp - plans stages, replicas and placement -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan from any input in one step. The algorithms are the functions of
-// Planning/Planners.h; what pipeline-partition runs inside a compilation runs
-// here alone.
+// Makes a plan from any input. The algorithms are the functions of
+// Planning/Planners.h, which pipeline-partition also runs, as part of a
+// compilation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using namespace stagewright;
 
 namespace {
 
-/// What was planned, and how.
+/// A problem and its plan.
 struct Planned {
   Problem problem;
   Plan plan;
@@ -58,7 +58,8 @@ int printLists(const PlanOptions &options) {
   return 0;
 }
 
-/// Ranges of layers as they are, anything else is a file.
+/// The fixed plan: ranges of layers are used as given, anything else is the
+/// name of a file.
 Result<std::string> readFixedPlan(const PlanOptions &options) {
   if (options.plan.empty() || options.plan.front() == '[')
     return options.plan;
@@ -80,8 +81,8 @@ Result<Planned> planProblem(const PlanOptions &options, Problem problem,
   return planned;
 }
 
-/// Whether schedules may be chosen among that run the halves of backwards
-/// apart, as pp-compile does.
+/// Whether the planner may choose schedules that run I and W apart, as
+/// pp-compile does.
 bool choosesHalves(const PlanOptions &options, const Problem &problem,
                    const PlanRequest &request) {
   return problem.wholeBackward && options.plan.empty() && !options.stages &&
@@ -119,7 +120,7 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   bool isBetter = savesEnough(halves->plan.time, whole->plan.time);
   Planned &best = isBetter ? *halves : *whole;
   Planned &other = isBetter ? *whole : *halves;
-  best.plan.familyBound = // Of plans of both kinds.
+  best.plan.familyBound = // Valid for both kinds of plans.
       std::min(best.plan.familyBound, other.plan.familyBound);
   for (UniformPlan &it : other.uniform)
     best.uniform.push_back(std::move(it));
@@ -127,14 +128,14 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   return best;
 }
 
-/// The best plan of all files; a file without one loses.
+/// The best plan of all files; files without a plan are skipped.
 Result<Planned> planBest(const PlanOptions &options) {
   Result<Planned> best = Error{};
   size_t bestFile = 0;
   std::vector<std::string> outcomes;
   for (size_t i = 0; i < options.files.size(); ++i) {
     Result<Planned> planned = planFile(options, i);
-    // One input has to be right, several all.
+    // An only input must have a plan; of several inputs, one must.
     if (!planned && options.files.size() == 1)
       return planned;
     outcomes.push_back(
@@ -158,7 +159,7 @@ Result<Planned> planBest(const PlanOptions &options) {
   return best;
 }
 
-/// What CLI11 cannot see.
+/// Checks that CLI11 cannot express.
 Status checkOptions(const PlanOptions &options) {
   if (options.files.empty())
     return Error{"no input; give a file, or --help"};
@@ -205,7 +206,7 @@ int run(const PlanOptions &options) {
 
 } // namespace
 
-// NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
+// NOLINTNEXTLINE(bugprone-exception-escape): from streams, or out of memory
 int main(int argc, char **argv) {
   CLI::App app("Partitions a model into stages for a cluster, chooses replicas "
                "and devices, and reports how good the plan is.");

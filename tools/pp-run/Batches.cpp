@@ -22,7 +22,7 @@ Batches::Batches(const std::vector<std::string> &sources, const char *option,
     feed.emplace(std::move(files), perStep, seed);
 }
 
-/// The batch argument of that name; the error lists all.
+/// The batch argument called `name`; the error lists all names.
 static const json &findBatch(const std::string &name, const char *option,
                              const json &manifest) {
   std::string names;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Binds files of samples to the batch arguments of a step, by name.
+// Binds files of samples to the batch arguments of a step by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 class Batches {
 public:
-  /// `sources` as parseSampleSource takes them; errors begin with `option`.
-  /// Throws where one does not fit the step.
+  /// `sources` are in the format of parseSampleSource; errors begin with
+  /// `option`. Throws if one does not fit the step.
   Batches(const std::vector<std::string> &sources, const char *option,
           std::optional<uint64_t> seed, const nlohmann::json &manifest,
           int64_t microbatches);
@@ -31,11 +31,11 @@ public:
   void set(sw_step *step, int64_t number);
 
   bool empty() const { return !feed; }
-  /// How many steps take every sample at most once.
+  /// Number of steps in which every sample is used at most once.
   int64_t steps() const { return feed ? feed->samples() / perStep : 0; }
-  /// Of a step.
+  /// Samples per step.
   int64_t samples() const { return perStep; }
-  /// Elements of a step's first argument, if they are integers; else 0.
+  /// Elements per step of the first argument if they are integers, else 0.
   int64_t tokens() const { return tokensPerStep; }
 
 private:

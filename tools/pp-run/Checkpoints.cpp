@@ -1,4 +1,4 @@
-//===- Checkpoints.cpp - what a run saves and goes on from ----------------===//
+//===- Checkpoints.cpp - saving and restoring a run's state ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,8 @@
 using namespace stagewright::runtime;
 using nlohmann::json;
 
-/// Two runs in one folder would take each other's checkpoints for old ones.
+/// Throws if a new run finds checkpoints, which it would later take for its
+/// own, or if a resumed run finds none.
 static void requirePlace(const std::string &folder, bool resumes) {
   std::optional<int64_t> newest = newestStep(folder);
   if (newest && !resumes)
@@ -73,8 +74,8 @@ int64_t Checkpoints::resume(sw_step *step) {
   return saved = from.step();
 }
 
-/// All processes wait for the one that writes, and each knows that the others
-/// live.
+/// Waits in all processes for the one that writes. The repeated call shows each
+/// process that the others are alive.
 void Checkpoints::waitForWriting() {
   for (int busy = 1; busy == 1;) {
     busy = sw_any(writer->isBusy(0.2));

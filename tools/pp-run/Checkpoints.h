@@ -1,14 +1,14 @@
-//===- Checkpoints.h - what a run saves and goes on from --------*- C++ -*-===//
+//===- Checkpoints.h - saving and restoring a run's state -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Parameters and state of a step, to checkpoints and from them. A step waits
-// for the copy of them alone, into memory that is there from the beginning; a
-// thread writes it while steps run on. With several processes all of them make
-// the same calls.
+// Saves the parameters and the state of a step in checkpoints, and restores
+// them. A step only waits for copies of them, into memory allocated at the
+// beginning; a thread writes the copies while later steps run. If there are
+// several processes, all of them make the same calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,28 +22,30 @@
 
 class Checkpoints {
 public:
-  /// Without a folder nothing is saved. Throws if it cannot be made, and where
-  /// it has checkpoints that the run does not go on from.
+  /// An empty `folder` saves nothing. Throws if the folder cannot be created,
+  /// if a new run finds checkpoints there, or if a resumed one finds none.
   Checkpoints(std::string folder, int64_t keep, bool resumes,
               const nlohmann::json &manifest);
 
   bool saves() const { return writer.has_value(); }
-  /// Whether the step replaces anything, which is what it has an optimizer for.
+  /// Whether the step replaces any arguments, as one with an optimizer does.
   bool any() const { return !replaced.empty(); }
 
-  /// Before the first step, once processes have their numbers.
+  /// Called before the first step, when processes have their numbers.
   void begin(const Launch &launch);
-  /// Sets what the newest one holds; the number of steps before it.
+  /// Restores the newest checkpoint; returns the number of steps before it.
   int64_t resume(sw_step *step);
-  /// One of the last of so many steps, unless it has one.
+  /// Saves a checkpoint after `steps` steps, unless there is one already.
   void save(sw_step *step, int64_t steps);
-  /// Until what was saved is on the disk.
+  /// Waits until the last checkpoint is on the disk.
   void finish();
-  /// Of `launch` who speaks waits so; the newest one, for errors.
+  /// The newest checkpoint, for error messages. The process that speaks for
+  /// `launch` first waits for the write in progress.
   std::string lastGood(const Launch &launch);
 
 private:
-  /// A parameter or state: an argument of the step, and its new value.
+  /// A parameter or state: an argument of the step, and the result that is its
+  /// new value.
   struct Replaced {
     int64_t argument, result; ///< positions
     std::string role, name;
@@ -56,7 +58,7 @@ private:
   std::vector<Replaced> replaced;
   std::shared_ptr<stagewright::runtime::Snapshot> snapshot;
   std::optional<stagewright::runtime::CheckpointWriter> writer;
-  bool writes = false; ///< this process
+  bool writes = false; ///< whether this process writes
   int64_t saved = -1;  ///< count of steps
 };
 

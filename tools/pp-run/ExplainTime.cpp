@@ -1,4 +1,4 @@
-//===- ExplainTime.cpp - what a step is estimated to take -----------------===//
+//===- ExplainTime.cpp - estimated times of a step ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- ExplainTime.h - what a step is estimated to take ---------*- C++ -*-===//
+//===- ExplainTime.h - estimated times of a step ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The roofline of Cost/StepTime.h for an artifact. Only a build with the cost
-// model has it.
+// The roofline estimate of Cost/StepTime.h for an artifact. Only available in
+// builds with the cost model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@
 
 namespace stagewright::runtime {
 
-/// The calls of `counts`, as sw_count_step gives them, with times on the
+/// The calls of `counts`, as returned by sw_count_step, with times on the
 /// devices of `cluster`, a preset or a file; as a table or as JSON. With
-/// `anyOrder` as a run with --any-order would take.
+/// `anyOrder` the times are those of a run with --any-order.
 std::string estimatedTimes(const std::string &counts,
                            const std::string &cluster, bool json,
                            bool anyOrder);

@@ -37,11 +37,11 @@ void require(int result, const char *what) {
 
 struct Child {
   pid_t process = 0;
-  int ending = -1;  ///< a descriptor that tells when it has ended
-  int words = -1;   ///< what it has to say when it fails; -1: it said all
-  std::string said; ///< so far: when, and the error; see Sockets::abort
-  int status = 0;   ///< as wait gives it
-  bool ended = false, killed = false; ///< by us
+  int ending = -1;  ///< pidfd; readable when the process has ended
+  int words = -1;   ///< pipe for its error; -1: closed
+  std::string said; ///< read so far: time and error; see Sockets::abort
+  int status = 0;   ///< from waitpid
+  bool ended = false, killed = false; ///< killed by us
 
   bool spoke() const { return said.size() > sizeof(int64_t); }
   int64_t when() const {
@@ -61,7 +61,7 @@ public:
   explicit Family(int64_t count)
       : children(size_t(count)), sockets(size_t(count)) {}
 
-  /// Whether this is a child.
+  /// Starts the children. Returns true in a child, false in the parent.
   bool start();
   int watch(double grace);
 
@@ -75,7 +75,7 @@ private:
 
   std::vector<Child> children;
   std::vector<std::vector<int>> sockets; ///< by child and peer
-  std::vector<int> pipes;                ///< by child: its end
+  std::vector<int> pipes;                ///< by child: its end of the pipe
 };
 
 bool Family::start() {
@@ -94,7 +94,7 @@ bool Family::start() {
     children[a].words = ends[0];
     pipes.push_back(ends[1]);
   }
-  std::cout.flush(); // Children have a copy of what is not written.
+  std::cout.flush(); // Else children would print the buffer too.
   pid_t parent = getpid();
   for (size_t number = 0; number < count; ++number) {
     Child &child = children[number];
@@ -115,8 +115,8 @@ bool Family::start() {
   return false;
 }
 
-/// A child dies with its parent, keeps its own sockets, and closes the others:
-/// else the death of their owners could not be seen.
+/// In a child: arranges that it dies with its parent, and closes the sockets of
+/// the others: while a copy is open, the death of its owner is not noticed.
 void Family::becomeChild(size_t number, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
@@ -148,7 +148,7 @@ void Family::read(Child &child) {
   }
 }
 
-/// Waits until a child says something or ends, at most so long; -1: for ever.
+/// Waits until a child writes or ends, or for `milliseconds`; -1: no timeout.
 void Family::look(int milliseconds) {
   std::vector<pollfd> looks;
   for (const Child &child : children) {
@@ -174,10 +174,10 @@ void Family::endOthers() {
     }
 }
 
-/// Who was killed from outside is the cause of everything; else who failed
-/// first by the clock (its end makes others fail, and what they say may be read
-/// before), or who could not speak. Empty where the children have told the
-/// user.
+/// The error to print: children that died by a signal, then the error that came
+/// first by the clock (it makes others fail, whose errors may be read earlier),
+/// then children that were killed because they did not answer. Empty if the
+/// children have printed the error.
 std::string Family::cause() const {
   auto name = [this](size_t i) {
     return "the process of rank " + std::to_string(i) + " (" +
@@ -205,7 +205,7 @@ std::string Family::cause() const {
 
 volatile std::sig_atomic_t askedBy = 0;
 
-/// Somebody asks for an end in good order: it is for the children.
+/// Forwards a SIGTERM or SIGINT, a request to end in order, to the children.
 void Family::passOn() {
   if (int number = askedBy) {
     askedBy = 0;

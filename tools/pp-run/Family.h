@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// pp-run starts the ranks of an artifact on this host as its children, which
-// talk by sockets (lib/Runtime/Processes/Sockets.h), and watches them: when one
-// fails or dies, it says why, once, and ends the others. Children die with
-// their parent, however it ends.
+// pp-run starts the ranks of an artifact on this host as child processes, which
+// communicate over sockets (lib/Runtime/Processes/Sockets.h), and monitors
+// them. If one fails or dies, it prints one error and ends the others. The
+// children die with their parent in all cases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,10 @@
 #include <cstdint>
 #include <optional>
 
-/// Starts `count` children and waits for all; the exit status. Null in a child,
-/// which goes on as one of the processes. `grace` is how many seconds the
-/// others have to end by themselves after one has failed.
+/// Starts `count` children and waits for all; returns the exit status. In a
+/// child it returns nullopt, and the child goes on as one of the processes.
+/// `grace`: the seconds that the other children have to end after one has
+/// failed.
 std::optional<int> startFamily(int64_t count, double grace);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_FAMILY_H

@@ -1,4 +1,4 @@
-//===- Faults.cpp - what a run does when something goes wrong -------------===//
+//===- Faults.cpp - handling faults of a run ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Faults.h - what a run does when something goes wrong -----*- C++ -*-===//
+//===- Faults.h - handling faults of a run ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,22 +15,23 @@
 #include <optional>
 #include <string>
 
-/// SIGTERM, SIGINT and SIGUSR1 (which mpirun passes on) let the run end after
-/// its step; the same signal once more ends it at once.
+/// After SIGTERM, SIGINT or SIGUSR1 (which mpirun forwards) the run ends after
+/// the current step; the same signal again ends it at once.
 void catchSignals();
 
-/// Whether a step ends the run that gives no numbers: as `asked`, else where
-/// it has an optimizer.
+/// Whether a step with a NaN or infinite loss ends the run: as `asked`, or if
+/// that is empty, whether the step has an optimizer.
 bool stopsAtNan(const std::string &asked, const nlohmann::json &manifest);
 
-/// Throws where the loss is infinite or no number.
+/// Throws if the loss is infinite or NaN.
 void requireFinite(std::optional<double> loss);
 
-/// Says how long a rank may stand still: before the first step, after it, and
-/// when that has changed a lot.
+/// Prints the deadline, which is how long a rank may make no progress: at the
+/// start, and after a step if the deadline has more than doubled or halved.
 class DeadlineTeller {
 public:
-  /// `given`: the user's, or 0. Where it does not `speak` nothing is said.
+  /// `given`: the user's deadline in seconds, or 0. If not `speaks`, nothing is
+  /// printed.
   DeadlineTeller(bool speaks, double given);
   void after(const sw_step *step);
 

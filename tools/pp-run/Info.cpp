@@ -1,4 +1,4 @@
-//===- Info.cpp - what an artifact is, for people -------------------------===//
+//===- Info.cpp - prints a summary of an artifact -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,8 @@ std::ostream &line(std::ostream &out, const std::string &title) {
   return out << std::left << std::setw(indent) << title << std::right;
 }
 
-/// A JSON value without quotes: lists with blanks, objects as `key value`.
+/// A JSON value as text without quotes: elements of lists separated by blanks,
+/// objects as `key value, key value`.
 std::string plain(const json &value) {
   if (value.is_string())
     return value.get<std::string>();
@@ -37,7 +38,7 @@ std::string plain(const json &value) {
   return text;
 }
 
-/// One line per member of the plan, one per element of a list of objects.
+/// Prints a line per member of the plan, and per element of lists of objects.
 void printPlan(std::ostream &out, const json &plan) {
   for (auto &[key, value] : plan.items()) {
     bool lines = value.is_array() && !value.empty() && value[0].is_object();
@@ -58,7 +59,7 @@ void printMemory(std::ostream &out, const json &ranks) {
       if (value.is_number() &&
           std::find(columns.begin(), columns.end(), key) == columns.end())
         columns.push_back(key);
-  // What the columns add up to comes last.
+  // Totals are the last columns.
   for (const char *last : {"arena", "live_peak"})
     if (auto it = std::find(columns.begin(), columns.end(), last);
         it != columns.end())

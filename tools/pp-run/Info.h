@@ -1,4 +1,4 @@
-//===- Info.h - what an artifact is, for people -----------------*- C++ -*-===//
+//===- Info.h - the description of an artifact ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-/// Prints the manifest as `--info` shows it: the plan, the memory of every
-/// rank, what the machine must have, the schedule as a grid, and the tensors
-/// that go in and out.
+/// Prints the manifest as `--info` does: the plan, the memory of every rank,
+/// the requirements on the machine, the schedule as a grid, and the arguments
+/// and results.
 void printInfo(std::ostream &out, const nlohmann::json &manifest);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_INFO_H

@@ -1,4 +1,4 @@
-//===- Init.cpp - values for arguments that have none ---------------------===//
+//===- Init.cpp - initial values for arguments ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using nlohmann::json;
 
 static constexpr double kDeviation = 0.02;
 
-/// Standard normal numbers by Box and Muller, of uniform ones by threefry.
+/// Standard normal numbers by Box-Muller, from uniform ones by threefry.
 static double normal(std::array<uint32_t, 2> key, uint32_t i) {
   auto [first, second] = foldIn(key, i);
   double radius = std::sqrt(-2 * std::log((double(first) + 0.5) * 0x1p-32));
@@ -62,7 +62,7 @@ std::vector<std::byte> initialValue(const json &argument, const Described &it,
     return bytes;
   }
   std::array<uint32_t, 2> key = foldIn({0, seed}, uint32_t(it.position));
-  std::array<uint32_t, 2> upper; // of 2^32 elements
+  std::array<uint32_t, 2> upper; // the key for 2^32 elements
   double deviation = isParameter ? kDeviation : 1;
   for (size_t i = 0; i < bytes.size() / size_t(dtypeSize(it.dtype)); ++i) {
     if (uint32_t(i) == 0)

@@ -31,7 +31,7 @@ Launch::Launch(const std::string &transport,
     return;
   }
   bool launched = launchedByMpi();
-  // Without an interface to MPI, each would run the whole step for itself.
+  // Without MPI support, each process would run the whole step.
   if (transport.empty() && !launched)
     requireAlone();
   if (transport.empty() && !launched)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// pp-run alone has all ranks as threads; started by mpirun, srun or another
-// launcher it is one of several processes, each with a rank. One of them speaks
-// for all.
+// pp-run alone runs all ranks as threads. Started by mpirun, srun or another
+// launcher, it is one of several processes, each with one rank. One process
+// prints and writes for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,32 +21,32 @@
 #include <optional>
 #include <string>
 
-/// An error that all processes have heard.
+/// An error that all processes have received.
 class Agreed : public stagewright::runtime::Error {
   using Error::Error;
 };
 
 class Launch {
 public:
-  /// Joins the others at the meeting; else if `transport` is "mpi", or empty
-  /// and the environment is that of a launcher of MPI. `program` may be null.
-  /// Throws `Agreed` where rank 0 reports what is wrong.
+  /// Connects to the others: at `meeting` if given, else by `transport`, or by
+  /// MPI if that is empty and the environment is that of an MPI launcher.
+  /// `program` may be null. Throws `Agreed` if rank 0 reports the error.
   Launch(const std::string &transport, const std::optional<Meeting> &meeting,
          const sw_program *program);
   ~Launch();
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
-  /// Steps begin: what fails from now on is a fault.
+  /// Marks the start of the steps: later errors are faults of the run.
   void begin() { hasBegun = true; }
   bool begun() const { return hasBegun; }
-  /// Whether there are others.
+  /// Whether there are other processes.
   bool joined() const { return isJoined; }
   /// Whether this process prints and writes.
   bool speaks() const { return !isJoined || sw_process() == 0; }
 
-  /// Runs what every process does alone; throws `Agreed` in all of them if it
-  /// throws in one.
+  /// Runs `body` in this process; throws `Agreed` in all processes if it throws
+  /// in one. All processes must make this call.
   template <typename Body> void together(Body body) {
     std::string error;
     try {
@@ -59,7 +59,8 @@ public:
     if (isJoined && sw_agree(error.c_str()) != 0)
       throw Agreed(sw_error());
   }
-  /// Throws what the last failed call left, which all processes have heard.
+  /// Throws the error of the last failed call, which all processes have
+  /// received.
   [[noreturn]] void raiseEverywhere() const;
 
 private:

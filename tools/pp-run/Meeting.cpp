@@ -1,4 +1,4 @@
-//===- Meeting.cpp - where a launcher's processes meet --------------------===//
+//===- Meeting.cpp - finding the processes of a launcher ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,14 +30,15 @@ int64_t parse(const std::string &name, const std::string &text) {
   return number;
 }
 
-/// How a launcher numbers its processes.
+/// The variables in which a launcher puts ranks.
 struct Launcher {
   const char *rank, *ranks;
   bool isMpi;
 };
 
-/// Those within another come first: torchrun may run under srun or mpirun. srun
-/// says SLURM_NTASKS in a script of sbatch too, where a process is alone.
+/// Inner launchers come first: torchrun may run under srun or mpirun. srun is
+/// detected by SLURM_STEP_NUM_TASKS, because SLURM_NTASKS is also set in sbatch
+/// scripts, where a process is alone.
 constexpr Launcher launchers[] = {
     {"RANK", "WORLD_SIZE", false},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
@@ -52,7 +53,7 @@ bool isTorchrun() {
   return true;
 }
 
-/// RANK and WORLD_SIZE are common words; alone they say nothing.
+/// RANK and WORLD_SIZE are common names, so they alone do not show a launcher.
 const Launcher *findLauncher(bool hasAddress) {
   for (const Launcher &it : launchers) {
     bool isNamed = it.rank != launchers[0].rank || hasAddress || isTorchrun();
@@ -62,7 +63,7 @@ const Launcher *findLauncher(bool hasAddress) {
   return nullptr;
 }
 
-/// "HOST:PORT", "[ADDRESS OF IPv6]:PORT".
+/// Parses "HOST:PORT" or "[IPv6 ADDRESS]:PORT".
 void parseAddress(const std::string &text, Meeting &meeting) {
   size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0)
@@ -75,8 +76,8 @@ void parseAddress(const std::string &text, Meeting &meeting) {
     meeting.host = meeting.host.substr(1, meeting.host.size() - 2);
 }
 
-/// A port of its own for each step of a job, of those that nobody is assigned
-/// and Linux gives to nobody by itself (ip_local_port_range begins at 32768).
+/// A port for each step of a Slurm job, in a range that is below the ephemeral
+/// ports of Linux (ip_local_port_range begins at 32768).
 int64_t portOfJob() {
   int64_t job = parse("SLURM_JOB_ID", variable("SLURM_JOB_ID"));
   std::string step = variable("SLURM_STEP_ID");
@@ -84,7 +85,7 @@ int64_t portOfJob() {
   return 20000 + (job * 7 + number) % 10000;
 }
 
-/// Whether anybody says where rank 0 is.
+/// Finds the address of rank 0; returns false if there is none.
 bool findAddress(const std::string &given, Meeting &meeting) {
   if (!given.empty()) {
     parseAddress(given, meeting);
@@ -94,13 +95,13 @@ bool findAddress(const std::string &given, Meeting &meeting) {
   if (!host.empty() && !port.empty()) {
     meeting.host = host;
     meeting.port = parse("MASTER_PORT", port);
-    // There torchrun's agent listens itself while this is so.
+    // In this case torchrun's agent itself listens on MASTER_PORT.
     if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True")
       ++meeting.port;
     return true;
   }
   std::string hosts = variable("SLURM_STEP_NODELIST");
-  // Within a job, mpirun passes on what srun says to it on some hosts only.
+  // Under mpirun in a Slurm job, only some hosts have srun's variables.
   if (hosts.empty() || variable("SLURM_JOB_ID").empty() || launchedByMpi())
     return false;
   meeting.host = firstHost(hosts);
@@ -158,7 +159,7 @@ std::optional<Meeting> findMeeting(const MeetingOptions &options,
   Meeting meeting;
   meeting.seconds = options.seconds;
   bool asked = options.asked();
-  // Ranks on processors would each run the whole step: that is refused later.
+  // Ranks on CPUs would each run the whole step; Launch refuses that later.
   if (!asked && !devices && !(isTorchrun() && !launchedByMpi()))
     return std::nullopt;
   if (!findAddress(options.address, meeting)) {
@@ -169,7 +170,7 @@ std::optional<Meeting> findMeeting(const MeetingOptions &options,
   }
   const Launcher *launcher = findLauncher(true);
   if (!asked && !launcher)
-    return std::nullopt; // Of a job, but alone.
+    return std::nullopt; // In a job, but the only process.
   meeting.rank = numberOf(options.rank, launcher, &Launcher::rank, "--rank");
   meeting.ranks =
       numberOf(options.ranks, launcher, &Launcher::ranks, "--ranks");

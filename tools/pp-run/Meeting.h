@@ -1,14 +1,14 @@
-//===- Meeting.h - where a launcher's processes meet ------------*- C++ -*-===//
+//===- Meeting.h - finding the processes of a launcher ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What launchers say to the processes that they start, by variables of the
-// environment: torchrun (docs.pytorch.org/docs/stable/elastic/run.html), srun
+// The environment variables that launchers set for the processes they start:
+// torchrun (docs.pytorch.org/docs/stable/elastic/run.html), srun
 // (slurm.schedmd.com/srun.html), and the mpirun of Open MPI, MPICH and Intel.
-// Ranks on GPUs need no more than a number each and the address of rank 0.
+// Ranks on GPUs only need their numbers and the address of rank 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@
 #include <optional>
 #include <string>
 
-/// Where processes meet, and who this one is.
+/// Where processes connect to rank 0, and which rank this one is.
 struct Meeting {
   std::string host; ///< of rank 0
   int64_t port = 0;
   int64_t rank = 0, ranks = 1;
-  double seconds = 60; ///< that each waits for all to come
+  double seconds = 60; ///< to wait for all to connect
 };
 
 struct MeetingOptions {
@@ -39,24 +39,24 @@ struct MeetingOptions {
 
 void declareMeeting(CLI::App &app, MeetingOptions &options);
 
-/// By the options, else by the environment. Null where this process is alone,
-/// or MPI brings it together with others: for ranks on processors always, and
-/// on GPUs where nobody gives an address. Throws `Error` where something is
-/// missing or malformed.
+/// From the options, else from the environment. Returns nullopt if this process
+/// is alone, or if MPI connects it to others: for ranks on CPUs unless torchrun
+/// started them, and on GPUs if no address is given. Throws `Error` if
+/// something is missing or malformed.
 std::optional<Meeting> findMeeting(const MeetingOptions &options, bool devices);
 
-/// The number that a launcher gave this process; null without one. Reads
-/// nothing else, so it serves before there are options.
+/// The rank that a launcher gave this process; nullopt without a launcher. Only
+/// reads the environment, so it works before options are parsed.
 std::optional<int64_t> numberByLauncher();
 
-/// Whether mpirun, or srun with an interface to MPI, started this process.
+/// Whether mpirun, or srun with MPI support, started this process.
 bool launchedByMpi();
 
-/// Throws where srun started several processes that do not know each other.
+/// Throws if srun started several processes without MPI support.
 void requireAlone();
 
-/// The first host of a list as Slurm writes it: "gpu[03-07,9],login" has
-/// "gpu03".
+/// The first host of a list in Slurm's notation: "gpu03" for
+/// "gpu[03-07,9],login".
 std::string firstHost(const std::string &list);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_MEETING_H

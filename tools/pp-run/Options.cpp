@@ -1,4 +1,4 @@
-//===- Options.cpp - what pp-run is asked for -----------------------------===//
+//===- Options.cpp - the command line of pp-run ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Options.h - what pp-run is asked for ---------------------*- C++ -*-===//
+//===- Options.h - the command line of pp-run -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ struct Options {
   std::optional<uint32_t> init;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
-  std::string explainTime; ///< cluster whose rates count; empty: none
+  std::string explainTime; ///< cluster whose rates are used; empty: none
   bool direct = false, dry = false, processes = false, anyHosts = false,
        anyOrder = false;
   double deadline = 0;
@@ -38,7 +38,7 @@ struct Options {
 
 void declare(CLI::App &app, Options &options);
 
-/// Throws `Error` for values that no artifact could make right.
+/// Throws `Error` for values that are invalid for every artifact.
 void check(const Options &options);
 
 } // namespace stagewright::runtime

@@ -1,4 +1,4 @@
-//===- Progress.cpp - a run while it runs ---------------------------------===//
+//===- Progress.cpp - progress and metrics of a run -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ std::string printDuration(double seconds) {
   return print("%lld d %lld h", s / 86400, s / 3600 % 24);
 }
 
-/// 1234567 as "1.23 M".
+/// Formats 1234567 as "1.23 M".
 static std::string printRate(double value) {
   const char *units[] = {"", " k", " M", " G", " T"};
   size_t unit = 0;
@@ -52,8 +52,8 @@ static double mean(const std::vector<double> &values) {
          double(values.size());
 }
 
-/// Takes away the lines of steps after `last`, which will run again, and a line
-/// that ends nowhere: a run that was killed had steps since its checkpoint.
+/// Removes the lines of steps after `last`, which a killed run executed after
+/// its checkpoint and which will run again, and an incomplete last line.
 static void cutLines(const std::string &path, int64_t last) {
   if (!std::filesystem::is_regular_file(path))
     return;
@@ -147,8 +147,8 @@ double Progress::passed() const {
       .count();
 }
 
-/// Ten times a second on a terminal, which may be slower than the steps. In a
-/// log every ten seconds, and every minute once they are five.
+/// On a terminal every 0.1 s, and at the first and last step. In a log every 10
+/// s, after 5 minutes every minute.
 bool Progress::isDue(int64_t step) const {
   double since = passed() - shown;
   if (terminal)

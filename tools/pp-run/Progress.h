@@ -1,12 +1,13 @@
-//===- Progress.h - a run while it runs -------------------------*- C++ -*-===//
+//===- Progress.h - progress and metrics of a run ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A line for people, which each step writes anew, and a line of JSON for each
-// step, which `stagewright report` reads. Of several processes one tells.
+// A line for people, which each step overwrites, and a line of JSON for each
+// step, which `stagewright report` reads. Only one of several processes prints
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 #include <string>
 #include <vector>
 
-/// What is told of one step.
+/// The figures reported for one step.
 struct StepFigures {
   int64_t step = 0; ///< Counted from 1.
   std::optional<double> loss, validation;
@@ -32,23 +33,24 @@ struct StepFigures {
 
 class Progress {
 public:
-  /// What a step takes in; 0: not known.
+  /// The input of a step; 0: unknown.
   struct Amounts {
     int64_t samples = 0, tokens = 0;
   };
-  /// Lines of JSON go to `path`, unless it is empty; `run` goes into the first
-  /// one. A run that goes on after step `resumed` keeps the lines up to it. On
-  /// a `terminal` one line is written over and over; elsewhere, as under mpirun
-  /// or in a log, there is a new one now and then. Throws where the file cannot
-  /// be written.
+  /// Lines of JSON are written to `path`, unless it is empty; the first one
+  /// holds `run`. A run that resumes after step `resumed` keeps the lines up to
+  /// it. On a `terminal` one line is overwritten; elsewhere, as under mpirun or
+  /// in a log, new lines are printed at intervals. Throws if the file cannot be
+  /// written.
   Progress(const std::string &path, std::optional<int64_t> resumed,
            bool terminal, Amounts amounts, nlohmann::json run);
   ~Progress() { end(); }
 
-  /// Time begins; `first` steps were run before, `all` shall be.
+  /// Starts the clock; `first` steps were run before, up to step `all` will
+  /// run.
   void begin(int64_t first, int64_t all);
   void tell(const StepFigures &figures);
-  /// Ends the line on the screen, for others to write below it.
+  /// Ends the current line on the terminal, so that others can print below it.
   void end();
 
 private:
@@ -60,15 +62,15 @@ private:
   std::ofstream file;
   bool terminal;
   double shown = 0;  ///< When, in seconds of the run.
-  bool open = false; ///< The line on the screen has not ended.
+  bool open = false; ///< The line on the terminal is not ended.
   Amounts amounts;
   nlohmann::json run;
   int64_t first = 0, all = 0;
-  std::optional<double> validation; ///< The last one.
+  std::optional<double> validation; ///< The last loss.
   std::chrono::steady_clock::time_point began;
 };
 
-/// "45 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
+/// Formats a duration: "45 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
 std::string printDuration(double seconds);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_PROGRESS_H

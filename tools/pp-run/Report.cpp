@@ -1,4 +1,4 @@
-//===- Report.cpp - what is said of a run ---------------------------------===//
+//===- Report.cpp - reports of a run --------------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ std::vector<double> LastSeconds::values() const {
   return kept;
 }
 
-/// By rank, over all steps.
+/// The share of idle time by rank, over all steps.
 static std::vector<double> idleShares(sw_step *step, const json &manifest) {
   std::vector<double> shares;
   for (size_t r = 0; r < manifest.at("ranks").size(); ++r) {
@@ -33,7 +33,8 @@ static std::vector<double> idleShares(sw_step *step, const json &manifest) {
   return shares;
 }
 
-/// By rank, of the costs it was compiled with; empty where there were none.
+/// The planned share of idle time by rank, from the costs at compile time;
+/// empty if there were none.
 static std::vector<double> plannedIdle(const json &manifest) {
   auto plan = manifest.find("plan");
   return plan != manifest.end() && plan->is_object()
@@ -47,7 +48,7 @@ static std::string milliseconds(double seconds) {
   return text;
 }
 
-/// The part of the ranks' time in which nothing ran, beside what was planned.
+/// Prints the share of the ranks' time that was idle, and the planned share.
 static void reportIdle(sw_step *step, const json &manifest) {
   std::vector<double> idle = idleShares(step, manifest);
   auto percent = [](const std::vector<double> &shares) {

@@ -1,4 +1,4 @@
-//===- Report.h - what is said of a run -------------------------*- C++ -*-===//
+//===- Report.h - reports of a run ------------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,16 +14,16 @@
 #include <optional>
 #include <vector>
 
-/// Seconds of the last steps of a run: one of weeks needs no more memory than
-/// one of a minute.
+/// Seconds of the last steps of a run. Memory does not grow with the number of
+/// steps.
 class LastSeconds {
 public:
   LastSeconds() : ring(limit) {}
 
   void add(double seconds) { ring[size_t(count++ % limit)] = seconds; }
-  /// How many were added.
+  /// The number of times added.
   int64_t steps() const { return count; }
-  /// Those that are kept, the oldest first.
+  /// The times that are kept, the oldest first.
   std::vector<double> values() const;
 
 private:
@@ -32,24 +32,24 @@ private:
   int64_t count = 0;
 };
 
-/// What is said besides times and arenas.
+/// What is reported besides times and arenas.
 struct Figures {
-  bool idle = false;   ///< How long ranks had nothing to do.
-  bool memory = false; ///< Live bytes beside those printed.
-  double wall = 0;     ///< Seconds of all steps and of what is between them.
+  bool idle = false;             ///< Whether to report idle shares.
+  bool memory = false;           ///< Whether to report live bytes.
+  double wall = 0;               ///< Seconds of all steps and between them.
   nlohmann::json sent = nullptr; ///< Bytes by rank and kind, for JSON.
 };
 
-/// What every rank sent in the last step, an object for each. With processes a
-/// call of all, of which the first gets it.
+/// The bytes that every rank sent in the last step, an object for each. If
+/// there are several processes, all must call it; the first gets the result.
 nlohmann::json sentBytes(sw_step *step, const nlohmann::json &manifest);
 
-/// Prints time, memory and what else is asked for, for people.
+/// Prints time, memory and the other figures asked for, as text.
 void report(const Figures &figures, sw_step *step,
             const nlohmann::json &manifest, const LastSeconds &times);
 
-/// The same as one line of JSON. The loss is null where the step has none;
-/// `enqueue` is empty on processors.
+/// Prints the same as one line of JSON. The loss is null if the step has none;
+/// `enqueue` is empty for ranks on CPUs.
 void reportJson(const Figures &figures, sw_step *step,
                 const nlohmann::json &manifest, std::optional<double> loss,
                 const LastSeconds &seconds, const LastSeconds &enqueue);

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Besides batches: constants with a value for each step in a file (a learning
-// rate), and the seeds of a run with an optimizer. Step s takes the seed
-// jax.random.fold_in(key, s), whose microbatch m takes fold_in of that and m.
-// All are functions of the number of the step, so a resumed run goes on as the
-// other would have.
+// Arguments other than batches that change: constants whose file has a value
+// for each step (a learning rate), and the seeds of a run with an optimizer.
+// The seed of step s is jax.random.fold_in(key, s); microbatch m of it uses
+// fold_in of that and m. All depend only on the number of the step, so a
+// resumed run repeats the values of an uninterrupted one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,15 @@
 
 class StepInputs {
 public:
-  /// `values` as NAME=FILE. Throws where one does not fit the step.
+  /// `values` as NAME=FILE. Throws if one does not fit the step.
   StepInputs(const std::vector<std::string> &values,
              const nlohmann::json &manifest);
 
   /// Positions of the constants that come from files.
   const std::set<int64_t> &positions() const { return places; }
-  /// Takes the keys from the step's own arguments; they change from now on.
+  /// Reads the keys of `inputs`; from then on the seeds change at each step.
   void foldSeeds(const nlohmann::json &manifest, const std::string &inputs);
-  /// Throws where values for `steps` steps are missing.
+  /// Throws if a file has fewer than `steps` values.
   void check(int64_t steps) const;
   /// Sets the values of step `number`.
   void set(sw_step *step, int64_t number);

@@ -1,4 +1,4 @@
-//===- Supervisor.cpp - runs that start again after a fault ---------------===//
+//===- Supervisor.cpp - restarts a run after a fault ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,8 +31,8 @@ namespace {
 
 constexpr const char *restartsOption = "--max-restarts";
 constexpr const char *launcherOption = "--launcher";
-/// Seconds before the first restart; twice as long before each later one that
-/// has no new checkpoint to begin from, up to the second.
+/// Seconds before the first restart. The pause doubles before each later
+/// restart without a new checkpoint, up to the second value.
 constexpr double firstPause = 0.5, longestPause = 30;
 /// Seconds that a launcher has to end its processes.
 constexpr double launcherGrace = 5;
@@ -66,7 +66,8 @@ public:
     for (int number : {SIGTERM, SIGINT, SIGCHLD})
       sigaddset(&watched, number);
     sigprocmask(SIG_BLOCK, &watched, &before);
-    // What a launcher leaves behind becomes a child of this process.
+    // Descendants that a launcher leaves behind become children of this
+    // process.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
 
@@ -106,11 +107,11 @@ void Supervisor::start(const std::vector<std::string> &command) {
     raise("cannot start a process: ", std::strerror(errno));
   if (process > 0)
     return;
-  // A launcher must have the time to end its own processes.
+  // A launcher must have time to end its own processes.
   prctl(PR_SET_PDEATHSIG, options.launcher.empty() ? SIGKILL : SIGTERM);
   if (getppid() != parent)
     std::_Exit(faultStatus);
-  setpgid(0, 0); // What a terminal sends comes through the supervisor.
+  setpgid(0, 0); // The supervisor forwards a terminal's signals.
   sigprocmask(SIG_SETMASK, &before, nullptr);
   execvp(words[0], words.data());
   std::cerr << "pp-run: error: cannot start '" << words[0]
@@ -118,7 +119,7 @@ void Supervisor::start(const std::vector<std::string> &command) {
   std::_Exit(1);
 }
 
-/// mpirun kills its processes when it is told to end, but passes SIGUSR1 on.
+/// On SIGTERM and SIGINT mpirun kills its processes, but it forwards SIGUSR1.
 void Supervisor::forward(int number) {
   interrupted = true;
   kill(process, options.launcher.empty() ? number : SIGUSR1);
@@ -156,7 +157,7 @@ void Supervisor::wait() {
   endDescendants();
 }
 
-/// Ends a run that hangs.
+/// Ends a run that has been stopped for too long.
 void Supervisor::end() {
   Stillness waiting;
   kill(process, options.launcher.empty() ? SIGKILL : SIGTERM);
@@ -171,7 +172,7 @@ void Supervisor::end() {
   }
 }
 
-/// Whatever is left would write into the same folder.
+/// Kills all remaining descendants, which could still write into the folder.
 void Supervisor::endDescendants() {
   std::string self = std::to_string(getpid());
   for (;;) {
@@ -200,7 +201,7 @@ std::optional<int64_t> Supervisor::lastStep() const {
   return checkpoints.empty() ? std::nullopt : newestStep(checkpoints);
 }
 
-/// False where somebody asks for an end meanwhile.
+/// Returns false if a signal asks to end during the pause.
 bool Supervisor::pause(double seconds) {
   for (int64_t until = now() + int64_t(seconds * 1e9); now() < until;) {
     timespec nap = {0, 50'000'000};
@@ -237,7 +238,7 @@ int Supervisor::run(std::vector<std::string> command) {
     if (!pause(next))
       return faultStatus;
     next = std::min(2 * next, longestPause);
-    unsetenv("STAGEWRIGHT_INJECT"); // A fault that was asked for happens once.
+    unsetenv("STAGEWRIGHT_INJECT"); // An injected fault occurs only once.
     if (step && !resumes) {
       command.emplace_back("--resume");
       resumes = true;

@@ -1,4 +1,4 @@
-//===- Supervisor.h - runs that start again after a fault -------*- C++ -*-===//
+//===- Supervisor.h - restarting runs after a fault -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // With --max-restarts or --launcher pp-run is the parent of the run: it starts
-// itself, without these options, by the launcher if there is one (mpirun),
-// waits, and after a fault starts the run again from its last checkpoint. All
-// descendants are gone before that, and die with it. SIGTERM and SIGINT go to
-// the run, which saves its last step and ends with status 0.
+// itself without these options, through the launcher (mpirun) if there is one,
+// waits, and after a fault restarts the run from its last checkpoint. Before
+// that, all descendants have ended; they also end if the parent dies. SIGTERM
+// and SIGINT are forwarded to the run, which saves its last step and exits with
+// status 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +33,9 @@ struct SupervisorOptions {
 
 void declareSupervisor(CLI::App &app, SupervisorOptions &options);
 
-/// The status of the last run. `arguments` are those of pp-run, `checkpoints`
-/// is the folder of the run's checkpoints, and a run that is stopped (SIGSTOP)
-/// for `patience` seconds has failed.
+/// Returns the exit status of the last run. `arguments` are those of pp-run,
+/// `checkpoints` is the folder of the run's checkpoints. A run that is stopped
+/// (SIGSTOP) for more than `patience` seconds counts as failed.
 int supervise(const SupervisorOptions &options,
               const std::vector<std::string> &arguments,
               const std::string &checkpoints, double patience);

@@ -1,4 +1,4 @@
-//===- Tensors.cpp - a step's tensors from and to files -------------------===//
+//===- Tensors.cpp - reads and writes a step's tensors --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,8 +49,8 @@ std::vector<std::byte> repeated(std::span<const std::byte> one, int64_t count) {
   return all;
 }
 
-/// Checks the shape of a batch argument, for which the two ways of giving it
-/// are easily confused; repeats it when asked to.
+/// Checks the shape of a batch argument, because one microbatch and a whole
+/// batch are easily confused; repeats the microbatch if `repeat`.
 void prepareBatch(const json &argument, const Described &expected,
                   TensorView &tensor, bool repeat,
                   std::vector<std::byte> &storage) {
@@ -106,7 +106,7 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
       continue;
     auto found = tensors.find(name);
     if (found == tensors.end() && argument.contains("symbol"))
-      continue; // the artifact has its data
+      continue; // The artifact holds its data.
     TensorView tensor;
     std::vector<std::byte> storage;
     if (found != tensors.end()) {

@@ -1,12 +1,12 @@
-//===- Tensors.h - a step's tensors from and to files -----------*- C++ -*-===//
+//===- Tensors.h - reads and writes a step's tensors ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Inputs and outputs of a step as safetensors files whose tensors are named by
-// their position, "0", "1", and so on.
+// The inputs and outputs of a step as safetensors files, in which tensors are
+// named by position: "0", "1", and so on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,32 +21,32 @@
 #include <string>
 #include <vector>
 
-/// Throws what the last failed call of the C ABI left in `sw_error`.
+/// Throws the error that the last failed call of the C ABI left in `sw_error`.
 [[noreturn]] void raiseLastError();
 
 /// Where arguments come from.
 struct InputSources {
   /// A file; empty for none.
   std::string path;
-  /// The file has one microbatch of every batch argument, taken for each.
+  /// The file has one microbatch of every batch argument, to be repeated.
   bool repeat = false;
-  /// Fills what the file lacks (Init.h).
+  /// The seed for values that the file lacks (Init.h).
   std::optional<uint32_t> init;
 };
 
-/// Sets every argument of the step, but those at the positions `fed`, which get
-/// their values later. A tensor that is missing and one that belongs to no
-/// argument are errors.
+/// Sets every argument of the step except those at the positions `fed`, which
+/// are set later. Throws if neither the file, the artifact nor `from.init` has
+/// a value, or if a tensor of the file belongs to no argument.
 void setInputs(const sw_program *program, sw_step *step,
                const nlohmann::json &manifest, int64_t microbatches,
                const std::set<int64_t> &fed, const InputSources &from);
 
-/// Writes every result to the file, in one step; without `write`, helps the
-/// process that does.
+/// Writes every result to the file, atomically. If there are several processes,
+/// all must call it; the one with `write` writes.
 void writeOutputs(const sw_program *program, sw_step *step,
                   int64_t microbatches, bool write, const std::string &path);
 
-/// Position and tensor of an argument (or result), as the C ABI tells them.
+/// The position and tensor of an argument or result, from the C ABI.
 struct Described {
   int64_t position = 0;
   sw_dtype dtype = SW_F32;
@@ -57,11 +57,11 @@ Described describe(int (*query)(const sw_program *, int64_t, int64_t, int64_t *,
                    const sw_program *program, int64_t index,
                    int64_t microbatches);
 
-/// Result number `index`, if it is a single number.
+/// Result number `index`, if it is a scalar.
 std::optional<double> readNumber(const sw_program *program, sw_step *step,
                                  size_t index, int64_t microbatches);
 
-/// The value of the result with the role "loss", if it is a single number.
+/// The value of the result with the role "loss", if it is a scalar.
 std::optional<double> readLoss(const sw_program *program, sw_step *step,
                                const nlohmann::json &manifest,
                                int64_t microbatches);

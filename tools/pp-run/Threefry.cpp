@@ -1,4 +1,4 @@
-//===- Threefry.cpp - random numbers as JAX draws them --------------------===//
+//===- Threefry.cpp - random keys as in JAX -------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 
 #include <bit>
 
-/// Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
-/// numbers: as easy as 1, 2, 3", SC 2011) of the counter (0, number).
+/// Encrypts the counter (0, number) with Threefry-2x32, 20 rounds (Salmon,
+/// Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number) {
   constexpr int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   const uint32_t keys[3] = {key[0], key[1], key[0] ^ key[1] ^ 0x1bd11bdau};

@@ -1,4 +1,4 @@
-//===- Threefry.h - random numbers as JAX draws them ------------*- C++ -*-===//
+//===- Threefry.h - JAX's random numbers ------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-/// What jax.random.fold_in makes of a threefry key.
+/// The key that jax.random.fold_in returns for a threefry key and a number.
 std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H

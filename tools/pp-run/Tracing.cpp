@@ -1,4 +1,4 @@
-//===- Tracing.cpp - which steps are drawn --------------------------------===//
+//===- Tracing.cpp - the steps of a trace ---------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 using namespace stagewright::runtime;
 
-/// A number from 1 on at the front of `text`, which it is taken off; 0: none.
+/// Removes a number of at least 1 from the front of `text`; 0 if there is none.
 static int64_t takeNumber(std::string_view &text) {
   int64_t value = 0;
   auto [end, error] =
@@ -26,7 +26,7 @@ static int64_t takeNumber(std::string_view &text) {
 
 Tracing::Tracing(const std::vector<std::string> &texts) {
   constexpr std::string_view range = "steps=";
-  constexpr int64_t most = 1000; // What a viewer still opens.
+  constexpr int64_t most = 1000; // Viewers can still open this many.
   for (const std::string &text : texts) {
     if (!text.starts_with(range)) {
       if (!file.empty())

@@ -1,4 +1,4 @@
-//===- Tracing.h - which steps are drawn ------------------------*- C++ -*-===//
+//===- Tracing.h - the steps of a trace -------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,32 +14,32 @@
 #include <string>
 #include <vector>
 
-/// Which steps go into a trace, and where it goes.
+/// The steps to be traced, and the file of the trace.
 class Tracing {
 public:
   Tracing() = default;
-  /// Of --trace: a file, `steps=FIRST:LAST`, or both. Without steps the last
-  /// one is drawn. Throws an `Error` that says the form.
+  /// From --trace: a file, `steps=FIRST:LAST`, or both. Without steps the last
+  /// step is traced. Throws an `Error` that shows the expected form.
   explicit Tracing(const std::vector<std::string> &texts);
 
-  /// Where it goes; empty: there is none.
+  /// The file of the trace; empty: no trace.
   const std::string &path() const { return file; }
-  /// How many steps the runtime must keep; 0: none.
+  /// The number of steps that the runtime must keep; 0: none.
   int64_t kept() const { return file.empty() ? 0 : last - first + 1; }
-  /// Throws where the run, of the steps from `begin` to `end` counted from 1,
-  /// does not have all of them.
+  /// Throws if a step to be traced is not between `begin` and `end`, the first
+  /// and last step of the run, counted from 1.
   void check(int64_t begin, int64_t end) const;
-  /// Whether the trace is to be written now: step `number` is the last one of
-  /// it, or `ends` the run.
+  /// Whether the trace must be written now: step `number` is its last one, or
+  /// the last of the run (`ends`).
   bool due(int64_t number, bool ends) const {
     return !file.empty() && !written && (number == last || ends);
   }
-  /// With several processes all make this call.
+  /// If there are several processes, all must make this call.
   void write(sw_step *step);
 
 private:
   std::string file;
-  int64_t first = 0, last = 0; ///< Counted from 1; 0: the last of the run.
+  int64_t first = 0, last = 0; ///< Counted from 1; 0: the run's last step.
   bool written = false;
 };
 

@@ -45,11 +45,11 @@ void Training::beginTogether(sw_step *step, const sw_options &how) {
   bool cuda = facts.manifest.at("target").value("kind", "") == "cuda";
   if (validation)
     validation->create(how);
-  // Last, for only the process that speaks can fail here.
+  // Last, since an error here occurs only in the process that prints.
   beginToTell(step, how.trace > 0 && !cuda);
 }
 
-/// What stays the same for all steps.
+/// Facts about the run that are the same for all steps.
 static json describeRun(const RunFacts &facts, sw_step *step) {
   json ranks = json::array();
   for (size_t r = 0; r < facts.manifest.at("ranks").size(); ++r)

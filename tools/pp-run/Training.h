@@ -22,12 +22,12 @@ struct TrainingOptions {
   std::vector<std::string> data, values;
   std::optional<uint64_t> seed;
   std::string checkpoints, metrics;
-  std::optional<int64_t> every; ///< Steps.
+  std::optional<int64_t> every; ///< In steps.
   int64_t keep = 3;
   bool resume = false, sameSeed = false;
   ValidationOptions validation;
 
-  /// Whether steps are told of while they run.
+  /// Whether progress is printed and recorded during the run.
   bool tells() const {
     return !data.empty() || !checkpoints.empty() || !metrics.empty();
   }
@@ -35,10 +35,10 @@ struct TrainingOptions {
 
 void declareTraining(CLI::App &app, TrainingOptions &options);
 
-/// Throws for options that contradict each other.
+/// Throws if options contradict each other.
 void checkTraining(const TrainingOptions &options);
 
-/// What a run is of.
+/// The program, the manifest and the files of a run.
 struct RunFacts {
   const sw_program *program;
   const nlohmann::json &manifest;
@@ -46,31 +46,33 @@ struct RunFacts {
   std::string artifact, inputs;
 };
 
-/// Batches in, checkpoints and figures out, around the steps of a run. With
-/// several processes all of them make the same calls.
+/// Sets batches before each step of a run, and handles figures and checkpoints
+/// after it. If there are several processes, all make the same calls.
 class Training {
 public:
-  /// Throws for data that does not fit the step.
+  /// Throws if the data does not fit the step.
   Training(const TrainingOptions &options, const RunFacts &facts,
            const Launch &launch);
 
   /// Positions of the arguments that come from data.
   const std::set<int64_t> &fed() const { return positions; }
-  /// Sets parameters and state of a checkpoint, if asked for; the number of
-  /// the first step to run, of `all`.
+  /// Restores parameters and state from a checkpoint, if requested; returns the
+  /// number of steps before the first one to run. `all`: the steps of the run.
   int64_t begin(sw_step *step, int64_t all);
-  /// What all processes do together before the first step; `how` is how the
-  /// step was made.
+  /// The calls before the first step that all processes must make together.
+  /// `how`: the options with which the step was created.
   void beginTogether(sw_step *step, const sw_options &how);
-  /// Sets the batch of step `number`, and what else changes with it.
+  /// Sets the batch and the other changing arguments of step `number`.
   void feed(sw_step *step, int64_t number);
-  /// After step `number`: figures, and a checkpoint when it is time.
+  /// Called after step `number`: records figures, saves a checkpoint if one is
+  /// due.
   void after(sw_step *step, int64_t number);
-  /// A checkpoint of the last step, if it has none yet; waits for the writing.
+  /// Saves a checkpoint of the last step, unless there is one; waits until it
+  /// is written.
   void finish(sw_step *step);
-  /// Whether steps are saved, so that an interrupted run can go on.
+  /// Whether the run saves checkpoints, so that an interrupted run can resume.
   bool saves() const { return checkpoints.saves(); }
-  /// The last checkpoint, for errors; empty where there is none.
+  /// The last checkpoint, for error messages; empty if there is none.
   std::string lastGood() { return checkpoints.lastGood(launch); }
 
 private:
@@ -84,9 +86,9 @@ private:
   std::set<int64_t> positions;
   Checkpoints checkpoints;
   std::optional<Validation> validation;
-  std::optional<Progress> progress; ///< Of the process that speaks.
+  std::optional<Progress> progress; ///< In the process that prints.
   bool tells = false, measures = false;
-  int64_t first = 0, all = 0, done = 0; ///< Counts of steps.
+  int64_t first = 0, all = 0, done = 0; ///< Numbers of steps.
 };
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_TRAINING_H

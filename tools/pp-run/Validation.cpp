@@ -1,4 +1,4 @@
-//===- Validation.cpp - the loss on other data ----------------------------===//
+//===- Validation.cpp - the loss on validation data -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -72,7 +72,7 @@ void Validation::create(const sw_options &how) {
   setConstants();
 }
 
-/// The result that is the loss, or the only number.
+/// Finds the result with the role 'loss', or else the only scalar result.
 void Validation::findLoss() {
   const json &results = manifest.at("results");
   std::vector<size_t> numbers;
@@ -92,7 +92,7 @@ void Validation::findLoss() {
   loss = numbers[0];
 }
 
-/// The entry of `list` with that name and role; null if there is none.
+/// The entry of `list` with that name and role; null if none.
 static const json *find(const json &list, const std::string &name,
                         const std::string &role) {
   for (const json &it : list)
@@ -101,7 +101,8 @@ static const json *find(const json &list, const std::string &name,
   return nullptr;
 }
 
-/// Parameters come from the training step, all else once from its arguments.
+/// Arguments that are also results of the training step (parameters) are copied
+/// from it in every validation; the others are set once, from its inputs.
 void Validation::bind(const json &training) {
   for (int64_t i = 0; i < sw_argument_count(program.get()); ++i) {
     const json &argument = manifest.at("arguments")[size_t(i)];

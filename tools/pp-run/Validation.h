@@ -1,15 +1,14 @@
-//===- Validation.h - the loss on other data --------------------*- C++ -*-===//
+//===- Validation.h - the loss on validation data ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A second artifact, of the loss alone, on samples that no step trains on. It
-// has the same ranks, on the same threads or processes in turn, and its own
-// arenas, into which the parameters are copied each time; that its stages are
-// cut elsewhere does not matter. What parameters belong together their names
-// say.
+// A second artifact computes only the loss, on samples that are not trained on.
+// It has the same ranks and uses their threads or processes between steps. It
+// has its own arenas, into which the parameters are copied each time, so its
+// stages may be cut elsewhere. Parameters are matched by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,35 +21,35 @@
 struct ValidationOptions {
   std::string artifact;
   std::vector<std::string> data;
-  std::optional<int64_t> every; ///< Steps; else after the last one only.
-  std::optional<int64_t> steps; ///< How many batches; else all samples.
+  std::optional<int64_t> every; ///< In steps; else only after the last one.
+  std::optional<int64_t> steps; ///< Number of batches; else all samples.
 
   bool given() const { return !artifact.empty(); }
 };
 
-/// Throws for options that contradict each other.
+/// Throws if options contradict each other.
 void checkValidation(const ValidationOptions &options);
 
 class Validation {
 public:
-  /// For the training step of the manifest, whose arguments `inputs` holds.
-  /// Throws where the two do not fit.
+  /// `training` is the manifest of the training step, and `inputs` the file
+  /// with its arguments. Throws if the two artifacts do not match.
   Validation(const ValidationOptions &options, const nlohmann::json &training,
              const std::string &inputs);
-  /// Makes its step; `how` is how the training step was made. From here on all
-  /// processes make the same calls.
+  /// Creates the step; `how` are the options of the training step. From here on
+  /// all processes make the same calls.
   void create(const sw_options &how);
 
-  /// Whether a loss is due after so many steps of `all`.
+  /// Whether to validate after `done` of `all` steps.
   bool due(int64_t done, int64_t all) const {
     return done == all || (options.every && done % *options.every == 0);
   }
-  /// The mean loss with the parameters that `training` has now.
+  /// The mean loss with the current parameters of `training`.
   double run(sw_step *training, const Launch &launch);
 
 private:
   struct Shared {
-    int64_t from = 0, to = 0; ///< Positions in the training step and here.
+    int64_t from = 0, to = 0; ///< Positions in training, and here.
     sw_dtype dtype = SW_F32;
     std::vector<int64_t> shape;
   };
@@ -62,12 +61,12 @@ private:
   std::unique_ptr<sw_program, void (*)(sw_program *)> program;
   std::unique_ptr<sw_step, void (*)(sw_step *)> step;
   nlohmann::json manifest;
-  int64_t microbatches = 0, count = 0; ///< Of a batch; batches.
+  int64_t microbatches = 0, count = 0; ///< Per batch; number of batches.
   size_t loss = 0;                     ///< Number of the result.
   std::optional<Batches> batches;
   std::string inputs;
-  std::vector<Shared> shared;    ///< From results.
-  std::vector<Shared> constants; ///< From arguments, once.
+  std::vector<Shared> shared;    ///< Results copied each time.
+  std::vector<Shared> constants; ///< Arguments, set once.
 };
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_VALIDATION_H

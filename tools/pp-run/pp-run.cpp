@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs an artifact of pp-compile on the tensors of a safetensors file. No
-// MLIR, no LLVM and no Python is in this process; everything it knows about
-// the step comes from the artifact's manifest.
+// Runs an artifact of pp-compile on the tensors of a safetensors file. The
+// process contains no MLIR, LLVM or Python; everything it knows about the step
+// comes from the artifact's manifest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ int info(const Options &options) {
   return 0;
 }
 
-/// Threads that share a processor wait for each other.
+/// Warns if there are more threads than processors.
 void warnOfThreads(int64_t ranks, int64_t threads) {
   if (threads > 1 && ranks * threads > processors())
     std::cerr << "pp-run: warning: " << ranks << " x " << threads
@@ -81,7 +81,7 @@ int dryRun(const Options &options) {
   std::cout << text;
   if (options.plans.empty())
     return 0;
-  std::cout.flush(); // Asking takes seconds a shape.
+  std::cout.flush(); // The query takes seconds per shape.
   int64_t missing = 0;
   const char *plans =
       sw_library_plans(program.get(), options.microbatches.value_or(0),
@@ -107,7 +107,7 @@ int explainTime(const Options &options) {
   return 0;
 }
 
-/// Of a good step, what the options ask for. All processes come here.
+/// Writes the outputs and the profile, if requested. All processes call this.
 void writeFiles(const Options &options, Launch &launch,
                 const sw_program *program, sw_step *step, int64_t count) {
   launch.together([&] {
@@ -121,7 +121,8 @@ void writeFiles(const Options &options, Launch &launch,
   });
 }
 
-/// One step and what belongs to it. What fails here is a fault of the run.
+/// Runs one step, with its inputs and reports. Errors here are faults of the
+/// run.
 void runStep(const Options &options, Launch &launch, Training &training,
              const sw_program *program, sw_step *step, const json &manifest,
              int64_t count, int64_t number) {
@@ -130,7 +131,7 @@ void runStep(const Options &options, Launch &launch, Training &training,
   try {
     if (sw_step_run(step) != 0)
       launch.raiseEverywhere();
-    // Ranks on devices neither look at their results nor agree by themselves.
+    // Ranks on devices neither check for NaN nor agree on errors themselves.
     if (manifest.at("target").value("kind", "") == "cuda")
       launch.together([&] {
         if (stopsAtNan(options.nan, manifest))
@@ -153,7 +154,8 @@ int run(const Options &options, Launch &launch) {
   Owned<sw_program> program(nullptr, sw_unload);
   launch.together([&] {
     check(options);
-    // The artifact first: what is none needs no arguments either.
+    // Load the artifact first: the error that it is invalid is the one to
+    // report.
     program = open(sw_load, options.artifact);
     if (options.inputs.empty() && !options.init)
       raise("no arguments for the step; give them with --inputs=FILE, or "
@@ -172,7 +174,7 @@ int run(const Options &options, Launch &launch) {
           requireWritable(path);
   });
   bool cuda = manifest.at("target").value("kind", "") == "cuda";
-  // What a step on processors records costs it nothing that one can measure.
+  // On CPUs, recording a step has no measurable cost.
   int64_t kept = std::max<int64_t>(tracing.kept(),
                                    options.training.tells() && !cuda ? 1 : 0);
   sw_options how = {sizeof(sw_options),
@@ -194,7 +196,8 @@ int run(const Options &options, Launch &launch) {
   Owned<sw_step> step(nullptr, sw_step_destroy);
   std::optional<Training> training;
   int64_t first = 0;
-  // What is a call of all stands alone: whoever fails before must be heard.
+  // Every call that involves all processes is in a together() of its own, so
+  // that a process that fails earlier can still report its error.
   launch.together([&] {
     training.emplace(options.training,
                      RunFacts{program.get(), manifest, count, options.artifact,
@@ -236,7 +239,7 @@ int run(const Options &options, Launch &launch) {
   figures.wall = double(now() - begun) * 1e-9;
   launch.together([&] { training->finish(step.get()); });
   if (sw_interrupted() && !training->saves())
-    return 128 + SIGTERM; // The rest of its work is lost.
+    return 128 + SIGTERM; // The work of the run is lost.
   writeFiles(options, launch, program.get(), step.get(), count);
 
   std::optional<double> loss =
@@ -256,7 +259,7 @@ int run(const Options &options, Launch &launch) {
   return 0;
 }
 
-/// What the artifact's manifest says about processes.
+/// The ranks, from the artifact's manifest.
 struct Ranks {
   int64_t count = 0;
   bool devices = false, sum = false;
@@ -270,9 +273,9 @@ struct Ranks {
   }
 };
 
-/// How many ranks are to be processes that are started here: all of them where
-/// that is asked for, or where ranks on GPUs sum gradients together, which NCCL
-/// does between processes; else 0.
+/// The number of ranks to start here as processes: all if requested, or if
+/// ranks on GPUs sum gradients with each other, which NCCL only does between
+/// processes; else 0.
 int64_t ranksToStart(const Options &options) {
   bool others = !options.transport.empty() || options.meeting.asked() ||
                 numberByLauncher();
@@ -287,8 +290,9 @@ int64_t ranksToStart(const Options &options) {
   return options.processes || ranks.sum ? ranks.count : 0;
 }
 
-/// Where to meet others; null without, or where --transport says how. An
-/// artifact that cannot be read is an error that all agree on later.
+/// Where to connect to other processes; nullopt if there are none or if
+/// --transport is given. If the artifact cannot be read, all processes report
+/// that later.
 std::optional<Meeting> meeting(const Options &options) {
   if (!options.transport.empty()) {
     if (options.meeting.asked())
@@ -306,7 +310,7 @@ std::optional<Meeting> meeting(const Options &options) {
   return findMeeting(options.meeting, devices);
 }
 
-/// Starts a process for each rank; null in one of them.
+/// Starts a process for each rank; returns nullopt in each of these.
 std::optional<int> startRanks(Options &options, int64_t ranks) {
   options.transport = "sockets";
   double grace =
@@ -314,8 +318,8 @@ std::optional<int> startRanks(Options &options, int64_t ranks) {
   return startFamily(ranks, grace);
 }
 
-/// Whether this process has found the others. If not, one has told the user:
-/// rank 0 what it knows, others what it cannot know.
+/// Connects to the other processes; returns false on failure. The error has
+/// then been printed: by rank 0, and by others if rank 0 cannot know it.
 bool join(const Options &options, std::optional<Launch> &launch) {
   std::optional<Meeting> at = meeting(options);
   Owned<sw_program> program(nullptr, sw_unload);
@@ -333,7 +337,7 @@ bool join(const Options &options, std::optional<Launch> &launch) {
   return false;
 }
 
-/// Runs as the only process or as one of several; of these one speaks.
+/// Runs the step, as the only process or as one of several.
 int launched(const Options &options) {
   std::optional<Launch> joined;
   if (!join(options, joined))
@@ -347,13 +351,14 @@ int launched(const Options &options) {
       std::cerr << "pp-run: error: " << error.what() << std::endl;
   } catch (const std::exception &error) {
     if (launch.joined())
-      sw_abort(status(), error.what()); // The others have not heard.
+      sw_abort(status(), error.what()); // The others have not received it.
     std::cerr << "pp-run: error: " << error.what() << std::endl;
   }
   return status();
 }
 
-/// What a run that others start again may take to answer.
+/// Runs under the supervisor, with the deadline after which it restarts a
+/// stopped run.
 int supervised(const Options &options, int argc, char **argv) {
   check(options);
   return supervise(options.supervisor, {argv + 1, argv + argc},
@@ -363,13 +368,14 @@ int supervised(const Options &options, int argc, char **argv) {
 
 } // namespace
 
-// NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
+// NOLINTNEXTLINE(bugprone-exception-escape): from streams, or out of memory
 int main(int argc, char **argv) {
   CLI::App app("Runs a step compiled by pp-compile, with threads or a process "
                "for each rank. Uses no compiler and no Python.");
   Options options;
   declare(app, options);
-  // What concerns no step is said once.
+  // Errors that do not depend on the rank are printed by the first process
+  // only.
   bool first = numberByLauncher().value_or(0) == 0;
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-//===- Load.cpp - a plan in IR as a pipeline to simulate ------------------===//
+//===- Load.cpp - simulates a plan in IR ----------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,8 @@ static LogicalResult fail(Location loc, const Error &error) {
   return diagnostic;
 }
 
-/// The one operation of a kind; null if there is none.
+/// The only operation of type `Op`; null if there is none. Fails if there are
+/// several.
 template <typename Op> static FailureOr<Op> findOne(ModuleOp module) {
   Op found;
   for (Op op : module.getOps<Op>()) {
@@ -46,7 +47,7 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
                               const SimulationOptions &options,
                               Simulation &simulation) {
   Location loc = program.getLoc();
-  // Replicas have slices of each microbatch, twins whole ones of some.
+  // Replicas process slices of each microbatch, twins whole microbatches.
   Result<StagePlacement> where = placementOf(pipeline::ranksOfStages(program));
   if (where && where->placement == Placement::Twin)
     return emitError(loc)
@@ -77,8 +78,8 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
   return success();
 }
 
-/// The schedule of the file, made anew where the number of microbatches is
-/// another.
+/// Reads the schedule of the file, regenerated if the number of microbatches
+/// differs.
 static LogicalResult readSchedule(pipeline::ScheduleOp op,
                                   Simulation &simulation) {
   FailureOr<Schedule> schedule = pipeline::readSchedule(op);
@@ -94,7 +95,7 @@ static LogicalResult readSchedule(pipeline::ScheduleOp op,
   return success();
 }
 
-/// Puts the times of the profile in the place of the plan's.
+/// Replaces the times of the plan by those of the profile.
 static LogicalResult readProfile(Location loc, const std::string &path,
                                  Simulation &simulation) {
   if (path.empty())
@@ -106,7 +107,8 @@ static LogicalResult readProfile(Location loc, const std::string &path,
   return status ? success() : fail(loc, status.error());
 }
 
-/// Runs what `order` names, or chooses.
+/// Simulates the schedule or order that `order` names. If it is empty: the
+/// file's schedule, else the fastest order.
 static LogicalResult simulate(Location loc, const std::string &order,
                               Simulation &simulation) {
   Result<PipelineTimeline> timeline = Error{};
@@ -142,7 +144,8 @@ static LogicalResult simulate(Location loc, const std::string &order,
   return success();
 }
 
-/// Replicas in turn have a processor each, slices of one share one.
+/// Replicas that take turns have one processor each; those that share each
+/// microbatch have one processor together.
 static void findDevices(Simulation &simulation) {
   for (const auto &blocks : simulation.timeline.processors) {
     std::set<size_t> &own = simulation.devices.emplace_back();

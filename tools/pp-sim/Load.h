@@ -1,4 +1,4 @@
-//===- Load.h - a plan in IR as a pipeline to simulate ----------*- C++ -*-===//
+//===- Load.h - simulates a plan in IR --------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,32 +16,32 @@
 
 namespace stagewright {
 
-/// What is asked beside the file.
+/// The options of a simulation.
 struct SimulationOptions {
   std::string order; ///< Empty: the file's schedule, or else the fastest.
   std::optional<int64_t> microbatches;
   bool fullDuplex = false, noNic = false;
   double collectiveSlowdown = 1;
-  std::string profile; ///< Times of a run, a file; empty: those of the plan.
+  std::string profile; ///< File with measured times; empty: the plan's.
 };
 
-/// A plan, the pipeline that it makes and the step in the order asked for.
+/// A plan, its pipeline, and the simulated step.
 struct Simulation {
   Problem problem;
   Plan plan;
   PipelineModel model;
-  /// Of the file, for the number of microbatches asked for.
+  /// The schedule of the file, for the requested number of microbatches.
   std::optional<Schedule> schedule;
   std::string order; ///< "schedule 1f1b" or "window order".
   PipelineTimeline timeline;
-  /// By processor: the devices that it stands for.
+  /// By processor: the devices that it represents.
   std::vector<std::set<size_t>> devices;
   PipelineNames names;
-  std::optional<ProfiledStep> measured; ///< Of the profile.
+  std::optional<ProfiledStep> measured; ///< From the profile.
 };
 
-/// Reads the program of `module`, and its schedule if it has one, and simulates
-/// it. Errors are reported where they are in the file.
+/// Reads the program of `module`, and its schedule if there is one, and
+/// simulates it. Errors are reported at their places in the file.
 mlir::FailureOr<Simulation> simulateModule(mlir::ModuleOp module,
                                            const SimulationOptions &options);
 

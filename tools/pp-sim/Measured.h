@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A run's own times in the place of estimates, and what the simulation then
-// predicts for the step that was measured with them.
+// Replaces estimates by the measured times of a run, and compares the simulated
+// step with the measured one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,22 @@
 
 namespace stagewright {
 
-/// Stages take what the actions of `profile` took, channels what its hops did:
-/// nothing where no rank waited for one. The error names an action that `file`
-/// has no time of.
+/// Sets the times of stages to those of the actions in `profile`, and of
+/// channels to those of its hops: 0 if no rank waited for one. The error names
+/// an action that `file` has no time for.
 Status applyProfile(const Profile &profile, const std::string &file,
                     Simulation &simulation);
 
-/// The simulated step with what is before and behind its actions, and how far
-/// the measured one is from it. A line; empty without a measured step.
+/// One line: the simulated step, including the times before and after its
+/// actions, and its deviation from the measured one. Empty without a measured
+/// step.
 std::string measuredOf(const Simulation &simulation);
 
 /// (predicted - measured) / measured.
 double predictionError(const ProfiledStep &step, Seconds makespan);
 
-/// The step that is predicted for a simulated makespan.
+/// The predicted step for a simulated makespan, including the times before and
+/// after its actions.
 Seconds predictedStep(const ProfiledStep &step, Seconds makespan);
 
 } // namespace stagewright

@@ -1,4 +1,4 @@
-//===- PlainFile.cpp - schedules of files ---------------------------------===//
+//===- PlainFile.cpp - schedules from files -------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 
 namespace stagewright {
 
-/// Gives `problem` the placement that the ranks of `schedule` have; false if
-/// there is none.
+/// Sets the placement of `problem` to that of the ranks of `schedule`; returns
+/// false if none matches.
 static bool findPlacement(const Schedule &schedule, ScheduleProblem &problem) {
   using enum Placement;
   for (Placement placement : {Linear, Loop, V}) {
@@ -31,7 +31,8 @@ static bool findPlacement(const Schedule &schedule, ScheduleProblem &problem) {
   return false;
 }
 
-/// What the file says has to be what flags say.
+/// Sets the shape of `problem` to the file's; fails if --ranks or --chunks is
+/// another.
 static Status takeFileShape(const ScheduleFlags &flags, Schedule &schedule,
                             ScheduleProblem &problem) {
   auto ranks = int64_t(schedule.ranks.size());
@@ -51,7 +52,7 @@ static Status takeFileShape(const ScheduleFlags &flags, Schedule &schedule,
       return Error{std::string(flag) + "=" + *text + ", but '" +
                    flags.schedule + "' has " + std::to_string(has)};
   }
-  // The verifier says what is wrong where these differ.
+  // If the number of microbatches differs, the verifier reports it.
   Result<int64_t> microbatches =
       readCount("--microbatches", flags.microbatches, kMostMicrobatches,
                 schedule.microbatches);

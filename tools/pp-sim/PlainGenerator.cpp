@@ -1,4 +1,4 @@
-//===- PlainGenerator.cpp - schedules of generators -----------------------===//
+//===- PlainGenerator.cpp - schedules from generators ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,7 +87,7 @@ static double hopRatioOf(const ScheduleProblem &problem) {
   return forward > Seconds() ? hop.value / forward.value : 0;
 }
 
-/// Those that go by ScheduleShape::group.
+/// The generators that use ScheduleShape::group.
 static constexpr std::array<std::string_view, 3> kWithGroups = {
     "interleaved", "interleaved-zb", "forward-only"};
 
@@ -108,7 +108,7 @@ Result<PlainSchedule> scheduleOfGenerator(const ScheduleFlags &flags) {
     status = readCosts(flags, plain.problem);
   if (!status)
     return status.error();
-  // One generator is for inference alone.
+  // The generator "forward-only" is for inference.
   plain.problem.forwardOnly |= plain.name == "forward-only";
   bool groups = std::find(kWithGroups.begin(), kWithGroups.end(), plain.name) !=
                 kWithGroups.end();

@@ -1,4 +1,4 @@
-//===- PlainParts.h - where plain schedules come from -----------*- C++ -*-===//
+//===- PlainParts.h - sources of plain schedules ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,27 +12,28 @@
 
 namespace stagewright {
 
-/// The three sources of makeSchedule().
+/// The sources of makeSchedule(): a generator, a file, or the search.
 Result<PlainSchedule> scheduleOfGenerator(const ScheduleFlags &flags);
 Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags);
 Result<PlainSchedule> scheduleOfSearch(const ScheduleFlags &flags);
 
-/// Ranks, chunks and microbatches of a schedule that is to be made.
+/// Reads the ranks, chunks and microbatches of a schedule to be made into
+/// `problem`; `otherChunks` is the default number of chunks.
 Status readShape(const ScheduleFlags &flags, int64_t otherChunks,
                  ScheduleProblem &problem);
 
-/// An error for a flag of the search beside a given order.
+/// An error if a flag of the search is used with a given order.
 Status refuseSearchFlags(const ScheduleFlags &flags);
 
-/// Takes the name that --placement gives where the schedule has its stages; an
-/// error where they lie otherwise. With one chunk per rank linear, loop and v
-/// are the same.
+/// Sets the placement to that of --placement if it puts every stage on the rank
+/// where the schedule has it; otherwise an error. With one chunk per rank
+/// linear, loop and v are the same.
 Status takePlacement(const ScheduleFlags &flags, bool hasPlacement,
                      ScheduleProblem &problem);
 
 bool hasBackward(const Schedule &schedule);
 
-/// Times and bounds the schedule that `plain` has, and holds it against the
+/// Times the schedule of `plain`, computes its lower bounds and checks its
 /// memory.
 Status finish(PlainSchedule &plain);
 

@@ -1,4 +1,4 @@
-//===- PlainReport.cpp - a schedule for people and programs ---------------===//
+//===- PlainReport.cpp - tables and JSON of a schedule --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ namespace json = llvm::json;
 
 namespace stagewright {
 
-/// value / bound - 1, and 0 for the rounding of sums; none above a bound of 0.
+/// value / bound - 1; 0 if they are equal up to rounding; nullopt if the bound
+/// is 0 and the value is not.
 static std::optional<double> gapOf(Seconds value, Seconds bound) {
   double above = value.value - bound.value;
   if (std::abs(above) <= 1e-9 * bound.value || above == 0)
@@ -122,7 +123,7 @@ std::string gridOf(const PlainSchedule &plain) {
          drawGridToScale(timelineOf(plain.schedule, plain.timing));
 }
 
-/// Both metrics with their bounds.
+/// Adds both metrics with their bounds.
 static void addMetrics(json::Object &object, const ScheduleTiming &timing,
                        const LowerBounds &bounds, Seconds work) {
   auto add = [&](const char *name, Seconds value, const LowerBound &bound) {

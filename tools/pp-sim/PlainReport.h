@@ -1,4 +1,4 @@
-//===- PlainReport.h - a schedule for people and programs -------*- C++ -*-===//
+//===- PlainReport.h - tables and JSON of a schedule ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,16 +13,16 @@
 
 namespace stagewright {
 
-/// Both metrics with m * T, lower bounds and gaps, and what each rank does.
+/// Both metrics with m * T, lower bounds and gaps, and the load of each rank.
 std::string tableOf(const PlainSchedule &plain);
 
-/// When every rank runs what, to scale.
+/// The actions of every rank, drawn to scale.
 std::string gridOf(const PlainSchedule &plain);
 
-/// All of it as one JSON object, ended by a newline.
+/// All figures as one JSON object, followed by a newline.
 std::string jsonOf(const PlainSchedule &plain);
 
-/// Names for pictures and traces.
+/// Names for drawings and traces.
 PipelineNames namesOf(const PlainSchedule &plain);
 
 } // namespace stagewright

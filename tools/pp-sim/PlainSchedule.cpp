@@ -20,7 +20,7 @@ std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
     Seconds work;
     for (size_t i = 0; i < order.size(); ++i) {
       if (order[i].kind == ActionKind::Recompute)
-        continue; // No order needs it.
+        continue; // Not part of the bound: recomputation is optional.
       bool first = i + 1 < order.size() && order[i + 1].paired;
       bool overlaps = problem.overlap > 0 && (first || order[i].paired);
       work += durationOf(order[i].kind, problem.stages[order[i].stage]) *
@@ -76,7 +76,7 @@ Status finish(PlainSchedule &plain) {
     return {};
   }
   auto [work, rank] = mostWork(plain.schedule, plain.problem);
-  // Another order may have more pairs.
+  // A bound for all orders: another order may have more pairs.
   if (plain.problem.overlap > 0) {
     ScheduleProblem apart = plain.problem;
     apart.overlap = 0;

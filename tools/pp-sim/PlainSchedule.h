@@ -13,35 +13,38 @@
 
 namespace stagewright {
 
-/// A schedule, what it costs and what any other would.
+/// A schedule, its times, and bounds on those of all other schedules.
 struct PlainSchedule {
   ScheduleProblem problem;
-  /// Stages lie as `problem.placement` says; false for a file's own placement,
-  /// for which work alone bounds.
+  /// Whether stages are placed as in `problem.placement`; false for other
+  /// placements of a file, for which work is the only bound.
   bool hasPlacement = true;
   Schedule schedule;
   ScheduleTiming timing;
   LowerBounds bounds;
-  /// Where every backward of the schedule is whole: bounds of such schedules.
+  /// Bounds for schedules without split backwards, if all of its backwards are
+  /// whole.
   std::optional<LowerBounds> boundsWithoutSplit;
   std::string name;   ///< "zb-h1", "auto", "orders.csv".
-  std::string origin; ///< What auto found it by.
+  std::string origin; ///< The method by which auto found it.
   bool optimal = false;
-  /// The best of each placement, where that was free; the first is this one.
+  /// The best schedule of each placement, if auto chose that; the first is this
+  /// one.
   std::vector<AutoSchedule> placements;
 
-  /// "v placement", or where it comes from.
+  /// The placement, such as "v placement".
   std::string placementText() const;
-  /// "zb-h1, 4 ranks, 8 microbatches, linear placement".
+  /// A title: "zb-h1, 4 ranks, 8 microbatches, linear placement".
   std::string title() const;
 };
 
-/// m * T, the most work of a rank, pairs as they overlap, without forwards that
-/// run again; and that rank.
+/// m * T, the max work of a rank, and that rank. Pairs count as they overlap;
+/// recomputed forwards do not count.
 std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
                                      const ScheduleProblem &problem);
 
-/// Makes, or reads, and times what `flags` ask for. Errors name the flag.
+/// Generates, searches for or reads the schedule that `flags` describe, and
+/// times it. Errors name the flag.
 Result<PlainSchedule> makeSchedule(const ScheduleFlags &flags);
 
 } // namespace stagewright

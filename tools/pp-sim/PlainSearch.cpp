@@ -1,4 +1,4 @@
-//===- PlainSearch.cpp - schedules of a search ----------------------------===//
+//===- PlainSearch.cpp - schedules from a search --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 
 namespace stagewright {
 
-/// Where auto may place stages; none: anywhere.
+/// The placement that auto must use; nullopt: any.
 static Result<std::optional<Placement>>
 readAutoPlacement(const ScheduleFlags &flags, int64_t chunks) {
   if (flags.placement == "any" || (flags.placement.empty() && chunks > 1))

@@ -1,4 +1,4 @@
-//===- Report.cpp - a simulated step for people and programs --------------===//
+//===- Report.cpp - tables and JSON of a simulation -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,14 +18,14 @@ namespace json = llvm::json;
 
 namespace stagewright {
 
-/// What one device holds, and at which stages' peaks.
+/// The peak memory of one device, and the stages that contribute to it.
 struct DeviceMemory {
   Bytes peak;
   std::set<size_t> stages;
 };
 
-/// By device of the cluster: the most it holds, from the microbatches that were
-/// in flight in this run.
+/// By device of the cluster: its peak memory, for the microbatches in flight in
+/// this simulation.
 static std::vector<DeviceMemory> memoryOf(const Simulation &simulation) {
   const Problem &problem = simulation.problem;
   std::vector<DeviceMemory> devices(problem.cluster.devices.size());
@@ -70,7 +70,7 @@ static std::vector<std::set<size_t>> stagesOf(const Simulation &simulation) {
   return stages;
 }
 
-/// The fullest of `devices`, beside what it has.
+/// The peak of the fullest of `devices`, and its memory.
 static std::string fullest(const Simulation &simulation,
                            const std::vector<DeviceMemory> &memory,
                            const std::set<size_t> &devices) {
@@ -104,7 +104,7 @@ static std::string deviceTable(const Simulation &simulation) {
   return alignColumns(rows);
 }
 
-/// How long a channel carries something.
+/// The time during which a channel carries transfers.
 static Seconds busyOf(const Simulation &simulation, size_t channel) {
   Seconds busy;
   for (const PipelineBlock &block : simulation.timeline.channels[channel])
@@ -201,7 +201,7 @@ std::string gridOf(const Simulation &simulation) {
     }
     schedule.ranks.push_back(std::move(order));
   }
-  // These orders have run, so they can.
+  // The simulation ran these orders, so drawing them cannot deadlock.
   Result<std::string> grid = drawGrid(schedule, graphOf(simulation.model));
   return grid ? *grid : "error: " + grid.error().message + "\n";
 }

@@ -1,4 +1,4 @@
-//===- Report.h - a simulated step for people and programs ------*- C++ -*-===//
+//===- Report.h - tables and JSON of a simulation ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,19 +12,19 @@
 
 namespace stagewright {
 
-/// The step, its devices, its channels, and what other orders take.
+/// The step, its devices, its channels, and the makespans of other orders.
 std::string tableOf(const Simulation &simulation);
 
-/// What the end of the step waited for, a line for each block.
+/// The critical path, a line for each block.
 std::string criticalPathOf(const PipelineModel &model,
                            const PipelineTimeline &timeline,
                            const PipelineNames &names);
 
-/// What every rank runs in which order, as a picture in text: a forward is one
-/// wide, a backward two, transfers none.
+/// The actions of every rank in order, drawn as text: a forward has width 1, a
+/// backward 2, transfers 0.
 std::string gridOf(const Simulation &simulation);
 
-/// All of it as one JSON object, ended by a newline.
+/// All figures as one JSON object, followed by a newline.
 std::string jsonOf(const Simulation &simulation);
 
 } // namespace stagewright

@@ -1,4 +1,4 @@
-//===- ScheduleCosts.cpp - numbers of the command line --------------------===//
+//===- ScheduleCosts.cpp - reads costs from flags -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ Result<int64_t> readCount(const char *flag, const std::string &text,
   return number;
 }
 
-/// A decimal number, not negative.
+/// Parses a decimal number that is not negative.
 static Result<double> readNumber(const char *flag, StringRef text) {
   double number = 0;
   text = text.trim();
@@ -39,7 +39,8 @@ static Result<double> readNumber(const char *flag, StringRef text) {
   return number;
 }
 
-/// `count` values of "1" or "1,2,3"; with `spare`, one more is left out.
+/// Parses `count` values: "1" for all, or "1,2,3". With `spare`, one more value
+/// is allowed and ignored.
 static Result<std::vector<double>> readValues(const char *flag,
                                               const std::string &text,
                                               size_t count, const char *what,
@@ -70,7 +71,7 @@ Status readCosts(const ScheduleFlags &flags, ScheduleProblem &problem) {
   struct Cost {
     const char *flag;
     const std::string &text;
-    /// Text where there is none: a number, or that of the flag of `F`.
+    /// Used if the flag is not given: a number, or the text of another flag.
     const std::string &otherwise;
     void (*set)(StageCosts &stage, double value);
   };

@@ -1,4 +1,4 @@
-//===- ScheduleCosts.h - numbers of the command line ------------*- C++ -*-===//
+//===- ScheduleCosts.h - parses counts and costs of flags -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,12 @@
 
 namespace stagewright {
 
-/// A whole number from 1 to `most`; `otherwise` where `text` is empty.
+/// Parses an integer from 1 to `most`; `otherwise` if `text` is empty.
 Result<int64_t> readCount(const char *flag, const std::string &text,
                           int64_t most, int64_t otherwise);
 
-/// Fills stages, hops, memory and overlap of `problem`, whose placement, ranks
-/// and chunks are known. Errors name the flag.
+/// Sets stages, hops, memory and overlap of `problem`, whose placement, ranks
+/// and chunks must be set. Errors name the flag.
 Status readCosts(const ScheduleFlags &flags, ScheduleProblem &problem);
 
 } // namespace stagewright

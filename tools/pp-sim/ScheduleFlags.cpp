@@ -1,4 +1,4 @@
-//===- ScheduleFlags.cpp - a schedule without a model, by flags -----------===//
+//===- ScheduleFlags.cpp - flags for schedules without a model ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

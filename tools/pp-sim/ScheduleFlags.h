@@ -1,4 +1,4 @@
-//===- ScheduleFlags.h - a schedule without a model, by flags ---*- C++ -*-===//
+//===- ScheduleFlags.h - flags for schedules without a model ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace stagewright {
 
-/// What the flags say, before a number is read. Empty texts and zeros are
-/// flags that are not there.
+/// The values of the flags, before numbers are parsed. An empty string or false
+/// means that the flag is not given.
 struct ScheduleFlags {
   std::string schedule; ///< A generator, "auto", or a file that ends in .csv.
   std::string ranks, microbatches, chunks, group;
@@ -25,19 +25,19 @@ struct ScheduleFlags {
        communication = false;
 };
 
-/// The category that --help shows them under.
+/// The category of these flags in --help.
 llvm::cl::OptionCategory &scheduleCategory();
 
-/// The flags given, but `microbatches`, which pp-sim has anyway.
+/// The flags given, except `microbatches`, which is a flag of pp-sim itself.
 ScheduleFlags scheduleFlags();
 
-/// The first of them that is given, such as "--ranks"; empty if none is.
+/// The first of these flags that is given, such as "--ranks"; empty if none is.
 std::string firstScheduleFlag();
 
-/// The first of them that is given without a value, as in "--forward=".
+/// The first of these flags that is given without a value, as in "--forward=".
 std::string firstEmptyScheduleFlag();
 
-/// Whether the generators are to be listed, and the list.
+/// Whether to list the generators, and the list.
 bool listsSchedules();
 std::string listOfSchedules();
 

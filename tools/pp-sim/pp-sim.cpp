@@ -1,4 +1,4 @@
-//===- pp-sim.cpp - how long a planned step takes -------------------------===//
+//===- pp-sim.cpp - simulates a planned step ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -138,7 +138,7 @@ LogicalResult readOptions(SimulationOptions &options) {
   return success();
 }
 
-/// What both modes have to show.
+/// The simulation that both modes report.
 struct Shown {
   const PipelineModel &model;
   const PipelineTimeline &timeline;
@@ -161,12 +161,12 @@ LogicalResult writeTraceFile(const Shown &shown) {
   return status ? success() : fail(status.error());
 }
 
-/// Files first: a table says that they are there.
+/// Writes files first, because the table mentions them.
 LogicalResult report(const Simulation &simulation) {
   Shown shown{simulation.model, simulation.timeline, simulation.names};
   if (failed(writeSvgFile(shown)) || failed(writeTraceFile(shown)))
     return failure();
-  if (svg == "-" || trace == "-") // Nothing else on the same stream.
+  if (svg == "-" || trace == "-") // Nothing else may go to this stream.
     return success();
   std::string text = asJson ? jsonOf(simulation) : tableOf(simulation);
   if (!asJson && simulation.measured)
@@ -192,7 +192,7 @@ Result<std::string> csvOf(const PlainSchedule &plain, bool communication) {
   return writeTorchCsv(plan->schedule);
 }
 
-/// The same without a model.
+/// The same for a schedule without a model.
 LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
   const std::string &csv = flags.csv;
   if (!csv.empty()) {
@@ -210,7 +210,7 @@ LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
   Shown shown{pipeline.model, pipeline.timeline, names};
   if (failed(writeTraceFile(shown)))
     return failure();
-  // Rows of transfers that take no time would be empty.
+  // The rows of transfers that take no time would be empty.
   if (llvm::all_of(plain.problem.hops,
                    [](Seconds hop) { return hop == Seconds(); })) {
     pipeline.model.channels.clear();
@@ -230,7 +230,7 @@ LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
   return success();
 }
 
-/// An error for a flag without a value, which would be as if it were not there.
+/// An error for a flag without a value, which would have no effect.
 Status refuseEmptyFlags() {
   std::string flag = firstEmptyScheduleFlag();
   for (const cl::opt<std::string> *option :
@@ -242,7 +242,7 @@ Status refuseEmptyFlags() {
   return Error{flag + " has no value; give one, or leave the flag out"};
 }
 
-/// An error where two flags write to standard output: a file there is alone.
+/// An error if two flags write to standard output, which holds only one file.
 Status refuseSharedOutput() {
   std::string csv = scheduleFlags().csv;
   std::string taken;

@@ -1,4 +1,4 @@
-//===- pp-translate.cpp - profiles into IR, plans out of it ---------------===//
+//===- pp-translate.cpp - imports profiles, exports plans -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From pipeline.cluster to Cost/Cluster.h and back; nothing is lost on the way.
+// Conversion between pipeline.cluster and Cost/Cluster.h, lossless both ways.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,13 @@ namespace stagewright::pipeline {
 /// The devices and links of `cluster`.
 Cluster readCluster(ClusterOp cluster);
 
-/// Writes `cluster` as an operation at the end of `module`, under a free name.
+/// Writes `cluster` as an operation at the end of `module`, with an unused
+/// name.
 ClusterOp writeCluster(mlir::ModuleOp module, const Cluster &cluster);
 
-/// The cluster that a pass works with: `option` (a preset or a file), else the
-/// one cluster operation in the module, else what the module attribute
-/// pipeline.cluster says, else none. Errors are reported at the module.
+/// The cluster that a pass uses: `option` (a preset or a file), else the one
+/// cluster operation in the module, else the one that the module attribute
+/// pipeline.cluster names, else none. Errors are reported at the module.
 mlir::FailureOr<std::optional<Cluster>> findCluster(mlir::ModuleOp module,
                                                     llvm::StringRef option);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What pipeline-schedule-communication leaves on a schedule, as plain data
-// (Scheduling/Communication.h).
+// The attributes that pipeline-schedule-communication sets on a schedule, as
+// plain data (Scheduling/Communication.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,25 +18,25 @@
 
 namespace stagewright::pipeline {
 
-/// On an order: its actions with sends, receives and waits, as text.
+/// On an order: its actions with its sends, receives and waits, as text.
 inline constexpr llvm::StringLiteral kCommunication = "pipeline.communication";
-/// On a schedule: its communicators, dictionaries of from, to and round.
+/// On a schedule: its communicators, as dictionaries of from, to and round.
 inline constexpr llvm::StringLiteral kChannels = "pipeline.channels";
 
-/// Writes the messages of `plan` on `schedule`, whose orders they are of.
+/// Sets the messages of `plan` on `schedule`, for whose orders it was made.
 void writeCommunication(ScheduleOp schedule, const CommPlan &plan);
 
-/// Whether `schedule` or one of its orders says anything of messages.
+/// Whether `schedule` or one of its orders has these attributes.
 bool hasCommunication(ScheduleOp schedule);
 
-/// Forgets the messages of `schedule`, as where its orders have changed.
+/// Removes these attributes from `schedule`; call it if its orders change.
 void removeCommunication(ScheduleOp schedule);
 
-/// Reads them back and proves them against the program; routes are not kept.
-/// Fails with a located error where there are none, where one cannot be read,
-/// where the lists compute something else than the orders, and where a channel
-/// is missing, joins ranks without messages, or shares its round with another
-/// of its ranks.
+/// Reads the attributes and verifies them against the program; routes are not
+/// stored. Fails with a located error if they are missing or cannot be read, if
+/// their actions differ from the orders, or if a channel is missing, connects
+/// ranks without messages, or has the same round as another channel of one of
+/// its ranks.
 mlir::FailureOr<CommPlan> readCommunication(ScheduleOp schedule);
 
 } // namespace stagewright::pipeline

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the cost model counts. It knows no operation by its size alone: a linalg
-// operation of any kind does the arithmetic of its region at every point of its
-// iteration domain, so a contraction counts 2 M N K, a convolution two per
-// output and filter element, a pooling one. Loops count their body times their
-// static trip count; one without counts once. Moving data counts nothing.
+// The arithmetic that the cost model counts. No operation has a formula of its
+// own: any linalg operation does the arithmetic of its region at every point of
+// its iteration domain, so a contraction counts 2 M N K, a convolution two per
+// output and filter element, a pooling one. A loop counts its body times its
+// static trip count, or once if that is unknown. Moving data counts 0.
 //
-// Contractions are counted by the element type of their inputs and by their
-// size as well: devices do them at other rates in other types, and small ones
-// reach less of it.
+// Contractions are also counted by the element type of their inputs and by
+// their size, because the rate of a device depends on the type, and small
+// contractions reach less of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,21 +33,21 @@ namespace stagewright::pipeline {
 /// as 20.
 struct FlopCount {
   double total = 0;
-  /// The part of contractions; their types are "f32", "bf16", "f8" for all of
-  /// eight bits; types that no device has a rate for are left out.
+  /// The part in contractions, by type ("f32", "bf16"; "f8" for all 8-bit
+  /// types) and size. Types without a rate on any device are left out.
   std::map<Contraction, Flops> contractions;
 
   FlopCount &operator+=(const FlopCount &other);
   FlopCount operator*(double times) const;
 };
 
-/// Counts functions, each once however often it is called.
+/// Counts the arithmetic of functions; each is analysed once and cached.
 class FlopCounter {
 public:
-  /// One run of `function`, calls included.
+  /// The arithmetic of one run of `function`, including its calls.
   FlopCount count(mlir::FunctionOpInterface function);
 
-  /// One run of `op`, with its regions.
+  /// The arithmetic of one run of `op`, including its regions.
   FlopCount countOperation(mlir::Operation *op);
 
 private:
@@ -56,7 +56,7 @@ private:
   llvm::DenseMap<mlir::Operation *, FlopCount> known;
 };
 
-/// What `node` does by its cost, with the contractions of its body by type.
+/// The work in the cost of `node`, with the contractions of its body by type.
 NodeWork workOf(NodeOp node, FlopCounter &counter);
 
 } // namespace stagewright::pipeline

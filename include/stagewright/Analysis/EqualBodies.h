@@ -1,4 +1,4 @@
-//===- EqualBodies.h - functions that do the same ---------------*- C++ -*-===//
+//===- EqualBodies.h - functions with equal bodies --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +13,11 @@
 
 namespace stagewright::pipeline {
 
-/// Functions with bodies, of which no two are equal up to names and locations.
+/// A set of functions, no two of them equal up to names and locations.
 class EqualBodies {
 public:
-  /// The one of them that does what `body` does; `body`, which is then one of
-  /// them, if there was none.
+  /// The function of the set that equals `body`; if there is none, adds `body`
+  /// and returns it.
   mlir::func::FuncOp find(mlir::func::FuncOp body);
 
 private:

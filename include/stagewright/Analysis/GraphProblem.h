@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bridge from `pipeline.graph` to Planning/Problem.h: layers with the
-// seconds of their nodes, values between nodes, and what stays in memory.
+// Converts a `pipeline.graph` to the plain data of Planning/Problem.h: layers
+// with the seconds of their nodes, values between nodes, and resident memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,26 +18,26 @@
 
 namespace stagewright::pipeline {
 
-/// Of a step, where neither options nor module say it.
+/// Microbatches of a step if neither options nor the module state them.
 inline constexpr int64_t kDefaultMicrobatches = 8;
 
-/// Of a step, as `module` says.
+/// Microbatches of a step as an attribute of `module` states them, if it does.
 std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
 
 /// Fills layers, values, residents and forwardOnly of a problem on `cluster`;
 /// orders are those of kSimulatedSchedules, which can be lowered. Seconds come
-/// from the nodes' costs, by the roofline where a class is missing; a node
-/// without a cost is an error.
+/// from the nodes' costs, or from the roofline for a device class that these
+/// lack. A node without a cost is an error.
 mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
 
-/// Whether a result of `graph` is joined over microbatches, so that no stage
-/// takes turns with it.
+/// Whether a result of `graph` is concatenated over microbatches. The replicas
+/// of a stage then cannot take microbatches in turn.
 bool joinsResults(GraphOp graph);
 
-/// How replicas of a stage could share the microbatches of `graph`, which has
-/// said what can be sliced (pipeline-infer-sliceable): fills samples. Where
-/// some layer cannot be, so that replicas would take turns, but a result is
-/// joined over microbatches, stages get one device each.
+/// Fills `samples`, and so decides how replicas of a stage may share the
+/// microbatches of `graph`; pipeline-infer-sliceable must have run. If a layer
+/// cannot be sliced, replicas would take turns; if a result is concatenated
+/// over microbatches too, stages are limited to one device each.
 void shareMicrobatches(GraphOp graph, Problem &problem);
 
 } // namespace stagewright::pipeline

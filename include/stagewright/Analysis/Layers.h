@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layers are the links of the chain that a planner cuts. In the forward they
-// come from scopes; without any from the modules that hold the parameters, or
-// else from the places where little data is alive; a value never flows from a
-// layer to an earlier one. In the backward they follow the scopes or the
-// forward values that are read; a value never flows to a later one.
-//
+// Layers are the units of the chain that a planner cuts into stages. In the
+// forward they come from scopes, else from the modules that hold the
+// parameters, else from the places where little data is live; a value never
+// flows from a layer to an earlier one. In the backward they come from the
+// scopes or from the forward values that are read; a value never flows to a
+// later layer.
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_ANALYSIS_LAYERS_H
@@ -29,20 +29,20 @@ namespace stagewright::pipeline {
 struct LayerOptions {
   /// Whether scopes are used at all.
   bool useScopes = true;
-  /// Components of a scope that name a layer; 0: found.
+  /// The number of leading scope components that name a layer; 0: automatic.
   int64_t depth = 0;
-  /// Globs that the leading components of a layer's scope match, outermost
-  /// first; empty: found.
+  /// Globs that match the leading components of a layer's scope, outermost
+  /// first; empty: automatic.
   std::vector<llvm::GlobPattern> pattern;
 };
 
-/// From the text of an option: `auto`, `flow` (no scopes), a depth from 1, or a
-/// pattern such as `transformer/h/*`.
+/// Parses the text of an option: `auto`, `flow` (no scopes), a depth of at
+/// least 1, or a pattern such as `transformer/h/*`.
 Result<LayerOptions> parseLayerOptions(llvm::StringRef text);
 
 struct Layers {
   std::vector<std::string> names;
-  /// Per operation of the step graph: its layer; -1 where the operation is free
+  /// The layer of each operation of the step graph; -1 if the operation is free
   /// or dead.
   std::vector<int> layerOf;
   /// Whether the layers came from scopes or modules.
@@ -52,31 +52,31 @@ struct Layers {
 };
 
 /// Assigns every live operation that is not free to a layer: first the forward,
-/// then the backward. Guarantees: along every edge between forward operations
-/// the layer does not fall, between backward operations it does not rise.
-/// Linear in the number of edges, but for sorting the scopes.
+/// then the backward. Guarantees: the layer never decreases along an edge
+/// between forward operations, and never increases between backward operations.
+/// Linear in the number of edges, except for sorting the scopes.
 Layers assignLayers(const StepGraph &graph, const LayerOptions &options);
 
 /// The steps of assignLayers.
 ///@{
-/// Scope of each operation as a number into `names`, -1 for none.
+/// The scope of each operation, as an index into `names`; -1 for none.
 struct Scopes {
   std::vector<std::string> names;
   std::vector<int> scopeOf;
-  /// Whether a scope that data flows back into becomes a layer per visit.
+  /// Whether a scope to which data returns becomes one layer per visit.
   bool mayReturn = true;
 };
 Scopes collectScopes(const StepGraph &graph, const LayerOptions &options);
 /// The modules that hold the parameters, as scopes of the forward.
 Scopes collectParameterScopes(const StepGraph &graph,
                               const LayerOptions &options);
-/// Fills `layers` for the forward by scope. False, and nothing changed, if the
-/// scopes do not cover the forward.
+/// Fills `layers` for the forward by scope. Returns false and changes nothing
+/// if the scopes do not cover the forward.
 bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,
                           Layers &layers);
 /// Fills `layers` for the forward from the structure of the graph.
 void assignForwardByStructure(const StepGraph &graph, Layers &layers);
-/// Fills `layers` for the backward; the forward is assigned.
+/// Fills `layers` for the backward; the forward must be assigned.
 void assignBackward(const StepGraph &graph, const Scopes &scopes,
                     Layers &layers);
 ///@}

@@ -5,20 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whoever splits a dimension of one value over devices splits those of other
-// values with it: the columns of a projection, the heads that they become, the
-// rows of the projection behind. Such dimensions are one class, found by
-// joining dimensions that stand at the same loop of a linalg operation, or that
-// a reshape or slice hands on (the linkage groups of Auto-MAP, Wang et al.,
-// 2020).
+// If a dimension of one value is split over devices, dimensions of other values
+// must be split with it: the columns of a projection, the heads into which a
+// reshape splits them, the rows of the next projection. Such dimensions form a
+// class. Classes are found by joining dimensions that the same loop of a linalg
+// operation indexes, or that a reshape or slice maps to each other (the linkage
+// groups of Auto-MAP, Wang et al., 2020).
 //
 // A dimension is a product of factors, outermost first: a fused projection to
-// queries, keys and values has 3 x heads x elements, of which a reshape shows
-// what it is made of. Classes are of factors, so heads alone can be split.
+// queries, keys and values has 3 x heads x elements, as a reshape of it shows.
+// The members of a class are factors, so heads alone can be split.
 //
 // Values that depend on no argument (masks, zeros) link nothing: each device
-// makes what it needs of them. Nor does what a region reads from outside.
-// Linear in the number of operations, as good as.
+// makes the part that it needs. Nor do values that a region reads from outside.
+// Time is almost linear in the number of operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@
 
 namespace stagewright::pipeline {
 
-/// A class and the number of parts that its dimensions can be cut into.
+/// A class, and the number of parts into which it can be split.
 struct LinkedFactor {
   unsigned linked = 0; ///< The number of the class.
   int64_t size = 0;    ///< More than one.
@@ -41,21 +41,22 @@ struct LinkedFactor {
 
 class Linkage {
 public:
-  /// Follows the operations of `step`, whose body is one block. A gradient is
+  /// Analyses the operations of `step`, whose body is one block. A gradient is
   /// linked to its parameter, and the rows of a stack to each other.
   explicit Linkage(mlir::func::FuncOp step);
 
   using Factors = mlir::SmallVector<LinkedFactor, 2>; ///< Outermost first.
 
-  /// The factors of dimension `dim` of a tensor; none of what links nothing, of
-  /// a dimension of one or of unknown size.
+  /// The factors of dimension `dim` of a tensor; none if `value` links nothing
+  /// or the dimension has extent 1 or unknown extent.
   Factors of(mlir::Value value, int64_t dim) const;
-  /// Those of a loop; none of one that no operand tells the size of.
+  /// The factors of a loop; none if its extent is 1 or unknown.
   Factors of(mlir::linalg::LinalgOp op, unsigned loop) const;
 
 private:
   using Nodes = mlir::SmallVector<unsigned, 2>;
-  /// A factor, which others are joined to, or which turned out to be several.
+  /// A factor. It may be joined to another (`parent`), or cut into several
+  /// (`inner`).
   struct Node {
     unsigned parent = 0;
     int64_t size = 0;
@@ -64,22 +65,25 @@ private:
 
   unsigned add(int64_t size);
   unsigned find(unsigned node) const;
-  /// Appends what `nodes` have turned out to be.
+  /// Appends the factors into which `nodes` have been cut so far.
   void leaves(mlir::ArrayRef<unsigned> nodes, Nodes &list) const;
-  /// Cuts a leaf into an outer factor of `outer` and the rest.
+  /// Cuts a leaf into an outer factor of size `outer` and the rest.
   void cut(unsigned node, int64_t outer);
-  /// Lets two products be one, as far as their factors fit each other.
+  /// Joins the factors of two products, outermost first, cutting them to equal
+  /// sizes, until two sizes have no common divisor.
   void join(mlir::ArrayRef<unsigned> left, mlir::ArrayRef<unsigned> right);
 
   Factors factorsOf(mlir::ArrayRef<unsigned> nodes) const;
-  /// The nodes by dimension; null of what links nothing.
+  /// The nodes of each dimension; null if `value` links nothing.
   mlir::SmallVector<Nodes> *dimsOf(mlir::Value value);
   void link(mlir::Operation &op);
   void linkStructured(mlir::linalg::LinalgOp op);
-  /// The dimensions of `small` are those groups of dimensions of `large`.
+  /// Dimension i of `small` is the product of the dimensions `groups[i]` of
+  /// `large`.
   void linkReshape(mlir::Value small, mlir::Value large,
                    mlir::ArrayRef<mlir::ReassociationIndices> groups);
-  /// Dimension `dim` of `large` has, from `first` on, that of `small`.
+  /// Dimension `large`, of extent `size`, has dimension `small`, of extent
+  /// `count`, from index `first` on.
   void linkRange(Nodes &small, Nodes &large, int64_t first, int64_t count,
                  int64_t size);
   void linkSlice(mlir::Value small, mlir::Value large,
@@ -87,7 +91,7 @@ private:
                  mlir::ArrayRef<int64_t> firsts,
                  mlir::ArrayRef<int64_t> strides);
 
-  mutable std::vector<Node> nodes; ///< Looking one up shortens its way.
+  mutable std::vector<Node> nodes; ///< Mutable: find() shortens paths.
   llvm::DenseMap<mlir::Value, mlir::SmallVector<Nodes>> dims;
   llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Nodes>> loops;
   llvm::DenseSet<mlir::Value> unlinked; ///< Depend on no argument.

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Dinic's algorithm (E. A. Dinic, 1970) on plain data: O(V^2 E) at worst, close
-// to linear on the graphs of one layer, which are shallow. Boost.Graph has the
-// same; a header of this size spares every user that dependency.
+// to linear on the graphs of one layer, which are shallow. Boost.Graph has it
+// too; this small class avoids that dependency.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,13 @@
 
 namespace stagewright {
 
-/// A directed graph with a source (0) and a sink (1) whose minimum cut is
-/// wanted.
+/// A directed graph with a source (node 0) and a sink (node 1), and its minimum
+/// cut.
 class MinCut {
 public:
   static constexpr int kSource = 0, kSink = 1;
-  /// Capacity of an edge that must not be cut: beyond every sum of others, and
-  /// a thousand of them do not overflow.
+  /// Capacity of an edge that must not be cut: more than any sum of finite
+  /// capacities, and the sum of a thousand does not overflow.
   static constexpr int64_t kInfinite = int64_t(1) << 52;
 
   MinCut() : first(2, -1) {}
@@ -35,10 +35,10 @@ public:
   int addNode();
   /// Adds an edge that costs `capacity` >= 0 to cut.
   void addEdge(int from, int to, int64_t capacity);
-  /// Computes a minimum cut and returns its cost. Of several it takes the one
-  /// nearest to the source.
+  /// Computes a minimum cut and returns its cost. Of several minimum cuts it
+  /// takes the one nearest to the source.
   int64_t solve();
-  /// After solve: whether `node` lies on the source's side.
+  /// After solve(): whether `node` is on the source's side of the cut.
   bool onSourceSide(int node) const { return level[node] >= 0; }
 
 private:

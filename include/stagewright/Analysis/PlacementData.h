@@ -1,12 +1,13 @@
-//===- PlacementData.h - where a program's stages lie -----------*- C++ -*-===//
+//===- PlacementData.h - the ranks of a program's stages --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From pipeline.program to what schedules are made, timed and searched for.
-// Rank r is the r-th device in the order of the stages' first devices.
+// Converts a pipeline.program to the placement and the problem for which
+// schedules are generated, timed and searched. Rank r is the r-th device in the
+// order of the stages' first devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,23 +25,24 @@ llvm::SmallVector<llvm::StringRef> devicesOfRanks(ProgramOp program);
 /// The ranks of every stage, the first one first.
 std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program);
 
-/// Whether stages have replicas: several devices that only stages on the same
-/// devices, in the same order, lie on. Replica i of r runs the microbatches m
-/// with m mod r = i.
+/// Whether a stage has replicas, that is several ranks, and stages that share a
+/// rank have the same ranks in the same order. Replica i of r runs the
+/// microbatches m with m mod r = i.
 bool hasReplicas(ProgramOp program);
 
-/// How the stages lie, of replicas the first; twins, which lie as none of the
-/// others do, have a placement of their own. Stages that lie as no placement
-/// says are errors at a stage.
+/// The placement of the stages; of replicas, that of the first. Two copies of
+/// a stage in opposite directions are Placement::Twin. If no placement matches,
+/// the error is located at a stage or at the program.
 mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 
-/// What a schedule of `program` has to cope with (Planning/Placed.h): seconds
-/// from the nodes' costs, bytes from the values between them, links and memory
-/// from the cluster. Fails with a located error where placementOf() does, where
-/// a node has no cost, and where a device is too small for any schedule.
+/// The scheduling problem of `program` (Planning/Placed.h): seconds from the
+/// nodes' costs, bytes from the values between them, links and memory from the
+/// cluster. Fails with a located error if placementOf() does, if a node has no
+/// cost, or if a device has too little memory for any schedule.
 mlir::FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program);
 
-/// Bytes that each rank of `program` holds with `schedule`; the same failures.
+/// Bytes that each rank of `program` holds under `schedule`. Fails like
+/// scheduleProblemOf() if there is no placement or a node has no cost.
 mlir::FailureOr<std::vector<Bytes>> memoryOfRanks(ProgramOp program,
                                                   const Schedule &schedule);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the pipeline dialect to the plain data of Scheduling and back: which
-// stage a node lies on, what crosses between stages, what a schedule's text
-// says. Every function only looks.
+// Converts the pipeline dialect to the plain data of Scheduling: the stage of a
+// node, the values that cross between stages, the orders in a schedule's text.
+// No function changes the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 
 namespace stagewright::pipeline {
 
-/// The graph, the cluster, the program that an operation names. The verifiers
-/// prove that they exist.
+/// The graph, the cluster or the program that an operation refers to. The
+/// verifiers prove that they exist.
 GraphOp graphOf(ProgramOp program);
 ClusterOp clusterOf(ProgramOp program);
 ProgramOp programOf(ScheduleOp schedule);
@@ -29,7 +29,7 @@ ProgramOp programOf(ScheduleOp schedule);
 /// Whether `graph` has no node of phase I, W or B: an inference graph.
 bool isForwardOnly(GraphOp graph);
 
-/// Whether `graph` has nodes of phase B: a backward that is one action.
+/// Whether `graph` has nodes of phase B, so that its backward is one action.
 bool hasWholeBackward(GraphOp graph);
 
 /// Whether every node of `graph` has a cost.
@@ -38,23 +38,22 @@ bool hasCosts(GraphOp graph);
 /// The stage of each layer of the program's graph.
 llvm::SmallVector<int64_t> stageOfLayers(ProgramOp program);
 
-/// The phase of a stage in which nodes of `phase` run. B counts as I: a whole
-/// backward makes what earlier stages wait for.
+/// The phase of a stage in which nodes of `phase` run. B counts as I, because a
+/// whole backward makes the gradient that earlier stages wait for.
 ActionKind actionPhase(Phase phase);
 
-/// A value that crosses to one other stage.
+/// A value that is made on one stage and used on another.
 struct Crossing {
   mlir::OpResult value; ///< Result of a NodeOp.
   StageEdge edge;       ///< Depth 0.
 };
 
-/// Every value of `graph` that crosses, given the stage of each layer: nodes in
-/// their order, results in theirs, receiving stages increasing. A value used by
-/// two other stages crosses twice.
+/// All crossings of `graph`, given the stage of each layer, sorted by node,
+/// result and receiving stage. A value used by two other stages crosses twice.
 llvm::SmallVector<Crossing> crossingsOf(GraphOp graph,
                                         llvm::ArrayRef<int64_t> stageOfLayer);
 
-/// The crossings of `program` as a graph of stages, in the same order.
+/// The crossings of `program` as a graph of stages, in that order.
 StageGraph stageGraphOf(ProgramOp program);
 
 /// The orders of `schedule`; an unreadable action is an error at its order.
@@ -63,14 +62,14 @@ mlir::FailureOr<Schedule> readSchedule(ScheduleOp schedule);
 /// Reports `error` at `loc`, with its notes, and fails.
 mlir::LogicalResult emitWithNotes(mlir::Location loc, const Error &error);
 
-/// Proves `schedule` against its program: one order per device, every action on
-/// a rank that has its stage, and what Scheduling/Verify.h proves; its messages
-/// too, where they are explicit.
+/// Proves `schedule` for its program: one order per device, every action on a
+/// rank that has its stage, what Scheduling/Verify.h proves, and the sends and
+/// receives if they are explicit.
 mlir::LogicalResult verifySchedule(ScheduleOp schedule);
 
-/// The schedule as a function of the number of microbatches: its generator, by
-/// `kind`. An order that its generator does not make, one edited by hand, is an
-/// error.
+/// The schedule as a function of the number of microbatches: the generator that
+/// `kind` names. An order that differs from the generator's, because it was
+/// edited by hand, is an error.
 mlir::FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule);
 
 } // namespace stagewright::pipeline

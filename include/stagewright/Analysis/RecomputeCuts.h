@@ -1,18 +1,18 @@
-//===- RecomputeCuts.h - bytes kept against seconds added -------*- C++ -*-===//
+//===- RecomputeCuts.h - trade-off of kept bytes and added time -*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a backward reads of its layer's forward can be kept or computed again
-// from what is kept: activation checkpointing by operations. A choice is a cut
-// of the forward's body, as in Stash.h; here every operation may be repeated,
-// contractions too, at the seconds that it takes. With a price for a byte the
-// cheapest choice is a minimum cut; the choices that are cheapest at some price
-// are the corners of the convex hull of (bytes, seconds), found by asking for
-// the price at which two neighbours cost the same (the parametric cut of G.
-// Gallo, M. Grigoriadis and R. Tarjan, 1989, on few prices).
+// A forward value that its layer's backward reads can be kept, or computed
+// again from values that are kept: activation checkpointing per operation. A
+// choice is a cut of the forward's body, as in Stash.h; here every operation
+// may be repeated, contractions too, at the cost of its seconds. For a given
+// price of a byte the cheapest choice is a minimum cut. The choices that are
+// cheapest at some price are the corners of the convex hull of (bytes,
+// seconds). They are found by solving at the price at which two neighbours cost
+// the same (parametric cut; G. Gallo, M. Grigoriadis and R. Tarjan, 1989).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,31 +24,31 @@
 
 namespace stagewright::pipeline {
 
-/// What a choice is made about.
+/// The input: one layer's forward and what its backward reads.
 struct RecomputeQuestion {
-  mlir::func::FuncOp body; ///< Of the forward.
-  /// Results of it that the layer's own backward reads.
+  mlir::func::FuncOp body; ///< The body of the forward.
+  /// Numbers of its results that the layer's own backward reads.
   std::vector<unsigned> demanded;
-  /// Arguments and results whose bytes are held for backwards whatever is
-  /// chosen.
+  /// Whether an argument or result is held until the backward for every choice,
+  /// so that its bytes do not count.
   std::vector<bool> argumentIsHeld, resultIsHeld;
 };
 
 /// One choice.
 struct RecomputeCut {
-  int64_t bytes = 0;  ///< Kept, beside what is held anyway.
-  double seconds = 0; ///< Of what is computed again.
-  /// Values of the body that are kept, in its order, and arguments read again.
+  int64_t bytes = 0;  ///< Of kept values, without those held anyway.
+  double seconds = 0; ///< Of the repeated operations.
+  /// Values kept, in program order, and numbers of the arguments read again.
   std::vector<mlir::Value> kept;
   std::vector<unsigned> arguments;
-  /// Operations done again, in the order of the body.
+  /// Repeated operations, in program order.
   std::vector<mlir::Operation *> again;
 };
 
-/// Choices by falling bytes and rising seconds, each cheapest at some price of
-/// a byte: from the one next to keeping all that is demanded, which is not
-/// among them, to keeping the least. Operations take what they take on
-/// `device`. At most `most`, the last one among them.
+/// Choices in order of falling bytes and rising seconds, each cheapest at some
+/// price of a byte. The first is the one after keeping everything demanded,
+/// which is not included; the last keeps the fewest bytes. Seconds are those on
+/// `device`. Returns at most `most` choices, always with the last one.
 std::vector<RecomputeCut> recomputeCuts(const RecomputeQuestion &question,
                                         const Device &device, size_t most);
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradient of a parameter that several layers use is a sum with one term
-// per use. Summing in the graph would send a whole parameter from stage to
-// stage for every microbatch; as parts, each stage accumulates its own term and
-// the sum is taken once per step.
+// per use. If the graph summed the terms, every microbatch would send a tensor
+// as large as the parameter from stage to stage. With parts, each stage
+// accumulates its own term, and the terms are summed once per step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +25,9 @@ struct ResultPart {
   mlir::Value value;
 };
 
-/// The results of the step in order, gradients that are sums over several
-/// layers taken apart. The additions that are no longer needed become dead in
-/// `graph`.
+/// The results of the step in order; a gradient that is a sum over several
+/// layers is split into its terms. The additions that are then unused become
+/// dead in `graph`.
 std::vector<ResultPart> splitResults(StepGraph &graph, const Layers &layers);
 
 } // namespace stagewright::pipeline

@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Replicas of a stage work on slices of the samples of a microbatch. This
+// Replicas of a stage may work on slices of the samples of a microbatch. This
 // analysis follows the batch dimension of the step's arguments through the
-// bodies of a graph and says of every value what a slice of the samples makes
-// of it. An operation that mixes rows (statistics of a batch, a capacity shared
-// by its rows) makes its layer not sliceable, with a reason.
+// bodies of a graph. For every value it finds how the value of a slice of the
+// samples relates to that of the whole microbatch. An operation that mixes rows
+// (statistics of a batch, a capacity shared by its rows) makes its layer not
+// sliceable, with a reason.
 //
-// Nothing is assumed of what is not known: an operation that no rule covers
-// mixes rows. Linear in the number of operations, but for loops with carried
-// values, whose bodies are looked at again until their kinds are stable.
+// The analysis is conservative: an operation without a rule mixes rows. Linear
+// in the number of operations, except that bodies of loops with carried values
+// are repeated until their kinds are stable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +29,14 @@
 
 namespace stagewright::pipeline {
 
-/// What a slice of the samples makes of a value.
+/// How a value depends on the slice of the samples.
 struct RowKind {
   enum Kind : uint8_t {
     Whole,   ///< The same for every slice.
-    Rows,    ///< Dimension `dim` has `perSample` rows of each sample in turn.
+    Rows,    ///< Dimension `dim` has `perSample` rows for each sample in turn.
     Partial, ///< A sum over rows: the values of all slices add up to it.
-    Row,     ///< Inside a loop over rows: made of one row.
-    Sum,     ///< Inside a loop over rows: carried value `dim`, so far.
+    Row,     ///< Inside a loop over rows: computed from one row.
+    Sum,     ///< Inside a loop over rows: running sum in carried value `dim`.
     Mixed    ///< None of these.
   };
   Kind kind = Whole;
@@ -52,24 +53,26 @@ struct RowMix {
   std::string reason;
 };
 
-/// Whether every element of `value` is zero, as far as is easily seen.
+/// Whether every element of `value` is known to be zero from its definition.
 bool isZero(mlir::Value value);
 
-/// Dimension of the smaller type for `dim` of the larger; -1: dropped.
+/// The dimension of a rank-reduced type for dimension `dim` of the full type;
+/// -1 if it is dropped.
 int64_t withoutDropped(const llvm::SmallBitVector &dropped, int64_t dim);
 
-/// What is known of a body for given kinds of its arguments.
+/// The result of the analysis of a body for given kinds of its arguments.
 struct BodyRows {
-  /// Of values; those that are not in it are Whole.
+  /// Kinds of values; a value without an entry is Whole.
   llvm::DenseMap<mlir::Value, RowKind> kinds;
-  /// The loop over rows of a structured operation, and its rows per sample; of
-  /// an scf.for that is one, loop 0.
+  /// The loop of a structured operation that iterates over rows, and its rows
+  /// per sample; for an scf.for over rows, loop 0.
   struct Loop {
     unsigned number = 0;
     int64_t perSample = 1;
   };
   llvm::DenseMap<mlir::Operation *, Loop> loops;
-  /// Uses of whole values by rows: a slice takes its own.
+  /// Operands that are whole values but are used by row, so that a slice needs
+  /// only its rows of them.
   llvm::MapVector<mlir::OpOperand *, RowKind> wanted;
   std::optional<RowMix> mix;
   mlir::SmallVector<RowKind> results;
@@ -77,22 +80,22 @@ struct BodyRows {
   RowKind kindOf(mlir::Value value) const { return kinds.lookup(value); }
 };
 
-/// Follows rows through `body`, whose arguments are of `arguments`.
+/// Analyses `body` for arguments of the kinds `arguments`.
 BodyRows rowsOf(mlir::func::FuncOp body, llvm::ArrayRef<RowKind> arguments,
                 int64_t samples);
 
-/// Whether the uses of `index`, the number of a row, are all positions in
-/// values of kind Rows, at their dimension of rows. Else it must be the number
-/// among the rows of all slices.
+/// Whether `use`, of the number of a row, is a position in the row dimension of
+/// a value of kind Rows. Otherwise the number must count the rows of all
+/// slices.
 bool isPositionAmongRows(const BodyRows &rows, mlir::OpOperand &use);
 
-/// Lets values that only rows use be made by rows: moves slices towards what
-/// makes them. For `rows` without a mix.
+/// Turns whole values that are only used by row into values of kind Rows, so
+/// that they are computed as slices. Expects `rows` without a mix.
 void narrowWholes(mlir::func::FuncOp body, BodyRows &rows);
 
-/// A whole graph.
+/// The result of the analysis of a graph.
 struct GraphRows {
-  int64_t samples = 0; ///< Of a microbatch; 0: `mix` says why it is not known.
+  int64_t samples = 0; ///< In a microbatch; 0: unknown, for the reason `mix`.
   std::optional<RowMix> mix;
   llvm::DenseMap<mlir::Value, RowKind> kinds; ///< Of arguments and results.
   llvm::DenseMap<mlir::Operation *, BodyRows *> bodies; ///< By node.
@@ -103,8 +106,8 @@ struct GraphRows {
       known;
 };
 
-/// Follows rows through `graph`, whose nodes need not have bodies: one without
-/// is taken for sliceable unless it says otherwise.
+/// Analyses `graph`. A node without a body counts as sliceable unless an
+/// attribute of it states otherwise.
 GraphRows rowsOf(GraphOp graph);
 
 } // namespace stagewright::pipeline

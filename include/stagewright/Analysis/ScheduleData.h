@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A schedule beside a program: read from a file, its needs, what it takes.
+// Schedules of a program: reading them from files, their placement, times and
+// bounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,29 +20,29 @@
 
 namespace stagewright::pipeline {
 
-/// The orders of a schedule file of PyTorch, ranks in the order of their first
-/// stages, as programs number them. Errors name the file.
+/// Reads a PyTorch schedule file. Ranks are numbered in the order of their
+/// first stages, as in programs. Errors name the file.
 mlir::FailureOr<Schedule> readScheduleFile(mlir::Location loc,
                                            llvm::StringRef path);
 
-/// How the stages of a schedule lie.
+/// The placement of a schedule's stages on ranks.
 mlir::FailureOr<StagePlacement> placementOf(mlir::Location loc,
                                             const Schedule &schedule);
 
-/// Whether `schedule` runs the halves of backwards apart.
+/// Whether `schedule` runs I and W of backwards apart.
 bool splitsBackward(const Schedule &schedule);
 
-/// Makespan and span with their bounds, the placement that these hold for, and
-/// the gaps; m*T, the work of the busiest rank. One line.
+/// Makespan and span with their bounds, the placement for which the bounds
+/// hold, and the gaps; m*T, the work of the busiest rank. One line.
 std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
                      Placement placement);
 
-/// describe() of `schedule` with the costs of `program`, transfers as delays;
-/// empty where the graph has no costs or nothing fits in memory.
+/// describe() for `schedule` with the costs of `program`, transfers as delays;
+/// empty if the graph has no costs or nothing fits in memory.
 std::string describeTimes(ProgramOp program, const Schedule &schedule);
 
-/// The part of the makespan in which each rank has nothing to do, by the same
-/// costs; empty where describeTimes() is.
+/// The fraction of the makespan in which each rank is idle, with the same
+/// costs; empty if they cannot be timed.
 std::vector<double> idleShares(ProgramOp program, const Schedule &schedule);
 
 } // namespace stagewright::pipeline

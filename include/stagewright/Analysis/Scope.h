@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Frameworks leave the scopes of the model's source (jax.named_scope, module
+// Frameworks record the scopes of the model's source (jax.named_scope, module
 // paths) in locations, wrapped in the names of their own transformations:
-// `jit(step)/transpose(jvp(h0))/attn/dot_general` lies in scope `h0/attn`. This
-// file takes the wrappers off again. It is not a general location printer.
+// `jit(step)/transpose(jvp(h0))/attn/dot_general` is in scope `h0/attn`. This
+// file removes the wrappers. It is not a general location printer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,13 @@ namespace stagewright::pipeline {
 using ScopePath = llvm::SmallVector<llvm::StringRef, 4>;
 
 /// Scopes in a name path such as `jit(f)/transpose(jvp(h0))/attn/mul`. The last
-/// component names the operation and is no scope. Differentiation and batching
-/// wrappers are opened, calls (`jit(f)`) and names that only a framework makes
-/// (loop bodies, einsum formulas) are dropped.
+/// component names the operation and is not a scope. Wrappers of
+/// differentiation and batching are removed; calls (`jit(f)`) and names that
+/// the framework generates (loop bodies, einsum formulas) are dropped.
 ScopePath parseScopePath(llvm::StringRef path);
 
-/// Scopes of `location`: of its outermost named location that has any. At a
-/// call site the caller is asked first.
+/// The scopes of the outermost named location in `location` that has any. At a
+/// call site the caller comes before the callee.
 ScopePath scopeOf(mlir::Location location);
 
 } // namespace stagewright::pipeline

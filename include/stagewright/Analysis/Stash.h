@@ -14,23 +14,23 @@
 //
 // A contraction is repeated only if its result is many times larger than its
 // operands, as the scores of attention over a long sequence are (S x S from S x
-// d). By time alone they would rather be kept: at d = 64 they cost 128
-// operations an element to make and 32 to keep. But they are what limits the
-// length of a sequence, in every layer and microbatch in flight; so such a
-// contraction is priced at one operation a byte, and rows are kept instead (the
-// idea of Dao et al., "FlashAttention", 2022), unless it would take twenty
-// times the time of keeping, as the logits of a large vocabulary do. Where
-// attention is one operation (pipeline.attention) its output and statistics are
-// kept, as it is never repeated: there are no scores.
+// d). For time alone keeping them would be better: at d = 64 they cost 128
+// operations per element to compute and 32 to keep. But their bytes, in every
+// layer and microbatch in flight, limit the sequence length. So such a
+// contraction is priced at one operation per byte, and its rows are kept (as in
+// Dao et al., "FlashAttention", 2022), unless it would take twenty times the
+// time of keeping, as the logits of a large vocabulary do. If attention is one
+// operation (pipeline.attention), its output and statistics are kept: it is
+// never repeated and has no scores.
 //
-// Where a value lies in memory anyway (Keep::Written) keeping it takes no time.
-// A forward writes what another kernel of it reads: operands of contractions,
-// their results, what lives while one runs, and what another layer reads. What
-// is left, element by element between them, is kept where that is cheaper.
+// Keeping a value that is written to memory anyway (Keep::Written) takes no
+// time. A forward writes the values that another of its kernels reads: operands
+// and results of contractions, values live across one, and values that another
+// layer reads. Elementwise values between them are kept if that is cheaper.
 //
-// Operations that need forward values only but feed only the backward (factors:
-// 1 - tanh(x)^2) lie on either side of the cut at no cost: where fewer bytes
-// are kept.
+// Operations that read only forward values but are read only by the backward
+// (factors: 1 - tanh(x)^2) may be on either side of the cut at no cost; the
+// side is chosen so that fewer bytes are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,24 +44,24 @@ namespace stagewright::pipeline {
 
 /// What a forward keeps for its backward.
 enum class Keep {
-  /// The least bytes that repeating cheap work leaves.
+  /// As few bytes as repeating cheap work allows.
   Least,
-  /// What the forward has written to memory anyway, which takes no time: the
-  /// backward is fastest, and where memory is short levels of computing again
-  /// (RecomputeCuts.h) take from it. No contraction is repeated.
+  /// The values that the forward writes to memory anyway. Keeping them takes no
+  /// time, so the backward is fastest; if memory is short, levels of
+  /// recomputation (RecomputeCuts.h) reduce them. Repeats no contraction.
   Written,
 };
 
-/// What keeping and repeating cost.
+/// The costs of keeping and repeating.
 struct StashPrices {
   Keep keep = Keep::Least;
 
-  /// Keeping a byte, in scalar operations: it is written once and read once. A
-  /// core of 64 GFLOP/s and 10 GB/s does 6.4 in the time of one byte; the
-  /// cluster preset "local" makes it 8.
+  /// Cost of keeping a byte, in scalar operations: it is written once and read
+  /// once. A core of 64 GFLOP/s and 10 GB/s does 6.4 operations in the time of
+  /// moving one byte; with the cluster preset "local" it is 8.
   int64_t flopsPerByte = 13;
-  /// How many times larger than its operands the result of a contraction that
-  /// is repeated must be; 0: none is. With Keep::Least.
+  /// Min ratio of the bytes of a contraction's result to those of its operands
+  /// for it to be repeated; 0: none is. Used with Keep::Least.
   int64_t repeatRatio = 4;
 };
 
@@ -73,30 +73,30 @@ struct LayerStash {
   int64_t keptBytes = 0, readBytes = 0;
 };
 
-/// Where forward work for the backward is done. Per operation of the step
-/// graph.
+/// Where operations run that serve the backward only or are repeated for it.
+/// Bit vectors have an entry per operation of the step graph.
 struct Stash {
-  /// A forward operation that the backward of its layer does again, or a factor
-  /// that it does there.
+  /// A forward operation that the backward of its layer repeats, or a factor
+  /// that the backward computes.
   std::vector<bool> inBackward;
   /// A factor that the forward of its layer computes.
   std::vector<bool> movedToForward;
   /// Per layer: values of free operations that its forward keeps for its
   /// backward.
   std::vector<llvm::DenseSet<mlir::Value>> keptFree;
-  /// Bytes kept, and bytes the backward reads in all.
+  /// Bytes kept, and total bytes that the backward reads.
   int64_t keptBytes = 0, readBytes = 0;
   std::vector<LayerStash> layers;
 };
 
-/// Chooses for every layer. `roots`: values that must come out of the backward
-/// (gradients and their parts).
+/// Makes the choice for every layer. `roots`: values that the backward must
+/// produce (gradients and their parts).
 Stash chooseStash(const StepGraph &graph, const Layers &layers,
                   llvm::ArrayRef<mlir::Value> roots, StashPrices prices = {});
 
-/// The choice for people: an array with a dictionary for every layer, of its
-/// name (`layer`), the bytes `kept` of those `read`, and what it `keeps` and
-/// `repeats`, each an array of strings such as `exp 4x4x128x128xf32`.
+/// A readable form of the choice: an array with a dictionary for every layer,
+/// with its name (`layer`), the bytes `kept` of those `read`, and what it
+/// `keeps` and `repeats`, as arrays of strings such as `exp 4x4x128x128xf32`.
 mlir::ArrayAttr describeStash(const StepGraph &graph, const Layers &layers,
                               const Stash &stash);
 

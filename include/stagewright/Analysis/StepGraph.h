@@ -7,10 +7,10 @@
 //
 // The operations of `@step` numbered in program order, with operands and users
 // in arrays, and the facts about each that graph formation starts from. An
-// operation with regions (a loop, a generic) is one unit: what its regions read
-// from outside counts as its operands. Numbers (indices read from a tensor) are
-// no values of the graph: whoever reads them makes them. Built in time linear
-// in the size of the function; the function is not changed.
+// operation with regions (a loop, a generic) is one unit: values that its
+// regions read from outside are its operands. Scalars (indices read from a
+// tensor) are not values of the graph: every operation that reads one computes
+// it. Built in linear time; the function is not changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,26 +28,26 @@ namespace stagewright::pipeline {
 struct StepOp {
   mlir::Operation *op = nullptr;
   Work work{WorkKind::Heavy};
-  /// Distinct tensors read, in order of first reading; also those from which
-  /// the numbers that it reads (an index, a constant) are made.
+  /// Distinct tensors read, in order of first reading, with those from which
+  /// the scalars that it reads (an index, a constant) are computed.
   llvm::SmallVector<mlir::Value, 4> operands;
-  /// Operations that make those numbers, in an order in which they can run.
+  /// Operations that compute those scalars, in an order in which they can run.
   llvm::SmallVector<unsigned, 2> scalars;
   /// Numbers of the distinct operations that read a result, ascending.
   llvm::SmallVector<unsigned, 4> users;
   /// A result of the step depends on it.
   bool live = false;
-  /// The loss, or a result that is no gradient, depends on it, or it says so
-  /// itself (`pipeline.forward`).
+  /// The loss, or a result that is no gradient, depends on it, or it has the
+  /// attribute `pipeline.forward`.
   bool forward = false;
-  /// It may be copied into every node that needs it rather than be sent: it
-  /// depends on no argument, or is a short chain of cheap operations on
-  /// parameters alone or on other arguments alone.
+  /// It may be copied into every node that needs it instead of being sent: it
+  /// depends on no argument, or ends a short chain of cheap operations that
+  /// reads only parameters or only other arguments.
   bool free = false;
 
-  /// Whether it belongs to one layer of the forward.
+  /// Whether it belongs to a layer of the forward.
   bool isChained() const { return live && forward && !free; }
-  /// Whether it belongs to one layer of the backward.
+  /// Whether it belongs to a layer of the backward.
   bool isBackward() const { return live && !forward && !free; }
 };
 
@@ -62,7 +62,7 @@ public:
 
   /// Number of the operation that makes `value`, -1 for an argument.
   int indexOf(mlir::Value value) const;
-  /// What the step returns, by result number.
+  /// The values that the step returns, by result number.
   mlir::ValueRange returned() const;
   /// Whether result `number` has role "gradient".
   bool isGradient(unsigned number) const;
@@ -70,8 +70,8 @@ public:
   bool isParameter(unsigned number) const;
 
 private:
-  /// Fills `operands` and `scalars` of an entry whose operation reads earlier
-  /// ones only.
+  /// Fills `operands` and `scalars` of an entry; the operations that it reads
+  /// must have their entries.
   void collectOperands(StepOp &entry) const;
   void markLive();
   void markFree();

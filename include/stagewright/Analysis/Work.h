@@ -1,13 +1,13 @@
-//===- Work.h - what an operation costs to do again -------------*- C++ -*-===//
+//===- Work.h - cost of repeating an operation ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A coarse classification of tensor operations, enough to decide what is kept
-// for the backward and what is computed again, and which operations make a
-// layer. It is not the cost model that plans are made with.
+// A coarse classification of tensor operations, used to decide which values are
+// kept for the backward and which are computed again, and which operations form
+// a layer. It is not the cost model that planners use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 namespace stagewright::pipeline {
 
 enum class WorkKind {
-  /// Constants, empty tensors, fills: no input.
+  /// Constants, empty tensors, fills: operations without input.
   Constant,
   /// Moves, renames or repeats elements: slices, reshapes, broadcasts,
   /// transpositions, copies.
@@ -32,8 +32,8 @@ enum class WorkKind {
 
 struct Work {
   WorkKind kind;
-  /// Scalar operations to do it once; only for kinds other than Heavy. A
-  /// transcendental function counts as many.
+  /// Scalar operations, if the kind is not Heavy. A transcendental function
+  /// counts as several.
   double flops = 0;
 
   bool isCheap() const { return kind != WorkKind::Heavy; }
@@ -42,15 +42,15 @@ struct Work {
 /// Classifies `op`.
 Work workOf(mlir::Operation *op);
 
-/// Whether `op` sums products over a dimension (matrix products, convolutions):
-/// what layers are made of.
+/// Whether `op` sums products over a dimension (matrix products, convolutions),
+/// the operations from which layers are formed.
 bool isContraction(mlir::Operation *op);
 
-/// Whether `op` adds two tensors of one shape element by element.
+/// Whether `op` adds two tensors of the same shape element by element.
 bool isTensorAdd(mlir::Operation *op);
 
-/// Bytes of a value: elements times element size, i1 and narrower in one byte,
-/// index in eight. 0 for other types.
+/// Bytes of a value: elements times element size. An element has at least one
+/// byte, an index eight. 0 for types without a size.
 int64_t bytesOf(mlir::Type type);
 
 } // namespace stagewright::pipeline

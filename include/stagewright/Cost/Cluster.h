@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where stages may run. A cluster comes from a preset (`local:4`) or from a
-// JSON file:
+// The devices on which stages may run. A cluster comes from a preset
+// (`local:4`) or from a JSON file:
 //
 //   {"name": "lab",
 //    "devices": [{"name": "d0", "class": "cpu-core", "node": 0,
@@ -15,27 +15,28 @@
 //    "links": [{"from": "d0", "to": "d1",
 //               "bandwidth": 1.0e10, "latency": 2.0e-6}, ...]}
 //
-// Instead of (or beside) links of pairs, `fabric` joins all devices of a host,
-// and all hosts:
+// Instead of links between pairs, or in addition, `fabric` connects all devices
+// of a host, and all hosts:
 //
 //    "fabric": {"inside": {"bandwidth": 2.5e10, "latency": 0},
 //               "between": {"bandwidth": 3.125e9, "latency": 0},
 //               "nic": 3.125e9}
 //
-// A pair's own link comes first. `nic` is what all channels of a host share, in
-// each direction. A device may say how fast it is beside the one that a profile
-// was measured on, and what it does a second in other element types than f32:
+// A link of a pair takes precedence. `nic` is the bandwidth that all channels
+// of a host share, in each direction. A device may state its speed relative to
+// the one on which a profile was measured, and its operations a second in
+// element types other than f32:
 //
 //    {"name": "g0", "class": "H100", ..., "speed": 3.1,
 //     "rates": {"bf16": 9.9e14, "f8": 1.98e15},
 //     "contractions": {"processors": 132, "bf16": {"most": 0.8, "depth": 64}}}
 //
-// And how fast it copies to or from the memory of its host, in either
-// direction: `"host_bandwidth": 6.4e10`. Without it nothing is offloaded there.
+// It may also state the bandwidth of copies to and from the memory of its host,
+// per direction: `"host_bandwidth": 6.4e10`. Without it nothing is offloaded.
 //
 // Memory is in bytes, flops in operations a second, bandwidths in bytes a
-// second, latency in seconds; a link joins both ways. Devices of one class are
-// equally fast.
+// second, latency in seconds. A link works in both directions. Devices of one
+// class are equally fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,38 +50,38 @@
 
 namespace stagewright {
 
-/// A place where a stage runs.
+/// A device that can run stages.
 struct Device {
   std::string name;
   std::string deviceClass; ///< Devices of one class run a node equally fast.
   int64_t node = 0;        ///< The host that it is part of.
-  FlopRate flops;          ///< Of float32, and of every type without a rate.
+  FlopRate flops;          ///< In float32, and in types without a rate.
   Bandwidth bandwidth;     ///< Of its memory.
   Bytes memory;
-  /// How many times faster than the device of a profile ("profiled" seconds).
+  /// Speed relative to the device of a profile ("profiled" seconds).
   double speed = 1;
   /// Operations a second by element type ("bf16", "f16", "f8", "tf32").
   std::map<std::string, FlopRate> rates = {};
-  ContractionModel contractions = {}; ///< What is reached of these, by size.
-  /// Of copies to the memory of its host, and as much back at the same time;
-  /// none: not known.
+  ContractionModel contractions = {}; ///< Share of the rates that is reached.
+  /// Of copies to the memory of its host, and of copies back at the same time;
+  /// none: unknown.
   std::optional<Bandwidth> hostBandwidth = {};
 };
 
-/// A way between two devices, both ways.
+/// A connection between two devices, in both directions.
 struct Link {
   size_t from = 0, to = 0; ///< Numbers of devices.
   Bandwidth bandwidth;
   Seconds latency;
 };
 
-/// How fast all pairs of a kind are joined.
+/// The speed of the connections of all pairs of a kind.
 struct Joint {
   Bandwidth bandwidth;
   Seconds latency;
 };
 
-/// The links of a cluster by hierarchy.
+/// The connections of a cluster, by level of the hierarchy.
 struct Fabric {
   std::optional<Joint> inside;  ///< Between devices of one host.
   std::optional<Joint> between; ///< Between devices of two hosts.
@@ -99,14 +100,14 @@ struct Cluster {
   std::vector<std::string> classes() const;
   /// The number of each device's class in that list.
   std::vector<size_t> classOfDevices() const;
-  /// At least one device, names unique, quantities positive and finite, one
-  /// link at most between two different devices, devices of one class equally
-  /// fast, and a path of links to every device.
+  /// Checks for at least one device, unique names, positive and finite
+  /// quantities, at most one link between two different devices, equal speed
+  /// within a class, and a path of links to every device.
   Status check() const;
 };
 
-/// `count` cores of this host, each pair linked; the figures stand with their
-/// source in LoadCluster.cpp.
+/// `count` cores of this host, each pair linked; the figures and their sources
+/// are in LoadCluster.cpp.
 Result<Cluster> localCluster(int64_t count);
 
 /// Reads the JSON form above; `file` names it in errors, which name the field
@@ -116,17 +117,17 @@ Result<Cluster> parseCluster(const std::string &json, const std::string &file);
 /// The JSON form above, which parseCluster reads back.
 std::string toJson(const Cluster &cluster);
 
-/// A cluster that has a name.
+/// A cluster that can be loaded by name.
 struct ClusterPreset {
   std::string name; ///< As in `--cluster=`; [:HOSTS] may be left out.
   std::string summary;
 };
 
-/// All of them, for --help.
+/// All presets, for --help.
 std::vector<ClusterPreset> clusterPresets();
 
-/// A preset by its name, or else the JSON file of that path; with ",peak"
-/// behind it contractions of every size reach the devices' rates.
+/// The preset of that name, or else the JSON file at that path. With the suffix
+/// ",peak" contractions of every size reach the devices' rates.
 Result<Cluster> loadCluster(const std::string &presetOrPath);
 
 } // namespace stagewright

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `pp-run --profile` writes: seconds of each node for one microbatch on
-// one class of device.
+// The file that `pp-run --profile` writes: seconds of each node for one
+// microbatch on one class of device.
 //
 //   {"device_class": "cpu-core", "nodes": {"h0.F": 0.00213, "h0.I": 0.0042},
 //    "actions": {"0F": 0.00431, "0B": 0.0089}, "hops": {"0>1": 0.00002},
 //    "step": {"seconds": 0.105, "before": 0.0001, "after": 0.0004}}
 //
-// Actions are whole ones by stage and kind, with what lies between their nodes
-// but without waiting; hops are from the send to the end of its receive, by
-// ranks. All but the nodes may be missing.
+// Times of actions, by stage and kind, include the time between their nodes but
+// no waiting; hops, by ranks, last from the send to the end of its receive.
+// Everything but the nodes is optional.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +27,13 @@
 
 namespace stagewright {
 
-/// A whole step, and what of it no action runs in.
+/// The time of a whole step, and the parts of it without actions.
 struct ProfiledStep {
   Seconds seconds;
-  Seconds before, after; ///< The first action and the last one.
+  Seconds before, after; ///< Before the first action; after the last.
 };
 
-/// Measured seconds by the name of the node.
+/// Measured seconds; `nodes` by name.
 struct Profile {
   std::string deviceClass;
   std::map<std::string, Seconds> nodes;
@@ -42,7 +42,7 @@ struct Profile {
   std::optional<ProfiledStep> step;
 };
 
-/// Reads the JSON form above; `file` names it in errors.
+/// Parses the JSON above; errors name `file`.
 Result<Profile> parseProfile(const std::string &json, const std::string &file);
 
 /// Reads the file at `path`.

@@ -1,13 +1,13 @@
-//===- Roofline.h - seconds of a piece of work ------------------*- C++ -*-===//
+//===- Roofline.h - seconds by the roofline model ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The roofline model (Williams, Waterman, Patterson, CACM 2009): work takes the
-// longer of its arithmetic at the device's rate and its traffic at the memory's
-// bandwidth. A first estimate, which a measured profile replaces.
+// The roofline model (Williams, Waterman, Patterson, CACM 2009): the time of
+// work is the max of its arithmetic at the device's rate and its traffic at the
+// memory's bandwidth. It is a first estimate; a measured profile replaces it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +18,17 @@
 
 namespace stagewright {
 
-/// What running a node once does, on any device.
+/// The work of running a node once, on any device.
 struct NodeWork {
   Flops flops;
   Bytes read, written;
-  /// The part of the flops that are contractions.
+  /// The part of `flops` that contractions do.
   std::map<Contraction, Flops> contractions = {};
 };
 
 /// max(arithmetic, bytes / bandwidth) on `device`. Contractions run at the
-/// device's rate for their element type, as much of it as their size reaches;
-/// everything else, and types without a rate, at its `flops`.
+/// share of the device's rate for their element type that their size reaches;
+/// other operations, and types without a rate, at its `flops`.
 Seconds rooflineSeconds(const NodeWork &work, const Device &device);
 
 } // namespace stagewright

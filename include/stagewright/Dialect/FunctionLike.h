@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and prints an operation as `func.func` is written, arguments and
-// results with their attributes. `pipeline.graph` and `rank.step` are such.
+// Parses and prints an operation in the assembly of `func.func`, with argument
+// and result attributes. Used by `pipeline.graph` and `rank.step`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,14 +1,15 @@
-//===- Compile.h - the whole pipeline ---------------------------*- C++ -*-===//
+//===- Compile.h - the pipeline from a step to an artifact ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From an imported step to what an artifact is made of, with a stop at every
-// level: one list of passes, declared in `buildCompilePipeline`. pp-compile is
-// this and a command line; `pp-opt --stagewright-pipeline` is the same list; a
-// program that embeds the compiler calls `compileTo` and `writeArtifact`.
+// Lowers an imported step to the module from which an artifact is written, and
+// can stop at every level: one list of passes, built by `buildCompilePipeline`.
+// pp-compile adds a command line; `pp-opt --stagewright-pipeline` runs the same
+// list; a program that embeds the compiler calls `compileTo` and
+// `writeArtifact`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,75 +32,75 @@ namespace stagewright {
 
 class DeviceTarget;
 
-/// Levels at which a module may leave the pipeline, in order. Only devices have
-/// kernels; for the host that level is the one before.
+/// Levels at which a module may leave the pipeline, in order. Only GPU targets
+/// have kernels; for the host, Kernels is the same as Host.
 enum class Level { Graph, Program, Schedule, Rank, Host, Kernels, LLVM };
 
-/// What a module has when it enters: at most a program, a schedule, or rank
-/// programs.
+/// The level of a module that enters the pipeline: it has at most a program
+/// (Step), a schedule, or rank programs.
 enum class From { Step, Schedule, Rank };
 
-/// As a number of shards: the one that plans the step fastest.
+/// As a number of shards: the number whose plan has the shortest step.
 inline constexpr int64_t kChooseShards = 0;
 
-/// What a user may decide. Empty or absent: the module's attribute, else the
-/// default that the pass names.
+/// The options of a compilation. Empty or absent: the module's attribute, else
+/// the default of the pass.
 struct CompileOptions {
   std::string cluster;           ///< `local:N` or a file
   std::optional<int64_t> stages; ///< at most one per device and chunk
   std::optional<int64_t> microbatches;
-  std::optional<int64_t> chunks; ///< stages per device; what the schedule needs
-  std::string placement;         ///< of the chunks; what the schedule needs
+  std::optional<int64_t> chunks; ///< stages per device; absent: as scheduled
+  std::string placement;         ///< of the chunks; empty: as scheduled
   std::string memory;            ///< limit per device, as `4GiB`
   std::string planner;           ///< name of a planner
-  /// Most devices of one stage, 0: no limit. Absent: no limit.
+  /// Max devices of one stage; 0 or absent: no limit.
   std::optional<int64_t> maxReplicas;
-  /// Level of every layer of computing again what its backward reads; 0 keeps
-  /// all. Absent: what the devices need.
+  /// Level of recomputation of every layer; 0 keeps all values that its
+  /// backward reads. Absent: as low as the devices' memory allows.
   std::optional<int64_t> recomputeLevel;
-  /// Whether what forwards keep waits on the host: auto, none or all, as
-  /// pipeline-partition says; empty: auto.
+  /// Whether values kept for backwards are offloaded to the host: auto, none or
+  /// all, as for pipeline-partition; empty: auto.
   std::string offload;
-  /// Shards of every layer, each on a device of its own, and which parameters
-  /// they split, as pipeline-shard says. Absent: layers are whole;
-  /// kChooseShards: as many as are fastest, with stages and copies to match.
+  /// Shards of every layer, each on its own device, and the parameters that
+  /// they split, as for pipeline-shard. Absent: layers are not sharded;
+  /// kChooseShards: the fastest number, with stages and copies to match.
   std::optional<int64_t> shards;
   std::string shardHints;
   /// Copies of all shards and stages, which take microbatches in turn. Absent:
-  /// one, or what the planner finds where there are no shards.
+  /// one with shards, else chosen by the planner.
   std::optional<int64_t> dataParallel;
-  bool sequenceParallel = true; ///< Shards go on with rows of large sums.
-  std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
-  /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
-  /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.
+  bool sequenceParallel = true; ///< A shard keeps its rows of large sums.
+  std::string plan; ///< stages with their replicas, as for pp-plan --plan
+  /// Name of a generator; `plan`: the fastest that the planner finds; `auto`:
+  /// the fastest that a search finds for the plan; or a PyTorch file `….csv`.
   std::string schedule = "plan";
-  /// Whether the halves of backwards stay apart whatever the schedule. Absent:
-  /// where the schedule, or a better plan, runs them apart.
+  /// Whether backwards are split into I and W for every schedule. False: only
+  /// if the schedule, or a better plan, runs I and W apart.
   bool halves = false;
   std::string objective; ///< of `auto`: makespan or span
-  std::string layers;    ///< as pipeline-form-graph takes them; empty: auto
+  std::string layers;    ///< as for pipeline-form-graph; empty: auto
   std::string profile;   ///< file that `pp-run --profile` wrote
-  /// How many times larger than its operands the result of a contraction that
-  /// backwards repeat must be; 0: none is.
+  /// Min ratio of the bytes of a contraction's result to those of its operands
+  /// for backwards to repeat it; 0: they repeat none.
   std::optional<int64_t> repeatRatio;
-  /// What forwards keep, as pipeline-form-graph says; empty: `least` on the
-  /// host and where repeatRatio is given, else `written`, which is fastest.
+  /// What forwards keep, as for pipeline-form-graph; empty: `least` on the host
+  /// or if repeatRatio is given, else `written`, which is fastest.
   std::string stash;
-  /// Where stage functions run: `host`, or a device as `createDeviceTarget`
-  /// names it.
+  /// Target of stage functions: `host`, or a device as named for
+  /// `createDeviceTarget`.
   std::string target = "host";
-  std::string ptx;         ///< of a device, as `createDeviceTarget` takes it
+  std::string ptx;         ///< for a device, as for `createDeviceTarget`
   std::string cacheFolder; ///< of a device's machine code; empty: none
   bool tf32 = false; ///< a device may round float32 operands of contractions
-  /// Bytes of scores, of one microbatch in float32, up to which attention on a
-  /// device stays as it is written; as pipeline-raise-attention says.
+  /// Max bytes of scores (one microbatch, float32) for which attention on a
+  /// device is not raised to one operation; as for pipeline-raise-attention.
   std::optional<int64_t> scoreBytes;
-  /// Bytes of gradients that ranks which share a stage sum at once, as
-  /// lower-pipeline-to-rank says; absent: its default, on GPUs 25 MiB.
+  /// Bytes of gradients that ranks of a shared stage sum in one bucket, as for
+  /// lower-pipeline-to-rank; absent: its default, on GPUs 25 MiB.
   std::optional<int64_t> bucketBytes;
 };
 
-/// What was decided on the way, as text for people.
+/// Reports on the decisions of a compilation, as text.
 struct CompileReport {
   std::string plan;   ///< stages with their layers, predicted time and bound
   std::string grid;   ///< the schedule, one row per rank, its times and bounds
@@ -107,8 +108,8 @@ struct CompileReport {
   std::string stash;  ///< what forwards keep and backwards repeat, by layer
 };
 
-/// The device of `options`, null for the host; fails with what is wrong about
-/// its name in `problem`.
+/// The device target of `options`, null for the host. If its name is invalid,
+/// fails and describes the error in `problem`.
 mlir::FailureOr<std::shared_ptr<DeviceTarget>>
 createTarget(const CompileOptions &options, std::string &problem);
 
@@ -119,9 +120,9 @@ void buildCompilePipeline(mlir::OpPassManager &manager,
                           std::shared_ptr<DeviceTarget> device,
                           CompileReport *report = nullptr);
 
-/// Runs them on `module`, from where it is. Shares of the passes are added to
-/// `timing`; `configure` may add to the pass manager what a command line asks
-/// for, such as printing.
+/// Runs these passes on `module`, from its current level. Their times are added
+/// to `timing`; `configure` may set up the pass manager as a command line asks,
+/// for example to print the IR.
 mlir::LogicalResult compileTo(
     Level to, mlir::ModuleOp module, const CompileOptions &options,
     mlir::TimingScope &timing, CompileReport *report = nullptr,

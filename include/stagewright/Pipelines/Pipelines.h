@@ -1,12 +1,12 @@
-//===- Pipelines.h - the passes in the order that works ---------*- C++ -*-===//
+//===- Pipelines.h - pass pipelines for host and devices --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Orders of passes, one function each, shared by pp-compile, pp-opt and
-// whoever embeds the compiler. No pass lives here.
+// Pass pipelines, one function each, shared by pp-compile, pp-opt and programs
+// that embed the compiler. No pass is defined here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,31 +33,32 @@ struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
                                     "the temporaries of functions")};
 };
 
-/// Bodies from tensors to kernels and calls, workspaces placed: rank programs
-/// stay as they are but for their workspace and memory table.
+/// Lowers bodies from tensors to kernels and calls, and places workspaces. Of
+/// rank programs it changes only the workspace and the memory table.
 void buildBodyPipeline(mlir::OpPassManager &manager,
                        const HostPipelineOptions &options);
 
-/// Rank programs and their bodies to the LLVM dialect; `buildBodyPipeline`
-/// comes first.
+/// Lowers rank programs and their bodies to the LLVM dialect, after
+/// `buildBodyPipeline`.
 void buildLLVMPipeline(mlir::OpPassManager &manager);
 
-/// The same for a device: kernels lie in functions of their own.
+/// `buildBodyPipeline` for a device: kernels are outlined to functions.
 void buildDeviceBodyPipeline(mlir::OpPassManager &manager,
                              const HostPipelineOptions &options);
 
-/// Kernels to the gpu dialect, and rank programs to functions that launch them;
-/// `buildDeviceBodyPipeline` comes first. With `tf32` the library may round the
-/// operands of float32 contractions.
+/// Lowers kernels to the gpu dialect, and rank programs to functions that
+/// launch them, after `buildDeviceBodyPipeline`. With `tf32` the library may
+/// round the operands of float32 contractions.
 void buildDeviceCallPipeline(mlir::OpPassManager &manager, bool tf32);
 
-/// Those functions to the LLVM dialect, once the kernels are compiled and gone.
+/// Lowers these functions to the LLVM dialect. The kernels must have been
+/// compiled and removed.
 void buildDeviceLLVMPipeline(mlir::OpPassManager &manager);
 
 /// Registers `device-bodies` and `rank-to-device` (bodies, then calls).
 void registerDevicePipelines();
 
-/// Registers both: `host-bodies` and `rank-to-host` (bodies, then LLVM).
+/// Registers `host-bodies` and `rank-to-host` (bodies, then LLVM).
 void registerHostPipelines();
 
 /// Registers `stagewright-pipeline`, from a step to any level (Compile.h).

@@ -1,4 +1,4 @@
-//===- Alpa.h - Alpa's stage dynamic program ----------------*- C++ -*-===//
+//===- Alpa.h - Alpa's dynamic program over stages --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The inter-operator pass of Alpa (Zheng et al., OSDI 2022, section 5) on given
-// stage costs: cut a chain into stages and a mesh of N hosts with M devices
-// each into submeshes so that sum t_i + (B - 1) max t_i is least. Submeshes of
-// (1, 2^p) and (n, M) devices always tile the mesh where M is a power of two.
+// stage costs: it cuts a chain into stages, and a mesh of N hosts with M
+// devices each into submeshes, to minimise sum t_i + (B - 1) max t_i. Submeshes
+// of (1, 2^p) and (n, M) devices always tile the mesh if M is a power of two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +35,13 @@ struct AlpaInput {
   size_t layers = 0;
   int64_t microbatches = 1;
   int64_t devices = 0; ///< All of them are used.
-  int64_t stages = 0;  ///< Asked for; 0: any number.
+  int64_t stages = 0;  ///< Requested number; 0: any number.
   std::vector<AlpaMesh> meshes;
   /// Seconds of a microbatch in layers [first, end) on mesh number `mesh`;
-  /// infinite where it cannot be.
+  /// infinite if that is impossible.
   std::function<double(size_t first, size_t end, size_t mesh)> time;
-  /// Most stages behind such a stage with which it fits in memory (each has one
-  /// microbatch more in flight before it); not called for infinite times.
+  /// Max number of stages after such a stage with which it fits in memory (each
+  /// adds one microbatch in flight to it); not called for infinite times.
   std::function<int64_t(size_t first, size_t end, size_t mesh)> mostBehind;
 };
 
@@ -55,10 +55,10 @@ struct AlpaAnswer {
 };
 
 /// The optimum. For each bound on max t_i, in increasing order from the first
-/// that any plan keeps, the least sum by a dynamic program; until no larger one
-/// can win. Of equal optima the one of the smaller maximum. Fails where no
-/// plan fits. Time O(K S L^2 D G) for K bounds, S stages, D devices, G meshes;
-/// without the S where memory and stages are free.
+/// with a plan, a dynamic program finds the least sum; it stops when no larger
+/// bound can be better. Of equal optima it takes the one with the smaller
+/// maximum. Fails if no plan fits. Time O(K S L^2 D G) for K bounds, S stages,
+/// L layers, D devices, G meshes; without S if memory and stages are unlimited.
 Result<AlpaAnswer> solveAlpa(const AlpaInput &input);
 
 } // namespace stagewright

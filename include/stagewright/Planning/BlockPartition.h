@@ -1,13 +1,13 @@
-//===- BlockPartition.h - blocks of a sequence --------------*- C++ -*-===//
+//===- BlockPartition.h - blocks of a sequence ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How torchgpipe balances a model: block partitions of sequences (Barany and
-// Grinberg, arXiv 1308.2452). It makes the blocks of a sequence alike, without
-// regard to transfers, memory or replicas.
+// The algorithm with which torchgpipe balances a model: block partitions of
+// sequences (Barany and Grinberg, arXiv 1308.2452). It makes the block sums
+// similar and ignores transfers, memory and replicas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@
 namespace stagewright {
 
 /// The ends of `blocks` blocks of `weights`, none empty; 1 <= blocks <= size.
-/// With the weights scaled to [0, 1] (least and largest) the sums of any two
-/// blocks differ by at most 1, unless a block had to be given an element to be
-/// none empty. The largest block need not be the least possible. Starts from
-/// equal counts, the rest in the last block; while the largest exceeds the
-/// smallest by more than 1, an element moves into the smallest block that is
-/// nearest to it, from the side of the largest. Time O(k n^3) moves at most.
+/// With the weights scaled to [0, 1] (min and max) the sums of any two blocks
+/// differ by at most 1, unless an element had to be moved to avoid an empty
+/// block. The max block sum need not be optimal. Starts from equal counts, with
+/// the rest in the last block. While the largest sum exceeds the smallest by
+/// more than 1, an element moves into the smallest block nearest to the
+/// largest, from the side of the largest. At most O(k n^3) moves.
 std::vector<size_t> blockPartition(const std::vector<double> &weights,
                                    size_t blocks);
 

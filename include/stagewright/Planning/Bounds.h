@@ -1,11 +1,11 @@
-//===- Bounds.h - what no plan can beat ---------------------*- C++ -*-===//
+//===- Bounds.h - lower and upper bounds of a step's time -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The certificate of a plan. The derivations stand in docs/planner.md.
+// Bounds that show how far a plan is from the best. Derived in docs/planner.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,42 +16,43 @@
 
 namespace stagewright {
 
-/// No order of this pipeline's work is faster:
+/// Lower bound over every order of this pipeline's work: the max of
 ///   max over stages n of  sum_{k<n} (F_k + c_k) + M (F_n + B_n)
 ///                         + max(tail_n, sum_{k<n} (B_k + c_k)),
-/// the same with a channel in the place of the stage, and the load of every
-/// processor and shared link as a whole.
+/// the same with a channel in place of the stage, and the total load of every
+/// processor and shared link.
 Seconds planLowerBound(const PipelineModel &model);
 
-/// What the window order takes at most: max over n of
+/// Upper bound on the time of the window order: the max over n of
 ///   (M + 4S - 4 - 2(n-1)) C + tail_n,
-/// C the largest load of a resource in one window. None where the theorem does
-/// not hold: stages that share devices or are replicated in turn.
+/// where C is the max load of a resource in one window. None if the theorem
+/// does not hold: if stages share devices, or replicas take microbatches in
+/// turn.
 std::optional<Seconds> windowUpperBound(const PipelineModel &model);
 
-/// No plan of contiguous stages on this cluster is faster, whatever its cuts,
-/// replicas, devices and order: every stage gets the best devices and every
-/// channel the best link.
+/// Lower bound over every plan of contiguous stages on this cluster, whatever
+/// its cuts, replicas, devices and order: it gives every stage the best devices
+/// and every channel the best link.
 Seconds familyLowerBound(const Problem &problem, const Network &network);
 
-/// Whether familyLowerBound() speaks of `plan`: its stages are contiguous,
-/// share no device, run by no alternatives of their layers, and keep the halves
-/// of backwards together.
+/// Whether familyLowerBound() holds for `plan`: its stages are contiguous,
+/// share no device and use no alternatives of their layers, and its order is an
+/// ExecutionOrder, not that of a generator.
 bool isOfFamily(const Plan &plan);
 
-/// No plan at all is faster, stages that share devices or leave layers out
-/// between theirs included: every layer of every microbatch where it takes the
-/// fewest seconds of devices, and all devices busy all the time.
+/// Lower bound over all plans, also those whose stages share devices or are not
+/// contiguous: every layer of every microbatch runs where it takes the fewest
+/// device-seconds, and all devices are always busy.
 Seconds workLowerBound(const Problem &problem);
 
-/// Pipelines side by side, each on as many ranks.
+/// Parallel pipelines, each on `ranks` ranks.
 struct PipelineShape {
   int64_t ranks = 1, pipelines = 1;
 };
 
-/// No plan of one of `shapes` is faster, however its stages are cut, lie on the
-/// ranks, and are ordered, but for twins, which run both ways.
-/// `splitsBackward`: halves of backwards may run apart.
+/// Lower bound over every plan of one of `shapes`, however its stages are cut,
+/// placed on the ranks and ordered, except twin placements, whose pipelines run
+/// both ways. `splitsBackward`: I and W of a backward may run apart.
 Seconds placedLowerBound(const Problem &problem, const Network &network,
                          const std::vector<PipelineShape> &shapes,
                          bool splitsBackward);

@@ -1,4 +1,4 @@
-//===- Dapple.h - DAPPLE's latency and search ---------------*- C++ -*-===//
+//===- Dapple.h - DAPPLE's latency and search -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The planner of DAPPLE (Fan et al., PPoPP 2021) on plain numbers. It ranks
-// plans by a closed formula, the latency L of a synchronous pipeline whose
-// network transfers are stages like any other, and builds them stage by stage:
-// what is not planned yet is one last stage on all devices left.
+// plans by a closed formula, the latency L of a synchronous pipeline in which
+// transfers count as stages, and builds them stage by stage: all layers that
+// are not planned yet form one last stage on all remaining devices.
 //
 // L is an estimate, not a bound: bubbles inside the pivot stage are ignored
-// (planners.md 2.2: 0.5 % off in the mean, 31 % at worst).
+// (planners.md 2.2: mean error 0.5 %, max 31 %).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@
 
 namespace stagewright {
 
-/// Seconds of one microbatch on a stage, computing or transferring, and of its
-/// all-reduce once a step.
+/// Seconds of one microbatch on a stage (of computation or of a transfer), and
+/// of its all-reduce once a step.
 struct DappleStage {
   double forward = 0, backward = 0, allReduce = 0;
 
@@ -38,43 +38,44 @@ struct DappleLatency {
   size_t pivot = 0; ///< The stage with the fewest bubbles.
 };
 
-/// L of stages in their order, at least one; with Q the pivot:
+/// L of at least one stage, in order; with Q the pivot:
 ///   L = sum_{s<=Q} F_s + (M - 1) (F_Q + B_Q)
 ///       + max_s (A_s + (s <= Q ? sum_{s..Q} B : - sum_{Q..s} B)).
 /// Q starts at the last stage and moves to an earlier stage s if M - 1
-/// microbatches take longer there than at Q and one passes between.
+/// microbatches take longer there than at Q plus one microbatch in between.
 /// L >= M (F_s + B_s) for every s. Time O(S).
 DappleLatency dappleLatency(const std::vector<DappleStage> &stages,
                             int64_t microbatches);
 
-/// Devices that a stage may take, with a number that stands for them.
+/// Devices that a stage may take, with a number that identifies the set.
 struct DappleGroup {
   size_t id = 0;
   std::vector<size_t> devices; ///< Increasing.
 };
 
-/// What is planned, and what it costs.
+/// The planning problem and its costs.
 struct DappleInput {
   size_t layers = 0;
   int64_t microbatches = 1;
   std::vector<size_t> hostOf; ///< By device.
-  /// Hosts of one kind and size are interchangeable; by host.
+  /// By host: its kind. Hosts of one kind and size are interchangeable.
   std::vector<size_t> kindOf;
-  /// Layers [first, end) on the devices of a group.
+  /// The costs of layers [first, end) on the devices of a group.
   std::function<DappleStage(size_t first, size_t end, const DappleGroup &)>
       stage;
-  /// The values of the cut before layer `cut`; no all-reduce.
+  /// The transfer of the values across the cut before layer `cut`; it has no
+  /// all-reduce.
   std::function<DappleStage(size_t cut, const DappleGroup &from,
                             const DappleGroup &to)>
       channel;
-  /// Least seconds of forward and backward of each layer on a device; with it
-  /// prefixes are given up early. Empty: none are.
+  /// Min seconds of forward and backward of each layer on any device, used to
+  /// prune prefixes. Empty: no pruning.
   std::vector<double> leastLoad = {};
-  /// What a pipeline is ranked by, where it is not L: at least (M - 1) times
-  /// the load of every stage.
+  /// The value that ranks pipelines, if not L. It must be at least (M - 1)
+  /// times the load of every stage.
   std::function<double(const std::vector<DappleStage> &)> rank = {};
-  int64_t maxReplicas = 0; ///< Most devices of a stage; 0: no limit.
-  int64_t stages = 0;      ///< Computing stages asked for; 0: any number.
+  int64_t maxReplicas = 0; ///< Max devices of a stage; 0: no limit.
+  int64_t stages = 0;      ///< Requested compute stages; 0: any number.
 };
 
 /// Layers [first, end) on `devices`.
@@ -88,20 +89,20 @@ struct DapplePlan {
   std::vector<DapplePlace> stages;
 };
 
-/// The sets of `count` free devices that the placement policies name, where
-/// the first `used[h]` devices of host h are taken: Fresh First fills unused
-/// hosts first, Append First hosts in use, Scatter First takes one device of
-/// each host in turn, of those in use first. Each set once.
+/// The sets of `count` free devices that the placement policies choose if the
+/// first `used[h]` devices of host h are taken: Fresh First fills unused hosts
+/// first, Append First hosts in use, Scatter First takes one device of each
+/// host in turn, hosts in use first. Without duplicates.
 std::vector<std::vector<size_t>>
 dapplePlacements(const std::vector<std::vector<size_t>> &hosts,
                  const std::vector<size_t> &used, size_t count);
 
 /// The plans found, one for each number of stages, the one of least latency
-/// first; none if no plan has the stages and replicas asked for.
+/// first; none if no plan has the requested stages and replicas.
 ///
-/// A prefix of stages is kept for each number of layers and occupancy of the
-/// hosts, the one of least latency (TPL in the paper); data parallelism and all
-/// plans of two stages are always looked at. Memory O(states), time
+/// For each number of layers and occupancy of the hosts, the search keeps the
+/// prefix of stages with the least latency (TPL in the paper). It always tries
+/// data parallelism and all plans of two stages. Memory O(states), time
 /// O(states * N * G): N layers, G devices.
 std::vector<DapplePlan> searchDapple(const DappleInput &input);
 

@@ -1,12 +1,12 @@
-//===- Evaluate.h - what a plan costs -----------------------*- C++ -*-===//
+//===- Evaluate.h - time and memory of a plan -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From a plan to the pipeline that is simulated: the same formulas for every
-// planner, so that their plans can be compared.
+// Converts a plan to the pipeline that is simulated, with the same formulas for
+// every planner, so that their plans can be compared.
 //
 // Stage n of devices D, layers I, r = |D|, device v with share x_v of the
 // microbatch (x_v = 1/r on equal devices, else in proportion to speed, rounded
@@ -29,20 +29,22 @@
 
 namespace stagewright {
 
-/// Share of a microbatch that each replica works on; they add up to 1 or more
-/// (whole samples). `seconds`: of a whole microbatch, by replica.
+/// The share of a microbatch that each replica works on. They add up to 1, or
+/// more if rounded to whole samples. `seconds`: of a whole microbatch, by
+/// replica.
 std::vector<double> sharesOf(const std::vector<double> &seconds,
                              const CostModel &model, int64_t samples);
 
-/// Seconds of `bytes` (of a whole microbatch) from the replicas of one stage to
-/// those of another; 0 for no bytes. `given`: seconds stated by the input.
+/// Seconds to transfer `bytes` (of a whole microbatch) from the replicas of one
+/// stage to those of another; 0 for no bytes. `given`: seconds stated by the
+/// input.
 Seconds transferTime(const Network &network, const std::vector<size_t> &from,
                      const std::vector<double> &fromShares,
                      const std::vector<size_t> &to,
                      const std::vector<double> &toShares, Bytes bytes,
                      Seconds given = {});
 
-/// The same of a whole microbatch between two devices.
+/// The same for a whole microbatch between two devices.
 Seconds transferTime(const Network &network, size_t from, size_t to,
                      Bytes bytes, Seconds given = {});
 
@@ -50,27 +52,27 @@ Seconds transferTime(const Network &network, size_t from, size_t to,
 Seconds allReduceTime(const Network &network,
                       const std::vector<size_t> &devices, Bytes bytes);
 
-/// The pipeline of `plan`'s stages, with what each stage and channel takes.
-/// Fills the second part of each stage but for `memory` and `binding`.
+/// The pipeline of `plan`'s stages, with the seconds of each stage and channel.
+/// Fills the second part of each stage except `memory` and `binding`.
 PipelineModel pipelineOf(const Problem &problem, const Network &network,
                          Plan &plan);
 
-/// Microbatches that stage `fromEnd` (1: the last) keeps at most between F and
+/// Max microbatches that stage n = `fromEnd` (1: the last) holds between F and
 /// B under `order`: 1F1B and K_A n, K_B 2n - 1, window 4 (n - 1) + 1, others M.
 int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd, int64_t microbatches);
 
-/// What one of the stage's `own` replicas that take turns keeps, of `ahead`
-/// replicas on that stage and those behind it: each of p pipelines side by side
-/// keeps what it does alone.
+/// The same for one of a stage's `own` replicas that take turns, if this stage
+/// and the later ones have `ahead` replicas in all. Each of several pipelines
+/// side by side holds as many as it would alone.
 int64_t inFlightInTurn(ExecutionOrder order, int64_t ahead, int64_t own,
                        int64_t microbatches);
 
-/// Amounts by how long a stage keeps something for a microbatch.
+/// Amounts by the lifetime of values that a stage holds for a microbatch.
 struct ByLife {
   ByLife() = default;
   ByLife(int64_t toInput, int64_t toWeight, int64_t between)
       : toInput(toInput), toWeight(toWeight), between(between) {}
-  /// Of microbatches whose backward is one action.
+  /// `inFlight` microbatches whose backward is one action.
   explicit ByLife(int64_t inFlight)
       : ByLife(inFlight, inFlight, std::min<int64_t>(inFlight, 1)) {}
 
@@ -86,64 +88,65 @@ struct ByLife {
   }
 };
 
-/// Bytes of a set of layers by how often they are held; for a whole
+/// Bytes of a set of layers, by how many times they are held; for a whole
 /// microbatch, before slicing.
 struct StageMemory {
   int64_t once = 0;          ///< Parameters, gradients, state, constants.
   int64_t perMicrobatch = 0; ///< Inputs and joined outputs of the step.
   ByLife stash;              ///< Made here, used here in a later action.
   ByLife receivedStash;      ///< Received, used in a later action.
-  int64_t received = 0;      ///< Received, used at once.
-  int64_t offloaded = 0;     ///< Made here; waits on the host.
-  int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
-  int64_t temporaries = 0;   ///< Of the layer that needs most while it runs.
-  /// The same of one sample, which is so much of a microbatch. They shrink less
-  /// than the samples where whole weights are among them.
+  int64_t received = 0;      ///< Received, used by the receiving action only.
+  int64_t offloaded = 0;     ///< Made here, held in host memory.
+  int64_t recomputed = 0;    ///< Recomputed, for one microbatch at a time.
+  int64_t temporaries = 0;   ///< Max over the layers, while one runs.
+  /// The same for one sample, and its share of a microbatch. Temporaries are
+  /// not proportional to the samples if they include whole weights.
   int64_t sampleTemporaries = 0;
   double sample = 1;
   int64_t leaving = 1; ///< slotsLeaving() of the order.
-  /// Stages of a rank receive what they use at once into the same rings.
+  /// Stages of a rank share the rings for the values counted by `received`.
   bool sharesRings = false;
 
-  /// Of every layer of a stage.
+  /// Adds the temporaries of a layer; to be called for each layer of a stage.
   void addTemporaries(const Problem &problem, size_t layer, int64_t level = 0);
   double temporariesOf(double share) const;
 
-  /// Bytes of a replica with `share` of each microbatch. `routes` of the
-  /// microbatches meet on it: each has rings of its own and an equal part of
-  /// what is in flight. `atOnce`: slotsAtOnce() of the order.
+  /// Bytes of a replica with `share` of each microbatch. `routes`: the number
+  /// of routes of microbatches through it; each has its own rings and an equal
+  /// part of the microbatches in flight. `atOnce`: slotsAtOnce() of the order.
   Bytes with(ByLife inFlight, int64_t microbatches, double share,
              int64_t routes = 1, int64_t atOnce = 2) const;
   Bytes with(int64_t inFlight, int64_t microbatches, double share,
              int64_t routes = 1) const {
     return with(ByLife(inFlight), microbatches, share, routes);
   }
-  /// And of its host.
+  /// The bytes in the memory of its host.
   Bytes onHost(ByLife inFlight, double share, int64_t routes = 1) const;
 };
 
-/// Of the layers for which `isHere`; with recomputation a stage keeps what it
-/// receives, and its own values for one microbatch at a time.
+/// The memory of the layers for which `isHere` is set. With recomputation a
+/// stage holds the values that it receives, and its own values for one
+/// microbatch at a time.
 StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
                         bool recompute);
 
-/// Of the layers of `stage`, at its levels.
+/// The memory of the layers of `stage`, at their levels of recomputation.
 StageMemory stageMemory(const Problem &problem, const StagePlan &stage);
 
 /// F, I and W of one microbatch on layer `stage.layers[number]`, at its level,
-/// on a device of class `deviceClass`; computing again is part of I.
+/// on a device of class `deviceClass`; recomputation is part of I.
 StageTimes timesOfLayer(const Problem &problem, const StagePlan &stage,
                         size_t number, size_t deviceClass);
 
-/// No stage of any plan holds more: all layers with every microbatch in flight,
-/// and what any part of them would receive.
+/// An upper bound of the memory of a stage in any plan: all layers with every
+/// microbatch in flight, and all values that a part of them could receive.
 Bytes mostMemory(const Problem &problem);
 
-/// Whether some device has less.
+/// Whether a device has less memory than mostMemory().
 bool memoryMayBind(const Problem &problem);
 
-/// Seconds that what `stage` offloads of one microbatch takes to its host, and
-/// as long back, on the slowest replica.
+/// Seconds to copy the values that `stage` offloads for one microbatch to the
+/// host, on the slowest replica; copying back takes as long.
 Seconds copyingTime(const Problem &problem, const StagePlan &stage);
 
 /// Bytes that stage `stage` of `plan` holds in the memory of each device's
@@ -156,33 +159,35 @@ std::vector<Bytes> hostMemoryOf(const Problem &problem, const Plan &plan,
 std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
                             size_t stage, ExecutionOrder order);
 
-/// Share of each microbatch that each device of `stage` works on; all of it
-/// where whole microbatches go to the replicas in turn.
+/// The share of each microbatch that each device of `stage` works on: 1 if the
+/// replicas take whole microbatches in turn.
 std::vector<double> sharesOf(const Problem &problem, const StagePlan &stage);
 
 /// Whether the replicas of `stage` take whole microbatches in turn, because one
-/// of its layers, or one sample, cannot be sliced.
+/// of its layers cannot be sliced or a microbatch has only one sample.
 bool takesTurns(const Problem &problem, const StagePlan &stage);
 
-/// Replicas of `stage` that take turns; 1 where they share every microbatch.
+/// The number of replicas of `stage` that take turns; 1 if they share every
+/// microbatch.
 int64_t turnsOf(const Problem &problem, const StagePlan &stage);
 
-/// Routes of microbatches through the replicas that take turns: the least
-/// common multiple of their numbers. A plan has at most kMostRoutes, since each
-/// has its own code and rings; where there are more, some number above that.
+/// The number of routes of microbatches through the replicas that take turns:
+/// the least common multiple of their numbers. A plan may have at most
+/// kMostRoutes, since each has its own code and rings. Returns any number above
+/// that if there are more.
 int64_t routesOf(const Problem &problem, const Plan &plan);
 inline constexpr int64_t kMostRoutes = 64;
 
-/// Layers [first, end) on `devices`: how planners of chains write a stage.
+/// A stage of layers [first, end) on `devices`, for planners of chains.
 StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices);
 
-/// `bound` as it is reported for a plan that takes `time`: never above it by
-/// the rounding of sums alone.
+/// `bound` as reported for a plan that takes `time`: reduced to `time` if it is
+/// larger only because of rounding.
 Seconds boundOf(Seconds bound, Seconds time);
 
 /// Simulates `plan` in every order that `problem` allows and that fits in
-/// memory, keeps the fastest, and fills in everything but the family bound. The
-/// error says which stage does not fit, and by how much.
+/// memory, keeps the fastest, and fills in everything except the family bound.
+/// The error names the stage that does not fit, and by how much.
 Status evaluate(const Problem &problem, const Network &network, Plan &plan);
 
 } // namespace stagewright

@@ -1,4 +1,4 @@
-//===- Formats.h - profiles that others measured ----------------*- C++ -*-===//
+//===- Formats.h - readers of published profiles ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Readers of the text formats in which other planners publish their inputs.
-// Each gives a problem whose layers have one time, that of the device class
-// "profiled"; placeOn() puts it on a cluster. An error names file, line or
-// entry, both values.
+// Each returns a problem whose layers have times of one device class,
+// "profiled"; placeOn() converts it to a cluster. Errors name the file, the
+// line or entry, and both values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,26 +21,26 @@ namespace stagewright {
 
 /// Class of the device that a profile was measured on.
 inline constexpr const char *kProfiledClass = "profiled";
-/// Class of a device whose memory all transfers go through, so that its load
-/// counts none: the host of the accelerators of dnn-partitioning.
+/// Class of the host of the accelerators in dnn-partitioning. All transfers go
+/// through its memory, so that its load counts none.
 inline constexpr const char *kHostClass = "host";
 
-/// Rows of forward seconds, backward seconds, bytes of the cut behind the layer
+/// Rows of forward seconds, backward seconds, bytes of the cut after the layer
 /// and parameter bytes; lines that start with # are comments.
 Result<Problem> readChain(const std::string &text, const std::string &file);
 
-/// PipeDream's graph.txt: nodes with times in milliseconds, edges after them.
-/// Layers are numbered in topological order, first in the file first.
+/// PipeDream's graph.txt: nodes with times in milliseconds, then edges. Layers
+/// are numbered in topological order, ties by their place in the file.
 Result<Problem> readPipeDream(const std::string &text, const std::string &file);
 
 /// The JSON of msr-fiddle/dnn-partitioning (throughput inputs), in the time
-/// unit of the file; brings its own cluster of `maxFPGAs` accelerators of class
-/// "profiled" and `maxCPUs` devices of class "host", with a second time for it.
+/// unit of the file. It includes a cluster of `maxFPGAs` accelerators of class
+/// "profiled" and `maxCPUs` devices of class "host", and times for both.
 Result<Problem> readDnnPartitioning(const std::string &text,
                                     const std::string &file);
 
-/// The JSON of msr-fiddle/piper: layers with alternatives; brings its own
-/// cluster and number of microbatches.
+/// The JSON of msr-fiddle/piper: layers with alternatives. It includes a
+/// cluster and the number of microbatches.
 Result<Problem> readPiper(const std::string &text, const std::string &file);
 
 /// A reader by name: "chain", "pipedream", "dnn-partitioning", "piper".
@@ -49,10 +49,10 @@ struct ProfileFormat {
   Result<Problem> (*read)(const std::string &text, const std::string &file);
 };
 
-/// The format called `name`; the error lists those there are.
+/// The format called `name`; the error lists the known ones.
 Result<ProfileFormat> findProfileFormat(std::string_view name);
 
-/// Puts a problem from a reader on `cluster`: each device class takes the
+/// Sets the cluster of a problem from a reader: each device class takes the
 /// profiled seconds divided by its speed.
 Status placeOn(Problem &problem, const Cluster &cluster);
 

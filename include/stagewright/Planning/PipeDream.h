@@ -1,4 +1,4 @@
-//===- PipeDream.h - PipeDream's dynamic program ------------*- C++ -*-===//
+//===- PipeDream.h - PipeDream's dynamic program ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // PipeDream's partitioner (Narayanan et al., SOSP 2019) on plain numbers. It
-// divides a graph into stages and gives each a number of workers so that the
-// slowest stage or transfer, in seconds per minibatch, is as fast as possible:
-// the throughput of an asynchronous pipeline. It knows neither fill and drain
-// nor the number of microbatches.
+// divides a graph into stages and gives each a number of workers to minimise
+// the seconds per minibatch of the slowest stage or transfer, which set the
+// throughput of an asynchronous pipeline. It ignores fill, drain and the number
+// of microbatches.
 //
 // The states of the program are the augmented antichains of the graph, in
-// topological order; stage [first, end) of states is all that lies up to state
-// end - 1 and not up to first - 1. A chain has one state per node.
+// topological order. Stage [first, end) has the nodes up to state end - 1 that
+// are not up to state first - 1. A chain has one state per node.
 //
 // The paper and the published optimizer differ in the cost of a stage of m
 // replicas (planners.md 3.1, 3.2):
@@ -48,20 +48,21 @@ struct PipeDreamState {
   std::vector<size_t> predecessors; ///< All states before it; increasing.
 };
 
-/// The states of an acyclic graph, the last of them all nodes. Fails where
-/// there are more than `limit`; their number is exponential in the width of
-/// the graph. Several sources or sinks are joined by a node that costs nothing.
+/// The states of an acyclic graph; the last contains all nodes. Fails if there
+/// are more than `limit`: their number is exponential in the width of the
+/// graph. Several sources or sinks are joined by a node of zero cost.
 Result<std::vector<PipeDreamState>>
 pipeDreamStates(const std::vector<PipeDreamNode> &nodes, size_t limit);
 
-/// The states of the nodes taken as a chain in the order of their numbers: cut
-/// i carries every output up to i that is used behind it.
+/// The states if the nodes form a chain in the order of their numbers: cut i
+/// carries every output of nodes up to i that is used after it.
 std::vector<PipeDreamState>
 chainStates(const std::vector<PipeDreamNode> &nodes);
 
 enum class PipeDreamFormula { Paper, Code };
 
-/// `width` components of the level below, joined at `bandwidth` bytes a second.
+/// `width` components of the level below, connected at `bandwidth` bytes a
+/// second.
 struct PipeDreamLevel {
   int64_t width = 1;
   double bandwidth = 1;
@@ -71,15 +72,15 @@ struct PipeDreamOptions {
   PipeDreamFormula formula = PipeDreamFormula::Paper;
   bool countTransfers = true; ///< The optimizer's compression ratio of 1.
   bool useFewer = false;      ///< Workers of a level may stay idle.
-  /// Most replicas of a stage of one level; 0: no limit.
+  /// Max replicas of a stage of one level; 0: no limit.
   int64_t maxReplicas = 0;
-  /// Most bytes that a stage stashes: activations and parameters for each of
+  /// Max bytes that a stage stashes: activations and parameters for each of
   /// ceil((workers - m) / m) minibatches in flight.
   double memory = std::numeric_limits<double>::infinity();
 };
 
-/// States [first, end), `replicas` times; each replica runs `inner`, stages of
-/// the level below, unless that level is a single worker.
+/// The states [first, end) on `replicas` replicas. Each replica runs `inner`,
+/// the stages of the level below, unless that level is a single worker.
 struct PipeDreamStage {
   size_t first = 0, end = 0;
   int64_t replicas = 1;
@@ -92,10 +93,9 @@ struct PipeDreamAnswer {
 };
 
 /// The optimum over all stages and replicas, level by level, the innermost
-/// first. Of equal ways to a state the one of fewest stages, then with the
-/// latest last cut, then with the fewest replicas of the last stage. Time O(N^3
-/// m^2) for each level below the top one, whose ranges start anywhere, and
-/// O(N^2 m^2) for the top one.
+/// first. Ties: fewest stages, then latest last cut, then fewest replicas of
+/// the last stage. Time O(N^3 m^2) for each level below the top one, whose
+/// ranges may start at any state, and O(N^2 m^2) for the top one.
 Result<PipeDreamAnswer>
 solvePipeDream(const std::vector<PipeDreamState> &states,
                const std::vector<PipeDreamLevel> &levels,

@@ -1,16 +1,16 @@
-//===- Placed.h - several stages on every device ------------*- C++ -*-===//
+//===- Placed.h - several stages on every device ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans for the schedules that put several stages on a device, or a stage on
-// two (Scheduling/Placement.h), and the bridge from a plan to what a schedule
-// has to cope with. Rank r is the r-th device in the order of the stages' first
-// devices; further devices, of replicas that take microbatches in turn, have
-// the ranks behind. Cuts are compared by timeSchedule(), to which transfers are
-// delays that occupy nobody; plans have the time of simulatePipeline().
+// Plans for schedules that put several stages on a device, or a stage on two
+// (Scheduling/Placement.h), and the conversion of a plan to a ScheduleProblem.
+// Rank r is the r-th device in the order of the stages' first devices; other
+// devices, of replicas that take microbatches in turn, have the ranks after
+// these. Cuts are compared by timeSchedule(), which models transfers as delays
+// that occupy no resource; plans are timed by simulatePipeline().
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 
 namespace stagewright {
 
-/// Where the stages of a pipeline lie.
+/// The placement of the stages of a pipeline on its ranks.
 struct StagePlacement {
   Placement placement = Placement::Linear;
   int64_t ranks = 1, chunks = 1; ///< Twins: one chunk.
@@ -37,111 +37,110 @@ struct StagePlacement {
   }
 };
 
-/// Whether `generator` is defined for stages that lie like this; with one chunk
-/// per rank, or one rank, linear, loop and v are the same.
+/// Whether `generator` is defined for this placement. With one chunk per rank,
+/// or one rank, linear, loop and v are the same.
 bool fits(const Generator &generator, const StagePlacement &where);
 
-/// What stages `generator` is for and how to get them: "zbv wants 2 chunks per
-/// device placed v: partition with chunks=2 placement=v".
+/// The stages that `generator` requires and how to get them: "zbv wants 2
+/// chunks per device placed v: partition with chunks=2 placement=v".
 std::string demandOf(const Generator &generator);
 
-/// What `generator` is asked for with the costs of `problem`; the mean hop over
-/// the mean forward is the ratio. Only one that searches gets the costs.
+/// The input of `generator` for `problem`; its ratio is the mean hop over the
+/// mean forward. Only a generator that searches gets the costs.
 ScheduleShape shapeOf(const Generator &generator,
                       const ScheduleProblem &problem);
 
-/// The placement of stages whose ranks are these, by stage: `ranks` of one
-/// stage are one rank, or two under Twin. The error names a stage that lies as
-/// no placement says.
+/// The placement of stages with these ranks: by stage, one rank, or two under
+/// Twin. The error names a stage that does not match any placement.
 Result<StagePlacement>
 placementOf(const std::vector<std::vector<int64_t>> &ranks);
 
-/// What `generator` makes for the pipeline of `gangs`, on all of the ranks of
-/// its stages, several pipelines side by side among them; `shape` says
-/// microbatches, group and whether there are backwards. No generator is told of
-/// hops or costs, so one that searches will not do.
+/// The schedule of `generator` for the pipeline of `gangs`, on all ranks of its
+/// stages, including several pipelines side by side. `shape` gives the
+/// microbatches, the group and whether there are backwards. Hops and costs are
+/// not passed on, so a generator that searches cannot be used.
 Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
                                  ScheduleShape shape,
                                  const ReplicaRanks &ofStages);
 
-/// What a schedule of `stages` has to cope with: seconds of the slower device
-/// where a stage has two, hops of everything that goes from a stage to the
-/// next, bytes that a stage holds for a microbatch in flight. `memory` is what
-/// the rank with the least has left for them; ranks with more see their bytes
-/// scaled down, so that one limit is right for all. The error names a rank that
-/// has nothing left.
+/// The scheduling problem of `stages`: seconds on the slower device if a stage
+/// has two, hops for all values that go from a stage to the next, bytes that a
+/// stage holds per microbatch in flight. `memory` is the min over ranks of the
+/// bytes left for microbatches in flight; on ranks with more, the bytes of
+/// stages are scaled down, so that one limit is correct for all. The error
+/// names a rank that has no bytes left.
 Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
                                           const Network &network,
                                           const std::vector<StagePlan> &stages,
                                           const StagePlacement &where);
 
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
-/// hold once, and for each the microbatches in flight there. Stages of one rank
-/// share the bytes of their stashes: with a packer as programs have them, else
-/// without any loss, which is quicker to find.
+/// hold once, and for each its microbatches in flight. Stages of one rank share
+/// the memory of their stashes: as `packer` places them in programs, or if it
+/// is null as if packed without gaps, which is faster to compute.
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
                             const Schedule &schedule, LifePacker *packer);
 
-/// What planPlaced() is asked for beside the problem.
+/// The input of planPlaced() in addition to the problem.
 struct PlacedRequest {
   StagePlacement where; ///< Of one pipeline.
-  /// Generators to choose from; those that do not fit are passed over.
+  /// Generators to choose from; those that do not fit are skipped.
   std::vector<Generator> generators;
   /// Pipelines side by side, which take microbatches in turn: rank r of all of
-  /// them lies on devices r * pipelines and behind.
+  /// them is on the `pipelines` devices from number r * pipelines on.
   int64_t pipelines = 1;
 };
 
 /// Cuts the chain into the stages of a placement on the first devices of the
-/// cluster. Starts from the cut whose largest stage is smallest (the dynamic
-/// program of planBalance), then moves single cuts by single layers for as long
-/// as the simulated time of the fastest schedule drops; memory is respected.
-/// Not exact: the loads of stages that share a rank add up, which a dynamic
-/// program over the chain does not see. Time O(rounds * stages * actions).
+/// cluster. Starts from the cut with the smallest max stage (the dynamic
+/// program of planBalance), then moves single cuts by single layers while the
+/// simulated time of the fastest schedule falls; memory is respected. Not
+/// exact: loads of stages that share a rank add up, which a dynamic program
+/// over the chain cannot model. Time O(rounds * stages * actions).
 Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request);
 
 /// Schedules and placements to choose from.
 struct PlacedFamily {
   std::vector<Generator> generators;
   int64_t chunks = 0;                 ///< Of each device; 0: any number.
-  std::optional<Placement> placement; ///< None: any that a generator is for.
+  std::optional<Placement> placement; ///< None: any that a generator supports.
 };
 
-/// The best plan of a family that is found: for every number of devices of a
-/// pipeline, of stages on each and of pipelines side by side the even cut is
-/// timed, the most promising first, and the best ones are improved. On unequal
-/// devices one pipeline only.
+/// The best plan found in a family: for every number of devices of a pipeline,
+/// of stages on each and of pipelines side by side it times the even cut, the
+/// most promising first, and improves the best ones. On unequal devices it
+/// tries only one pipeline.
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family);
 
-/// A plan as the simulator takes it.
+/// A plan as the input of the simulator.
 struct ScheduledPlan {
   PipelineModel model;
   Schedule schedule;
   std::vector<size_t> devices; ///< By rank.
 };
 
-/// What `plan` runs in the order of its schedule, with all replicas; fills what
-/// pipelineOf() does.
+/// The input of the simulator for `plan` in the order of its schedule, with all
+/// replicas. Fills the same parts of `plan` as pipelineOf().
 Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,
                                 Plan &plan);
 
-/// evaluate() for a plan that is timed in the order of `generator`: its stages
-/// may share devices, and replicas take whole microbatches in turn.
+/// evaluate() for a plan in the order of `generator`: its stages may share
+/// devices, and replicas take whole microbatches in turn.
 Status evaluatePlaced(const Problem &problem, const Network &network,
                       const Generator &generator, Plan &plan);
 
-/// `plan` in the order that a search finds for its stages in their memory
-/// (generateSearched), where that is faster by what is worth it, else as it is.
+/// `plan` in the order that a search finds for its stages within their memory
+/// (generateSearched) if savesEnough(), else `plan` unchanged.
 Plan withSearchedOrder(const Problem &problem, Plan plan);
 
-/// Whether the devices of `plan`, whose schedule is named, hold what that
-/// keeps.
+/// Checks that the memory of every device of `plan` suffices for its schedule,
+/// which has a name.
 Status verifyPlaced(const Problem &problem, const Plan &plan);
 
-/// Times `plan`'s stages, each with devices of its own, in the order of
-/// `generator`; fails where that does not fit in memory.
+/// Times `plan`'s stages, each on its own devices, in the order of `generator`;
+/// fails if that does not fit in memory.
 Status retime(const Problem &problem, const Generator &generator, Plan &plan);
 
 } // namespace stagewright

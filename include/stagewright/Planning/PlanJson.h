@@ -1,12 +1,12 @@
-//===- PlanJson.h - plans for programs and for people -----------*- C++ -*-===//
+//===- PlanJson.h - plans as JSON and as tables -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan as JSON, which can be read back, and as a table for the terminal. One
-// plan gives one text, whatever the machine.
+// A plan as JSON, which can be read back, and as a table for the terminal. The
+// text of a plan is the same on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@
 
 namespace stagewright {
 
-/// The plan as one JSON object, ended by a newline. Seconds and bytes;
-/// `gap` is the time over the family bound, minus 1. A quantity that the plan
-/// does not have is missing. Those of `uniform` that fit are listed as well.
+/// The plan as one JSON object, ended by a newline, in seconds and bytes; `gap`
+/// is the time divided by the family bound, minus 1. A quantity that the plan
+/// does not have is left out. Plans of `uniform` that fit are listed as well.
 std::string planToJson(const Problem &problem, const Plan &plan,
                        const std::vector<UniformPlan> &uniform = {});
 
@@ -28,16 +28,16 @@ std::string planToJson(const Problem &problem, const Plan &plan,
 Result<Plan> planFromJson(const std::string &text, const std::string &file,
                           const Problem &problem);
 
-/// Whether `text`, ranges of layers or the JSON of a plan, names a schedule
-/// that runs the halves of backwards apart. False for what is neither.
+/// Whether `text` is the JSON of a plan whose schedule splits backwards into I
+/// and W. False for ranges of layers and for invalid text.
 bool splitsBackward(const std::string &text);
 
-/// "n0d0-n0d7, n1d3": names of devices, those that count up joined.
+/// "n0d0-n0d7, n1d3": names of devices, with consecutive ones as a range.
 std::string joinedNames(const Cluster &cluster,
                         const std::vector<size_t> &devices);
 
-/// A line per stage, with a bar of how long it is busy beside the busiest one,
-/// and the certificate. `explain`: also why the plan won.
+/// A line per stage, with a bar of its busy time relative to the busiest stage,
+/// and the certificate. `explain`: also why the plan was chosen.
 std::string planTable(const Problem &problem, const Plan &plan, bool explain);
 
 } // namespace stagewright

@@ -1,19 +1,19 @@
-//===- Problem.h - what a planner is asked ------------------*- C++ -*-===//
+//===- Problem.h - the input of a planner -----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A chain of layers, a cluster, a number of microbatches and what is allowed.
-// It is plain data without IR, so that the same instances run under every
-// algorithm, in unit tests and against published tables. Problem and algorithm
-// apart, check() on the way in and verify() on the way out, as in CIRCT's
+// A chain of layers, a cluster, a number of microbatches and constraints. It is
+// plain data without IR, so that the same instances run under every algorithm,
+// in unit tests and against published tables. The problem is separate from the
+// algorithms, with check() before and verify() after each, as in CIRCT's
 // scheduling.
 //
 // Layers are numbered in a topological order of the forward graph. Most
-// planners cut that chain; the graph itself is in the values: a value is made
-// by one phase of one layer and used by phases of layers, each microbatch anew.
+// planners cut that chain. The values describe the graph: a value is made by
+// one phase of one layer and used by phases of layers, once per microbatch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,51 +29,53 @@
 namespace stagewright {
 
 /// Another way to run a layer: split over the devices of a tensor-parallel
-/// group, or with its activations computed again (Piper's TMPC). Only the
-/// planner `piper` chooses among them.
+/// group, or with recomputation (Piper's TMPC). Only the planner `piper`
+/// chooses among them.
 struct Alternative {
   std::string name;
   int64_t ways = 1;           ///< Devices that the layer is split over.
-  bool recompute = false;     ///< Runs its forward again in the backward.
+  bool recompute = false;     ///< Repeats its forward in the backward.
   Seconds time;               ///< Forward and backward of one sample.
   Bytes parameters;           ///< On each device; what a replica synchronises.
   double memoryPerSample = 0; ///< Bytes for each sample in flight.
   double memoryFixed = 0;     ///< Bytes once.
-  /// Bytes more on edges from and to other layers (by their numbers) when the
-  /// edge leaves the stage.
+  /// Additional bytes on edges from and to other layers (by their numbers) that
+  /// cross to another stage.
   std::map<int64_t, double> syncIn, syncOut;
 };
 
-/// A layer of the chain: seconds of one whole microbatch on one device, for
-/// each device class, in the order of Cluster::classes().
-/// A way of a layer to keep less for its backward and to compute more again.
+/// A level of recomputation of a layer: it keeps less for its backward and
+/// computes more again.
 struct RecomputeLevel {
-  /// Of computing again, before the backward of a microbatch, by device class.
+  /// Recomputation before the backward of a microbatch, by device class.
   std::vector<Seconds> seconds;
   /// Layer::temporaries and sampleTemporaries at this level.
   Bytes temporaries = {}, sampleTemporaries = {};
 };
 
+/// A layer of the chain.
 struct Layer {
   std::string name;
+  /// Seconds of one whole microbatch on one device, for each device class, in
+  /// the order of Cluster::classes().
   std::vector<StageTimes> times;
   /// Whether a microbatch may be sliced over replicas. A stage with a layer
   /// that mixes rows of the batch is replicated by whole microbatches in turn.
   bool sliceable = true;
   std::vector<Alternative> alternatives = {};
   std::string mixes = {}; ///< How it mixes rows, for people; may be empty.
-  /// What a phase of it needs while it runs on a whole microbatch, beside what
-  /// is kept: what its body computes on the way, and what its neighbours on the
-  /// same device hand over. 0: not known.
+  /// Bytes that a phase needs while it runs on a whole microbatch, in addition
+  /// to kept values: intermediate values of its body, and values passed by its
+  /// neighbours on the same device. 0: unknown.
   Bytes temporaries = {};
-  /// The same on one sample; 0: in proportion.
+  /// The same for one sample; 0: in proportion.
   Bytes sampleTemporaries = {};
-  /// Levels 1 and up, each with fewer bytes and more seconds than the one
-  /// before it; as the layer stands, at level 0, it keeps all. LayerPhase says
-  /// which values are used at which level.
+  /// Levels from 1 up, each with fewer bytes and more seconds than the one
+  /// before it; at level 0 the layer keeps everything. LayerPhase states which
+  /// values are used at which level.
   std::vector<RecomputeLevel> levels = {};
 
-  /// Seconds of computing again at `level` on a device of class `number`.
+  /// Seconds of recomputation at `level` on a device of class `number`.
   Seconds again(int64_t level, size_t number) const {
     return level > 0 ? levels[level - 1].seconds[number] : Seconds();
   }
@@ -84,14 +86,13 @@ struct LayerPhase {
   int64_t layer = 0;
   ActionKind phase = ActionKind::Forward; ///< Forward, InputGradient or
                                           ///< WeightGradient.
-  /// Of a use: bit k says whether there is one where the layer is at level k.
+  /// For a use: bit k states whether it exists if the layer is at level k.
   uint32_t levels = ~0u;
 
   bool isAt(int64_t level) const { return (levels >> level) & 1; }
 };
 
-/// Levels of a layer, that of keeping all included, for which LayerPhase has
-/// bits.
+/// Max levels of a layer, including level 0, for which LayerPhase has bits.
 inline constexpr size_t kMostLevels = 32;
 
 /// A value that one phase of a layer makes for others, once per microbatch.
@@ -99,7 +100,7 @@ struct Value {
   Bytes bytes;
   LayerPhase producer;
   std::vector<LayerPhase> uses;
-  /// Seconds of a transfer, where an input states them instead of bytes over a
+  /// Seconds of a transfer, if the input states them; else they are bytes over
   /// bandwidth.
   std::optional<Seconds> transfer = {};
 };
@@ -108,26 +109,26 @@ enum class ResidentKind {
   Parameter,
   Gradient,     ///< Summed over the replicas of a stage at the end of a step.
   Constant,     ///< Anything else that is held once.
-  PerMicrobatch ///< Inputs and joined outputs, held for every microbatch.
+  PerMicrobatch ///< Inputs and concatenated outputs, held per microbatch.
 };
 
-/// Memory that every stage needs which holds one of `layers`.
+/// Memory that every stage with one of `layers` needs.
 struct Resident {
   Bytes bytes;
   ResidentKind kind = ResidentKind::Constant;
   std::vector<int64_t> layers; ///< Increasing; the first one is the owner.
 };
 
-/// What the model of a step's time takes into account. The defaults are what a
-/// real step does; tables of others are reproduced with other settings.
+/// Settings of the model of a step's time. The defaults match a real step;
+/// other settings reproduce published tables.
 struct CostModel {
   /// A layer's gradients are reduced as soon as its last backward is done,
-  /// while earlier layers of the stage still run theirs. Otherwise all of a
-  /// stage after its last backward.
+  /// while earlier layers of the stage still run theirs. Otherwise all
+  /// gradients of a stage are reduced after its last backward.
   bool overlapAllReduce = true;
-  /// A channel carries one transfer at a time, whichever way it goes.
+  /// A channel carries one transfer at a time, in either direction.
   bool halfDuplex = true;
-  /// Channels that leave or enter one host share its NIC in time.
+  /// Channels that leave or enter one host take turns on its NIC.
   bool sharedNics = true;
   /// Bytes of optimizer state for each byte of parameters.
   double optimizerState = 0;
@@ -136,17 +137,17 @@ struct CostModel {
   /// A value used beyond the next stage goes there directly; otherwise it goes
   /// through every stage on its way.
   bool directSkips = true;
-  /// Channels of one pair of ranks take turns in one ring, as those of shards
-  /// do (rank-share-rings).
+  /// Channels between one pair of ranks share one ring, as those of shards do
+  /// (rank-share-rings).
   bool sharesRings = false;
 };
 
-/// Whether what stages keep for their backwards waits in the memory of their
-/// devices' hosts, where these say how fast they reach it.
+/// Whether values kept for backwards are offloaded to host memory, for devices
+/// with a known bandwidth to it.
 enum class OffloadChoice {
   None,
-  Auto, ///< Where a stage does not fit and it costs the least time.
-  All   ///< Wherever that takes fewer bytes of the device.
+  Auto, ///< If a stage does not fit and it costs the least time.
+  All   ///< Whenever it reduces the bytes on the device.
 };
 
 /// "none", "auto", "all".
@@ -159,13 +160,13 @@ struct Problem {
   std::vector<Value> values;
   std::vector<Resident> residents;
   bool forwardOnly = false;
-  /// Whether the backward of a layer is one body, so that its halves cannot run
-  /// apart.
+  /// Whether the backward of a layer is one body, which cannot be split into I
+  /// and W.
   bool wholeBackward = false;
-  /// Whether results of microbatches are joined, which keeps them in one
-  /// pipeline.
+  /// Whether results are concatenated over microbatches. These then cannot be
+  /// divided among several pipelines.
   bool joinsResults = false;
-  /// Rows of a microbatch, the most slices of it; 0: not known, no limit.
+  /// Samples of a microbatch, its max number of slices; 0: unknown, no limit.
   int64_t samples = 0;
 
   /// Whether replicas can share a microbatch on `layer`.
@@ -173,9 +174,9 @@ struct Problem {
     return samples != 1 && layers[layer].sliceable;
   }
 
-  /// What is held takes a multiple of so many bytes.
+  /// Sizes of held values are rounded up to a multiple of this, in bytes.
   int64_t slotAlignment = 1;
-  /// The highest level that some layer has.
+  /// The highest level of all layers.
   int64_t mostLevels() const;
   Bytes slotOf(Bytes bytes) const {
     return Bytes((bytes.value + slotAlignment - 1) / slotAlignment *
@@ -183,29 +184,30 @@ struct Problem {
   }
 
   int64_t microbatches = 1;
-  /// Stages asked for; 0: what the planner finds best.
+  /// Requested stages; 0: the planner chooses.
   int64_t stages = 0;
-  /// Most devices of one stage; 0: no limit.
+  /// Max devices of one stage; 0: no limit.
   int64_t maxReplicas = 0;
-  /// Whether a stage short of memory may run its forward again before the
-  /// backward, keeping only its inputs, or its layers go up in level.
+  /// Whether a stage short of memory may keep only its inputs and repeat its
+  /// forward before the backward, or raise the levels of its layers.
   bool recompute = true;
-  /// The level of every layer, or its highest; -1: the lowest that fits.
+  /// Level of every layer, limited to its highest; -1: the lowest that fits.
   int64_t level = -1;
   OffloadChoice offload = OffloadChoice::Auto;
-  /// Whether anything may be offloaded on some device.
+  /// Whether offloading is possible on any device.
   bool mayOffload() const;
   /// Execution orders to choose from.
   std::vector<ExecutionOrder> orders = allExecutionOrders();
-  /// The plan that planner `fixed` takes: ranges of layers (Planners.h) or the
-  /// JSON that planToJson() writes.
+  /// The plan for planner `fixed`: ranges of layers (Planners.h) or the JSON of
+  /// planToJson().
   std::string fixedPlan;
   CostModel model;
 
-  /// Everything an algorithm relies on: at least one layer, microbatches
-  /// positive, as many layers and devices as stages, costs finite and not
-  /// negative, numbers of layers in range, no value that goes backwards in the
-  /// forward. Network::create() checks that links join the devices.
+  /// Checks everything that algorithms rely on: at least one layer, positive
+  /// microbatches, no fewer layers and devices than stages, finite costs that
+  /// are not negative, numbers of layers in range, and no forward value from a
+  /// later layer to an earlier one. Network::create() checks that links connect
+  /// the devices.
   Status check() const;
 };
 

@@ -1,14 +1,14 @@
-//===- AutoSchedule.h - a schedule by search --------------------*- C++ -*-===//
+//===- AutoSchedule.h - schedules found by search ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All generators as seeds, greedy construction with many settings, local search
-// with restarts, exact search where the problem is small; stops as soon as the
-// lower bound is met. Deterministic: effort is counted in steps, not in
-// seconds.
+// The search starts from all generators, then uses greedy construction with
+// many settings, local search with restarts, and exact search on small
+// problems. It stops as soon as the lower bound is met. Deterministic: effort
+// is counted in steps, not in seconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,14 @@ enum class ScheduleObjective { Makespan, Span };
 
 struct AutoScheduleOptions {
   ScheduleObjective objective = ScheduleObjective::Makespan;
-  /// How hard to try: 1 is what the command line uses, 0 only the seeds and one
+  /// Effort: 1 is that of the command line, 0 means only the generators and one
   /// round of construction. Time grows about linearly.
   double effort = 1;
-  /// May run forwards again where memory asks for it.
+  /// Whether forwards may be recomputed if memory is short.
   bool recompute = false;
-  /// Whether a backward may be split in I and W.
+  /// Whether a backward may be split into I and W.
   bool split = true;
-  /// Called now and then on long searches: best value so far and the bound.
+  /// Called occasionally in long searches: best value so far and the bound.
   std::function<void(Seconds best, Seconds bound)> progress;
 };
 
@@ -40,21 +40,21 @@ struct AutoSchedule {
   Schedule schedule;
   ScheduleTiming timing;
   LowerBounds bounds;
-  Placement placement = Placement::Linear; ///< It and its bounds are for.
+  Placement placement = Placement::Linear; ///< Of schedule and bounds.
   std::string origin;   ///< Which seed or search found it, such as "zb-h2".
   bool optimal = false; ///< Meets its bound, or the exact search was finished.
 };
 
-/// The best schedule found for the problem's placement. Fails where check()
-/// fails, and where the memory is too small for any order: the error says by
-/// how much, and the smallest limit that would do.
+/// The best schedule found for the problem's placement. Fails if check() fails,
+/// or if memory is too small for any order: the error states by how much, and
+/// the smallest limit that suffices.
 Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
                                   const AutoScheduleOptions &options = {});
 
 /// findSchedule() for every placement that `chunks` allows: linear (neighbours
-/// merged), loop and v; the best by the objective first, of equal ones the
-/// better by the other metric. `problem.placement` is ignored; costs are those
-/// of ranks * chunks stages.
+/// merged), loop and v. Sorted by the objective, the best first, and then by
+/// the other metric. `problem.placement` is ignored; costs are those of ranks *
+/// chunks stages.
 Result<std::vector<AutoSchedule>>
 findScheduleAnyPlacement(const ScheduleProblem &problem,
                          const AutoScheduleOptions &options = {});

@@ -1,24 +1,24 @@
-//===- Dependences.h - what each action waits for ---------------*- C++ -*-===//
+//===- Dependences.h - the actions that each action waits for ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The graph that the verifier and the simulator walk: the actions of a schedule
-// with, beside the order of each rank, what each waits for:
+// The graph that the verifier and the simulator traverse: the actions of a
+// schedule, in the order of each rank, with their other dependences:
 //
-//  * within a stage, I for F (and for R), W for I, U for every W;
-//  * along an edge, the first use for the producer of the same microbatch;
-//  * along an edge of depth d, the producer of a microbatch for the last use of
-//    the one d before it among those that go between the same two ranks (all of
-//    them unless a stage lies on two ranks, as under twins).
+//  * within a stage, I waits for F (and for R), W for I, U for every W;
+//  * along an edge, the first use waits for the producer of the microbatch;
+//  * along an edge of depth d, the producer of a microbatch waits for the last
+//    use of the microbatch d before it, counting those between the same two
+//    ranks (that is all, unless a stage is on two ranks, as under Twin).
 //
 // A send completes only when its receive is posted; a receive is posted when
 // its slot is free. So the third rule is the rendezvous of contract D. A pair
-// is one block: neither starts before both can, and both end as one; a program
-// may then overlap them or not. Building it takes time and memory linear in the
-// actions times the edges of a stage, in a few flat arrays.
+// is one block: neither action starts before both can, and both end together; a
+// program may overlap them or not. Building the graph takes time and memory
+// linear in the actions times the edges of a stage, in a few flat arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@
 
 namespace stagewright {
 
-/// One thing that an action waits for, beside the action before it on its rank.
+/// A dependence of an action, other than on the action before it on its rank.
 struct Dependence {
   size_t on = 0;                   ///< Number of the action waited for.
   const StageEdge *edge = nullptr; ///< None within a stage.
@@ -41,9 +41,9 @@ struct Dependence {
 class Dependences {
 public:
   /// Checks that every stage runs every phase of every microbatch exactly once,
-  /// all phases of one microbatch on one rank (its stash is there), that
-  /// updates are complete if there are any and that pairs are pairs; then
-  /// builds the graph. Errors draw where. `graph` must outlive the result.
+  /// with all phases of a microbatch on one rank (which holds its stash), that
+  /// updates are complete if there are any, and that pairs are valid; then
+  /// builds the graph. Errors include a drawing. `graph` must outlive it.
   static Result<Dependences> create(const Schedule &schedule,
                                     const StageGraph &graph);
 
@@ -56,8 +56,8 @@ public:
   size_t begin(int64_t rank) const { return starts[rank]; }
   /// The place of action `number` in the order of its rank.
   size_t step(size_t number) const { return number - starts[ranks[number]]; }
-  /// Behind the last action of the block of `number`, the first of its block:
-  /// number + 2 for a pair.
+  /// The number after the last action of the block that starts at `number`:
+  /// number + 2 for a pair, else number + 1.
   size_t blockEnd(size_t number) const {
     bool pair =
         number + 1 < starts[ranks[number] + 1] && actions[number + 1].paired;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The shards of layers lie on several ranks side by side: level by level one
-// stage on each of them. To a schedule these ranks, a gang, are one rank, and
-// all levels that a microbatch passes before it goes on to other ranks are one
-// stage. Here 10 stages are 2 of a pipeline of two gangs:
+// The shards of layers are on several ranks: each level has one stage on each
+// of them. For a schedule such a group of ranks, a gang, is one rank, and the
+// consecutive levels that a microbatch passes on one gang are one stage. Here
+// 10 stages are 2 stages of a pipeline of two gangs:
 //
 //   rank of stage    0 1 0 1 0 1   2 3 2 3
 //   stage of gangs   0             1
@@ -24,20 +24,21 @@
 namespace stagewright {
 
 struct Gangs {
-  int64_t ways = 1;           ///< Ranks of each: r * ways and behind of gang r.
-  std::vector<int64_t> ranks; ///< By stage of the gangs: which gang has it.
-  std::vector<int64_t> ends;  ///< By stage of the gangs: behind its last stage.
+  int64_t ways = 1;           ///< Ranks per gang: gang r has r * ways and up.
+  std::vector<int64_t> ranks; ///< By stage of the gangs: its gang.
+  std::vector<int64_t> ends;  ///< By stage of the gangs: one past its last.
 };
 
-/// The gangs that stages on `ranks` make up, of the first of several pipelines
-/// side by side; nothing where stages have several ranks otherwise, or where
-/// there are no two gangs of two ranks or more.
+/// The gangs of stages on `ranks`, for the first of several parallel pipelines;
+/// none if stages have several ranks for another reason, or unless there are at
+/// least two gangs of at least two ranks.
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks);
 
-/// `schedule`, of stages of `gangs`, rank by rank: whoever is in a gang runs
-/// its own stages in the order of the forward, or backwards. As no stage waits
-/// for a later one of its gang, and all of a gang keep to one order, ranks wait
-/// for one another only as gangs do. Pairs come apart.
+/// Expands `schedule`, whose stages are those of `gangs`, to ranks: each rank
+/// of a gang runs its own stages, in forward order for F and R, else reversed.
+/// As no stage waits for a later one of its gang, and all ranks of a gang have
+/// the same order, ranks wait for one another only as gangs do. Paired actions
+/// become separate.
 Schedule runInGangs(const Schedule &schedule, const Gangs &gangs);
 
 } // namespace stagewright

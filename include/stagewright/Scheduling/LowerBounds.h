@@ -1,15 +1,15 @@
-//===- LowerBounds.h - no schedule is faster --------------------*- C++ -*-===//
+//===- LowerBounds.h - lower bounds for all schedules -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What every schedule of a problem's placement needs at least, whatever its
+// Lower bounds for the time of every schedule of a problem's placement, in any
 // order. schedules.md 2.1 gives the bound for equal stages on a chain; here it
 // is derived for unequal stages and several chunks (lib/Scheduling/Bounds,
 // proofs in docs/schedule-bounds.md). Values are sums of doubles: a schedule
-// that meets one may lie below it by rounding, about 1e-12 of its value.
+// that meets a bound may be below it by rounding, about 1e-12 of its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,31 +23,31 @@ namespace stagewright {
 
 struct LowerBound {
   Seconds value;
-  /// What sets it: "work", "heads and tails", "fill and drain", "another rank"
-  /// (on the way through it), "memory", "ranks together" (counting).
+  /// The limiting argument: "work", "heads and tails", "fill and drain",
+  /// "another rank" (paths through it), "memory", "ranks together" (counting).
   std::string reason;
-  int64_t rank = 0; ///< Where.
+  int64_t rank = 0; ///< The rank to which it applies.
 };
 
 struct LowerBounds {
   LowerBound makespan, span;
 };
 
-/// Bounds for any order with I and W apart (B is one such order). `problem`
-/// must pass check(). No forward is run again. Where `overlap` is set, pairs
-/// may shorten the work and the bound says less.
+/// Bounds for any order with I and W apart (B is a special case), without
+/// recomputed forwards. `problem` must pass check(). If `overlap` is set, pairs
+/// may shorten the work and the bound is weaker.
 LowerBounds lowerBounds(const ScheduleProblem &problem);
 
-/// The same where every backward is one action B.
+/// The same if every backward is one action B.
 LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &problem);
 
-/// The same where forwards may be run again, which holds less memory.
+/// The same if forwards may be recomputed, which takes less memory.
 LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &problem);
 
-/// Bounds for all orders that take no more memory than `problem` has or than
-/// `schedule` takes by its `timing`, so that they hold for it too: of orders
-/// that fit, where it fits. Forwards may be run again where it does so. A bound
-/// above what `schedule` takes is an error of ours, and told as one.
+/// Bounds for all orders within the memory of `problem`, or within that which
+/// `schedule` takes by its `timing` if it is more, so that the bounds hold for
+/// `schedule` too. Forwards may be recomputed if `schedule` does so. A bound
+/// above the time of `schedule` is reported as an internal error.
 Result<LowerBounds> lowerBoundsOf(const Schedule &schedule,
                                   const ScheduleTiming &timing,
                                   ScheduleProblem problem);

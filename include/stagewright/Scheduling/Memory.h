@@ -1,4 +1,4 @@
-//===- Memory.h - what a schedule holds -------------------------*- C++ -*-===//
+//===- Memory.h - memory held by a schedule ---------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The memory model of ScheduleProblem.h, applied to orders. A rank's memory
-// follows from its own order: no times are needed, and no other rank. A pair
-// takes what both take before it gives anything back.
+// follows from its own order, without times or other ranks. A pair takes the
+// memory of both actions before it frees any.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,21 +19,21 @@
 
 namespace stagewright {
 
-/// What an action takes as it starts and gives back as it ends, in the unit of
-/// the problem.
+/// The memory that an action takes at its start and frees at its end, in the
+/// unit of the problem.
 struct MemoryChange {
   double taken = 0, freed = 0;
 };
 
-/// The change by `action` of a stage of `costs`; `recomputed`: its microbatch
-/// has an action R.
+/// The change by `action` on a stage with `costs`; `recomputed`: the microbatch
+/// has an action R on this stage.
 MemoryChange memoryChange(const Action &action, const StageCosts &costs,
                           bool recomputed, bool forwardOnly);
 
-/// Where a rank holds most, the first time it does.
+/// The peak memory of a rank, and where it is first reached.
 struct MemoryPeak {
   double value = 0;
-  size_t step = 0; ///< Of the action that takes it there.
+  size_t step = 0; ///< Of the action that reaches it.
 };
 
 /// The peak of every rank of `schedule`, whose stages are those of `problem`.
@@ -41,10 +41,10 @@ struct MemoryPeak {
 std::vector<MemoryPeak> memoryPeaks(const Schedule &schedule,
                                     const ScheduleProblem &problem);
 
-/// Fails where a rank holds more than `problem.memory` (by more than one part
-/// in 10^9: sums of many terms are not exact). The error names the rank, the
-/// action with which it does so first, by how much, and the limit that would
-/// do.
+/// Fails if a rank holds more than `problem.memory` (by more than one part in
+/// 10^9, as sums of many terms are not exact). The error names the rank, the
+/// first action that exceeds the limit, by how much, and the limit that
+/// suffices.
 Status verifyMemory(const Schedule &schedule, const ScheduleProblem &problem);
 
 } // namespace stagewright

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Stages are numbered in the order of the forward. With one chunk per rank all
-// placements but Twin are the same.
+// placements except Twin are the same.
 //
 //   4 stages on 2 ranks   linear    loop      v         twin (2 stages)
 //     rank 0              0 1       0 2       0 3       0 1
@@ -25,18 +25,18 @@
 namespace stagewright {
 
 enum class Placement {
-  Linear, ///< Neighbouring stages together: stage s on rank s / chunks.
+  Linear, ///< Adjacent stages together: stage s on rank s / chunks.
   Loop,   ///< Stage s on rank s mod p.
-  V,   ///< Back and forth: stage p - 1 and p on rank p - 1 (waves for v > 2).
-  Twin ///< As many stages as ranks, stage s on rank s and on rank p - 1 - s.
+  V,      ///< Alternating direction: stages p - 1 and p are both on rank p - 1.
+  Twin    ///< As many stages as ranks, stage s on rank s and on rank p - 1 - s.
 };
 
 /// "linear", "loop", "v", "twin".
 const char *toString(Placement placement);
 Result<Placement> parsePlacement(std::string_view name);
 
-/// Stages of a program on `ranks` ranks: ranks * chunks, or ranks under Twin;
-/// under Loop `spare` fewer, as that many of the last ranks have no last chunk.
+/// The number of stages on `ranks` ranks: ranks * chunks, or ranks under Twin.
+/// Under Loop `spare` fewer, if that many last ranks have no last chunk.
 int64_t numStages(Placement placement, int64_t ranks, int64_t chunks,
                   int64_t spare = 0);
 

@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A stage whose replicas take whole microbatches in turn runs microbatch m on
-// replica m % n of n. Where all stages have as many, microbatches m % n = k
-// keep to replica k of every stage: n pipelines side by side, each with an
-// order and an in-flight limit of its own, that meet where gradients are
-// summed.
+// replica m % n of n. If all stages have n replicas, microbatches m % n = k use
+// replica k of every stage. These are n pipelines side by side, each with its
+// own order and in-flight limit; only gradients are summed over them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,34 +23,34 @@ namespace stagewright {
 /// that share a rank have the same ones.
 using ReplicaRanks = std::vector<std::vector<int64_t>>;
 
-/// Whether `ranks` are those of replicas, of some stage several: stages that
-/// share a rank share all of theirs, in one order.
+/// Whether some stage has several ranks, and stages that share a rank have the
+/// same ranks in the same order.
 bool areReplicas(const ReplicaRanks &ranks);
 
-/// How many pipelines run side by side: the replicas of every stage, or 1 where
-/// stages differ in that.
+/// The number of pipelines side by side: the number of replicas of every stage,
+/// or 1 if stages differ in it.
 int64_t pipelinesOf(const ReplicaRanks &ranks);
 
-/// Microbatches of pipeline `number` of `pipelines` side by side.
+/// The number of microbatches of pipeline `number` of `pipelines` side by side.
 int64_t microbatchesOf(int64_t number, int64_t pipelines, int64_t microbatches);
 
-/// The orders of one pipeline for a number of microbatches.
+/// A function that makes the orders of one pipeline.
 using MakeSchedule = std::function<Result<Schedule>(int64_t microbatches)>;
 
-/// What `make` makes for each of the pipelines side by side; called once for
-/// every number of microbatches that one of them has.
+/// The schedules of all pipelines side by side, each made by `make`, which is
+/// called once for every distinct number of microbatches.
 Result<Schedule> sideBySide(const MakeSchedule &make, int64_t microbatches,
                             const ReplicaRanks &ranks);
 
-/// What `generator` makes for `shape`, whose ranks are those of first replicas,
-/// on all of them: of pipelines side by side for each alone, else for stages of
-/// unequal replicas together and then dealt. An error says which of the shape's
-/// numbers will not do.
+/// The schedule of `generator` on all replicas for `shape`, whose ranks are the
+/// first replicas. Pipelines side by side are generated separately. If stages
+/// differ in replicas, one schedule is generated and dealInTurn() distributes
+/// its actions. An error names the invalid number of the shape.
 Result<Schedule> generateInTurn(const Generator &generator, ScheduleShape shape,
                                 const ReplicaRanks &ranks);
 
-/// `schedule`, of one rank for all replicas of a stage, with every action where
-/// its turn is.
+/// Distributes the actions of `schedule`, which has one rank for all replicas
+/// of a stage, to the replicas that take these microbatches.
 Schedule dealInTurn(const Schedule &schedule, const ReplicaRanks &ranks);
 
 /// The ranks of pipeline `number` of several side by side, in increasing order.

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A schedule is data: for every rank a list of actions (kind, stage,
-// microbatch). It says in which order a rank computes; it holds no times and no
-// communication, which a lowering makes explicit. The two levels and the text
-// form of an action, `2F0`, are those of PyTorch's
+// microbatch) in the order in which it computes them. It has no times and no
+// communication; a lowering makes communication explicit. The two levels and
+// the text form of an action, `2F0`, are those of PyTorch's
 // torch.distributed.pipelining, and so is the pair `(3F1;4B0)OVERLAP_F_B`.
 //
 //===----------------------------------------------------------------------===//
@@ -29,9 +29,9 @@ namespace stagewright {
 enum class ActionKind : char {
   Forward = 'F',
   Backward = 'B',       ///< InputGradient and WeightGradient in one.
-  InputGradient = 'I',  ///< What an earlier stage waits for.
-  WeightGradient = 'W', ///< What nobody else waits for.
-  Recompute = 'R',      ///< Forward once more, before the backward.
+  InputGradient = 'I',  ///< An earlier stage waits for it.
+  WeightGradient = 'W', ///< No other stage waits for it.
+  Recompute = 'R',      ///< The forward again, before the backward.
   Update = 'U'          ///< The optimizer, once per step.
 };
 
@@ -40,8 +40,9 @@ struct Action {
   ActionKind kind = ActionKind::Forward;
   int64_t stage = 0;
   int64_t microbatch = 0; ///< 0 for Update.
-  /// A pair with the action before it on its rank, which may overlap with it: a
-  /// backward behind a forward of another microbatch (DualPipe).
+  /// Whether it forms a pair with the action before it on its rank, and may
+  /// overlap with it: a backward after a forward of another microbatch
+  /// (DualPipe).
   bool paired = false;
 
   friend auto operator<=>(const Action &, const Action &) = default;
@@ -63,21 +64,21 @@ struct Schedule {
 /// Whether some rank runs an action of `kind`.
 bool runs(const Schedule &schedule, ActionKind kind);
 
-/// `schedule` with the forwards of the stages where `again` says so run once
-/// more, each right before its backward; pairs stay together.
+/// `schedule` with a recomputation right before each backward of the stages in
+/// `again`; before the pair if the backward is in one.
 Schedule runAgain(Schedule schedule, const std::vector<bool> &again);
 
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);
 
-/// Actions with a space between them; a pair as `(3F1;4B0)OVERLAP_F_B`.
+/// Actions separated by spaces; a pair as `(3F1;4B0)OVERLAP_F_B`.
 std::string toString(const Order &order);
 
 /// Reads the text of one action; the error shows it.
 Result<Action> parseAction(std::string_view text);
 
-/// Reads actions and pairs with white space between them; the error counts the
-/// actions from 1.
+/// Reads actions and pairs separated by white space; the error counts actions
+/// from 1.
 Result<Order> parseOrder(std::string_view text);
 
 } // namespace stagewright

@@ -1,4 +1,4 @@
-//===- ScheduleProblem.h - what a schedule has to cope with -----*- C++ -*-===//
+//===- ScheduleProblem.h - the scheduling problem ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Times and bytes of every stage, the delay of every hop, and the memory of a
-// rank, without a model: what schedules are timed, bounded and searched for.
+// rank, without a model: the input to time, bound and search schedules.
 //
-// A rank runs one action at a time (a pair may overlap). A hop is a pure delay
-// between the end of the producer and the start of the consumer, paid in both
-// directions wherever two stages lie on different ranks; it occupies nobody.
+// A rank runs one action at a time (a pair may overlap). A hop is a delay
+// between the end of the producer and the start of the consumer, in both
+// directions, if two stages are on different ranks; it occupies no resource.
 // Memory in any unit: + activation when F starts, - (activation - kept) when I
-// ends, - kept when W ends; B does both at its end.
+// ends, - kept when W ends; B frees both at its end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,13 @@
 
 namespace stagewright {
 
-/// One stage, for one microbatch.
+/// The costs of one stage for one microbatch.
 struct StageCosts {
   Seconds forward, inputGradient, weightGradient;
   double activation = 1; ///< Held from F to I.
   double kept = 1;       ///< Still held from I to W; at most `activation`.
-  /// Held from F to R instead of `activation` where a schedule runs the forward
-  /// again (R takes `forward`).
+  /// Held from F to R instead of `activation` if a schedule recomputes the
+  /// forward (R takes `forward` seconds).
   double recomputeInput = 0;
 
   Seconds total() const { return forward + inputGradient + weightGradient; }
@@ -42,13 +42,13 @@ struct ScheduleProblem {
   int64_t ranks = 1, chunks = 1, microbatches = 1;
   int64_t spare = 0;              ///< Last ranks without a last chunk (Loop).
   std::vector<StageCosts> stages; ///< numStages() of them.
-  /// From stage s to s + 1, and back; not paid within a rank. One less than
+  /// Delays from stage s to s + 1, and back; 0 within a rank. One less than
   /// stages.
   std::vector<Seconds> hops;
   double memory = std::numeric_limits<double>::infinity(); ///< Of each rank.
   bool forwardOnly = false;
-  /// A pair of a forward and a backward takes this times the sum of the two and
-  /// hands both results on at its end. 0: no overlap, one after the other.
+  /// The time of a pair of a forward and a backward, as a factor of their sum;
+  /// both results are available at its end. 0: no overlap, one after the other.
   double overlap = 0;
 
   int64_t numStages() const {
@@ -57,12 +57,13 @@ struct ScheduleProblem {
   int64_t rankOf(int64_t stage) const {
     return stagewright::rankOf(placement, ranks, chunks, stage);
   }
-  /// Delay from `stage` to the next one: 0 where they lie on one rank.
+  /// Delay from `stage` to the next one: 0 if they are on one rank.
   Seconds hopAfter(int64_t stage) const {
     return rankOf(stage) == rankOf(stage + 1) ? Seconds() : hops[stage];
   }
-  /// Numbers in range, times and amounts of memory from 0 to 1e100 so that sums
-  /// are finite (the limit may be infinite), kept <= activation.
+  /// Checks that numbers are in range, times and amounts of memory from 0 to
+  /// 1e100 so that sums are finite (the limit may be infinite), and kept <=
+  /// activation.
   Status check() const;
 };
 

@@ -12,17 +12,16 @@
 //   for m in [0, M - 2)  B(m), F(m + 2)    bounds 0, -2 + M
 //   for m in [M - 2, M)  B(m)              bounds -2 + M, M
 //
-// Each bound is clamped to [0, M], so the same loops are right for every
-// M >= 1. They are found, not written down per generator: the orders for a
-// large M and for M + 1 are each cut greedily into repetitions; a bound that is
-// one larger for M + 1 grows with M, one that is equal is a constant. The claim
-// is then checked by expanding the loops for every M up to the large one, twice
-// and three times it.
+// Each bound is clamped to [0, M], so the same loops are correct for every
+// M >= 1. They are derived from the orders, not written per generator: the
+// orders for a large M and for M + 1 are each cut greedily into repetitions. A
+// bound that is one larger for M + 1 grows with M; one that is equal is a
+// constant. The result is then checked by expanding the loops for every M up to
+// the large one, for twice and for three times it.
 //
-// An order that no generator makes for every M is cut the same way as it
-// stands, with constant bounds. Its loops may take steps of several
-// microbatches, as interleaved schedules do, which run G microbatches per chunk
-// in turn.
+// An order that no generator makes for every M is cut in the same way, with
+// constant bounds. Its loops may have steps of several microbatches, as in
+// interleaved schedules, which run G microbatches per chunk in turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +34,9 @@
 
 namespace stagewright {
 
-/// Numbers of microbatches at which loops over `ranks` ranks take every form
-/// that they have: shorter than the prologue, with and without a turn of the
-/// steady part, and well beyond.
+/// Numbers of microbatches that cover all forms of the loops on `ranks` ranks:
+/// shorter than the prologue, with and without an iteration of the steady
+/// state, and much longer.
 constexpr std::array<int64_t, 5> formsOfLoops(int64_t ranks) {
   return {1, ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5};
 }
@@ -71,16 +70,16 @@ struct Segment {
 };
 
 /// The loops of every rank of `family`, in order. An error names the rank and
-/// the number of microbatches for which no such loops exist.
+/// the number of microbatches for which there are none.
 Result<std::vector<std::vector<Segment>>>
 compressToSegments(const ScheduleFamily &family);
 
-/// `order`, of `microbatches` microbatches, as loops whose bodies hold at most
-/// `mostActions` actions in all; nothing if that is not enough.
+/// `order`, of `microbatches` microbatches, as loops whose bodies have at most
+/// `mostActions` actions in total; nothing if that is impossible.
 std::optional<std::vector<Segment>>
 compressOrder(const Order &order, int64_t microbatches, size_t mostActions);
 
-/// The order that `segments` stand for with `microbatches`.
+/// The order that `segments` expand to for `microbatches` microbatches.
 Order expandSegments(const std::vector<Segment> &segments,
                      int64_t microbatches);
 

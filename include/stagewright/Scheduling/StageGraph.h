@@ -1,13 +1,13 @@
-//===- StageGraph.h - what stages send to one another -----------*- C++ -*-===//
+//===- StageGraph.h - the values sent between stages ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of a program that a schedule must respect: one edge per value that
-// crosses from stage to stage, for every microbatch. It says nothing about
-// bytes or time. Phases are F, I and W; an action B stands for both I and W.
+// The dependences of a program that a schedule must respect: one edge per value
+// that one stage sends to another, for every microbatch, without bytes or time.
+// Phases are F, I and W; an action B runs both I and W.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ struct StageEdge {
   StagePhase producer;
   StagePhase firstUse; ///< On the receiving stage.
   StagePhase lastUse;  ///< On the receiving stage; frees the slot.
-  /// Slots of the ring at the receiver: making microbatch m waits for the last
-  /// use of microbatch m - depth. 0: a slot per microbatch, no wait.
+  /// Slots of the ring at the receiver: the producer of microbatch m waits for
+  /// the last use of microbatch m - depth. 0: a slot per microbatch, no wait.
   int64_t depth = 0;
 };
 
@@ -44,7 +44,8 @@ struct StageGraph {
   std::vector<StageEdge> edges;
 };
 
-/// Whether running `kind` runs `phase`: B runs I and W, the others themselves.
+/// Whether an action of `kind` runs `phase`: B runs I and W, other kinds only
+/// their own phase.
 bool runsPhase(ActionKind kind, ActionKind phase);
 
 /// A chain: forwards go from stage s to s + 1, input gradients back.

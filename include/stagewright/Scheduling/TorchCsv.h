@@ -1,4 +1,4 @@
-//===- TorchCsv.h - schedules as PyTorch's CSV ------------------*- C++ -*-===//
+//===- TorchCsv.h - schedules in PyTorch's CSV format -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 //   compute_only    0F0,0F1,(1F0;0B0)OVERLAP_F_B,,1I0,1W0
 //   compute_comms   0UNSHARD,0F0,0SEND_F0,0RECV_B0,0WAIT_SEND_F0,0B0,…
 //
-// The cells of FSDP in the second kind (UNSHARD, RESHARD, REDUCE_GRAD) are no
-// part of our schedules: they are checked and dropped, or written where torch
-// writes them.
+// Cells of FSDP in compute_comms files (UNSHARD, RESHARD, REDUCE_GRAD) are not
+// part of our schedules: the reader checks and drops them, the writer adds them
+// where torch does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,28 +25,28 @@
 
 namespace stagewright {
 
-/// What a file says.
+/// The contents of a file.
 struct TorchCsv {
-  /// Called "csv"; as many stages and microbatches as its cells name.
+  /// Its kind is "csv"; stages and microbatches are counted from the cells.
   Schedule schedule;
-  /// It has sends and receives; `communication` has all of them.
+  /// Whether it has sends and receives, which are then in `communication`.
   bool hasCommunication = false;
   CommSchedule communication;
-  /// Where the number of microbatches is from: "line 4, cell 11: '3F6'".
+  /// The cell that sets the number of microbatches: "line 4, cell 11: '3F6'".
   std::string lastMicrobatch;
 };
 
-/// Reads a file of either kind, whether or not it passes verify(); an error
-/// carries line, cell and text. Linear in the cells.
+/// Reads a file of either kind without calling verify(). An error has the line,
+/// the cell and its text. Linear in the cells.
 Result<TorchCsv> readTorchCsv(std::string_view text);
 
-/// `schedule` as a compute_only file. Updates are left out: torch's optimizer
-/// is none of its schedule's business. Fails for what the form cannot say: a
-/// forward that runs again, a stage on two ranks, a rank without actions.
+/// `schedule` as a compute_only file. Updates are left out, because torch's
+/// schedules do not include the optimizer. Fails if the format cannot express
+/// it: a recomputed forward, a stage on two ranks, a rank without actions.
 Result<std::string> writeTorchCsv(const Schedule &schedule);
 
 /// `schedule` as a compute_comms file. Each stage is unsharded before its first
-/// action; its gradients are reduced and it is sharded again behind its last.
+/// action; after its last its gradients are reduced and it is resharded.
 Result<std::string> writeTorchCsv(const CommSchedule &schedule);
 
 } // namespace stagewright

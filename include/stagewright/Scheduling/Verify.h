@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// However a schedule was made, a program runs it only if it passes here.
+// Every schedule, however it was made, must pass this check before it runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,22 +17,23 @@
 
 namespace stagewright {
 
-/// Proves that `schedule` runs every phase of every stage and microbatch of
-/// `graph` exactly once, each after what it needs, and that all ranks finish
-/// with the stated ring depths, whether or not pairs overlap. R may come once
-/// before I or B. All of a microbatch's actions on a stage lie on one rank,
-/// which may be any: a stage may have two (twins). The error of a deadlock
-/// names the cycle of ranks and what each waits for; a note of every error
-/// draws the orders around it. Linear in actions times edges of a stage: p =
-/// 64, M = 512, v = 2 in 0.1 s.
+/// Checks that `schedule` runs every phase of every stage and microbatch of
+/// `graph` exactly once, each after the phases it depends on, and that all
+/// ranks finish with the stated ring depths, whether or not pairs overlap. R
+/// may occur once before I or B. All actions of one microbatch on a stage must
+/// be on one rank; different microbatches may use different ranks, as with
+/// twins. The error of a deadlock names the cycle of ranks and what each waits
+/// for; a note of every error draws the orders around it. Linear in actions
+/// times edges of a stage: p = 64, M = 512, v = 2 in 0.1 s.
 Status verify(const Schedule &schedule, const StageGraph &graph);
 
-/// The same, every stage on a rank that the placement of `problem` gives it
-/// (under Twin either of the two), and within its memory.
+/// The same; also checks that every stage is on the rank that the placement of
+/// `problem` gives it (under Twin, one of the two), and that memory suffices.
 Status verify(const Schedule &schedule, const StageGraph &graph,
               const ScheduleProblem &problem);
 
-/// Only that `schedule` has the ranks, stages and microbatches of `problem`.
+/// Checks only that `schedule` has the ranks, stages and microbatches of
+/// `problem`.
 Status checkSize(const Schedule &schedule, const ScheduleProblem &problem);
 
 } // namespace stagewright

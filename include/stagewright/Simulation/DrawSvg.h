@@ -1,14 +1,14 @@
-//===- DrawSvg.h - a simulated step as a picture ----------------*- C++ -*-===//
+//===- DrawSvg.h - draw a simulated step as SVG -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A row for every processor and, thinner, for every channel; time to the right,
-// to scale. The number in a bar is its microbatch; blocks of the critical path
-// are underlined. What ran on a machine is drawn from its trace by
-// scripts/draw-trace.py; this is what the simulator expects.
+// A row for every processor and a thinner one for every channel; time to the
+// right, to scale. The number in a bar is its microbatch; blocks of the
+// critical path are underlined. It draws only simulated steps;
+// scripts/draw-trace.py draws measured steps from their traces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@
 
 namespace stagewright {
 
-/// What a picture or a trace calls things.
+/// The names shown in a picture or a trace.
 struct PipelineNames {
   std::string title;
-  /// By processor; "processor 3" where there is none.
+  /// By processor; "processor 3" if it has none.
   std::vector<std::string> processors;
   /// Times are plain numbers, not seconds; a trace shows one as a millisecond.
   bool plainTime = false;
@@ -32,7 +32,7 @@ struct PipelineNames {
   std::string ofTime(Seconds time) const;
 };
 
-/// The picture as an SVG file; it needs no fonts but the viewer's.
+/// The picture as the text of an SVG file, which uses only the viewer's fonts.
 std::string drawSvg(const PipelineModel &model,
                     const PipelineTimeline &timeline,
                     const PipelineNames &names);

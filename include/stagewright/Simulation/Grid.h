@@ -1,4 +1,4 @@
-//===- Grid.h - a schedule as a picture in text -----------------*- C++ -*-===//
+//===- Grid.h - a schedule drawn as text ------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //   rank 0 |F0|F1|     |B0   |F2|B1   |F3|...
 //   rank 1    |F0|B0   |F1|B1   |F2|...
 //
-// A pair that runs as one has one cell, |2F1&0B0|.
+// A pair has one cell, |2F1&0B0|.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,16 @@
 namespace stagewright {
 
 /// The rows, each ended by a newline, of a timeline whose times are multiples
-/// of `slot`. Actions carry their stage where a rank has several.
+/// of `slot`. Actions show their stage if a rank has several.
 std::string drawGrid(const Timeline &timeline, Seconds slot);
 
-/// The rows of any timeline. Where all times are multiples of the shortest
-/// action, that is the slot; else as many columns to a unit of time as the
-/// shortest action needs for its text, at most `mostColumns` in all: an action
-/// without room for its text has only the letter of its kind, or only its bar.
+/// The rows of any timeline. If all times are multiples of the shortest action,
+/// that is the slot. Otherwise the scale fits the text of the shortest action
+/// into its cell, with at most `mostColumns` in total: an action without space
+/// for its text shows only the letter of its kind, or only its bar.
 std::string drawGridToScale(const Timeline &timeline, size_t mostColumns = 200);
 
-/// The picture of `schedule` with equal stages (unitTimes).
+/// The drawing of `schedule` with equal stages (unitTimes).
 Result<std::string> drawGrid(const Schedule &schedule, const StageGraph &graph);
 
 } // namespace stagewright

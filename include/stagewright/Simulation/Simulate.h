@@ -1,14 +1,14 @@
-//===- Simulate.h - how long a schedule takes -------------------*- C++ -*-===//
+//===- Simulate.h - simulated times of a schedule ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Exact start and end of every action, given what each takes: the longest path
-// in the graph of Dependences.h. A rank runs one action at a time; a transfer
-// is a delay between the end of the producer and the start of the use, and
-// occupies nobody (the hop model of the zero-bubble paper's public simulator).
+// Exact start and end of every action, given its duration: the longest path in
+// the graph of Dependences.h. A rank runs one action at a time; a transfer is a
+// delay between the end of the producer and the start of the use, and occupies
+// no resource (the hop model of the zero-bubble paper's public simulator).
 // Shared links are not modelled.
 //
 //===----------------------------------------------------------------------===//
@@ -21,11 +21,11 @@
 
 namespace stagewright {
 
-/// What one microbatch costs on one stage.
+/// The times of one microbatch on one stage.
 struct StageTimes {
   Seconds forward, inputGradient, weightGradient;
 
-  /// What an action of `kind` takes: B the sum of I and W, R a forward.
+  /// The time of an action of `kind`: B is the sum of I and W, R is F.
   Seconds of(ActionKind kind) const;
   Seconds total() const { return forward + inputGradient + weightGradient; }
 };
@@ -33,7 +33,7 @@ struct StageTimes {
 /// Times for a schedule's stages and its graph's edges.
 struct StepTimes {
   std::vector<StageTimes> stages;
-  std::vector<Seconds> hops; ///< Per edge of the graph; empty: none take time.
+  std::vector<Seconds> hops; ///< By edge of the graph; empty: all 0.
 };
 
 /// An action with its time.
@@ -45,15 +45,15 @@ struct TimedAction {
 /// The simulated step.
 struct Timeline {
   std::vector<std::vector<TimedAction>> ranks;
-  /// From the first start to the last end anywhere.
+  /// From the first start to the last end on any rank.
   Seconds makespan;
 };
 
-/// Simulates `schedule`; fails where verify() fails.
+/// Simulates `schedule`; fails if verify() fails.
 Result<Timeline> simulate(const Schedule &schedule, const StageGraph &graph,
                           const StepTimes &times);
 
-/// Equal stages: F, I and W take one second each, transfers none.
+/// Equal stages: F, I and W take one second each, transfers no time.
 StepTimes unitTimes(int64_t stages);
 
 } // namespace stagewright

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The trace event format that Perfetto and chrome://tracing open: a process for
-// the devices, one for the channels and one for collectives, a thread for each
-// of them, complete events in microseconds, arrows from the block that makes a
-// value over its transfer to the block that waits for it.
+// The trace event format that Perfetto and chrome://tracing open: one process
+// each for devices, channels and collectives, a thread for each member of
+// these, complete events in microseconds, and arrows from the block that makes
+// a value over its transfer to the block that waits for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,12 +1,12 @@
-//===- Files.h - whole files in and out -------------------------*- C++ -*-===//
+//===- Files.h - reading and writing whole files ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What tools that are no MLIR drivers read and write. Errors name the file and
-// the system's reason.
+// File access for tools that are not MLIR drivers. Errors name the file and the
+// system's reason.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 
 namespace stagewright {
 
-/// The whole of the file at `path`, or of standard input for "-".
+/// Reads the whole file at `path`, or standard input for "-".
 Result<std::string> readTextFile(const std::string &path);
 
-/// Puts `text` into the file at `path`, beside its place first and then renamed
-/// so that no reader sees half of it. A pipe or a device is written to; "-" is
+/// Writes `text` to the file at `path` atomically: to a temporary file beside
+/// it, which is then renamed. Writes directly to a pipe or a device; "-" is
 /// standard output.
 Status writeTextFile(const std::string &path, const std::string &text);
 

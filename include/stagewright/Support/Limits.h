@@ -1,12 +1,12 @@
-//===- Limits.h - how large a step may be -----------------------*- C++ -*-===//
+//===- Limits.h - limits for the size of a step -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Bounds that no sensible step meets, checked where files and flags are read,
-// so that a slip in one is an error and not an overflow or a full memory.
+// Limits far above those of practical steps, checked when files and flags are
+// read: a typing mistake is then an error, not an overflow or out of memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,16 @@
 
 namespace stagewright {
 
-/// Most microbatches of one step: orders and proofs are written out.
+/// Max microbatches of one step: orders and proofs have every microbatch.
 inline constexpr int64_t kMostMicrobatches = int64_t(1) << 16;
 
-/// Most stages of one program, and most ranks.
+/// Max stages of one program, and max ranks.
 inline constexpr int64_t kMostStages = int64_t(1) << 16;
 
-/// Most forwards of one schedule, stages times microbatches.
+/// Max forwards of one schedule: stages times microbatches.
 inline constexpr int64_t kMostForwards = int64_t(1) << 22;
 
-/// Most bytes of one tensor, and of one arena (the runtime's limit too).
+/// Max bytes of one tensor, and of one arena (the runtime's limit too).
 inline constexpr int64_t kMostBytes = int64_t(1) << 48;
 
 } // namespace stagewright

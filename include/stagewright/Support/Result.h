@@ -1,14 +1,14 @@
-//===- Result.h - a value or the reason why there is none -------*- C++ -*-===//
+//===- Result.h - a value or an error ---------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How plain data reports a failure: the problem, the plan, the schedule know no
-// MLIR, so they have no diagnostics engine; a pass turns an Error into one.
-// The shape is that of std::expected (C++23), which g++ 12 does not have in
-// C++20. It is not an exception: nothing here throws.
+// Error handling of code without MLIR (problems, plans, schedules), which has
+// no diagnostics engine; passes turn an Error into a diagnostic. The interface
+// is that of std::expected (C++23), which g++ 12 does not have in C++20. Errors
+// are returned, not thrown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@
 
 namespace stagewright {
 
-/// Why something failed: lower case, no full stop, both values, a way out.
-/// The notes name other places.
+/// Why something failed: lower case, no full stop, both values, a way out. The
+/// notes point to other places.
 struct Error {
   std::string message;
   std::vector<std::string> notes = {};
@@ -39,20 +39,20 @@ public:
   bool ok() const { return content.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  /// The value; only where ok().
+  /// The value; only if ok().
   T &operator*() { return std::get<0>(content); }
   const T &operator*() const { return std::get<0>(content); }
   T *operator->() { return &std::get<0>(content); }
   const T *operator->() const { return &std::get<0>(content); }
 
-  /// The reason; only where not ok().
+  /// The error; only if not ok().
   const Error &error() const { return std::get<1>(content); }
 
 private:
   std::variant<T, Error> content;
 };
 
-/// Success, or an Error: what a check returns.
+/// Success or an Error: the result of a check.
 class [[nodiscard]] Status {
 public:
   Status() = default;
@@ -61,7 +61,7 @@ public:
   bool ok() const { return !problem; }
   explicit operator bool() const { return ok(); }
 
-  /// The reason; only where not ok().
+  /// The error; only if not ok().
   const Error &error() const { return *problem; }
 
 private:

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Quantities with their unit in the type, so that bytes are never added to
-// seconds. They are numbers and no more: no prefixes, no conversions but the
-// two that a cost model needs (work over rate, bytes over bandwidth).
+// seconds. They are plain numbers without prefixes, and with only the two
+// conversions of a cost model (work over rate, bytes over bandwidth).
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ std::string toString(Bytes bytes);
 /// `4.12e-5` as "41.2 us".
 std::string toString(Seconds seconds);
 
-/// "1.479 s", "41.25 us": to four digits, for times that are compared.
+/// "1.479 s", "41.25 us": to four digits, to compare times.
 std::string precisely(Seconds seconds);
 
 /// Reads "2.5GiB", "512 MiB", "64KB" or a plain number of bytes; prefixes

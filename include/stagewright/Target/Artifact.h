@@ -1,4 +1,4 @@
-//===- Artifact.h - from the LLVM dialect to a file that runs ---*- C++ -*-===//
+//===- Artifact.h - LLVM dialect to shared object ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,8 @@
 // The last step of compilation. An artifact is an ordinary ELF shared object:
 // native code, the manifest in a section `.stagewright` that the runtime checks
 // before it maps any code, and one exported pointer, `stagewright_api`, through
-// which the code reaches the runtime. So it has no undefined symbol of ours and
-// links against nothing but the C library.
+// which the code calls the runtime. So it has no undefined symbol of ours and
+// links only against the C library.
 //
 // It is not a general LLVM driver: one target (the host's architecture), one
 // optimisation level.
@@ -32,29 +32,29 @@ class Module;
 
 namespace stagewright {
 
-/// Attribute of the module: what the manifest says of the device that its
-/// kernels are for, as a JSON object.
+/// Attribute of the module: the manifest's description of the device for which
+/// its kernels are compiled, as a JSON object.
 inline constexpr llvm::StringLiteral kDeviceTarget = "rank.target";
 
 struct ArtifactOptions {
-  /// Processor to compile for, as LLVM names it; "native" is this machine's. Of
-  /// several, parted by commas, the runtime takes the best that it can run.
+  /// Processor to compile for, by LLVM's name; "native" is this machine's. If
+  /// several are separated by commas, the runtime selects the best supported.
   std::string cpu = "native";
   /// Widest vectors the vectorizer prefers, in bits; 0 leaves it to LLVM.
   unsigned vectorBits = 512;
   /// Threads that optimise and generate code; 0 is one per processor.
   unsigned threads = 0;
-  /// Folder of code that earlier compiles made; empty for none. It changes how
-  /// long a compile takes, never what it writes.
+  /// Folder with the code of earlier compiles; empty for none. It affects only
+  /// the time of a compile, never its output.
   std::string cacheFolder;
-  /// Most bytes of that folder; 0 is a default.
+  /// Max bytes of that folder; 0: a default.
   uint64_t cacheBytes = 0;
 };
 
-/// How an artifact came about.
+/// Statistics on the writing of an artifact.
 struct ArtifactReport {
-  size_t units = 0;  ///< Parts whose code is made one by one.
-  size_t cached = 0; ///< Of them, those taken from the cache.
+  size_t units = 0;  ///< Parts whose code is generated separately.
+  size_t cached = 0; ///< Parts taken from the cache.
 };
 
 /// The user's cache folder: `stagewright` in `$XDG_CACHE_HOME` or `~/.cache`;
@@ -66,15 +66,15 @@ void registerArtifactTranslations(mlir::DialectRegistry &registry);
 
 /// The LLVM module of `module` for the first processor, complete but not
 /// optimised: calls of the runtime go through its table, and the manifest
-/// (module attribute `rank.manifest`) lies in its section. Returns null after
-/// an error.
+/// (module attribute `rank.manifest`) is in its section. Returns null after an
+/// error.
 std::unique_ptr<llvm::Module>
 translateArtifact(mlir::ModuleOp module, llvm::LLVMContext &context,
                   const ArtifactOptions &options = {});
 
-/// Optimises, generates code, links, and writes the artifact to `path`: under
-/// another name first, then renamed, so that no reader sees half of it. The
-/// shares of the parts are added to `timing`.
+/// Optimises, generates code, links, and writes the artifact to `path`. The
+/// file is written under another name and then renamed, so that no reader sees
+/// an incomplete one. The times of the parts are added to `timing`.
 mlir::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::StringRef path,
                                   const ArtifactOptions &options,
                                   mlir::TimingScope &timing,

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The door to one vendor: kernels in the gpu dialect go in, bytes that the
-// vendor's driver loads come out. Everything before is the same for all of
-// them, and so is what follows: a new vendor is a class like the one in
+// The interface to one vendor: it compiles kernels in the gpu dialect to the
+// binary that the vendor's driver loads. All steps before and after it are the
+// same for every vendor. A new vendor needs a class like the one in
 // Target/Cuda, a line in `createDeviceTarget`, and libraries for the runtime.
 //
 //===----------------------------------------------------------------------===//
@@ -27,26 +27,25 @@ class DeviceTarget {
 public:
   virtual ~DeviceTarget() = default;
 
-  /// Compiles the `gpu.module` in `module` and puts data that the runtime finds
-  /// in its place; the manifest (module attribute `rank.manifest`) then says
-  /// for what it is.
+  /// Compiles the `gpu.module` in `module` and replaces it by data that the
+  /// runtime finds; the manifest (module attribute `rank.manifest`) then names
+  /// the device.
   virtual mlir::LogicalResult embed(mlir::ModuleOp module) = 0;
 
-  /// Whether a library of the vendor's multiplies floats of 8 bits on one of
-  /// the architectures.
+  /// Whether a library of the vendor multiplies 8-bit floats on one of the
+  /// architectures.
   virtual bool multipliesBytes() const = 0;
 
-  /// What the vendor's assembler reads, for the first architecture. The kernels
-  /// in `module` are lowered in place.
+  /// The input of the vendor's assembler, for the first architecture. The
+  /// kernels in `module` are lowered in place.
   virtual llvm::Expected<std::string> assembly(mlir::ModuleOp module) = 0;
 };
 
-/// The target that a user names as `cuda` or `cuda:sm_90a,sm_100`. Machine code
-/// is kept in `cacheFolder` between compiles; an empty one keeps none. `ptx`
-/// says for which architectures there is PTX beside machine code, which drivers
-/// compile when they load it: `none`, `all` of the target, or a list as
-/// `sm_80,sm_90`; empty: one baseline, which all devices from the lowest
-/// architecture of the target on run.
+/// The target for a name such as `cuda` or `cuda:sm_90a,sm_100`. Machine code
+/// is cached in `cacheFolder`; empty: no cache. `ptx` selects the architectures
+/// for which PTX, which drivers compile at load time, is added to the machine
+/// code: `none`, `all` of the target, or a list such as `sm_80,sm_90`; empty:
+/// one baseline for all devices from the lowest architecture of the target on.
 llvm::Expected<std::unique_ptr<DeviceTarget>>
 createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder,
                    llvm::StringRef ptx = "");

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The way of other planners' inputs into the IR and of plans out of it:
+// Reads other planners' inputs into the IR and writes plans from it:
 // `pp-translate --import-FORMAT` and `--export-plan`.
 //
 //===----------------------------------------------------------------------===//
@@ -20,16 +20,17 @@
 
 namespace stagewright {
 
-/// A module with `problem` as `pipeline.graph @step`: per layer a node of phase
-/// F and one of phase B (I and W where the problem has both) without a body,
-/// whose seconds are of the class "profiled"; values as tensors of bytes;
-/// parameters and what else stays in memory as arguments, gradients as results.
-/// problemOf() reads all of it back. Fails for values that no order of nodes
-/// allows and for gradients without their parameter. O(layers + uses).
+/// A module with `problem` as `pipeline.graph @step`: for each layer a node of
+/// phase F and one of phase B (I and W if the problem has both), without
+/// bodies, whose seconds are for the device class "profiled". Values are
+/// tensors of bytes; parameters and other resident memory are arguments,
+/// gradients are results. problemOf() reads all of it back. Fails if no order
+/// of nodes fits the values, and for gradients without a parameter. O(layers +
+/// uses).
 Result<mlir::OwningOpRef<mlir::ModuleOp>> writeGraph(mlir::MLIRContext &context,
                                                      const Problem &problem);
 
-/// The stages of `program` on their devices, as evaluate() needs them; the
+/// The stages of `program` on their devices, as evaluate() needs them, and the
 /// order that it was planned for.
 Plan planOf(pipeline::ProgramOp program);
 

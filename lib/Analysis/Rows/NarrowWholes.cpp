@@ -1,4 +1,4 @@
-//===- NarrowWholes.cpp - whole values that only rows use -----------------===//
+//===- NarrowWholes.cpp - slice whole values that are used by row ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// The kind as which every use of `value` wants a slice of it, if it is one.
+/// The kind of the slice of `value` that all its uses need, if it is the same.
 static std::optional<RowKind> wantedBy(const BodyRows &rows, Value value) {
   std::optional<RowKind> kind;
   for (OpOperand &use : value.getUses()) {
@@ -23,8 +23,8 @@ static std::optional<RowKind> wantedBy(const BodyRows &rows, Value value) {
   return kind;
 }
 
-/// Whether `op` can make the slice `kind` of its result from slices of its
-/// operands, which are then wanted.
+/// Whether `op` can compute the slice `kind` of its result from slices of its
+/// operands; if so, records that these are wanted.
 static bool narrow(linalg::LinalgOp op, RowKind kind, BodyRows &rows) {
   if (op.getNumDpsInits() != 1 || rows.loops.contains(op))
     return false;

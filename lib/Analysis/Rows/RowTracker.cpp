@@ -1,4 +1,4 @@
-//===- RowTracker.cpp - rows through one body -----------------------------===//
+//===- RowTracker.cpp - rows through the body of one function -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace stagewright::pipeline;
 bool stagewright::pipeline::isZero(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op) {
-    // The scalar of an input that is zero.
+    // A scalar of a linalg body is zero if the input that it is read from is.
     auto scalar = cast<BlockArgument>(value);
     auto of = dyn_cast<linalg::LinalgOp>(scalar.getOwner()->getParentOp());
     return of && scalar.getArgNumber() < of.getNumDpsInputs() &&
@@ -29,7 +29,7 @@ bool stagewright::pipeline::isZero(Value value) {
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
           tensor::ExtractOp, tensor::ExtractSliceOp>(op))
     return isZero(op->getOperand(0));
-  // A broadcast: its only input is what it yields.
+  // A broadcast: it yields its only input.
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic || generic.getNumDpsInputs() != 1 ||
       generic->getNumResults() != 1)
@@ -50,7 +50,8 @@ static bool isLinearInAll(Operation *op) {
   return isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp>(op);
 }
 
-/// A carried sum and what one row adds to it.
+/// The kind of `op` if an operand is a carried Sum: that Sum if `op` adds to
+/// it, subtracts from it, casts it or selects it in both cases; else Mixed.
 static RowKind addRow(Operation *op, ArrayRef<RowKind> kinds) {
   const RowKind mixed = {RowKind::Mixed};
   RowKind sum;
@@ -74,7 +75,7 @@ static RowKind addRow(Operation *op, ArrayRef<RowKind> kinds) {
   return chooses ? sum : mixed;
 }
 
-/// Sums over rows under one more operation.
+/// The kind of `op` if an operand is Partial: Partial if `op` is linear in it.
 static RowKind usePartial(Operation *op, ArrayRef<RowKind> kinds,
                           ArrayRef<bool> zeros) {
   const RowKind mixed = {RowKind::Mixed}, partial = {RowKind::Partial};

@@ -1,13 +1,13 @@
-//===- RowTracker.h - rows through one body ---------------------*- C++ -*-===//
+//===- RowTracker.h - rows through the body of one function -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. One member function per family of operations; each
-// gives the results their kinds, or records a mix and leaves them whole, so
-// that what follows is seen as after a layer that runs on whole microbatches.
+// Private to this folder. One member function per family of operations; each
+// sets the kinds of the results. If an operation mixes rows, it records that
+// and leaves the results whole, as if the layer ran on whole microbatches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,10 @@
 
 namespace stagewright::pipeline {
 
-/// What an operation on scalars, or elementwise on tensors, makes of operands
-/// of `kinds`. `zeros`: which are zero. A sum over rows stays one under linear
-/// operations only; a carried sum may get a summand of its row.
+/// The kind of the result of an operation on scalars, or elementwise on
+/// tensors, for operands of `kinds`. `zeros`: which operands are zero. Partial
+/// sums stay so under linear operations only; a value of the current row may be
+/// added to a carried Sum.
 RowKind combine(mlir::Operation *op, llvm::ArrayRef<RowKind> kinds,
                 llvm::ArrayRef<bool> zeros);
 
@@ -77,7 +78,7 @@ private:
     for (mlir::Value result : op->getResults())
       set(result, {});
   }
-  /// Rows of `type` at `dim`, whole samples; none if they are not.
+  /// Kind Rows for dimension `dim` of `type`; none unless it has whole samples.
   std::optional<RowKind> rowsAt(mlir::RankedTensorType type,
                                 int64_t dim) const {
     int64_t size = type.getDimSize(dim);
@@ -85,13 +86,13 @@ private:
       return std::nullopt;
     return RowKind{RowKind::Rows, dim, size / samples};
   }
-  /// Whether `value` counts the rows of the loop at hand.
+  /// Whether `value` is the index of a row of the current loop.
   bool isRowNumber(mlir::OpFoldResult value, int64_t perSample) const;
 
   int64_t samples;
   BodyRows &rows;
   int64_t nextSum = 0;
-  int64_t loopsAround = 0; ///< Over rows, around what is visited.
+  int64_t loopsAround = 0; ///< Loops over rows around the visited code.
 };
 
 } // namespace stagewright::pipeline

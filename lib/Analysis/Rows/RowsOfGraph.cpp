@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// The dimension of rows of argument `number`, if it is a batch.
+/// The batch dimension of argument `number`, if it is a batch.
 static std::optional<int64_t> batchDimension(GraphOp graph, unsigned number) {
   auto role =
       graph.getArgAttrOfType<StringAttr>(number, PipelineDialect::kRole);
@@ -26,7 +26,7 @@ static std::optional<int64_t> batchDimension(GraphOp graph, unsigned number) {
   return found;
 }
 
-/// Samples of a microbatch, and the kinds of the arguments.
+/// Finds the samples of a microbatch and the kinds of the arguments.
 static void readArguments(GraphOp graph, GraphRows &rows) {
   auto extent = [&](unsigned number) {
     auto type = cast<RankedTensorType>(graph.getArgumentTypes()[number]);

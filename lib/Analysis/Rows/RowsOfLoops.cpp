@@ -1,4 +1,4 @@
-//===- RowsOfLoops.cpp - rows through loops and choices -------------------===//
+//===- RowsOfLoops.cpp - rows through loops and conditionals --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// Where `use` is a position in a tensor: the tensor and the dimension.
+/// If `use` is an index or offset into a tensor: the tensor and dimension.
 static std::pair<Value, int64_t> positionOf(OpOperand &use) {
   Operation *op = use.getOwner();
   auto inSlice = [&](auto slice, Value of) -> std::pair<Value, int64_t> {
@@ -42,7 +42,7 @@ bool stagewright::pipeline::isPositionAmongRows(const BodyRows &rows,
   return kind.isRows() && kind.dim == dim;
 }
 
-/// Rows per sample, if `op` counts the rows of a value that its body reads.
+/// Rows per sample if `op` loops over the rows of a tensor that it indexes.
 std::optional<int64_t> RowTracker::rowsPerSample(scf::ForOp op) {
   std::optional<int64_t> low = getConstantIntValue(op.getLowerBound());
   std::optional<int64_t> high = getConstantIntValue(op.getUpperBound());
@@ -56,8 +56,8 @@ std::optional<int64_t> RowTracker::rowsPerSample(scf::ForOp op) {
   return std::nullopt;
 }
 
-/// Looks at the body with carried values of the kinds `carried`; whether these
-/// are what a turn makes of them, without a mix.
+/// Visits the body with iteration arguments of the kinds `carried`. Returns
+/// whether it yields values of these kinds and mixes no rows.
 bool RowTracker::tryFor(scf::ForOp op, ArrayRef<RowKind> carried) {
   for (auto [argument, kind] : llvm::zip(op.getRegionIterArgs(), carried))
     set(argument, kind);
@@ -87,7 +87,7 @@ void RowTracker::visitFor(scf::ForOp op) {
     rows.loops[op] = {0, *perSample};
   set(op.getInductionVar(), perSample ? RowKind{RowKind::Row} : RowKind());
 
-  // Sums first: a value that starts at zero and is only added to.
+  // First assume that each value that starts at zero is a sum.
   SmallVector<RowKind> initial, summing;
   for (Value init : op.getInitArgs()) {
     RowKind kind = kindOf(init);
@@ -101,7 +101,8 @@ void RowTracker::visitFor(scf::ForOp op) {
   BodyRows saved = rows;
   SmallVector<RowKind> carried = summing;
   if (!tryFor(op, carried)) {
-    // What the body makes of the kinds that it starts with, until it is stable.
+    // Else start with the kinds of the initial values, and iterate until the
+    // kinds do not change.
     rows = saved;
     carried = initial;
     for (size_t turn = 0; !tryFor(op, carried); ++turn) {
@@ -121,7 +122,7 @@ void RowTracker::visitFor(scf::ForOp op) {
       rows = saved;
     }
   }
-  // What one row leaves behind, the next one finds: an array that rows update.
+  // A carried value of kind Row passes data from one row to the next.
   if (perSample && llvm::any_of(carried, [](const RowKind &kind) {
         return kind.kind == RowKind::Row;
       }))

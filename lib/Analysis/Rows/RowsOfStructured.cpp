@@ -11,14 +11,16 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// The loop that is `map`'s result `number`, if that is a loop alone.
+/// The loop that indexes dimension `number` of the operand; none if another
+/// expression does.
 static std::optional<unsigned> loopAt(AffineMap map, unsigned number) {
   auto loop = dyn_cast<AffineDimExpr>(map.getResult(number));
   return loop ? std::optional(loop.getPosition()) : std::nullopt;
 }
 
-/// The loop over rows: the one that indexes every operand's dimension of rows.
-/// None where no operand has rows, or where there is no such loop: a mix then.
+/// The loop over rows: the one that indexes the row dimension of every operand
+/// with rows. None if no operand has rows, or if there is no such loop, which
+/// is recorded as a mix.
 std::optional<BodyRows::Loop> RowTracker::findLoop(linalg::LinalgOp op) {
   std::optional<BodyRows::Loop> loop;
   bool mixes = false;
@@ -52,7 +54,8 @@ std::optional<BodyRows::Loop> RowTracker::findLoop(linalg::LinalgOp op) {
   return mixes ? std::nullopt : loop;
 }
 
-/// Whole operands are used by slices as `loop` indexes them.
+/// Records that a slice of the batch needs only its slice of operands without
+/// rows that `loop` indexes. Fails for sums over rows and computed indices.
 bool RowTracker::wantSlices(linalg::LinalgOp op, BodyRows::Loop loop) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (kindOf(operand.get()).isRows())
@@ -76,8 +79,9 @@ bool RowTracker::wantSlices(linalg::LinalgOp op, BodyRows::Loop loop) {
   return true;
 }
 
-/// The scalars of one turn. What is summed up starts at zero and is from then
-/// on what is added to it.
+/// Sets the kinds of the body's arguments. In a sum over rows the result starts
+/// at zero or at a partial sum; otherwise an initial value takes the kind of
+/// the terms that are added to it.
 void RowTracker::setScalars(linalg::LinalgOp op, bool reducesRows) {
   RowKind summand;
   for (OpOperand &operand : op->getOpOperands()) {

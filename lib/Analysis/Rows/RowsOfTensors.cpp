@@ -48,7 +48,7 @@ bool RowTracker::visitTensorOp(Operation &op) {
       .Default([](auto) { return false; });
 }
 
-/// The rows of a dimension stay the outermost ones that are not 1.
+/// The rows become the outermost new dimension whose extent is not 1.
 void RowTracker::visitExpand(tensor::ExpandShapeOp op) {
   RowKind kind = kindOf(op.getSrc());
   if (!kind.isRows())
@@ -88,7 +88,8 @@ void RowTracker::visitCollapse(tensor::CollapseShapeOp op) {
   mix(op, kSomeRows);
 }
 
-/// Of values at an element or a part whose place is of `places`.
+/// The kind of an element or slice of a value of kind `of`, at indices
+/// `places`.
 static RowKind lookUp(RowKind of, ArrayRef<RowKind> places) {
   RowKind place;
   for (const RowKind &kind : places) {
@@ -120,7 +121,7 @@ void RowTracker::visitExtract(tensor::ExtractOp op) {
   set(op, kind);
 }
 
-/// What a value becomes of which a part is replaced.
+/// The kind of a value in which a part is replaced.
 static RowKind putInto(RowKind part, bool partIsZero, RowKind whole,
                        bool wholeIsZero) {
   if (part == whole)
@@ -168,7 +169,7 @@ int64_t pipeline::withoutDropped(const llvm::SmallBitVector &dropped,
   return at;
 }
 
-/// Whether a slice of `type` takes all of `dim`.
+/// Whether a slice of `type` has the whole dimension `dim`.
 template <typename SliceOp>
 static bool takesAll(SliceOp op, RankedTensorType type, int64_t dim) {
   return op.getStaticOffsets()[dim] == 0 && op.getStaticStrides()[dim] == 1 &&

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A result that is summed over microbatches becomes `accumulator + result`, in
-// place: a linalg.generic whose output is the accumulator. What makes the
-// result can then be fused with the sum, or sum by itself as a contraction
-// does. Layers share bodies, so a variant is made once per body and set of
-// results.
+// place: a linalg.generic whose output is the accumulator. The operation that
+// makes the result can then be fused with the addition, or add to the
+// accumulator itself, as a contraction does. Layers share bodies, so there is
+// one variant per body and set of results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::torank;
 
-/// accumulator + value, elementwise, into the accumulator.
+/// Creates `accumulator + value`, elementwise, with the accumulator as output.
 static Value addInto(OpBuilder &builder, Location loc, Value value,
                      Value accumulator) {
   auto type = cast<RankedTensorType>(value.getType());

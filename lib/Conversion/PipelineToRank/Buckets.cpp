@@ -1,16 +1,16 @@
-//===- Buckets.cpp - gradients that ranks sum together --------------------===//
+//===- Buckets.cpp - gradients that one all-reduce sums -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage that lies on several ranks has a part of its gradients on each. They
-// are summed in buckets, as PyTorch's DistributedDataParallel does (Li et al.,
-// "PyTorch Distributed", VLDB 2020): gradients in the order in which they are
-// complete, so that the first buckets travel while the rest of the backward
-// runs. All ranks begin the buckets in one order; where a rank has a later one
-// earlier, it waits with it.
+// A stage on several ranks has a part of its gradients on each. The parts are
+// summed in buckets, as by PyTorch's DistributedDataParallel (Li et al.,
+// "PyTorch Distributed", VLDB 2020): gradients are put into buckets in the
+// order in which they are complete, so that the first buckets are sent while
+// the rest of the backward runs. All ranks start the buckets in one order; a
+// rank that could start a later bucket first waits with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace stagewright::torank;
 
 namespace {
 
-/// When a part is complete on its rank: behind a node of an action of the
-/// order, counted from the end of the order.
+/// When a part of a gradient is complete on its rank: after a node of an
+/// action, where actions are counted from the end of the order.
 struct Moment {
   int64_t action = 0; ///< Negative; 0: at the end of the step.
   int64_t part = 0;
@@ -36,7 +36,7 @@ struct Moment {
   }
 };
 
-/// Finds the last addition to each accumulator.
+/// Finds the last addition to each accumulator on each rank.
 class Moments {
 public:
   explicit Moments(const Plan &plan) : plan(plan) {
@@ -56,7 +56,8 @@ public:
     }
   }
 
-  /// Of the one part that `rank` has of `result`; at the end if it has several.
+  /// The moment of the only part of `result` on `rank`; the end if it has
+  /// several.
   Moment of(int64_t result, int64_t rank) const {
     return plan.sumsOf(result, rank).count == 1 ? last.lookup({result, rank})
                                                 : Moment();
@@ -78,10 +79,10 @@ private:
   }
 
   const Plan &plan;
-  llvm::DenseMap<std::pair<int64_t, int64_t>, Moment> last; ///< By result.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Moment> last; ///< (result, rank).
 };
 
-/// The ranks that sum `result` together; none where it has an owner.
+/// The ranks that sum `result` together; none if one rank owns it.
 SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   pipeline::GraphOp graph = plan.graph;
   auto role = graph.getResultAttrOfType<StringAttr>(
@@ -107,7 +108,7 @@ SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   return ranks;
 }
 
-/// A gradient and when the last of its ranks has its part.
+/// A gradient, and when each rank and the last rank has its part.
 struct Candidate {
   int64_t result;
   SmallVector<int64_t> ranks;
@@ -139,8 +140,8 @@ void stagewright::torank::chooseBuckets(Plan &plan, int64_t bytes) {
     return a.latest < b.latest;
   });
 
-  // Full buckets begin in the order in which they become full, the others
-  // after the last of their gradients.
+  // Buckets start in the order of their last gradients. A full bucket gets no
+  // more gradients.
   struct Open {
     BucketPlan bucket;
     std::map<int64_t, Moment> moments;
@@ -175,7 +176,7 @@ void stagewright::torank::chooseBuckets(Plan &plan, int64_t bytes) {
   llvm::sort(closed,
              [](const Open &a, const Open &b) { return a.order < b.order; });
 
-  std::map<int64_t, Moment> before; ///< By rank: its last beginning.
+  std::map<int64_t, Moment> before; ///< By rank: its last start.
   for (Open &it : closed) {
     for (auto &[rank, moment] : it.moments) {
       auto [known, isNew] = before.try_emplace(rank, moment);

@@ -1,4 +1,4 @@
-//===- CutUpdate.cpp - an optimizer cut into functions of the ranks -------===//
+//===- CutUpdate.cpp - split an optimizer into functions of ranks ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,14 +16,14 @@ using namespace stagewright::torank;
 
 namespace {
 
-/// Copies what some values of @update need into a function of its own.
+/// Copies the operations that some values of @update need into a function.
 class PartWriter {
 public:
   PartWriter(Update &update, SymbolTable &symbols, const Twine &name)
       : update(update), symbols(symbols), builder(update.function.getContext()),
         loc(update.function.getLoc()), name(name.str()) {}
 
-  /// What `results` are made of, back to arguments and `given` values.
+  /// Finds what `results` depend on, back to arguments and `given` values.
   void need(ArrayRef<Value> results, const llvm::DenseSet<Value> &given) {
     SmallVector<Value> open(results);
     while (!open.empty()) {
@@ -43,7 +43,8 @@ public:
     }
   }
 
-  /// Begins a function with these arguments of @update, then vectors.
+  /// Begins a function with arguments `inputs` of @update, `vectors`, and
+  /// arguments `replaced` of @update, which it updates in place.
   void begin(ArrayRef<unsigned> inputs, ArrayRef<Type> vectors,
              ArrayRef<unsigned> replaced) {
     SmallVector<Type> types;
@@ -70,7 +71,7 @@ public:
     }
   }
 
-  /// Reads what is needed of a pack out of argument `index`.
+  /// Extracts the needed values of a pack from argument `index`.
   void unpack(const UpdatePack &pack, unsigned index) {
     Value vector = made.getArgument(index);
     auto whole = cast<RankedTensorType>(pack.values.front().getType());
@@ -99,8 +100,8 @@ public:
         builder.clone(op, mapping);
   }
 
-  /// A vector of numbers: element i is the i-th; or of the elements of a
-  /// tensor.
+  /// Creates the vector of a pack: of its numbers in order, or of the elements
+  /// of its only tensor.
   Value pack(const UpdatePack &pack) {
     Value first = pack.values.front();
     if (cast<RankedTensorType>(first.getType()).getNumElements() != 1)
@@ -151,7 +152,7 @@ public:
   llvm::DenseSet<Value> taken; ///< Given values that are needed.
 
 private:
-  /// A vector as a tensor, or the other way round.
+  /// Reshapes a vector to a tensor, or a tensor to a vector.
   Value reshape(Value value, RankedTensorType type) {
     auto from = cast<RankedTensorType>(value.getType());
     if (from == type)
@@ -176,16 +177,16 @@ private:
   llvm::DenseSet<Operation *> operations;
 };
 
-/// Where functions are written, and which are there: those of the shards of a
-/// stage are mostly equal, and written once.
+/// The functions written so far. Those of the shards of a stage are mostly
+/// equal; equal functions are written once.
 struct Bodies {
   SymbolTable symbols;
   pipeline::EqualBodies distinct;
 };
 
-/// Writes the function of `call`, which makes `results` with the packs of the
-/// rounds before `round`, in place where they replace arguments, and otherwise
-/// packs.
+/// Writes the function of `call`, which computes `results` from the packs of
+/// the rounds before `round`. Results that replace arguments are written in
+/// place; the others become packs.
 void writeCall(Update &update, Bodies &bodies, const Twine &name,
                ArrayRef<Value> results, int64_t round, UpdateCall &call) {
   if (results.empty())
@@ -226,7 +227,7 @@ void writeCall(Update &update, Bodies &bodies, const Twine &name,
     bodies.symbols.erase(body);
 }
 
-/// Makes what `rank` sends to the others in a round.
+/// Writes the call that makes the packs which `rank` sends in `round`.
 void writeRound(Update &update, Bodies &bodies, int64_t rank, int64_t round) {
   UpdateCall &call = update.parts[rank].rounds.emplace_back();
   SmallVector<Value> values;
@@ -241,7 +242,7 @@ void writeRound(Update &update, Bodies &bodies, int64_t rank, int64_t round) {
   writeCall(update, bodies, name, values, round, call);
 }
 
-/// Makes what replaces the parameters and the state of `rank`.
+/// Writes the call that updates the parameters and the state of `rank`.
 void writeLast(Update &update, Bodies &bodies, int64_t rank, int64_t rounds) {
   UpdateCall &call = update.parts[rank].last;
   auto end =
@@ -252,7 +253,7 @@ void writeLast(Update &update, Bodies &bodies, int64_t rank, int64_t rounds) {
       continue;
     Value result = end.getOperand(argument.replacedBy);
     int64_t home = update.homeOf(update.function.getArgument(number));
-    // State of no rank in particular: every rank has its own.
+    // State without an owner: every rank has and updates its own copy.
     if (home >= 0 && !update.owns(rank, home))
       continue;
     call.replaced.push_back(number);

@@ -1,4 +1,4 @@
-//===- Depths.cpp - slots of channels and stashes -----------------------===//
+//===- Depths.cpp - ring depths of channels and stashes -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::torank;
 
-/// What an action is in the graph of stages: B stands for both of its phases.
+/// The phase of an action in the stage graph; B is represented by I.
 static StagePhase toPhase(const ActionKey &key) {
   ActionKind kind =
       key.kind == ActionKind::Backward ? ActionKind::InputGradient : key.kind;
@@ -20,38 +20,38 @@ static StagePhase toPhase(const ActionKey &key) {
 
 /// Whether `channel` goes to a stage next to the one that makes its value. Its
 /// ring then has one slot more than the receiver holds, for the next message to
-/// arrive, as the planner counts: a sender that is ahead waits. One that skips
-/// stages has the slots of all that are on their way.
+/// arrive, as the planner assumes; a sender that is ahead waits. The ring of a
+/// channel that skips stages has a slot for every value in flight.
 static bool isNext(const Plan &plan, const ChannelPlan &channel) {
   const ActionKey &made = plan.values.find(channel.value)->second.made;
   return std::abs(plan.stageNumber(made.stage) -
                   plan.stageNumber(channel.stage)) == 1;
 }
 
-/// What the receiver of `channel` runs of the phase that makes its value. The
-/// first use may come later, but the sender waits for a slot before it sends
-/// what the receiver needs then.
+/// The phase of the receiver of the same kind as the one that makes the value.
+/// The first use may come later, but the sender waits for a slot before it
+/// sends what the receiver needs in this phase.
 static StagePhase arrivalOf(const Plan &plan, const ChannelPlan &channel) {
   ActionKey made = plan.values.find(channel.value)->second.made;
   return toPhase({made.kind, channel.stage});
 }
 
 namespace {
-/// Slots of the channels to stages next to those that make their values.
+/// Limits the slots of channels to neighbouring stages.
 class Caps {
 public:
-  /// `shape` says of which stages, and whether forwards only.
+  /// `shape`: the stages, and whether there are forwards only.
   Caps(Plan &plan, const StageGraph &shape) : plan(plan), shape(shape) {}
 
-  /// A channel whose receiver holds `held` slots at most.
+  /// Adds a channel whose receiver holds at most `held` slots.
   void add(ChannelPlan &channel, StagePhase made, StagePhase first,
            StagePhase last, RingDepth held) {
     channels.push_back({&channel, made, first, last, held, channel.depth});
   }
-  /// Gives the rings that can have them one slot more than are held, unless the
-  /// ranks would wait for one another in a schedule of `runs`: where a sender
-  /// is far ahead, as under window, then rings of what is used at once have a
-  /// few more, or else all as many as are on their way.
+  /// Gives rings between neighbours one slot more than are held. If a schedule
+  /// of `runs` would deadlock with that, because a sender is far ahead (as in
+  /// `window`), gives rings with one held slot up to 8 more; if it still would,
+  /// all rings keep a slot for every value in flight.
   void choose(ArrayRef<Schedule> runs);
 
 private:
@@ -78,7 +78,7 @@ RingDepth Caps::capped(const Entry &entry, int64_t more) const {
   return {entry.held.slots == 1 ? most + more : most, false};
 }
 
-/// Whether all ranks come to the end of `run`.
+/// Whether `run` finishes without a deadlock with `more` slots.
 bool Caps::finishes(const Schedule &run, int64_t more) const {
   std::set<std::tuple<StagePhase, StagePhase, StagePhase, int64_t>> edges;
   for (const Entry &entry : channels)
@@ -101,7 +101,7 @@ void Caps::choose(ArrayRef<Schedule> runs) {
     }
 }
 
-/// For every number of microbatches.
+/// Chooses depths for every number of microbatches.
 static LogicalResult chooseFamilyDepths(Plan &plan) {
   StageGraph graph;
   graph.stages = plan.numStages;
@@ -109,7 +109,7 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
     return entry.first.kind == ActionKind::Forward;
   });
   std::set<std::tuple<StagePhase, StagePhase, StagePhase>> edges;
-  // Pipelines side by side are alike.
+  // Parallel pipelines are equal, so copies of a stage count as one.
   auto alike = [&](StagePhase phase) {
     phase.stage = plan.stageNumber(phase.stage);
     return phase;
@@ -131,7 +131,7 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
     caps.add(channel, made, phaseOf(channel.first), last,
              depths->between(alike(arrivalOf(plan, channel)), last));
   }
-  // Those for which programs are proved.
+  // The numbers of microbatches for which programs are verified.
   SmallVector<Schedule> runs;
   for (int64_t m : formsOfLoops(plan.numStages))
     runs.push_back((*plan.family)(m));
@@ -145,8 +145,8 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   return success();
 }
 
-/// The same for the one schedule at hand. Many values live between the same two
-/// actions, so each pair is looked at once.
+/// Chooses depths for the one schedule of the plan. Many values are live
+/// between the same two actions, so each pair is computed once.
 static LogicalResult chooseOrderDepths(Plan &plan) {
   Result<OrderDepths> depths = OrderDepths::create(plan.data, plan.stageGraph);
   if (!depths)
@@ -171,7 +171,7 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
     caps.add(channel, made, toPhase(channel.first), toPhase(channel.last),
              between(arrivalOf(plan, channel), channel.last));
   }
-  // Copies of stages have slots of their own, which are proved later on.
+  // Copies of stages have their own slots, which are verified later.
   if (plan.numCopies() > 1)
     caps.choose({});
   else

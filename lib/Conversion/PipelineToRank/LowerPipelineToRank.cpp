@@ -23,8 +23,8 @@ struct LowerPipelineToRankPass
     : stagewright::impl::LowerPipelineToRankBase<LowerPipelineToRankPass> {
   using LowerPipelineToRankBase::LowerPipelineToRankBase;
 
-  /// Schedules `module` unless it has a schedule; the passes before do
-  /// likewise.
+  /// Schedules `module` unless it has a schedule. The schedule pass runs
+  /// missing earlier passes in the same way.
   LogicalResult ensureSchedule(ModuleOp module) {
     if (!module.getOps<pipeline::ScheduleOp>().empty())
       return success();
@@ -33,7 +33,7 @@ struct LowerPipelineToRankPass
     return runPipeline(schedule, module);
   }
 
-  /// Replicas that work on slices become stages.
+  /// Turns replicas that run slices of microbatches into stages.
   LogicalResult splitReplicas(ModuleOp module) {
     bool slices = false;
     module.walk([&](pipeline::StageOp stage) {

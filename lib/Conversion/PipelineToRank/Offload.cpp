@@ -1,4 +1,4 @@
-//===- Offload.cpp - stashes that wait on the host ------------------------===//
+//===- Offload.cpp - stashes offloaded to the host ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // An offloaded stash has two rings on the device and one on the host. A forward
-// writes the first, whose slot is free once it is copied out; the copy back
-// goes to the second, which backwards read. Microbatches in between take bytes
-// of the host alone.
+// writes the first, whose slot is free once it is copied to the host; the copy
+// back goes to the second, which backwards read. Microbatches in between take
+// memory of the host only.
 //
 // A slot is fetched one turn ahead, when the backward of the turn before
-// begins: the copy then has that backward and the forward behind it to run
-// beside. The first backward asks for its own slot as well, before it waits for
-// its gradient.
+// begins, so that the copy overlaps with that backward and the forward after
+// it. The first backward also fetches its own slot, before it waits for its
+// gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::torank;
 
-/// Whether one copy of a stage takes its turns in order, with its forwards at
-/// least one turn ahead of each backward.
+/// Whether `order` runs the turns of one copy of a stage in order, and each
+/// backward after the forward of the next turn.
 static bool isOneAhead(const Order &order, int64_t stage, int64_t stride) {
   std::map<ActionKind, int64_t> next;
   int64_t all = llvm::count_if(order, [&](const Action &action) {
@@ -41,7 +41,7 @@ static bool isOneAhead(const Order &order, int64_t stage, int64_t stride) {
         next[ActionKind::Forward] < std::min(turn + 2, all))
       return false;
   }
-  // I, W and whole backwards of one stage take their turns together.
+  // False if some turns run I and W and others whole backwards.
   return llvm::all_of(next,
                       [&](const auto &entry) { return entry.second == all; });
 }

@@ -13,7 +13,7 @@ using namespace stagewright::torank;
 
 namespace {
 
-/// Fills in the second half of a plan.
+/// Decides the homes, stashes, channels and accumulators of a plan.
 class Placer {
 public:
   explicit Placer(Plan &plan) : plan(plan) {}
@@ -43,8 +43,8 @@ private:
 
 } // namespace
 
-/// A stage runs its actions for one microbatch in this order, whatever the
-/// schedule (Dependences.h).
+/// Whether a stage runs `a` before `b` for one microbatch, which is the same in
+/// every schedule (Dependences.h).
 static bool before(const ActionKey &a, const ActionKey &b) {
   auto place = [](ActionKind kind) {
     return kind == ActionKind::Forward          ? 0
@@ -55,7 +55,7 @@ static bool before(const ActionKey &a, const ActionKey &b) {
   return place(a.kind) < place(b.kind);
 }
 
-/// Makes `key`, `position` the last use, if it is.
+/// Makes the use at `position` of `key` the last use, if it is later.
 template <typename Ring>
 static void extend(Ring &ring, const ActionKey &key, unsigned position) {
   if (before(ring.last, key) || (ring.last == key && ring.lastAt < position)) {
@@ -113,7 +113,7 @@ void Placer::addAccumulator(int64_t result, int64_t stage) {
 }
 
 /// A result that is an argument of the graph: the first stage that uses the
-/// argument takes it, else the first.
+/// argument writes it, or stage 0 if none does.
 LogicalResult Placer::passThrough(BlockArgument argument, int64_t result) {
   int64_t stage = -1;
   for (Operation *user : argument.getUsers())
@@ -179,8 +179,8 @@ LogicalResult Placer::addResult(Value value, int64_t result) {
   return success();
 }
 
-/// The owner of a gradient is the stage of the first use of its parameter, that
-/// of another result the stage that makes it.
+/// The owner of a gradient is the stage that first uses its parameter; the
+/// owner of another result is the first stage that makes a part of it.
 LogicalResult Placer::chooseOwner(int64_t result) {
   int64_t owner = -1;
   auto of = plan.graph.getResultAttrOfType<IntegerAttr>(

@@ -64,7 +64,7 @@ SmallVector<ActionKey, 2> Plan::partsOf(const ActionKey &action) const {
   return {action};
 }
 
-/// The one schedule of `module`, with its program and graph, proved.
+/// Finds and verifies the only schedule of `module`, its program and graph.
 static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   auto schedules = llvm::to_vector(module.getOps<pipeline::ScheduleOp>());
   if (schedules.size() != 1)
@@ -95,7 +95,7 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   return success();
 }
 
-/// Parts are summed; what is joined otherwise has one.
+/// Checks that each result that is not summed has only one part.
 static LogicalResult checkParts(const Plan &plan) {
   auto yield = cast<pipeline::YieldOp>(
       pipeline::GraphOp(plan.graph).getBody().front().getTerminator());
@@ -109,7 +109,7 @@ static LogicalResult checkParts(const Plan &plan) {
   return success();
 }
 
-/// The action that runs `node`, or null where the schedule has none.
+/// The action that runs `node`; none if the schedule does not have it.
 static std::optional<ActionKey> findAction(const Plan &plan,
                                            pipeline::NodeOp node) {
   int64_t stage = plan.stageOfLayer[node.getLayer()];
@@ -135,9 +135,9 @@ static std::optional<ActionKey> findAction(const Plan &plan,
   return std::nullopt;
 }
 
-/// Puts every node into its action: forwards by increasing layer, the others by
-/// decreasing layer. That follows the edges of the graph (graph_c3, graph_c4);
-/// within a layer the order of the graph does.
+/// Assigns every node to its action: forwards by increasing layer, others by
+/// decreasing layer. This order respects the edges of the graph (graph_c3,
+/// graph_c4); nodes of one layer keep the order of the graph.
 static LogicalResult assignNodes(Plan &plan) {
   for (auto node : plan.graph.getBody().front().getOps<pipeline::NodeOp>()) {
     if (!node.getCallee())

@@ -1,30 +1,31 @@
-//===- Plan.h - what the lowering decides before it writes ------*- C++ -*-===//
+//===- Plan.h - decisions of the lowering to ranks --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where every value of a graph lives and how it travels, for the stages of a
-// program and the order of a schedule. Decided once for all microbatches that
-// take the same route, the ranks and actions that a microbatch goes through;
-// Emit/ then writes it down.
+// The memory of every value of a graph and the way it is sent, for the stages
+// of a program and the order of a schedule. A route is the sequence of ranks
+// and actions that a microbatch takes; a plan decides once for all microbatches
+// of a route. Emit/ then writes the rank programs.
 //
-// Where the replicas of every stage take microbatches in turn, p pipelines run
-// side by side: microbatch m is number m / p of pipeline m % p, and orders,
-// slots and messages count within it. Routes apart count by turns of their own.
+// If the replicas of every stage take microbatches in turn, p pipelines run in
+// parallel: microbatch m is number m / p of pipeline m % p, and orders, slots
+// and messages use the number within the pipeline. Other routes number their
+// microbatches themselves; that number is called a turn.
 //
-// Most schedules have one route. Where a stage lies on several ranks, or runs
-// its forward again for some microbatches only, every further route gets a copy
-// of the graph's nodes (Routes.cpp). From then on each copy of a stage is a
-// stage of its own: copy c of stage s has the number c * numStages + s, lies on
-// one rank and runs the same actions for all its microbatches.
+// Most schedules have one route. If a stage is on several ranks, or runs its
+// forward again for some microbatches only, every further route gets a copy of
+// the graph's nodes (Routes.cpp). After that each copy of a stage is a stage of
+// its own: copy c of stage s has number c * numStages + s, is on one rank and
+// runs the same actions for all its microbatches.
 //
 // A value has one home, which its body writes: the slot of an output, else of a
-// stash (a later action of the rank uses it; every stage that does has its
-// own), else of a channel (only other ranks use it), else the workspace. Every
-// further place gets a copy. A slot that is sent belongs to the receiver, so a
-// value that its own action reads as well is copied.
+// stash (if a later action of the rank uses it; each stage that does has its
+// own), else of a channel (if only other ranks use it), else the workspace.
+// Every other place gets a copy. A sent slot belongs to the receiver, so a
+// value that its own action also reads is copied to the channel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +42,8 @@
 
 namespace stagewright::torank {
 
-/// What runs as one action: a kind of work of a stage, for any microbatch. Of a
-/// stage that runs I and W apart for some microbatches, B is I, then W.
+/// A kind of action of a stage, for any microbatch. If a stage runs I and W
+/// apart for some microbatches, its B runs as I, then W.
 struct ActionKey {
   ActionKind kind = ActionKind::Forward;
   int64_t stage = 0; ///< Number of the copy.
@@ -58,14 +59,14 @@ struct NodePlan {
   /// Results that the body adds to an accumulator: (result of the node, result
   /// of the step).
   mlir::SmallVector<std::pair<unsigned, int64_t>> accumulated;
-  /// First byte of the workspace behind every value that lives during the call.
+  /// First byte of the workspace after all values that are live in the call.
   int64_t workspaceTop = 0;
 };
 
 /// The nodes of an action, in the order in which they run.
 struct ActionPlan {
   mlir::SmallVector<NodePlan> nodes;
-  /// Results of the step that are arguments of the graph, taken at the end of
+  /// Results of the step that are arguments of the graph, written at the end of
   /// this action.
   mlir::SmallVector<int64_t> passedThrough;
 };
@@ -74,14 +75,14 @@ enum class Home { Workspace, Output, Stash, Channel };
 
 /// A value kept for later actions of one stage of its rank.
 struct StashPlan {
-  int64_t stage = 0; ///< Which uses it.
+  int64_t stage = 0; ///< The stage that uses it.
   ActionKey last;
   unsigned lastAt = 0; ///< Position of the last use in `last`.
   RingDepth depth;
-  ActionKey first = {}; ///< Uses it first.
-  /// It waits on the host. Its slots on the device are then two rings: `depth`
-  /// of what forwards write, `back` of what is there for backwards again; the
-  /// host has `onHost`.
+  ActionKey first = {}; ///< The first that uses it.
+  /// Whether it is offloaded to the host. It then has two rings on the device,
+  /// `depth`, which forwards write, and `back`, which backwards read, and the
+  /// ring `onHost` on the host.
   bool offloaded = false;
   RingDepth onHost = {}, back = {};
 };
@@ -101,7 +102,7 @@ struct ValuePlan {
   mlir::SmallVector<int64_t> outputs;
 };
 
-/// A value on its way to a stage of another rank.
+/// A value that is sent to a stage on another rank.
 struct ChannelPlan {
   mlir::Value value;
   std::string name;
@@ -111,27 +112,27 @@ struct ChannelPlan {
   RingDepth depth;
 };
 
-/// The order of one rank: loops, or a table where it does not repeat. Its
-/// numbers are those of the microbatches within the rank's pipeline.
+/// The order of one rank: loops, or a table if it does not repeat. It numbers
+/// microbatches within the rank's pipeline.
 struct RankOrder {
   std::vector<Segment> loops;
   std::vector<std::pair<ActionKey, int64_t>> rows; ///< With microbatches.
 };
 
-/// A sum over microbatches: the (part of the) result of the step that `stage`
-/// adds up.
+/// A sum over microbatches: the result of the step, or the part of it, that
+/// `stage` accumulates.
 struct AccumulatorPlan {
   int64_t result = 0;
   int64_t stage = 0;
   bool owner = false; ///< The result itself; else a part that the owner adds.
 };
 
-/// Gradients that ranks sum together, in one range of bytes on each of them.
+/// Gradients that one all-reduce sums, in one range of bytes on each rank.
 struct BucketPlan {
   mlir::SmallVector<int64_t> ranks; ///< In increasing order.
   mlir::SmallVector<int64_t> results;
-  /// Where a rank begins the sum: behind the last node that adds to it, else
-  /// at the end of the step.
+  /// Where a rank begins the sum: after the last node that adds to it, else at
+  /// the end of the step.
   struct Start {
     bool atEnd = true;
     ActionKey key;
@@ -141,32 +142,32 @@ struct BucketPlan {
   std::map<int64_t, Start> starts; ///< By rank.
 };
 
-/// Everything that is decided.
+/// All decisions.
 struct Plan {
   pipeline::GraphOp graph;
   pipeline::ProgramOp program;
   pipeline::ScheduleOp schedule;
-  Schedule data;         ///< What `schedule` says.
+  Schedule data;         ///< The orders of `schedule`.
   StageGraph stageGraph; ///< Of `program`, without copies.
-  /// Where a generator knows the order for every number of microbatches, with
-  /// one stage per rank, the order of one pipeline; else the program runs
-  /// `data` alone.
+  /// The order of one pipeline for any number of microbatches, if a generator
+  /// has it and each rank has one stage; else none, and the program runs `data`
+  /// alone.
   std::optional<ScheduleFamily> family;
-  /// Pipelines side by side, which share no rank.
+  /// Number of parallel pipelines, which share no rank.
   int64_t pipelines = 1;
   std::vector<int64_t> pipelineOfRank;
   int64_t numStages = 0; ///< Of the program.
   /// By copy: its microbatches, in increasing order.
   std::vector<std::vector<int64_t>> microbatchesOf;
   std::vector<bool> splits; ///< By stage: runs I and W apart.
-  /// By copy of a stage: whether its backwards go through its turns one by one,
-  /// and each forward of a turn comes before the backward of the turn before,
-  /// so that stashes can be fetched one turn ahead.
+  /// By copy of a stage: whether it runs its turns in order, and the forward of
+  /// each turn before the backward of the turn before, so that stashes can be
+  /// fetched one turn ahead.
   std::vector<bool> fetchesAhead;
   std::vector<RankOrder> orders;    ///< Per rank.
   std::vector<int64_t> rankOfStage; ///< By number of the copy.
   std::vector<std::string> deviceOfRank;
-  /// Of each rank, counted as the ranks meet them; empty where all share one.
+  /// By rank: its host, numbered in rank order; empty if all share one host.
   std::vector<int64_t> hostOfRank;
   std::map<ActionKey, ActionPlan> actions;
   llvm::MapVector<mlir::Value, ValuePlan> values;
@@ -182,23 +183,23 @@ struct Plan {
   int64_t rankOf(const ActionKey &key) const { return rankOfStage[key.stage]; }
   int64_t numRanks() const { return orders.size(); }
   int64_t numCopies() const { return microbatchesOf.size(); }
-  /// The stage of the program that copy `stage` is of.
+  /// The stage of the program of which `stage` is a copy.
   int64_t stageNumber(int64_t stage) const { return stage % numStages; }
-  /// Copy `copy` runs every so many-th microbatch from one number on, 1 where
-  /// they follow no such rule. Its slots count them.
+  /// The distance between the microbatches of copy `copy`; 1 if it is not
+  /// constant. Its turns, which select slots, are microbatch / distance.
   int64_t strideOf(int64_t copy) const;
   /// Microbatches of the pipeline of `rank`.
   int64_t microbatchesOfRank(int64_t rank) const;
-  /// `1`, or `1.copy2`: for names.
+  /// The stage as part of names: `1` or `1.copy2`.
   std::string nameOfStage(int64_t stage) const;
-  /// A number that copies of a stage, and its replicas by slices, have alike.
+  /// A number shared by all copies of a stage and its replicas by slices.
   int64_t originalStage(int64_t stage) const;
   /// The accumulator of `rank` that holds its part of result `index`, or the
   /// sum over ranks: the owner's, else the first.
   unsigned accumulatorOf(int64_t index, int64_t rank) const {
     return sumsOf(index, rank).first;
   }
-  /// What `rank` adds up of result `index`.
+  /// The accumulators of `rank` for result `index`.
   struct Sums {
     int64_t count = 0;
     unsigned first = ~0u; ///< accumulatorOf()
@@ -209,9 +210,9 @@ struct Plan {
   /// The first copy of the same stage on the same rank: copies that share a
   /// rank share its sums.
   int64_t summingStage(int64_t stage) const;
-  /// What an action of the schedule runs, one after the other.
+  /// The actions that an action of the schedule consists of, in order.
   mlir::SmallVector<ActionKey, 2> partsOf(const ActionKey &action) const;
-  /// How result `index` of the step is joined over microbatches.
+  /// How result `index` of the step is combined over microbatches.
   mlir::StringRef combineOf(int64_t index) const;
   bool isAccumulated(int64_t index) const {
     return combineOf(index) == "mean" || combineOf(index) == "sum";
@@ -224,14 +225,14 @@ struct Plan {
 
   llvm::DenseMap<mlir::Operation *, ActionKey> keys;
   mlir::SmallVector<int64_t> stageOfLayer;
-  /// By stage of the program: its number, or -1 - that of what it was before
-  /// its replicas became stages.
+  /// By stage of the program: its number; or -1 - s, if it was a replica of
+  /// stage s before replicas became stages.
   mlir::SmallVector<int64_t> replicaOf;
-  /// By result and rank, and by rank and argument: what the loops over all
-  /// ranks ask for.
+  /// Caches for loops over all ranks: by (result, rank), and by (rank,
+  /// argument).
   llvm::DenseMap<std::pair<int64_t, int64_t>, Sums> sums;
   llvm::DenseSet<std::pair<int64_t, int64_t>> readBy;
-  /// Of nodes: 0 where there is none.
+  /// By node: its copy; 0 if absent.
   llvm::DenseMap<mlir::Operation *, int64_t> copyOf;
 };
 
@@ -239,56 +240,56 @@ struct Plan {
 /// (Plan.cpp).
 mlir::FailureOr<Plan> readSchedule(mlir::ModuleOp module);
 
-/// Finds the routes of `plan.data`, makes a copy of the nodes for every further
-/// one, and the nodes of phase R (Routes.cpp).
+/// Finds the routes of `plan.data` and makes a copy of the nodes for each but
+/// the first, and the nodes of phase R (Routes.cpp).
 mlir::LogicalResult makeRoutes(Plan &plan);
 
-/// Puts orders and devices of the ranks into the plan (Orders.cpp).
+/// Sets the orders and the devices of the ranks (Orders.cpp).
 void readOrders(Plan &plan);
 
-/// The order of `rank` in terms of copies, with the numbers of its pipeline.
-/// Pairs run one after the other, and updates at the end of the step
-/// (Orders.cpp).
+/// The order of `rank`, with copies as stages and microbatches numbered within
+/// its pipeline. Paired actions become separate; updates are left out, because
+/// they run at the end of the step (Orders.cpp).
 Order orderOfCopies(const Plan &plan, int64_t rank);
 
-/// Which gradients ranks sum together, and when they begin (Buckets.cpp). A
-/// bucket ends with the gradient that makes it `bytes` long or longer; 0: none.
+/// Chooses which gradients ranks sum together, and where the sums begin
+/// (Buckets.cpp). A bucket is closed once it has `bytes` bytes; 0: no buckets.
 void chooseBuckets(Plan &plan, int64_t bytes);
 
-/// Finds a home for every value and the channels and accumulators
-/// (Places.cpp), then depths.
+/// Chooses a home for every value, the channels and the accumulators
+/// (Places.cpp), then the depths of rings.
 mlir::LogicalResult placeValues(Plan &plan);
 
-/// Marks the stashes that wait on the host (Offload.cpp).
+/// Marks the stashes that are offloaded to the host (Offload.cpp).
 void chooseOffload(Plan &plan);
 
-/// Gives offloaded stashes their slots, once those are known that they would
+/// Sets the ring depths of offloaded stashes, from the depths that they would
 /// have on the device (Offload.cpp). `betweenUses`: slots from the first use of
 /// a stash to its last.
 void chooseOffloadDepths(
     Plan &plan,
     llvm::function_ref<RingDepth(const StashPlan &stash)> betweenUses);
 
-/// Gives every channel and stash of `plan` its slots (Depths.cpp).
+/// Sets the ring depth of every channel and stash of `plan` (Depths.cpp).
 mlir::LogicalResult chooseDepths(Plan &plan);
 
-/// Places values in the workspace of their rank (Workspace.cpp).
+/// Sets the offsets of values in the workspace of their rank (Workspace.cpp).
 void placeInWorkspace(Plan &plan);
 
-/// Cuts @update, if the module has it (ReadUpdate.cpp, CutUpdate.cpp); after
-/// placeInWorkspace.
+/// Splits @update over the ranks, if the module has it (ReadUpdate.cpp,
+/// CutUpdate.cpp). Call it after placeInWorkspace.
 mlir::LogicalResult readUpdate(mlir::ModuleOp module, Plan &plan);
 
 /// The body of `node` that writes `written` and adds `accumulated` to its last
-/// arguments; made where it does not exist yet (Accumulate.cpp). `made` keeps
-/// those that do.
+/// arguments; created if it does not exist yet (Accumulate.cpp). `made` caches
+/// the existing ones.
 using Variants = std::map<
     std::tuple<mlir::Operation *, std::vector<unsigned>, std::vector<unsigned>>,
     mlir::func::FuncOp>;
 mlir::FailureOr<mlir::func::FuncOp>
 getVariant(const NodePlan &node, mlir::SymbolTable &symbols, Variants &made);
 
-/// Counts for the pass's statistics.
+/// Counters for the pass's statistics.
 struct EmitStatistics {
   int64_t channels = 0, stashes = 0, offloaded = 0, copies = 0, accumulated = 0;
 };

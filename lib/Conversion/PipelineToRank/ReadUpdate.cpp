@@ -1,4 +1,4 @@
-//===- ReadUpdate.cpp - what of an optimizer belongs to which rank --------===//
+//===- ReadUpdate.cpp - which ranks own which part of an optimizer --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ static std::optional<int64_t> numberOf(DictionaryAttr facts, StringRef name) {
   return value ? std::optional(value.getInt()) : std::nullopt;
 }
 
-/// Arguments of the graph by their position in the step, and slice of it; -1:
-/// all.
+/// Arguments of the graph by (position in the step, slice); slice -1 is the
+/// whole argument.
 using Places = std::map<std::pair<int64_t, int64_t>, unsigned>;
 static Places argumentsByPosition(pipeline::GraphOp graph, int64_t &end) {
   Places found;
@@ -39,7 +39,7 @@ static Places argumentsByPosition(pipeline::GraphOp graph, int64_t &end) {
   return found;
 }
 
-/// The roles of @update's arguments and results.
+/// Reads the roles of @update's arguments and results.
 static LogicalResult readRoles(const Plan &plan, Update &update) {
   func::FuncOp function = update.function;
   pipeline::GraphOp graph = plan.graph;
@@ -123,7 +123,7 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
 
 namespace {
 
-/// Finds the home of every value, in the order of the function.
+/// Finds the owner of every value, in the order of the function.
 class Placer {
 public:
   Placer(const Plan &plan, Update &update) : plan(plan), update(update) {
@@ -133,7 +133,7 @@ public:
 
   LogicalResult run() {
     placeArguments();
-    // State belongs to those whose values replace it.
+    // State belongs to the owner of the value that replaces it.
     for (bool changed = true; changed;) {
       update.packs.clear();
       sent.clear();
@@ -174,7 +174,7 @@ private:
     }
   }
 
-  /// State that one rank makes no other rank may read.
+  /// Checks that the step reads an owner's state on the owner's ranks only.
   LogicalResult checkShared() {
     pipeline::GraphOp graph = plan.graph;
     for (auto [number, argument] : llvm::enumerate(update.arguments)) {
@@ -192,7 +192,7 @@ private:
     return success();
   }
 
-  /// Numbers of several ranks put side by side, as jnp.array does.
+  /// Whether `op` joins numbers in a vector, as jnp.array does.
   static bool joins(Operation &op) {
     constexpr int64_t most = 4096;
     if (!isa<tensor::InsertSliceOp, tensor::ConcatOp, tensor::FromElementsOp>(
@@ -207,7 +207,8 @@ private:
     return !tensor || tensor.getRank() <= 1;
   }
 
-  /// The number of the ranks that have gradient `result` at the end.
+  /// The owner of gradient `result`: the ranks that have it at the end, as a
+  /// number in `update.owners`.
   int64_t ownerOf(int64_t result) {
     int64_t bucket = plan.bucketOfResult[result];
     SmallVector<int64_t> ranks = {plan.rankOfResult[result]};
@@ -268,7 +269,7 @@ private:
     return update.owners[update.homeOf(value)].front();
   }
 
-  /// Puts `value` into a pack of its rank; a tensor has one for itself.
+  /// Adds `value` to a pack of its rank; a tensor gets a pack of its own.
   LogicalResult send(Operation &op, Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape())
@@ -301,7 +302,7 @@ private:
   Update &update;
   func::ReturnOp end;
   llvm::DenseSet<Value> sent;
-  /// Of a value: how many rounds of packs come before it.
+  /// By value: the number of rounds of packs that must precede it.
   llvm::DenseMap<Value, int64_t> rounds;
 };
 

@@ -1,14 +1,14 @@
-//===- Routes.cpp - copies of the graph for microbatches apart ------------===//
+//===- Routes.cpp - a copy of the graph for every route -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The route of a microbatch says, for every stage, which rank runs it and
+// The route of a microbatch is, for every stage, the rank that runs it and
 // whether its forward runs again before the backward. Microbatches of one route
-// share a copy of the nodes. Copies share parameters; each yields its own part
-// of every gradient and loss, which the owner adds once per step, as it does
+// share a copy of the nodes. Copies share parameters. Each copy yields its own
+// part of every gradient and loss; the owner adds the parts once per step, as
 // for a parameter that several stages use.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ using namespace stagewright;
 using namespace stagewright::torank;
 
 namespace {
-/// What one microbatch does on one stage.
+/// How one microbatch runs on one stage.
 struct Stop {
   int64_t rank = -1;
   bool recomputes = false;
@@ -31,7 +31,7 @@ struct Stop {
 };
 using Route = std::vector<Stop>;
 
-/// Makes the copies in the graph of `plan`.
+/// Copies the nodes of the graph of `plan` for every route.
 class Router {
 public:
   explicit Router(Plan &plan)
@@ -58,11 +58,12 @@ private:
   Plan &plan;
   pipeline::YieldOp yield;
   std::vector<Route> routes;   ///< By copy.
-  std::vector<IRMapping> maps; ///< By copy, from the values of the first.
+  std::vector<IRMapping> maps; ///< By copy: values of the first to its own.
 };
 } // namespace
 
-/// The verifier has proved that a stage runs a microbatch on one rank.
+/// Finds all routes. In a verified schedule one rank runs a microbatch on a
+/// stage.
 void Router::readRoutes() {
   std::vector<Route> all(plan.data.microbatches, Route(plan.numStages));
   for (auto [rank, order] : llvm::enumerate(plan.data.ranks))
@@ -87,8 +88,8 @@ void Router::readRoutes() {
   findPipelines();
 }
 
-/// Pipelines are side by side where microbatch m keeps to the ranks of m % p,
-/// for as many ranks p as every stage has.
+/// Finds parallel pipelines: each stage is on p ranks, and microbatch m uses
+/// only the ranks of pipeline m % p.
 void Router::findPipelines() {
   plan.pipelineOfRank.assign(plan.data.ranks.size(), 0);
   llvm::SmallDenseSet<int64_t> first; // Ranks of stage 0.
@@ -104,7 +105,7 @@ void Router::findPipelines() {
           return;
         known = microbatch % count;
       }
-  // A stage on fewer ranks would have shared one; on more, it is not dealt so.
+  // Each stage must be on exactly `count` ranks.
   for (int64_t stage = 0; stage < plan.numStages; ++stage) {
     llvm::SmallDenseSet<int64_t> ranks;
     for (const Route &route : routes)
@@ -127,8 +128,8 @@ void Router::cloneNodes() {
       plan.copyOf[builder.clone(*node, maps[copy])] = copy;
 }
 
-/// Adds what every further copy makes to the results. Sums add its parts; of
-/// the last microbatch one copy alone knows.
+/// Adds the values of all copies to the results. Summed results get a part from
+/// each; a result of the last microbatch only from the copy that runs it.
 LogicalResult Router::yieldParts() {
   SmallVector<Value> values;
   SmallVector<int64_t> results;
@@ -139,7 +140,7 @@ LogicalResult Router::yieldParts() {
   for (size_t copy = 0; copy < routes.size(); ++copy)
     for (auto [value, result] :
          llvm::zip(yield.getValues(), yield.getResults())) {
-      // Results that are arguments are taken copy by copy (Places.cpp).
+      // Arguments that are results are handled per copy in Places.cpp.
       bool isArgument = isa<BlockArgument>(value);
       StringRef combine = plan.combineOf(result);
       bool last = combine == "last";

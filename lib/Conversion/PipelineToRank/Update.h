@@ -5,19 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// @update is one function of all parameters, their gradients and the state of
-// the optimizer. Every rank runs the part of it that belongs to the parameters
-// it owns: a value belongs to an owner if it is made of that owner's values.
-// Ranks that sum a gradient together own its parameter together: each of them
-// updates its copy, with its copy of the state, and nothing is sent. What is
-// made of nothing that belongs to an owner (a count of steps, a rate) every
-// rank makes for itself.
+// The function @update takes all parameters, their gradients and the state of
+// the optimizer. Every rank runs the part for the parameters that it owns: a
+// value belongs to an owner if it is computed from values of that owner. Ranks
+// that sum a gradient together own its parameter together: each of them updates
+// its copy, with its copy of the state, and nothing is sent. Values that depend
+// on no owner (a count of steps, a rate) are computed by every rank.
 //
-// What is made of several owners' values belongs to all of them (the norm of
-// all gradients, say). The first rank of each makes what goes into it and sends
-// it to all that need it, numbers as one tensor, a pack; they make the rest
-// from the packs of all, in the order of the function: every rank gets the same
-// bits. What is made with such values may go into others: packs come in rounds.
+// A value that depends on several owners is global (the norm of all gradients).
+// The first rank of each owner computes that owner's contribution and sends it
+// to all ranks that need it; numbers are sent as one tensor, a pack. The ranks
+// compute the rest from all packs, in the order of the function, so that all
+// get the same bits. Further packs may depend on global values, so packs are
+// sent in rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,19 +34,19 @@ struct Plan;
 struct UpdateArgument {
   llvm::StringRef role; ///< parameter, gradient, state or constant.
   std::string name;
-  /// Of a parameter, and of state that the step reads: its argument of the
-  /// graph. Of a gradient: its result.
+  /// Parameter, or state that the step reads: its argument of the graph.
+  /// Gradient: its result of the graph.
   unsigned number = 0;
   bool ofStep = false;  ///< State that the step reads.
-  int64_t position = 0; ///< Of state and constants: among the step's arguments.
-  /// Of a part: which, and the attributes that say of what.
+  int64_t position = 0; ///< State, constants: its argument of the step.
+  /// If it is a slice: its number, and the attributes that describe it.
   std::optional<int64_t> slice;
   llvm::SmallVector<mlir::NamedAttribute> sliceFacts;
   /// Result of @update that replaces it, -1: none.
   int64_t replacedBy = -1;
 };
 
-/// What one rank sends to all others at once.
+/// Values that one rank sends to the others in one message.
 struct UpdatePack {
   int64_t from = 0, round = 0;
   mlir::RankedTensorType type; ///< A vector.
@@ -54,18 +54,18 @@ struct UpdatePack {
   llvm::SmallVector<mlir::Value> values;
 };
 
-/// What one rank runs to make its packs of a round, or all that it updates;
-/// values of @update by number.
+/// A call by which one rank makes its packs of a round, or updates all that it
+/// owns; arguments of @update and packs by number.
 struct UpdateCall {
   mlir::func::FuncOp body;              ///< Null: nothing to do.
   std::string node;                     ///< Its name in profiles and traces.
   llvm::SmallVector<unsigned> inputs;   ///< Arguments that are only read.
-  llvm::SmallVector<unsigned> packs;    ///< After the inputs.
+  llvm::SmallVector<unsigned> packs;    ///< Packs read, after the inputs.
   llvm::SmallVector<unsigned> replaced; ///< Arguments, read and written.
-  llvm::SmallVector<unsigned> made;     ///< Packs.
+  llvm::SmallVector<unsigned> made;     ///< Packs that are written.
 };
 
-/// What one rank runs.
+/// The calls of one rank.
 struct UpdatePart {
   std::vector<UpdateCall> rounds;
   UpdateCall last;
@@ -79,14 +79,14 @@ struct Update {
   llvm::SmallVector<UpdateArgument> arguments;
   llvm::SmallVector<UpdatePack> packs;
   std::vector<UpdatePart> parts; ///< By rank.
-  /// Of each owner: its ranks, in increasing order.
+  /// By owner: its ranks, in increasing order.
   std::vector<llvm::SmallVector<int64_t>> owners;
-  /// By value: the number of its owner, or one of these.
+  /// By value: the number of its owner; kFree: none, kGlobal: several.
   static constexpr int64_t kFree = -2, kGlobal = -1;
   llvm::DenseMap<mlir::Value, int64_t> home;
 
-  /// Where pack `number` lies in the workspace of its rank, before the memory
-  /// of the functions themselves.
+  /// The offset of pack `number` in the workspace of its rank, before the
+  /// memory of the functions themselves.
   int64_t offsetOf(unsigned number) const;
   int64_t packsEnd() const { return offsetOf(packs.size()); }
 
@@ -99,12 +99,12 @@ struct Update {
   }
 };
 
-/// The roles of @update's arguments and results, what belongs to which rank,
-/// and the packs (ReadUpdate.cpp).
+/// Reads the roles of @update's arguments and results, and finds owners and
+/// packs (ReadUpdate.cpp).
 mlir::FailureOr<Update> placeUpdate(const Plan &plan,
                                     mlir::func::FuncOp function);
 
-/// Writes the parts' functions beside @update (CutUpdate.cpp).
+/// Writes the functions of all parts beside @update (CutUpdate.cpp).
 void cutUpdate(int64_t numRanks, Update &update);
 
 } // namespace stagewright::torank

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Values that live at the same time get different bytes. The larger ones choose
-// first, each the lowest offset that is free during its life ("greedy by size",
-// Pisarchyk and Lee, "Efficient memory management for deep neural net
-// inference", MLSys 2020 workshop). Quadratic in the values of one action.
+// Values that are live at the same time get disjoint bytes. Larger values are
+// placed first, each at the lowest offset that is free during its lifetime
+// ("greedy by size", Pisarchyk and Lee, "Efficient memory management for deep
+// neural net inference", MLSys 2020 workshop). Quadratic in the values of one
+// action.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ using namespace stagewright::torank;
 
 namespace {
 
-/// A value from the node that makes it to its last use.
+/// The lifetime of a value: from the node that makes it to its last use.
 struct Life {
   ValuePlan *value;
   int64_t bytes;
@@ -37,7 +38,7 @@ static int64_t strideOf(Type type) {
       MemRefType::get(tensor.getShape(), tensor.getElementType()));
 }
 
-/// Gives every value of one action its offset; returns the bytes they take.
+/// Sets the offset of every value of one action; returns the bytes used.
 static int64_t pack(MutableArrayRef<Life> lives) {
   llvm::stable_sort(
       lives, [](const Life &a, const Life &b) { return a.bytes > b.bytes; });

@@ -1,13 +1,14 @@
-//===- Alternatives.cpp - kernels for what a library may not do -----------===//
+//===- Alternatives.cpp - kernels in case the library has no algorithm ----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The operations that calls of the library will take the place of are still
-// there when kernels are outlined. What is outlined here is launched only where
-// the library has no algorithm (sw_api's `otherwise`): it costs code, no time.
+// When kernels are outlined, the operations that library calls will replace
+// still exist. Their kernels are outlined here, and launched only if the
+// library has no algorithm (`otherwise` in sw_api): they cost code size, not
+// time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ struct DeviceOutlineAlternativesPass
       }
   }
 
-  /// Whether `op` is one call of the library that not every device has.
+  /// Whether `op` is a library call that not every device supports.
   static bool isProductOfBytes(Operation &op) {
     auto product = dyn_cast<linalg::ContractOp>(op);
     Type type = product ? getElementTypeOrSelf(op.getOperand(0)) : Type();
@@ -49,13 +50,13 @@ struct DeviceOutlineAlternativesPass
            isOneProduct(product);
   }
 
-  /// Puts the call of a kernel that does what `op` does behind it.
+  /// Outlines a kernel that computes `op`, and calls it right after `op`.
   void outline(Operation *op, host::KernelOutliner &outliner) {
     auto write = [&](OpBuilder &builder, IRMapping &mapping) {
       Operation *copy = builder.clone(*op, mapping);
       for (StringRef mark : {kLibrary, kEpilogue})
         copy->removeAttr(mark);
-      // The library's contraction stays one; this one is computed as it says.
+      // Only the call of the library needs a contraction; this copy is lowered.
       if (auto product = dyn_cast<linalg::ContractOp>(copy)) {
         IRRewriter rewriter(builder);
         auto generic = *linalg::generalizeNamedOp(rewriter, product);
@@ -70,7 +71,7 @@ struct DeviceOutlineAlternativesPass
     ++numAlternatives;
   }
 
-  /// A gradient that the library makes in one call.
+  /// Outlines kernels for a gradient that is one library call.
   void replaceLater(pipeline::AttentionGradientOp whole,
                     host::KernelOutliner &outliner) {
     OpBuilder builder(whole->getContext());

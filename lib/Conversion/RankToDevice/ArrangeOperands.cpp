@@ -1,4 +1,4 @@
-//===- ArrangeOperands.cpp - products as the library reads them -----------===//
+//===- ArrangeOperands.cpp - products in the layouts of the library -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace stagewright::device {
 
 namespace {
 
-/// The dimensions of `map`'s results that are in `some`, in order.
+/// The dimensions in the results of `map` that are also in `some`, in order.
 SmallVector<unsigned> dimsIn(AffineMap map, ArrayRef<unsigned> some) {
   SmallVector<unsigned> dims;
   for (unsigned i = 0; i < map.getNumResults(); ++i)
@@ -31,8 +31,8 @@ bool isOfBytes(linalg::ContractOp op) {
   return getElementTypeOrSelf(op->getOperand(0)).getIntOrFloatBitWidth() == 8;
 }
 
-/// Whether the library takes a matrix of these extents and distances: one
-/// distance is 1, and the other no smaller than the extent.
+/// Whether the library accepts a matrix with these extents and strides: one
+/// stride is 1, and the other at least the extent of that dimension.
 bool isMatrix(const host::Loop &rows, const host::Loop &columns, int operand) {
   int64_t row = rows.stride[operand], column = columns.stride[operand];
   bool tall = row == 1 || rows.extent == 1;
@@ -41,7 +41,7 @@ bool isMatrix(const host::Loop &rows, const host::Loop &columns, int operand) {
          (wide && (rows.extent == 1 || row >= columns.extent));
 }
 
-/// Whether the library takes A, B and C where they lie in their own order.
+/// Whether the library accepts A, B and C in their present layouts.
 std::array<bool, 3> areMatrices(linalg::ContractOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<host::Loop> loops(maps[0].getNumDims(), {1, {0, 0, 0}});
@@ -80,7 +80,7 @@ struct DeviceArrangeOperandsPass
       if (!dims.complete || (!isOfBytes(op) && isTaken(op)))
         continue;
       // Batches, rows and columns in the order of the result, terms in that of
-      // A; the innermost dimension of each is then one that the library walks.
+      // A; the library then loops over the innermost dimension of each.
       SmallVector<unsigned> batch = dimsIn(maps[2], dims.batch);
       auto behindBatch = [&](ArrayRef<unsigned> some) {
         SmallVector<unsigned> list = batch;
@@ -90,7 +90,7 @@ struct DeviceArrangeOperandsPass
       SmallVector<unsigned> rows = behindBatch(dimsIn(maps[2], dims.m)),
                             sum = dimsIn(maps[0], dims.k);
       SmallVector<unsigned> columns = behindBatch(dimsIn(maps[2], dims.n));
-      // Of other types one operand alone may be in the way.
+      // For other types, possibly only one operand has the wrong layout.
       std::array<bool, 3> fits = {};
       if (!isOfBytes(op))
         fits = areMatrices(op);
@@ -111,8 +111,8 @@ struct DeviceArrangeOperandsPass
     }
   }
 
-  /// The product with its result's dimensions in `order`, and what puts them
-  /// back into theirs.
+  /// Creates the product with the dimensions of its result in `order`, and the
+  /// transpose back to the original order.
   linalg::ContractOp arrangeResult(linalg::ContractOp op,
                                    ArrayRef<unsigned> order) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -164,7 +164,7 @@ struct DeviceArrangeOperandsPass
     llvm::append_range(order, sum);
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     AffineMap &map = maps[number];
-    SmallVector<int64_t> from; // of each place, the dimension of the operand
+    SmallVector<int64_t> from; // by new dimension: that of the operand
     for (unsigned dim : order)
       from.push_back(
           *map.getResultPosition(getAffineDimExpr(dim, &getContext())));
@@ -191,8 +191,8 @@ struct DeviceArrangeOperandsPass
     ++numArranged;
   }
 
-  /// `operand` with its elements at the places that `map` says, by what makes
-  /// it where nothing else reads it.
+  /// Writes `operand` in the layout of `map`, in the operation that makes it if
+  /// it has no other reader.
   Value write(Value operand, ArrayRef<int64_t> shape, AffineMap map,
               OpBuilder &builder) {
     Location loc = operand.getLoc();

@@ -1,14 +1,14 @@
-//===- CastParameters.cpp - parameters rounded once in a step -------------===//
+//===- CastParameters.cpp - rounding parameters once per step -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A model whose parameters are wider than its activations rounds each where it
-// is multiplied: in the forward and in the backward of every microbatch. Where
-// memory is free, a rank keeps the rounded parameter from the beginning of the
-// step to its last use, as a stash of one slot, and its functions take that.
+// If parameters are wider than activations, each is rounded wherever it is
+// multiplied: in the forward and in the backward of every microbatch. If enough
+// memory is free, a rank instead keeps the rounded parameter from the beginning
+// of the step to its last use, in a stash of one slot that its functions read.
 // One kernel rounds several parameters of the same shape.
 //
 //===----------------------------------------------------------------------===//
@@ -28,16 +28,16 @@ namespace stagewright::device {
 
 namespace {
 
-/// The node whose calls round parameters, for traces and profiles.
+/// The node name of the rounding calls, in traces and profiles.
 constexpr StringRef kNode = "cast";
 
-/// A rank may spend on rounded parameters one part in so many of the memory
-/// that is left beside what it was planned to hold: temporaries of its
-/// functions are not known yet.
+/// Rounded parameters may take 1 / kPartOfFree of the memory that a rank's plan
+/// leaves free; the rest is for temporaries of its functions, which are not
+/// known yet.
 constexpr int64_t kPartOfFree = 2;
 
-/// Parameters that one kernel rounds at most: its threads hold four elements of
-/// each.
+/// Max number of parameters that one kernel rounds: its threads hold four
+/// elements of each.
 constexpr size_t kTogether = 16;
 
 /// Whether `op` only rounds the elements of its operand.
@@ -56,8 +56,8 @@ bool isRounding(Operation *op) {
   return cast && cast.getIn() == body->getArgument(0);
 }
 
-/// Whether a contraction reads `value`, perhaps in another order or shape: what
-/// other operations round they round on the way, at no cost.
+/// Whether a contraction reads `value`, perhaps transposed or reshaped. Other
+/// operations round their operands themselves, at no cost.
 bool isMultiplied(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     if (pipeline::isContraction(user))
@@ -67,8 +67,8 @@ bool isMultiplied(Value value) {
   });
 }
 
-/// The type to which all uses of an argument round it, for products; null if
-/// they do not.
+/// The type to which all uses of an argument round it, at least one of them for
+/// a contraction; null if there is none.
 RankedTensorType roundedType(BlockArgument argument) {
   RankedTensorType type;
   bool multiplied = false;
@@ -88,7 +88,7 @@ RankedTensorType roundedType(BlockArgument argument) {
 struct Rounded {
   rank::BufferOp buffer;
   RankedTensorType type;
-  SmallVector<OpOperand *> uses; ///< Of calls.
+  SmallVector<OpOperand *> uses; ///< Operands of calls.
 };
 
 rank::BufferOp parameterBehind(Value slot) {
@@ -127,8 +127,8 @@ struct DeviceCastParametersPass
   }
 
 private:
-  /// Arguments of functions that every call fills with a parameter and every
-  /// use rounds.
+  /// Finds the arguments of functions that every call sets to a parameter and
+  /// every use rounds.
   void findArguments(ArrayRef<rank::ProgramOp> programs) {
     SymbolTable symbols(getOperation());
     llvm::DenseMap<Operation *, llvm::SmallDenseSet<unsigned>> others;
@@ -151,7 +151,7 @@ private:
         numbers.erase(number);
   }
 
-  /// Parameters that `program` rounds more than once in a step.
+  /// The parameters that functions called by `program` round.
   std::vector<Rounded> roundedIn(rank::ProgramOp program) {
     SymbolTable symbols(getOperation());
     llvm::MapVector<std::pair<Operation *, Type>, Rounded> found;
@@ -174,7 +174,7 @@ private:
     return list;
   }
 
-  /// Whether every rank has the memory, and some parameter is rounded twice.
+  /// Whether every rank has enough memory, and some parameter is rounded twice.
   FailureOr<bool> isRoom(ArrayRef<rank::ProgramOp> programs,
                          ArrayRef<std::vector<Rounded>> plans) {
     bool isTwice = false;
@@ -235,8 +235,8 @@ private:
       }
   }
 
-  /// A parameter and the slot that holds it rounded until its last use, which
-  /// all uses then read.
+  /// Makes a slot for a rounded parameter, live until its last use, which all
+  /// uses then read. Returns the slots of the parameter and of the rounded one.
   std::pair<Value, Value> makeSlot(rank::ProgramOp program,
                                    const Rounded &rounded) {
     OpBuilder builder(program.getEntry());
@@ -254,7 +254,8 @@ private:
         TypeAttr::get(memory), IntegerAttr(), DenseI64ArrayAttr(),
         /*on_host=*/UnitAttr());
 
-    // From the beginning, behind slots and numbers, to the last use.
+    // It is live from the beginning, after slots and constants, to the last
+    // use.
     Block &entry = program.getEntry().getBody().front();
     Operation *last = nullptr;
     for (OpOperand *use : rounded.uses) {
@@ -335,10 +336,10 @@ private:
                                                function.getResultTypes()));
   }
 
-  /// By function: numbers of its arguments that are rounded, and to what.
+  /// By function: the indices of its rounded arguments, and their types.
   llvm::MapVector<Operation *, llvm::MapVector<unsigned, RankedTensorType>>
       arguments;
-  /// By types, and by how many they round.
+  /// By types and number of parameters.
   llvm::MapVector<std::tuple<Type, Type, size_t>, func::FuncOp> functions;
 };
 

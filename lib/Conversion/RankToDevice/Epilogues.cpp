@@ -1,4 +1,4 @@
-//===- Epilogues.cpp - what the library does to a product it stores -------===//
+//===- Epilogues.cpp - elementwise work that the library fuses ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// The library wants rows of what it keeps aside at multiples of this.
+/// The library requires the row length of aux to be a multiple of this.
 constexpr int64_t kAuxColumns = 8;
 
 int32_t epilogueOf(StringRef name) {
@@ -58,12 +58,12 @@ EpilogueOperands operandsOf(linalg::GenericOp op) {
 
 namespace {
 
-/// A user of a product that the library can do.
+/// A user of a product that the library can compute as an epilogue.
 struct Use {
   linalg::GenericOp op;
   ScalarFunction function;
   StringRef kind;
-  Value other; ///< the row or the array beside the product, or null
+  Value other; ///< the other operand, a row or an array; or null
 };
 
 std::optional<Use> classify(Operation *user, Value product) {
@@ -105,7 +105,7 @@ std::optional<Use> classify(Operation *user, Value product) {
   return use;
 }
 
-/// `row` with the elements that the library adds to the product.
+/// `row` in type `element`, in which the library adds it to the product.
 Value convertRow(OpBuilder &builder, Value row, Type element) {
   if (getElementTypeOrSelf(row) == element)
     return row;
@@ -116,8 +116,8 @@ Value convertRow(OpBuilder &builder, Value row, Type element) {
       });
 }
 
-/// Writes `uses` as one operation, in the place of the first of them. The last
-/// result takes the place of the product, where the product is not read.
+/// Replaces `uses` by one operation at the first of them. If that does not read
+/// the product as an input, its last result overwrites the product.
 linalg::GenericOp write(linalg::ContractOp product, StringRef name,
                         ArrayRef<Use> uses, bool readsProduct) {
   Value result = product.getResult(0);
@@ -179,8 +179,8 @@ linalg::GenericOp findEpilogue(linalg::ContractOp product) {
   Value result = product.getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
   Type element = type.getElementType();
-  // Products of 8 bits have other epilogues, if any, and no type of rows that
-  // all devices take.
+  // Products of 8-bit operands have other epilogues, if any, and no type of
+  // bias that all devices support.
   if (getElementTypeOrSelf(product->getOperand(0)).getIntOrFloatBitWidth() == 8)
     return {};
   if ((!element.isF32() && !element.isF16() && !element.isBF16()) ||
@@ -213,7 +213,8 @@ linalg::GenericOp findEpilogue(linalg::ContractOp product) {
 // Checking
 //===----------------------------------------------------------------------===//
 
-/// Whether operand `number` walks the loops `dims`, outermost first, as one.
+/// Whether the loops `dims`, outermost first, index operand `number` like one
+/// loop.
 static bool walksAsOne(linalg::ContractOp op, unsigned number,
                        ArrayRef<unsigned> dims) {
   auto type = cast<MemRefType>(op->getOperand(number).getType());
@@ -234,7 +235,7 @@ bool isOneProduct(linalg::ContractOp op) {
   host::ContractionDims dims = host::ContractionDims::get(maps);
   if (!dims.complete || !dims.batch.empty())
     return false;
-  // Rows of C and terms of the sum in the order of C and of A.
+  // Rows and columns in the order of C, terms of the sum in that of A.
   SmallVector<unsigned> rows, columns, sum;
   for (AffineExpr expr : maps[2].getResults()) {
     unsigned dim = cast<AffineDimExpr>(expr).getPosition();
@@ -266,7 +267,7 @@ void checkEpilogues(Block &body) {
     auto generic = cast<linalg::GenericOp>(op);
     bool reads = product && llvm::is_contained(generic->getOperands(),
                                                product->getOperand(2));
-    // What lies between may only name memory.
+    // Operations in between may only compute addresses or allocate.
     for (Operation *between = reads ? product->getNextNode() : nullptr;
          between && between != &op; between = between->getNextNode())
       reads &= isMemoryEffectFree(between) || isa<memref::AllocOp>(between);

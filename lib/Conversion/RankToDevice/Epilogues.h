@@ -1,20 +1,19 @@
-//===- Epilogues.h - what the library does to a product it stores -*- C++
-//-*-===//
+//===- Epilogues.h - operations fused with a product ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A contraction and the elementwise operation that its call does as well stand
-// side by side, both with `host.epilogue`, its name in sw_epilogue. What each
-// means is unchanged, so where memory turns out otherwise than the library
-// needs it, they lose the mark and the operation is a kernel.
+// A contraction and the elementwise operation that its library call also does
+// are adjacent, both with `host.epilogue`, the name in sw_epilogue. The mark
+// does not change their meaning: if their buffers turn out not to suit the
+// library, they lose the mark and the elementwise operation becomes a kernel.
 //
 //   bias, bias_gelu   ins(row)    outs(product)
 //   gelu              ins()       outs(product)
 //   gelu_aux          ins(product)  outs(result)
-//   bias_gelu_aux     ins(row)    outs(result, product), the second: its sum
+//   bias_gelu_aux     ins(row)    outs(result, product); product += row
 //   dgelu             ins(aux)    outs(product)
 //   add               ins(array)  outs(product)
 //
@@ -27,21 +26,21 @@
 
 namespace stagewright::device {
 
-/// Marks a contraction, on tensors, whose users are an epilogue; these become
-/// the one operation behind it. Returns that, or null.
+/// Marks a contraction on tensors whose users form an epilogue, and merges
+/// these to one operation right after it. Returns that operation, or null.
 mlir::linalg::GenericOp findEpilogue(mlir::linalg::ContractOp product);
 
-/// On buffers: takes the marks away where the library cannot do it.
+/// On buffers: removes the marks if the library cannot do the epilogue.
 void checkEpilogues(mlir::Block &body);
 
-/// On buffers: whether the call is one product of matrices, that of C row by
-/// row.
+/// On buffers: whether the call is one matrix product with C in row-major
+/// order.
 bool isOneProduct(mlir::linalg::ContractOp op);
 
-/// Number of an epilogue by its name.
+/// The number of the epilogue called `name`.
 int32_t epilogueOf(llvm::StringRef name);
 
-/// What the call is given, of the buffers of such an operation.
+/// The buffers of such an operation that the call gets.
 struct EpilogueOperands {
   mlir::Value result, bias, aux;
 };

@@ -1,5 +1,4 @@
-//===- FinishContractions.cpp - what becomes of a product where it is made
-//-===//
+//===- FinishContractions.cpp - additions and rounding in contractions ----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +20,7 @@ namespace stagewright::device {
 
 namespace {
 
-/// What `value` was rounded and widened from.
+/// `value` before any rounding and widening.
 Value withoutRounding(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
@@ -31,7 +30,7 @@ Value withoutRounding(Value value) {
   return value;
 }
 
-/// The element that the body of an operation reads by `use`, or null.
+/// The scalar that the body of an operation reads through `use`, or null.
 Value elementOf(OpOperand &use) {
   if (auto read = dyn_cast<tensor::ExtractOp>(use.getOwner()))
     return read.getResult();
@@ -41,8 +40,8 @@ Value elementOf(OpOperand &use) {
              : Value();
 }
 
-/// A sum with the terms of another array: element by element `init + term`,
-/// the term perhaps rounded on the way.
+/// An addition `init + term` of two arrays, element by element. The term may be
+/// rounded first.
 struct Addition {
   linalg::GenericOp op;
   OpOperand *term = nullptr, *sum = nullptr;
@@ -73,7 +72,7 @@ struct Addition {
   }
 };
 
-/// Whether `op` only adds to a zero that it starts from.
+/// Whether `op` is a sum that starts from zero.
 bool sumsIntoZero(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1 || !host::isZero(op.getDpsInits()[0]))
     return false;
@@ -101,8 +100,9 @@ struct DeviceFinishContractionsPass
       numNarrow += narrow(op);
   }
 
-  /// Lets what makes the terms of an addition add them itself, in the place of
-  /// the addition. They are no longer rounded to a narrower type on the way.
+  /// Moves the sum that makes the term of an addition to the addition, and lets
+  /// it start from the other operand instead of zero. The term is then no
+  /// longer rounded to a narrower type.
   void sumInPlace(linalg::GenericOp op) {
     std::optional<Addition> add = Addition::match(op);
     if (!add || !add->term->get().hasOneUse())
@@ -126,8 +126,8 @@ struct DeviceFinishContractionsPass
     ++numSums;
   }
 
-  /// A product of operands of 16 bits whose every reader rounds it to their
-  /// type is stored in that type.
+  /// Stores a product of 16-bit operands in their type, if every reader rounds
+  /// it to that type.
   static bool narrow(linalg::ContractOp op) {
     Type type = getElementTypeOrSelf(op.getInputs()[0]);
     Value result = op.getResult(0);

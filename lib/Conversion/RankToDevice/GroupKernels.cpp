@@ -19,9 +19,9 @@ namespace stagewright::device {
 
 namespace {
 
-/// Fewest rows of a group: fewer leave most of a device idle.
+/// Min rows of a group: fewer leave most of a device idle.
 constexpr int64_t kFewestRows = 64;
-/// Fewest terms of a sum that a team of threads shares.
+/// Min terms of a sum that a team of threads shares.
 constexpr int64_t kFewestTurns = 32;
 
 using host::RowGroup;
@@ -33,7 +33,7 @@ bool isSingle(Operation *op) {
          !op->hasAttr(kEpilogue) && linalgOp.hasPureTensorSemantics();
 }
 
-/// Puts the members of each group side by side, behind all that they read.
+/// Sorts the block: members of a group are adjacent, after all that they read.
 class Order {
 public:
   Order(Block &block, ArrayRef<SmallVector<Operation *>> groups)
@@ -48,7 +48,7 @@ public:
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
     for (Operation *op : ops) {
-      // A group waits for its last member, unless something reads it before.
+      // A group is placed at its last member, unless a reader needs it before.
       auto group = groupOf.find(op);
       if (group == groupOf.end() || groups[group->second].back() == op)
         place(op);
@@ -56,8 +56,8 @@ public:
   }
 
 private:
-  /// Places what `op` and its group read, then them. The depth of the recursion
-  /// is that of a chain of unplaced operations.
+  /// Places what `op` and its group read, then the group. The recursion is as
+  /// deep as the longest chain of unplaced operations.
   void place(Operation *op) {
     if (!reached.insert(op).second)
       return;
@@ -85,7 +85,7 @@ struct DeviceGroupKernelsPass
     if (!host::isBody(getOperation()))
       return;
     Block &block = getOperation().front();
-    // Fills that nothing starts from would be kernels.
+    // Fills without a reader would become kernels.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -112,7 +112,7 @@ struct DeviceGroupKernelsPass
     for (SmallVector<Operation *> &group : groups)
       addFills(group);
     size_t kernels = groups.size();
-    // A contraction stands before what its call does as well.
+    // A contraction comes right before its epilogue.
     for (auto op : block.getOps<linalg::GenericOp>())
       if (op->hasAttr(kEpilogue))
         for (Value operand : op->getOperands())
@@ -127,7 +127,7 @@ struct DeviceGroupKernelsPass
         op->setAttr(kGroup, builder.getI64IntegerAttr(int64_t(number)));
   }
 
-  /// A sum over what lies side by side is the work of a team for each result.
+  /// Marks a sum over the innermost loop: a team of threads makes each result.
   static void markRows(linalg::LinalgOp op) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     bool plain = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
@@ -147,8 +147,8 @@ struct DeviceGroupKernelsPass
   }
 
   /// The members that share a kernel, marked with their rows. Left out are sums
-  /// over rows, which need threads of other rows, inner loops of mixed kinds,
-  /// and whatever reads what is left out.
+  /// over rows, which need threads of other rows (but see addRowSums), members
+  /// with mixed inner loops, and members that read what is left out.
   SmallVector<Operation *> membersOf(const RowGroup &group) {
     SmallVector<Operation *> members;
     if (group.numRows() < kFewestRows)
@@ -180,7 +180,8 @@ struct DeviceGroupKernelsPass
     return members;
   }
 
-  /// Puts the fill that a member starts from before it; a fill of its own.
+  /// Inserts the fill of each initial value before its member, cloned if
+  /// shared.
   void addFills(SmallVector<Operation *> &group) {
     SmallVector<Operation *> members;
     for (Operation *op : group) {

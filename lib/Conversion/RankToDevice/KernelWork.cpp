@@ -23,8 +23,8 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-/// Loops that a place depends on, as (their operation, number of the loop), and
-/// how often they turn.
+/// Loops that an index depends on, as (operation, number of the loop), and the
+/// product of their trip counts.
 class Loops {
 public:
   void add(Operation *op, int64_t loop, int64_t turns) {
@@ -43,7 +43,7 @@ int64_t tripsOf(scf::ForOp loop) {
   return trips ? trips->getSExtValue() : 1;
 }
 
-/// Adds the loops that `value` depends on; whether it depends on data.
+/// Adds the loops that `value` depends on; returns whether it depends on data.
 bool findLoops(Value value, Loops &loops, llvm::DenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return false;
@@ -77,14 +77,14 @@ bool findLoops(Value value, Loops &loops, llvm::DenseSet<Value> &seen) {
   return data;
 }
 
-/// Distinct bytes of the arguments of a kernel, in one direction.
+/// Distinct bytes of the arguments of a kernel that it reads, or writes.
 class Touched {
 public:
-  /// `elements` of `view`, each of which moves `bytes`.
+  /// Adds `elements` of `view`, with `bytes` bytes each.
   void add(Value view, int64_t elements, int64_t bytes) {
     auto type = cast<MemRefType>(view.getType());
     int64_t whole = pipeline::bytesOf(type);
-    Loops loops; // of a scatter that takes another row of its array each turn
+    Loops loops; // of a scatter, whose view is another row each turn
     llvm::DenseSet<Value> seen;
     for (auto op = view.getDefiningOp<ViewLikeOpInterface>(); op;
          op = op.getViewSource().getDefiningOp<ViewLikeOpInterface>())
@@ -98,13 +98,13 @@ public:
     int64_t elements = cast<MemRefType>(view.getType()).getNumElements();
     add(view, elements, bytesOf(view));
   }
-  /// Whether an operation has touched any view of its memory.
+  /// Whether a view of the same memory was added.
   bool has(Value view) const {
     Value root = rootOf(view);
     return llvm::any_of(
         views, [&](const auto &it) { return rootOf(it.first) == root; });
   }
-  /// No argument counts for more than it holds.
+  /// The bytes of all arguments; each counts for its size at most.
   int64_t bytes() const {
     llvm::MapVector<Value, int64_t> roots;
     for (auto [view, bytes] : views)
@@ -124,7 +124,7 @@ private:
   llvm::MapVector<Value, int64_t> views;
 };
 
-/// Elements that `map` names over the loops of `op`.
+/// The number of distinct elements that `map` accesses in the loops of `op`.
 int64_t distinct(linalg::LinalgOp op, AffineMap map, MemRefType type) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   auto turns = [&](auto depends) {
@@ -179,7 +179,7 @@ private:
         read.add(view, elements(operand), Touched::bytesOf(view));
     }
     for (OpOperand &init : op.getDpsInitsMutable()) {
-      // A sum in parts ends in the kernel's last argument instead.
+      // A sum in parts writes to the kernel's last arguments instead.
       if (op->hasAttr(kParts))
         continue;
       written.add(init.get(), elements(init), Touched::bytesOf(init.get()));
@@ -192,7 +192,7 @@ private:
     int64_t bytes = Touched::bytesOf(view);
     bool alone = false;
     for (Value index : indices)
-      alone = findLoops(index, loops, seen); // the last one's neighbours
+      alone = findLoops(index, loops, seen); // only the last matters
     touched.add(view, loops.turns(), alone ? std::max(bytes, kSector) : bytes);
   }
 };
@@ -202,7 +202,7 @@ private:
 KernelWork workOfKernel(func::FuncOp kernel) {
   Counter counter;
   counter.count(kernel);
-  // The partial sums that a kernel leaves are arguments that no operation has.
+  // Partial sums are arguments of the kernel that no operation uses.
   kernel.walk([&](Operation *op) {
     if (op->hasAttr(kParts))
       for (Value argument : kernel.getArguments())

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What one launch of a kernel does, whatever the data: the manifest has it, and
-// `--explain-time` makes a time of it.
+// The work of one launch of a kernel, independent of the data. It is stored in
+// the manifest, and `--explain-time` estimates a time from it.
 //
-// Bytes are those of distinct elements, each counted once however often the
-// kernel reads it: a broadcast operand counts as long as it is, and what the
-// kernel wrote itself is not read again. Data-dependent places count once for
-// each turn of the loops, at most the whole array; an element that such a place
-// names by itself, and not with its neighbours, moves a sector of 32 bytes
-// ("CUDA C++ Best Practices Guide", "Coalesced Access to Global Memory").
-// Memory moves at least this much if nothing of it lies in the second cache.
+// Bytes count each distinct element once, however often the kernel reads it: a
+// broadcast operand counts its own size, and values that the kernel itself
+// wrote are not read again. Accesses at data-dependent indices count once per
+// loop iteration, at most the whole array; if such an index addresses a single
+// element and not a run of neighbours, it counts a sector of 32 bytes ("CUDA
+// C++ Best Practices Guide", "Coalesced Access to Global Memory"). This is a
+// lower bound of the memory traffic if no data is in the L2 cache at the start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ struct KernelWork {
   double flops = 0;              ///< scalar operations, as CountFlops.h counts
 };
 
-/// Counts `kernel` as it was outlined, before its code is written. Linear in
-/// its operations, but for the places of loads and stores.
+/// Counts the outlined `kernel`, before its code is written. Linear in the
+/// number of operations, except for the indices of loads and stores.
 KernelWork workOfKernel(mlir::func::FuncOp kernel);
 
 } // namespace stagewright::device

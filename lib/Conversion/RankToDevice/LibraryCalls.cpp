@@ -13,8 +13,8 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Where the first element of a buffer lies. A constant index of a GEP holds
-/// 29 bits, so the offset is a value.
+/// Address of the first element of a buffer. A constant GEP index has 29 bits
+/// only, so the offset is a value.
 static Value pointerTo(OpBuilder &builder, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention and convolutions are calls of the runtime: the rank, a descriptor
-// of stagewright-rt/device.h, then the buffers.
+// Attention and convolutions become calls of the runtime, with the rank, a
+// descriptor of stagewright-rt/device.h, and the buffers as arguments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ public:
   LibraryCalls(mlir::ModuleOp module, llvm::StringRef prefix)
       : module(module), prefix(prefix.str()) {}
 
-  /// Writes the call of `callee` at `op` and erases `op`, which lies in a
-  /// function whose first argument is the rank. `desc` is made of 64-bit words.
+  /// Replaces `op` by a call of `callee`. `op` is in a function whose first
+  /// argument is the rank. `desc` consists of 64-bit words.
   template <typename Desc>
   void replace(mlir::Operation *op, llvm::StringRef callee, const Desc &desc,
                mlir::ValueRange buffers) {
@@ -40,12 +40,12 @@ public:
 private:
   void replace(mlir::Operation *op, llvm::StringRef callee,
                llvm::StringRef desc, mlir::ValueRange buffers);
-  /// The constant that holds `desc`; equal ones once.
+  /// The name of the constant `desc`; equal descriptors share one.
   llvm::StringRef nameOf(llvm::StringRef desc, mlir::Location loc);
 
   mlir::ModuleOp module;
   std::string prefix;
-  llvm::StringMap<std::string> names; ///< of descriptors
+  llvm::StringMap<std::string> names; ///< by descriptor
 };
 
 } // namespace stagewright::device

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What kernels with loops share: the operation inside of the loops writes a
-// row, and each thread computes one element of it.
+// The common part of kernels with loops: the operation inside the loops writes
+// a row, of which each thread computes one element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,19 @@
 
 namespace stagewright::device {
 
-/// Threads of a block, at most.
+/// Max number of threads of a block.
 constexpr int64_t kLoopThreads = 128;
 
-/// Whether `op` reads and writes element i of every operand in turn i.
+/// Whether iteration i of `op` reads and writes element i of every operand.
 bool isElementByElement(mlir::linalg::LinalgOp op);
 
-/// Whether two turns of a loop may write windows of which one begins within the
-/// other, so that an element is not always the same thread's.
+/// Whether the windows that two loop iterations write may overlap with
+/// different starts, so that an element is not always written by the same
+/// thread.
 bool mayOverlap(mlir::memref::SubViewOp window);
 
-/// Loads the elements that `op` reads at `indices` of its loops, computes its
-/// body, and stores what that yields.
+/// Loads the elements that `op` reads at loop indices `indices`, computes its
+/// body, and stores the yielded values.
 void writePoint(ThreadWriter &writer, mlir::linalg::LinalgOp op,
                 mlir::ValueRange indices);
 

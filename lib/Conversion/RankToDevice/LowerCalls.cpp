@@ -43,15 +43,15 @@ int32_t dtypeOf(Type type) {
                          : SW_F32;
 }
 
-/// Writes the calls of one function. The arguments of a launch lie on the
-/// stack, which is taken once.
+/// Writes the calls of one function. The arguments of launches are on the
+/// stack, which is allocated once.
 class Caller {
 public:
   explicit Caller(func::FuncOp function)
       : function(function), builder(function.getContext()),
         pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
-  /// `sums`: the kernel takes what begins with zeros.
+  /// `sums`: the kernel has one more argument, the bits of beginSums.
   void launch(func::CallOp call, int64_t kernel, bool sums) {
     Location loc = call.getLoc();
     takeStack(loc);
@@ -69,7 +69,7 @@ public:
       return arith::ConstantIntOp::create(builder, loc, builder.getI64Type(),
                                           value);
     };
-    if (sums) // The runtime says what begins with zeros.
+    if (sums) // The runtime sets the bits.
       LLVM::StoreOp::create(builder, loc, constant(0),
                             wordAt(loc, words, call.getNumOperands()));
     Value number = constant(kernel);
@@ -87,7 +87,7 @@ public:
     OperandRange operands = call.getArgOperands();
     Value result = operands[3], bias = none, aux = none;
     if (epilogue) {
-      // What lies between names memory that the operation needs.
+      // Views that the epilogue uses are created before it.
       builder.setInsertionPoint(epilogue);
       EpilogueOperands of = operandsOf(epilogue);
       result = pointerOf(of.result);
@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  /// Room for the arguments of the largest launch, and its table of addresses.
+  /// Allocates the arguments of the largest launch, and their address table.
   void takeStack(Location loc) {
     if (table)
       return;
@@ -195,13 +195,13 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     describeKernels(module);
   }
 
-  /// Whether a kernel can do what the call of the library does.
+  /// Whether a kernel can do the work of the library call.
   static bool hasAlternative(LLVM::CallOp call) {
     auto next = dyn_cast_or_null<func::CallOp>(call->getNextNode());
     return next && next->hasAttr(kOtherwise);
   }
 
-  /// What a call does as well, or null.
+  /// The epilogue of a call, or null.
   static linalg::GenericOp epilogueBehind(LLVM::CallOp call) {
     Operation *op = call->hasAttr(kEpilogue) ? call->getNextNode() : nullptr;
     while (op && !op->hasAttr(kEpilogue))

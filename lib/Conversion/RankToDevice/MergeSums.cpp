@@ -1,4 +1,4 @@
-//===- MergeSums.cpp - sums over the same rows, made together -------------===//
+//===- MergeSums.cpp - sums over the same rows in one operation -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-/// Whether `op` sums over rows, its columns side by side.
+/// Whether `op` sums over rows and the columns are contiguous.
 bool isColumnSum(linalg::GenericOp op) {
   if (!op || op->hasAttr(host::kConvolution))
     return false;
@@ -41,7 +41,7 @@ bool shareOperand(linalg::GenericOp a, linalg::GenericOp b) {
   });
 }
 
-/// Whether `op` reads, by whatever way, what `maker` makes.
+/// Whether `op` depends on `maker`, directly or through others.
 bool needs(Operation *op, Operation *maker) {
   SmallVector<Operation *> open = {op};
   llvm::DenseSet<Operation *> seen;
@@ -56,7 +56,7 @@ bool needs(Operation *op, Operation *maker) {
   return false;
 }
 
-/// One operation in the place of `b`.
+/// Creates one operation for both, in the place of `b`.
 linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps;
@@ -109,8 +109,8 @@ linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
   return made;
 }
 
-/// Whether `op` sums over the rows of `members`, and what it reads element by
-/// element these read or make.
+/// Whether `op` sums over the rows of `members`, and these read or make all
+/// that it reads elementwise.
 bool isAtHand(linalg::GenericOp op, ArrayRef<Operation *> members) {
   FailureOr<RowLoops> own = RowLoops::get(op);
   SetVector<Value> captured;
@@ -168,7 +168,7 @@ void mergeSums(SetVector<Operation *> &singles) {
       singles.insert(made);
       a.erase();
       b.erase();
-      // Its place is that of the later one.
+      // The merged sum is in the place of the later one.
       sums[i] = nullptr;
       sums[j] = made;
     }

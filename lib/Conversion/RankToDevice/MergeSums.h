@@ -1,14 +1,14 @@
-//===- MergeSums.h - sums over the same rows, made together -----*- C++ -*-===//
+//===- MergeSums.h - sums over the same rows in one operation ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradients of a norm's scale and shift are sums over the same rows of what
-// is partly the same: as one operation they read it once, in one kernel. Where
-// a kernel reads those rows anyway, as that of the gradient of what the norm
-// was taken of, they go with it.
+// The gradients of a norm's scale and shift are sums over the same rows, partly
+// of the same values: one operation, in one kernel, reads these once. If
+// another kernel reads the rows anyway, such as that of the gradient of the
+// norm's input, the sums become part of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,14 @@
 
 namespace stagewright::device {
 
-/// Makes one operation of sums among `singles` that walk the same rows and
-/// share an operand, where none needs another; keeps the list up to date. The
-/// operations of the block may then stand before what they read.
+/// Merges sums in `singles` that have the same loops and share an operand, if
+/// neither depends on the other, and updates the list. Operations of the block
+/// may then be before what they read.
 void mergeSums(llvm::SetVector<mlir::Operation *> &singles);
 
-/// Adds to `members`, operations of `group` that become one kernel, the sums
-/// over all its rows, as one operation, that need no more of a row than these
-/// read or make of it anyway, if a kernel can have both (RowTeams.h).
+/// Adds to `members`, operations of `group` that become one kernel, the merged
+/// sums over all its rows whose elementwise operands the members read or make,
+/// if a kernel can have both (RowTeams.h).
 void addRowSums(const host::RowGroup &group,
                 llvm::SmallVector<mlir::Operation *> &members);
 

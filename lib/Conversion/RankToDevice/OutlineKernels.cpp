@@ -1,4 +1,4 @@
-//===- OutlineKernels.cpp - every group a kernel, equal ones once ---------===//
+//===- OutlineKernels.cpp - a kernel for every group, equal ones shared ---===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,14 +26,14 @@ namespace stagewright::device {
 
 namespace {
 
-/// Whether `op` moves freely: it only names memory or computes an index.
+/// Whether `op` can be moved: it allocates, makes a view or computes an index.
 bool isFree(Operation &op) {
   return isa<memref::AllocOp, ViewLikeOpInterface>(op) ||
          op.hasTrait<OpTrait::ConstantLike>() ||
          isa<arith::ArithDialect>(op.getDialect());
 }
 
-/// Whether the library does `op`.
+/// Whether the library computes `op`.
 bool isContraction(Operation &op) {
   return isa<linalg::ContractOp>(op) || op.hasAttr(kEpilogue);
 }
@@ -49,8 +49,8 @@ bool isKernel(Operation &op) {
 
 using Group = SmallVector<Operation *>;
 
-/// The operations of a body by kernel, in order; what lies between two of one
-/// kernel and is free comes before them.
+/// The operations of a body by kernel, in order. Free operations between two of
+/// one kernel are moved before it.
 SmallVector<Group> collectGroups(Block &block) {
   SmallVector<Group> groups;
   std::optional<int64_t> open;
@@ -82,8 +82,9 @@ bool onlyWrites(OpOperand &use) {
          op.getMatchingBlockArgument(&use).use_empty();
 }
 
-/// The allocations that an operation by itself writes and nobody reads: what is
-/// left of an array that went into a sum says how many turns that has.
+/// The allocations that a kernel of one operation writes and nothing reads. Of
+/// an array that was fused into a sum only the shape is still needed: it gives
+/// the number of turns.
 SetVector<Operation *> unreadIn(const Group &group) {
   SetVector<Operation *> unread;
   auto op = dyn_cast<linalg::GenericOp>(group.back());
@@ -101,8 +102,8 @@ SetVector<Operation *> unreadIn(const Group &group) {
   return unread;
 }
 
-/// The allocations that only `group` uses and whose elements stay with the
-/// thread that made them.
+/// The allocations that only `group` uses and whose elements are read only by
+/// the thread that made them.
 SetVector<Operation *> keptIn(const Group &group) {
   DenseMap<Operation *, RowLoops> loops;
   for (Operation *op : group) {
@@ -147,8 +148,8 @@ SetVector<Operation *> keptIn(const Group &group) {
   return kept;
 }
 
-/// A group as kernels can have it: a sum over its rows that does not go with
-/// them becomes one of its own.
+/// Splits a group into kernels: a sum over its rows that cannot share its
+/// kernel gets its own.
 SmallVector<Group> kernelsOf(const Group &group) {
   auto sum = dyn_cast<linalg::LinalgOp>(group.back());
   FailureOr<RowLoops> loops = failure();
@@ -195,14 +196,14 @@ struct DeviceOutlineKernelsPass
     }
   }
 
-  /// `more` are arguments that the kernel's operations do not name.
+  /// `more`: arguments of the kernel that its operations do not use.
   void outline(const Group &group, const SetVector<Operation *> &kept,
                ValueRange more, host::KernelOutliner &outliner) {
     auto write = [&](OpBuilder &builder, IRMapping &mapping) {
       for (Operation *op : group) {
         Operation *made = builder.clone(*op, mapping);
         made->removeAttr(kGroup);
-        // Also of rows, in the loop of a scatter that replaces.
+        // Also copies of rows in the loop of a scatter that does not add.
         made->walk([](memref::CopyOp copy) {
           OpBuilder at(copy);
           linalg::makeMemRefCopyOp(at, copy.getLoc(), copy.getSource(),

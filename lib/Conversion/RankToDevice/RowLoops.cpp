@@ -1,4 +1,4 @@
-//===- RowLoops.cpp - rows and what lies inside a row ---------------------===//
+//===- RowLoops.cpp - row loops and inner loops of an operation -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -86,7 +86,7 @@ Access RowLoops::accessOf(AffineMap map) const {
   return used == inner.size() ? Access::Element : Access::Other;
 }
 
-/// The value that combines with any other to that other.
+/// The identity of `op`: combined with any value, it gives that value.
 static TypedAttr identityOf(Operation *op, Type type) {
   Builder builder(op->getContext());
   if (auto floating = dyn_cast<FloatType>(type)) {

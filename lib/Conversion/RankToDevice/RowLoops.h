@@ -1,15 +1,16 @@
-//===- RowLoops.h - rows and what lies inside a row -------------*- C++ -*-===//
+//===- RowLoops.h - row loops and loops inside a row ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops of a member of a row group by what they are: the rows of the group,
-// one of which a team of threads takes at a time, and the loops inside a row,
-// whose turns the threads of the team share. Turn e of the inner loops, counted
-// as one, belongs to the same thread in every member that has as many; so a
-// value that is made at turn e and read at turn e never leaves its thread.
+// Classifies the loops of a member of a row group. Row loops are those of the
+// group: a team of threads computes one row at a time. Inner loops are inside a
+// row: their iterations, numbered as those of one loop ("turns"), are divided
+// among the threads of the team. Turn e belongs to the same thread in all
+// members with equally many turns, so a value that is written and read at turn
+// e stays in its thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,41 +31,42 @@ enum class Access {
 struct RowLoops {
   mlir::linalg::LinalgOp op;
   llvm::SmallVector<int64_t> ranges;
-  llvm::SmallVector<unsigned> rows;  ///< its loop for each row
-  llvm::SmallVector<unsigned> inner; ///< the others of more than one turn
-  bool reduces = false;              ///< the inner loops are sums, all of them
-  bool sumsRows = false;             ///< the rows are, and no inner loop is
+  llvm::SmallVector<unsigned> rows;  ///< by row of the group: its loop
+  llvm::SmallVector<unsigned> inner; ///< others, except unit parallel ones
+  bool reduces = false;              ///< all inner loops are reductions
+  bool sumsRows = false;             ///< all rows are reductions, no inner loop
 
-  /// Of a member marked with its rows; fails where inner loops are mixed.
+  /// The loops of a member with attribute kRows. Fails for other mixtures of
+  /// reductions than the two above, and for reductions without a Combiner.
   static mlir::FailureOr<RowLoops> get(mlir::linalg::LinalgOp op);
 
-  /// Turns of the inner loops.
+  /// The number of turns: the product of the extents of the inner loops.
   int64_t turns() const;
-  /// And of the rows.
+  /// The product of the extents of the rows.
   int64_t numRows() const;
 
   /// How the operand with this map is used.
   Access accessOf(mlir::AffineMap map) const;
 
-  /// For each dimension of an operand, the row (from 0), or the inner loop
-  /// (from -2 downwards), or -1 for an extent of 1: equal lists mean equal
-  /// elements.
+  /// For each dimension of an operand: the number of its row (from 0), or -2
+  /// minus the number of its inner loop, or -1 if its index is 0. Equal lists
+  /// mean equal elements.
   llvm::SmallVector<int> placesOf(mlir::AffineMap map) const;
 };
 
-/// What a reduction does with the elements of a row: the value so far and the
-/// combining operation.
+/// The operation by which a reduction combines the value so far with an
+/// element, and its identity.
 struct Combiner {
   mlir::Operation *op = nullptr; ///< in the body of the reduction
   mlir::TypedAttr identity;
 
-  /// A copy of it, for other values.
+  /// Creates a copy of `op` that combines `sum` and `term`.
   mlir::Value combine(mlir::OpBuilder &builder, mlir::Value sum,
                       mlir::Value term) const;
 };
 
-/// The combining operation behind result `index` of a reduction, if it has an
-/// identity and the value so far is used in no other way.
+/// The combiner of result `index` of a reduction. Fails if it has no identity
+/// or if the value so far has another use.
 mlir::FailureOr<Combiner> matchCombiner(mlir::linalg::LinalgOp op,
                                         unsigned index);
 

@@ -1,4 +1,4 @@
-//===- RowOperands.cpp - what the threads of a row read and write ---------===//
+//===- RowOperands.cpp - operands of the threads of a row -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,7 +95,7 @@ void RowWriter::rememberLoaded(RowMember &member) {
 void RowWriter::write(RowMember &member, OpOperand &init,
                       ArrayRef<Value> indices, ValueRange values) {
   if (rootOf(init.get()).getDefiningOp<memref::AllocOp>())
-    return; // stays in registers
+    return; // The value stays in registers.
   Memory memory = writer.memoryOf(init.get());
   AffineMap map = member.op.getMatchingIndexingMap(&init);
   if (member.loops.inner.empty()) {

@@ -1,11 +1,11 @@
-//===- RowSums.cpp - sums over the rows that a kernel's teams take --------===//
+//===- RowSums.cpp - sums over rows, by teams of threads ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread holds the sums of its turns as a list: by chunk, by result, by lane.
+// A thread holds the sums of its turns as a list, by chunk, result and lane.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ void RowWriter::writeSummed(Value row) {
     int64_t before = writer.barriers;
     takeRow(writer.add(row, writer.times(turn, dealt.blocks * dealt.teams)));
     SmallVector<Value> next = addRow(member, carried);
-    // The next row's sums use the same shared memory. Of two barriers in a row
-    // each keeps what the other's readers read.
+    // The reductions of the next row write the same shared memory, so they must
+    // wait until this row has read it. Two barriers per row ensure that.
     if (dealt.team > kWarp && writer.barriers - before < 2)
       writer.barrier();
     return next;
@@ -107,7 +107,7 @@ void RowWriter::leaveSums(RowMember &member, ValueRange sums) {
       leave(unsigned(i), part, block);
       continue;
     }
-    // Results meet in the same shared memory, one after the other.
+    // All results of one element type use the same shared memory, in turn.
     if (i > 0 && meeting.element == part.element)
       writer.barrier();
     else

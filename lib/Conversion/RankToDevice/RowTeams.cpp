@@ -1,4 +1,4 @@
-//===- RowTeams.cpp - how rows are dealt out to threads -------------------===//
+//===- RowTeams.cpp - assignment of rows to threads -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,24 +16,27 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Most threads of a team, and threads of a block of several.
+/// Max threads of a team, and of a block that sums over rows; max threads of
+/// other blocks with several teams.
 constexpr int64_t kMostThreads = 512;
 constexpr int64_t kBlockThreads = 128;
-/// Most elements of one value that a thread keeps.
+/// Max elements of one value that a thread keeps in registers.
 constexpr int64_t kMostKept = kLongestRow / kMostThreads;
-/// Threads that keep a device busy.
+/// Number of threads that keeps a device busy.
 constexpr int64_t kBusyThreads = kBusyBlocks * kSumThreads;
-/// Blocks that leave partial sums: they have the most threads that a block may
-/// have, so half as many keep a device busy, and a quarter does for few rows.
+/// Max and min blocks of a kernel that writes partial sums. Its blocks have up
+/// to kMostThreads threads, twice kSumThreads, so half of kBusyBlocks keep a
+/// device busy; if there are few rows, a quarter is enough.
 constexpr int64_t kMostSumBlocks = kBusyBlocks / 2;
 constexpr int64_t kFewestSumBlocks = kMostSumBlocks / 2;
-/// Fewest rows of such a block: what it leaves is written and read once more.
+/// Min rows of such a block, as its partial sum is written and read again.
 constexpr int64_t kFewestSummed = 8;
-/// Bytes of shared memory in which the sums of its teams may meet, of those
-/// that a block has without asking for more.
+/// Max bytes of shared memory for adding up the sums of a block's teams. Less
+/// than the 48 KiB that a block has without an opt-in.
 constexpr int64_t kMeetingBytes = 32 << 10;
 
-/// As few threads as hold a row; of few rows more, so that the device is busy.
+/// The smallest team that keeps a row in registers; if there are few rows, a
+/// larger one, so that the device is busy.
 static int64_t teamFor(int64_t rows, int64_t longest) {
   int64_t team = kWarp;
   while (team < kMostThreads &&
@@ -45,14 +48,15 @@ static int64_t teamFor(int64_t rows, int64_t longest) {
 
 RowTeams dealRows(int64_t rows, int64_t longest) {
   int64_t team = teamFor(rows, longest);
-  // Only warps share a block: a larger team meets at the block's barriers.
+  // Teams of one warp share a block. Larger teams need the block's barrier.
   int64_t teams = team == kWarp ? kBlockThreads / kWarp : 1;
   while (rows % teams != 0)
     teams /= 2;
   return {team, teams, 1, rows / teams, longest <= team * kMostKept};
 }
 
-/// Over which sums are added up, the largest of `sumBytes` bytes.
+/// For rows over which sums are added up, the largest of `sumBytes` bytes. None
+/// if a thread cannot keep its part of a row, or if there are too few blocks.
 static std::optional<RowTeams> dealSummedRows(int64_t rows, int64_t longest,
                                               int64_t sumBytes) {
   int64_t team = teamFor(rows, longest);

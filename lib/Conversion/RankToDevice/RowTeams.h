@@ -1,14 +1,14 @@
-//===- RowTeams.h - how rows are dealt out to threads -----------*- C++ -*-===//
+//===- RowTeams.h - how rows are divided among threads ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A team of threads, one warp or more, takes a row. Where a kernel also adds up
-// over the rows, its teams take several each, one after the other, and every
-// block leaves one partial sum: fewer blocks leave less to add up, more keep
-// the device busy.
+// A team of threads, one warp or more, computes a row. If a kernel also sums
+// over the rows, each team computes several, one after the other, and every
+// block writes one partial sum: fewer blocks leave less to add, more keep the
+// device busy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,19 +28,19 @@ namespace stagewright::device {
 struct RowTeams {
   int64_t team;   ///< threads that share a row
   int64_t teams;  ///< in a block
-  int64_t rows;   ///< that each team takes
+  int64_t rows;   ///< that each team computes
   int64_t blocks; ///< in the grid
-  bool keeps;     ///< each thread its part of a row in registers
+  bool keeps;     ///< threads keep their parts of a row in registers
 
   int64_t threads() const { return team * teams; }
 };
 
-/// Of `rows` rows with up to `longest` turns each.
+/// The teams for `rows` rows with at most `longest` turns each.
 RowTeams dealRows(int64_t rows, int64_t longest);
 
-/// The same for the members of a row group, marked as such, of which the last
-/// sums over the rows. Nothing where it does not, or where that does not pay:
-/// rows too long for registers, or too few blocks.
+/// The teams for marked members of a row group, of which the last sums over the
+/// rows. None if it does not, or if a shared kernel would be slower: rows too
+/// long for registers, or too few blocks.
 std::optional<RowTeams> dealSummedRows(llvm::ArrayRef<mlir::Operation *> group);
 
 } // namespace stagewright::device

@@ -1,4 +1,4 @@
-//===- ScalarFunction.cpp - what element of a result is of others ---------===//
+//===- ScalarFunction.cpp - elementwise operations as functions -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Of GELU by tanh: sqrt(2 / pi), and the factor of the cube.
+/// Constants of GELU by tanh: sqrt(2 / pi), and the factor of the cube.
 static const double kOuter = std::sqrt(2 / std::acos(-1.0));
 constexpr double kCubic = 0.044715;
 
@@ -29,8 +29,8 @@ double geluDerivative(double x) {
          0.5 * x * (1 - t * t) * kOuter * (1 + 3 * kCubic * x * x);
 }
 
-/// The operation behind an array, if its elements are functions of others at
-/// the same place.
+/// The operation that makes `array`, if its elements are functions of other
+/// elements at the same index; else null.
 static linalg::GenericOp elementwise(Value array) {
   auto op = array.getDefiningOp<linalg::GenericOp>();
   if (!op || op.getNumReductionLoops() != 0 || op->getNumResults() != 1 ||
@@ -41,7 +41,7 @@ static linalg::GenericOp elementwise(Value array) {
   return op;
 }
 
-/// What an operand is to the elements of its operation.
+/// The leaf of an operand: indexed as the result, or by the last loop (a row).
 static FailureOr<ScalarFunction::Leaf> leafOf(OpOperand &operand) {
   auto op = cast<linalg::GenericOp>(operand.getOwner());
   AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -56,8 +56,8 @@ static FailureOr<ScalarFunction::Leaf> leafOf(OpOperand &operand) {
 
 namespace {
 
-/// Goes through the definition of a scalar: `leaf` and `operation` say what it
-/// is by what it is made of, or nothing where it is no function of elements.
+/// Evaluates a scalar from its definition: `leaf` and `operation` return the
+/// value of an operand and of an operation; none if it is no such function.
 template <typename T> struct Walk {
   llvm::function_ref<std::optional<T>(const ScalarFunction::Leaf &)> leaf;
   llvm::function_ref<std::optional<T>(Operation *, ArrayRef<T>)> operation;
@@ -121,7 +121,7 @@ FailureOr<ScalarFunction> ScalarFunction::get(linalg::GenericOp op) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The number that a constant stands for.
+/// The value of a constant; the exact one if it is a rounded constant of GELU.
 static double valueOf(FloatAttr constant) {
   double value = constant.getValueAsDouble();
   if (constant.getType().getIntOrFloatBitWidth() >= 32)
@@ -171,7 +171,7 @@ bool ScalarFunction::is(
       }))
     return false;
   for (int point = 0; point < kPoints; ++point) {
-    // The first argument walks from -6 to 6, the others in other orders.
+    // The first argument runs from -6 to 6, the others take another order.
     SmallVector<double> arguments;
     for (size_t i = 0; i < leaves.size(); ++i)
       arguments.push_back(double(int64_t(point) *

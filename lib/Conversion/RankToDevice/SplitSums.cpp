@@ -17,13 +17,13 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Terms that a thread adds up in parts, and most that it does where there are
-/// none: a second kernel takes as long as some.
+/// Min terms of a thread if the sum is split, and max if it is not: a second
+/// kernel takes as long as some terms.
 struct Terms {
   int64_t ofPart, ofWhole;
 };
 constexpr Terms kOfColumn = {8, 64};
-/// A sum with one result has but one block where it is no parts.
+/// A sum with one result has only one block if it is not split.
 constexpr Terms kOfOneResult = {2, 8};
 
 static bool isSum(utils::IteratorType type) {
@@ -46,7 +46,7 @@ int64_t partsOf(ArrayRef<Operation *> group) {
   int64_t terms = 1, results = 1;
   for (auto [range, type] : llvm::zip_equal(op.getStaticLoopRanges(), types))
     (isSum(type) ? terms : results) *= range;
-  // Terms side by side belong to a team, which is busy with one result.
+  // A sum over the innermost loop has a team for each result: no split.
   bool rows = isSum(types.back());
   if (rows && results > 1)
     return 1;
@@ -65,7 +65,7 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
   OpBuilder builder(op);
   SplitSum split;
   bool withRows = dealSummedRows(group).has_value();
-  // The partial sums: a loop over parts, then those over results.
+  // The partial sums: dimension 0 is the part, the others are results.
   SmallVector<int64_t> shape = {parts};
   SmallVector<AffineExpr> places = {builder.getAffineDimExpr(0)};
   SmallVector<AffineExpr> renamed(op.getNumLoops(),
@@ -113,7 +113,7 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
       });
   if (dims == 1)
     second->setAttr(kRows, builder.getDenseI64ArrayAttr({}));
-  // Of the rest, what fills the sums' own buffers goes with these.
+  // Fills of the original sums go to the second kernel, the rest to the first.
   for (Operation *other : group.drop_back()) {
     auto fill = dyn_cast<linalg::FillOp>(other);
     if (!fill || !llvm::is_contained(op.getDpsInits(), fill.getOutputs()[0])) {

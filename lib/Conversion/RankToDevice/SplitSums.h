@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradient of a bias is a sum over thousands of rows with few columns, the
-// norm of a gradient one over everything: a thread, or a team, for each result
-// would leave a device idle. So the rows are cut into parts, which blocks of
-// one kernel sum at once, and a second kernel adds up the parts. The first may
-// be that of a row group, which has read the rows anyway. The order of the
-// additions is that of the program, not of the run.
+// The gradient of a bias sums thousands of rows with few columns, the norm of a
+// gradient sums all elements: one thread or team per result would use little of
+// a device. So the rows are split into parts, which the blocks of one kernel
+// sum in parallel, and a second kernel adds the partial sums. The first may be
+// the kernel of a row group, which reads the rows anyway. The order of the
+// additions is fixed at compile time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +21,24 @@
 
 namespace stagewright::device {
 
-/// Blocks that keep a device busy: some for each of its 100 to 150 processors.
+/// Blocks that occupy a device: several for each of its 100 to 150 processors.
 constexpr int64_t kBusyBlocks = 512;
 
-/// In how many parts the last operation of a group on buffers is summed, the
-/// others being fills, or a row group; 1: as a whole.
+/// The number of parts in which the last operation of `group` is summed; 1: it
+/// is not split. The other operations are fills, or members of a row group.
 int64_t partsOf(llvm::ArrayRef<mlir::Operation *> group);
 
 struct SplitSum {
   llvm::SmallVector<mlir::Operation *> parts; ///< the group of the first kernel
-  llvm::SmallVector<mlir::Operation *> whole; ///< and of the second
-  /// What the operation of the first writes by its form, and its kernel does
-  /// not: of its results only the shape counts.
+  llvm::SmallVector<mlir::Operation *> whole; ///< that of the second
+  /// Buffers that the operation of the first kernel has as results. Only their
+  /// shapes are used: the kernel writes `partial` instead.
   llvm::SmallVector<mlir::Operation *> forms;
-  /// What its kernel writes: parts (outer) and results.
+  /// What the first kernel writes: a buffer per result, parts as dimension 0.
   llvm::SmallVector<mlir::Value> partial;
 };
 
-/// Replaces such a group.
+/// Replaces a group for which partsOf() returned `parts`, at least 2.
 SplitSum splitSum(llvm::ArrayRef<mlir::Operation *> group, int64_t parts);
 
 } // namespace stagewright::device

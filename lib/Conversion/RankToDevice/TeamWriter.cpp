@@ -31,7 +31,7 @@ ThreadWriter::where(Value condition, ValueRange otherwise,
   builder.setInsertionPointToStart(branch.thenBlock());
   SmallVector<Value> made = then();
   yield(branch.thenBlock(), made);
-  // The terminator made with the block was in front of what `then` wrote.
+  // The else region exists only if there are values to yield.
   if (!otherwise.empty())
     yield(branch.elseBlock(), otherwise);
   return llvm::to_vector_of<Value>(branch.getResults());
@@ -144,7 +144,7 @@ Value ThreadWriter::reduce(Value value, Operation *op, Value thread,
     return value;
   int64_t warps = team / kWarp;
   Memory partial = shared(value.getType(), shape.block[0] / kWarp);
-  // The first warp of this team among the block's.
+  // The number, in the block, of this team's first warp.
   Value first = shape.block[0] == team
                     ? number(0)
                     : times(dividedBy(threadId(), team), warps);
@@ -153,7 +153,7 @@ Value ThreadWriter::reduce(Value value, Operation *op, Value thread,
     return {};
   });
   barrier();
-  // In the same order for all threads, so all get the same bits.
+  // All threads combine in the same order, so all get the same bits.
   value = load(partial, first);
   for (int64_t warp = 1; warp < warps; ++warp)
     value = combine(op, value, load(partial, add(first, warp)));

@@ -1,14 +1,13 @@
-//===- ThreadSums.cpp - what a sum begins with
-//-----------------------------===//
+//===- ThreadSums.cpp - initial values of sums ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A gradient is a sum over microbatches. Which one comes first the schedule
-// says, so a kernel is told when it is launched whether what it adds to is
-// zero.
+// A gradient is a sum over microbatches. Which microbatch is first depends on
+// the schedule, so an argument of each launch says which of the buffers that
+// the kernel adds to count as zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// The bits of an argument.
+/// Max sums of a kernel: one for each bit of that argument.
 static constexpr size_t kMostSums = 64;
 
 /// Whether `op` writes every element of `init` once.

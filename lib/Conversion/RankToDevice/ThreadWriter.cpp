@@ -1,4 +1,4 @@
-//===- ThreadWriter.cpp - places, loads, stores and bodies ----------------===//
+//===- ThreadWriter.cpp - offsets, loads, stores and bodies ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ std::optional<Linear> Linear::get(AffineMap map, ArrayRef<int64_t> strides) {
   return linear;
 }
 
-/// Whether a place in some buffer of `kernel` needs more than 31 bits.
+/// Whether an element offset in a buffer of `kernel` needs more than 31 bits.
 static bool isLarge(func::FuncOp kernel) {
   return llvm::any_of(kernel.getArgumentTypes(), [](Type type) {
     auto buffer = dyn_cast<MemRefType>(type);
@@ -121,7 +121,7 @@ SmallVector<Value> ThreadWriter::split(Value counter,
                                        ArrayRef<int64_t> extents) {
   SmallVector<Value> indices(extents.size());
   for (size_t i = extents.size(); i-- > 0;) {
-    // What is left of the counter is below the extent of the outermost.
+    // Here the counter is less than the outermost extent: no modulo needed.
     bool outermost = llvm::all_of(extents.take_front(i),
                                   [](int64_t extent) { return extent == 1; });
     indices[i] =
@@ -164,7 +164,7 @@ Memory ThreadWriter::memoryOf(Value value) {
   memory.strides.assign(strides.begin(), strides.end());
   memory.element = type.getElementType();
   if (ShapedType::isDynamic(offset)) {
-    // A slice that begins where indices say.
+    // A slice with dynamic offsets.
     Operation *maker = value.getDefiningOp();
     auto view = cast<ViewLikeOpInterface>(maker);
     Memory source = memoryOf(view.getViewSource());
@@ -229,7 +229,7 @@ Value ThreadWriter::address(const Memory &memory, Value at) {
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-/// What LLVM calls the elements of memory: it has no floats of 8 bits.
+/// The LLVM type for elements in memory: LLVM has no 8-bit floats.
 Type ThreadWriter::storageOf(Type element) {
   if (isa<IndexType>(element))
     return builder.getI64Type();
@@ -270,7 +270,7 @@ void ThreadWriter::store(const Memory &memory, Value at, Value value) {
   LLVM::StoreOp::create(builder, loc, toStorage(value), address(memory, at));
 }
 
-/// Most bytes that one instruction loads or stores.
+/// Max bytes that one instruction loads or stores.
 constexpr int64_t kWidest = 16;
 
 SmallVector<Value> ThreadWriter::loadLanes(const Memory &memory, Value at,
@@ -348,7 +348,7 @@ void ThreadWriter::clone(Operation &op, ValueRange indices) {
     return;
   }
   if (isa<ViewLikeOpInterface>(op))
-    return; // looked through where it is used
+    return; // memoryOf() resolves views
   Operation *copy = builder.cloneWithoutRegions(op, mapping);
   OpBuilder::InsertionGuard guard(builder);
   for (auto [from, to] : llvm::zip_equal(op.getRegions(), copy->getRegions()))

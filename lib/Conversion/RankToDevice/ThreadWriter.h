@@ -1,14 +1,14 @@
-//===- ThreadWriter.h - the code of one thread ------------------*- C++ -*-===//
+//===- ThreadWriter.h - write the code of one thread ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What all kinds of kernels share: buffers as pointers with strides, arithmetic
-// on places, loads and stores of one element or of several side by side, bodies
-// of linalg operations at one point of their loops, and sums over a team of
-// threads. Places count elements in 32 bits where every buffer allows it:
+// What all kernels share: buffers as pointers with strides, arithmetic on
+// places (offsets in elements), loads and stores of one element or of several
+// adjacent ones, bodies of linalg operations at one point of their loops, and
+// sums over a team of threads. Places have 32 bits if every buffer allows it:
 // devices multiply and divide those several times faster.
 //
 //===----------------------------------------------------------------------===//
@@ -25,36 +25,36 @@ namespace stagewright::device {
 
 /// Threads that run in step and exchange values without memory.
 constexpr int64_t kWarp = 32;
-/// Bytes that memory moves at once.
+/// Bytes of one memory transaction.
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.
 constexpr int64_t kSumThreads = 256;
-/// Most elements that a thread loads and stores at once.
+/// Max elements that a thread loads or stores at once.
 constexpr unsigned kMostLanes = 4;
 
-/// A buffer as code sees it: element i lies at `start` + strides * i elements
-/// behind `pointer`.
+/// A buffer in generated code: element i is `start` + `offset` + strides * i
+/// elements after `pointer`.
 struct Memory {
-  /// Null for what nobody reads: its elements are not stored.
+  /// Null for a buffer that nothing reads: its elements are not stored.
   mlir::Value pointer;
-  mlir::Value start; ///< null: none but `offset`
+  mlir::Value start; ///< null: 0
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides;
   mlir::Type element;
 };
 
-/// A place in a buffer as a function of the loops of an operation: a constant
-/// and a number of elements for each step of each loop.
+/// A place in a buffer as a linear function of the loops of an operation: a
+/// constant, and a number of elements for each step of each loop.
 struct Linear {
   int64_t constant = 0;
   llvm::SmallVector<int64_t> steps;
 
-  /// Nothing if the map is not linear.
+  /// None if the map is not linear.
   static std::optional<Linear> get(mlir::AffineMap map,
                                    llvm::ArrayRef<int64_t> strides);
 };
 
-/// What a kernel is launched with.
+/// The launch dimensions of a kernel.
 struct Shape {
   int64_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   int64_t shared = 0; ///< bytes of a block
@@ -62,11 +62,11 @@ struct Shape {
 
 class ThreadWriter {
 public:
-  /// Whether an operation of a kernel's block is one of its constants and
-  /// numbers, which come first.
+  /// Whether `op` is one of the constants and scalar operations at the start of
+  /// a kernel's block.
   static bool isPrelude(mlir::Operation &op);
 
-  /// Writes into `target` what `kernel` says.
+  /// Writes the code of `kernel` into `target`.
   ThreadWriter(mlir::func::FuncOp kernel, mlir::gpu::GPUFuncOp target);
 
   mlir::OpBuilder builder;
@@ -85,14 +85,14 @@ public:
   mlir::Value isZero(mlir::Value a);
   mlir::Value threadId();
   mlir::Value blockId(mlir::gpu::Dimension dimension);
-  /// The indices of a counter that walks `extents`, innermost last.
+  /// Splits a linear counter into indices for `extents`, innermost last.
   llvm::SmallVector<mlir::Value> split(mlir::Value counter,
                                        llvm::ArrayRef<int64_t> extents);
 
   //===--- Memory ---------------------------------------------------------===//
-  /// The buffer behind `value` of the kernel.
+  /// The buffer of `value`, a value of the kernel.
   Memory memoryOf(mlir::Value value);
-  /// Where `memory`, indexed by `map`, is at `indices` of the loops.
+  /// The place in `memory`, indexed by `map`, for `indices` of the loops.
   mlir::Value placeOf(const Memory &memory, mlir::AffineMap map,
                       mlir::ValueRange indices);
   mlir::Value placeOf(const Memory &memory, const Linear &linear,
@@ -100,19 +100,18 @@ public:
   mlir::Value address(const Memory &memory, mlir::Value at);
   mlir::Value load(const Memory &memory, mlir::Value at);
   void store(const Memory &memory, mlir::Value at, mlir::Value value);
-  /// `lanes` elements side by side, of which the first lies at a multiple of
-  /// `lanes`.
+  /// Loads `lanes` adjacent elements; the first is at a multiple of `lanes`.
   llvm::SmallVector<mlir::Value> loadLanes(const Memory &memory, mlir::Value at,
                                            unsigned lanes);
   void storeLanes(const Memory &memory, mlir::Value at,
                   mlir::ValueRange values);
 
   //===--- Sums -----------------------------------------------------------===//
-  /// What `count` sums of `op` in its result `init` begin with: what `read`
-  /// gives, which lies there. Where the buffer is an argument of the kernel
-  /// that `op` writes as a whole, the kernel takes a set of bits more, by
-  /// `sums`: with the bit of the buffer they begin with zeros, and nothing is
-  /// read.
+  /// The initial values of `count` sums of `op` in its result `init`: what
+  /// `read` loads from there. If the buffer is an argument of the kernel that
+  /// `op` writes as a whole, the kernel gets one more argument, a set of bits
+  /// numbered by `sums`: if the bit of the buffer is set, the sums begin with
+  /// zeros, and nothing is read.
   llvm::SmallVector<mlir::Value>
   beginSums(mlir::linalg::LinalgOp op, mlir::OpOperand &init, unsigned count,
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> read);
@@ -129,7 +128,7 @@ public:
   /// become loads and stores.
   void clone(mlir::Operation &op, mlir::ValueRange indices);
   void cloneBlock(mlir::Block &block, mlir::ValueRange indices);
-  /// Called for what `clone` finds that is not for a single thread.
+  /// Called by `clone` for operations that one thread cannot do alone.
   llvm::function_ref<bool(mlir::Operation &)> special;
 
   mlir::Value lookup(mlir::Value value) {
@@ -138,18 +137,18 @@ public:
   void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
 
   //===--- Threads --------------------------------------------------------===//
-  /// Runs `then` where `condition` holds; a null condition always does. What it
-  /// returns is returned, and `otherwise` for the other threads.
+  /// Runs `then` if `condition` is true or null. Returns what it returns; in
+  /// the other threads `otherwise`.
   llvm::SmallVector<mlir::Value>
   where(mlir::Value condition, mlir::ValueRange otherwise,
         llvm::function_ref<llvm::SmallVector<mlir::Value>()> then);
-  /// A loop over [0, count); `turn` returns what is carried on.
+  /// A loop over [0, count); `turn` returns the carried values.
   llvm::SmallVector<mlir::Value>
   loop(int64_t count, mlir::ValueRange inits,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                          mlir::ValueRange)>
            turn);
-  /// The same over [lower, upper), which all threads of the block agree on.
+  /// A loop over [lower, upper), equal in all threads of the block.
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value lower, mlir::Value upper, int64_t step,
        mlir::ValueRange inits,
@@ -157,18 +156,18 @@ public:
                                                          mlir::ValueRange)>
            turn);
   void barrier();
-  /// How often that was called.
+  /// The number of calls of barrier().
   int64_t barriers = 0;
-  /// `value` combined, by a copy of `combine`, over the `team` threads of which
-  /// this is number `thread`; all get the same. The block's threads, whose
-  /// number `shape` states, are whole teams; where these are more than a warp,
-  /// every thread of the block must come here.
+  /// Reduces `value` by copies of `combine` over the `team` threads of which
+  /// this is number `thread`; all get the result. The threads of the block
+  /// (`shape`) form whole teams; if a team is larger than a warp, every thread
+  /// of the block must execute this.
   mlir::Value reduce(mlir::Value value, mlir::Operation *combine,
                      mlir::Value thread, int64_t team);
   mlir::Value combine(mlir::Operation *op, mlir::Value a, mlir::Value b);
-  /// Takes `bytes` of the shared memory of the block.
+  /// Allocates `count` elements in the shared memory of the block.
   Memory shared(mlir::Type element, int64_t count);
-  /// The value of the thread whose number differs in the bits of `offset`.
+  /// The `value` of the thread whose number is this one's xor `offset`.
   mlir::Value shuffle(mlir::Value value, int64_t offset);
 
 private:
@@ -184,8 +183,8 @@ private:
   mlir::gpu::GPUFuncOp target;
 };
 
-/// The ways to write a kernel. Each fails where it does not apply, before it
-/// writes anything.
+/// Each writes one kind of kernel. It fails if the kernel is of another kind,
+/// before it writes anything.
 mlir::LogicalResult writeElementwise(ThreadWriter &writer,
                                      mlir::func::FuncOp kernel);
 mlir::LogicalResult writeRows(ThreadWriter &writer, mlir::func::FuncOp kernel);

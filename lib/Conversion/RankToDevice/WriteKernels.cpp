@@ -20,7 +20,7 @@ namespace stagewright::device {
 namespace {
 
 /// Bytes from the pointer of a buffer to the end of its last element; -1 for
-/// what is no buffer.
+/// other types.
 int64_t extentOf(Type type) {
   auto buffer = dyn_cast<MemRefType>(type);
   if (!buffer)
@@ -59,8 +59,7 @@ bool makesMean(func::FuncOp kernel) {
   return index && index.getIn() == kernel.getArgument(1);
 }
 
-/// The ways to write a kernel, by the name of what they are for; the first
-/// that applies is taken.
+/// The kinds of kernels, by name; the first that applies is taken.
 constexpr std::pair<const char *,
                     LogicalResult (*)(ThreadWriter &, func::FuncOp)>
     kWriters[] = {{"tensor attention", writeTensorAttention},

@@ -1,14 +1,14 @@
-//===- WriteLoops.cpp - loops with data-dependent places ------------------===//
+//===- WriteLoops.cpp - loops with data-dependent indices -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop whose turns each write a row. Every thread runs the loop for one
-// column, so the updates of one place keep their order, whoever makes them.
-// What reads and writes single elements is run by one thread. Most scatters are
-// not written here, but by WriteScatters.cpp, which needs fewer turns a thread.
+// A loop in which each iteration writes a row. Every thread runs the whole loop
+// for one column, so updates of one element keep their order. A loop that reads
+// and writes single elements is run by one thread. Most scatters are written by
+// WriteScatters.cpp instead, which needs fewer iterations per thread.
 //
 //===----------------------------------------------------------------------===//
 

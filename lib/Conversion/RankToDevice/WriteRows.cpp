@@ -95,12 +95,12 @@ void RowWriter::write(RowMember &member) {
     for (int64_t c = 0; c < chunks; ++c)
       sums = writeChunk(member, writer.number(c * perChunk), c,
                         (c + 1) * perChunk > member.turns, sums, &made);
-    // In the last of partial chunks not every thread has loaded anything.
+    // In a partial last chunk, some threads have loaded nothing.
     if (chunks * perChunk == member.turns)
       rememberLoaded(member);
     loaded.clear();
   } else {
-    // Whole chunks in a loop, the rest behind it.
+    // Full chunks in a loop, then the rest.
     int64_t whole = member.turns / perChunk;
     sums = writer.loop(whole, sums, [&](Value c, ValueRange carried) {
       return writeChunk(member, writer.times(c, perChunk), -1,

@@ -1,21 +1,22 @@
-//===- WriteScatters.cpp - rows added to rows that indices name -----------===//
+//===- WriteScatters.cpp - add rows to indexed rows of a table ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A scatter arrives as a loop over its updates. Each adds a row to the row of a
-// table that an index, its id, names. The blocks of a column of the grid share
-// the ids: block p of P makes the updates whose id is p modulo P, in the order
-// of the loop. So each row of the table is written by one block alone, and the
-// results do not depend on P, not to the last bit. There are no atomics.
+// A scatter is a loop over updates. Each adds a row to the row of a table with
+// a given index, its id. Blocks with the same x in the grid divide the ids
+// among them: of P such blocks, block p performs the updates whose id is p
+// modulo P, in the order of the loop. So every element of the table is written
+// by one block only, without atomics, and the results are bitwise independent
+// of P.
 //
-// A block first reads all ids, 32 side by side in a warp, and notes its own as
-// bits in shared memory. Then each thread makes the noted updates of one
-// column. Were the ids read in that second loop, each turn would wait for the
-// one before: a store to the table may change an id, as far as a compiler
-// knows.
+// A block first reads all ids, 32 at a time per warp, and marks its own in a
+// bitmap in shared memory. Then each thread performs the marked updates for one
+// column of the table. If ids were read in that second loop, each iteration
+// would wait for the one before, because to the compiler a store to the table
+// may change an id.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,21 +33,21 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-/// Bits of a word of notes: one for each thread of a warp.
+/// A word of the bitmap has one bit for each thread of a warp.
 static_assert(kWarp == 32);
-/// Most words of notes, 8 KiB: for 65,536 updates at once.
+/// Max words of the bitmap: 8 KiB, for 65,536 updates at once.
 constexpr int64_t kMostWords = 2048;
-/// Fewest blocks of a grid that leave few processors of a device idle.
+/// Min blocks of a grid, so that few processors of a device are idle.
 constexpr int64_t kFewestBlocks = 64;
 
 /// A loop nest that updates rows of tables.
 struct Scatter {
   SmallVector<scf::ForOp> loops; ///< outermost first
-  SmallVector<int64_t> extents;  ///< turns of each
+  SmallVector<int64_t> extents;  ///< iterations of each
   linalg::LinalgOp update;       ///< of one row, in the innermost loop
-  Value id; ///< equal for two updates of one row; made in the innermost loop
-  SmallVector<Operation *> makers; ///< of `id`, in their order
-  int64_t idBytes = 0;             ///< that are read to make it
+  Value id; ///< the row to update, an index; defined in the innermost loop
+  SmallVector<Operation *> makers; ///< compute `id`, in program order
+  int64_t idBytes = 0;             ///< that are read to compute it
 
   static FailureOr<Scatter> get(func::FuncOp kernel);
   int64_t updates() const { return llvm::product_of(extents); }
@@ -57,7 +58,7 @@ private:
   LogicalResult findMakers();
 };
 
-/// Finds the loops, each alone in the next, from 0 in steps of 1.
+/// Finds the loops: perfectly nested, from 0 with step 1.
 LogicalResult Scatter::findLoops(func::FuncOp kernel) {
   SmallVector<Operation *> inside;
   for (Operation &op : kernel.front().without_terminator())
@@ -78,8 +79,8 @@ LogicalResult Scatter::findLoops(func::FuncOp kernel) {
   return success(!loops.empty());
 }
 
-/// Finds the index of the table, one row each time, that is computed in the
-/// loop; only the update touches the table.
+/// Finds the row index, which the innermost loop computes. Fails unless each
+/// update writes one row, and nothing else uses the table.
 LogicalResult Scatter::findId() {
   for (Value init : update.getDpsInits()) {
     auto row = init.getDefiningOp<memref::SubViewOp>();
@@ -102,7 +103,8 @@ LogicalResult Scatter::findId() {
   return success(id != nullptr);
 }
 
-/// Finds what computes `id` from numbers that the loop only reads.
+/// Finds the operations that compute `id`. Fails unless all are loads,
+/// constants or arithmetic.
 LogicalResult Scatter::findMakers() {
   BackwardSliceOptions options;
   options.inclusive = true;
@@ -146,8 +148,9 @@ FailureOr<Scatter> Scatter::get(func::FuncOp kernel) {
   return scatter;
 }
 
-/// How many blocks share the ids: a power of two. What a block reads of ids is
-/// at most what all blocks read of rows, unless there would be few blocks.
+/// The number of blocks that divide the ids, a power of two. Before rounding
+/// up, all together read no more bytes of ids than of rows, unless the grid
+/// would have fewer than kFewestBlocks blocks.
 int64_t sharesOf(Scatter &scatter, int64_t threads, int64_t columnBlocks) {
   auto row = cast<MemRefType>(scatter.update.getDpsInits().front().getType());
   int64_t rowBytes = threads * row.getElementTypeBitWidth() / 8;
@@ -165,7 +168,7 @@ public:
   void write();
 
 private:
-  /// Says which update of the loop the next operations are about.
+  /// Maps the induction variables to their values in update number `turn`.
   void setTurn(Value turn) {
     for (auto [loop, index] :
          llvm::zip_equal(scatter.loops, writer.split(turn, scatter.extents)))
@@ -188,7 +191,7 @@ private:
   int64_t threads = 0, words = 0, shares = 0, columns = 0;
 };
 
-/// Whether this block makes update `turn`, which may be behind the last.
+/// Whether this block performs update `turn`; false after the last update.
 Value ScatterWriter::isOwn(Value turn) {
   Value no = arith::ConstantOp::create(writer.builder, writer.loc,
                                        writer.builder.getBoolAttr(false));
@@ -208,8 +211,8 @@ Value ScatterWriter::isOwn(Value turn) {
   })[0];
 }
 
-/// Notes which of the updates from `first` on are the block's: a word of bits
-/// for each 32, which a warp makes together.
+/// Marks the block's updates, from `first` on, in the bitmap. A warp computes
+/// one word, for 32 updates.
 void ScatterWriter::note(Value first) {
   OpBuilder &builder = writer.builder;
   Value thread = writer.threadId(), lane = writer.modulo(thread, kWarp);
@@ -238,7 +241,7 @@ void ScatterWriter::note(Value first) {
   });
 }
 
-/// Makes the noted updates from `first` on for the thread's column.
+/// Performs the marked updates, from `first` on, for the thread's column.
 void ScatterWriter::update(Value first) {
   OpBuilder &builder = writer.builder;
   Value column =
@@ -293,7 +296,7 @@ void ScatterWriter::write() {
   writer.shape.grid[0] = llvm::divideCeil(columns, threads);
   shares = sharesOf(scatter, threads, writer.shape.grid[0]);
   writer.shape.grid[1] = shares;
-  int64_t warps = threads / kWarp; // Each notes as many words as the others.
+  int64_t warps = threads / kWarp; // Each computes equally many words.
   words = std::min<int64_t>(
       llvm::alignDown(kMostWords, warps),
       llvm::alignTo(llvm::divideCeil(scatter.updates(), kWarp), warps));
@@ -305,7 +308,7 @@ void ScatterWriter::write() {
     writer.barrier();
     update(first);
     if (passes > 1)
-      writer.barrier(); // before the next pass writes its notes
+      writer.barrier(); // before the next pass writes the bitmap
     return {};
   });
 }

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A block sums one part of the rows for some columns: strands of lanes take
-// rows in turns, lanes columns side by side. Sums of the strands of a warp meet
-// by shuffles, those of warps in shared memory. A sum with one result has no
-// columns: all threads of a block take terms in turns. Where the rows are one
-// part, the block also has the result.
+// rows in turn, the lanes of a strand adjacent columns. Strands of a warp are
+// combined by shuffles, warps in shared memory. A sum with one result has no
+// columns: all threads of a block take terms in turn. If the rows are not
+// split, the block also writes the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-/// Threads of the largest block.
+/// Max threads of a block.
 constexpr int64_t kMostSumThreads = 1024;
 
 class Sums {
@@ -41,12 +41,13 @@ public:
       (sums ? numRows : numColumns) *= ranges[loop];
     }
     lanes = numColumns == 1 ? 1 : kWarp;
-    // Of few columns fewer in a block, but as many as memory moves at once.
+    // With few columns, fewer lanes, but at least one memory transaction wide.
     while (lanes > fewestLanes() &&
            llvm::divideCeil(numRows, parts) * lanes >= 2 * kSumThreads &&
            llvm::divideCeil(numColumns, lanes) * parts < kBusyBlocks)
       lanes /= 2;
-    // Few blocks have more threads, as long as each adds up several rows.
+    // With few blocks, a block has more threads if each still sums several
+    // rows.
     int64_t blocks = llvm::divideCeil(numColumns, lanes) * parts;
     while (lanes > 1 && threads < kMostSumThreads &&
            blocks * threads < kBusyBlocks * kSumThreads &&
@@ -54,7 +55,7 @@ public:
       threads *= 2;
   }
 
-  /// Gives sum `number` of the thread's column to `keep`.
+  /// Writes the kernel; `keep` gets each sum of the thread's column.
   void write(llvm::function_ref<void(unsigned number, Value sum)> keep) {
     writer.shape.block[0] = threads;
     writer.shape.grid[0] = llvm::divideCeil(numColumns, lanes);
@@ -99,11 +100,11 @@ public:
                  });
   }
 
-  /// Where in its buffer the partial sum of the thread's column lies.
+  /// The place of the thread's partial sum in the buffer of partial sums.
   Value placeOfPart() {
     return writer.add(writer.times(part, numColumns), column);
   }
-  /// And the result number `i` in its own.
+  /// The place of its column in the buffer of result `i`.
   Value placeOfResult(unsigned i) {
     OpOperand *init = op.getDpsInitOperand(i);
     return writer.placeOf(writer.memoryOf(init->get()),
@@ -129,7 +130,7 @@ private:
     return arith::AndIOp::create(writer.builder, writer.loc, a, b);
   }
 
-  /// The sum of what the warps have left for a lane.
+  /// Combines the sums of all warps for one lane.
   Value meet(const Memory &meeting, unsigned i, Value lane) {
     Value total = writer.load(meeting, lane);
     for (int64_t other = lanes; other < threads / kWarp * lanes; other += lanes)
@@ -137,8 +138,8 @@ private:
     return total;
   }
 
-  /// What the thread adds up, of the rows of its part those from `first` on
-  /// that are its turn.
+  /// The sums of the thread over rows of its part: from `first` in steps of the
+  /// number of strands.
   SmallVector<Value> sumsOfThread(Value first, Value inside) {
     int64_t strands = threads / lanes;
     int64_t turns = llvm::divideCeil(perPart, strands);
@@ -200,7 +201,7 @@ private:
   ThreadWriter &writer;
   linalg::LinalgOp op;
   int64_t parts, perPart = 0, numRows = 1, numColumns = 1;
-  int64_t lanes; ///< Threads side by side, of one row.
+  int64_t lanes; ///< Threads on adjacent columns of a row.
   int64_t threads = kSumThreads;
   SmallVector<int64_t> ranges;
   SmallVector<Combiner> combiners;
@@ -208,14 +209,14 @@ private:
   Value column, part;
 };
 
-/// Fewest rows that warps share: of many columns a thread for each, with wide
-/// loads, keeps the device busy; of few, as the parts of a sum have, it does
-/// not.
+/// Min rows that warps share. If there are many columns, one thread for each,
+/// with wide loads, keeps the device busy; if there are few, as for partial
+/// sums, it does not.
 constexpr int64_t kFewestRows = 32;
 constexpr int64_t kFewestOfFewColumns = kSumThreads / kWarp;
 constexpr int64_t kFewColumns = 128 * kSumThreads;
 
-/// Whether one block can have all rows of some columns.
+/// Whether `op` is a sum that one block can do for some columns.
 bool isColumnSum(linalg::LinalgOp op) {
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
   if (!isa<linalg::GenericOp>(op.getOperation()) ||

@@ -1,4 +1,4 @@
-//===- BufferPlace.cpp - where a tensor will lie ------------------------===//
+//===- BufferPlace.cpp - buffer locations of tensors ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ bool BufferPlace::operator==(const BufferPlace &other) const {
 }
 
 namespace {
-/// First and last index along one dimension of a box, and the step between
-/// two, if they are known; of one index alone the step is 0.
+/// First and last index of a box along one dimension, and its step; the step of
+/// a single index is 0.
 struct Extent {
   int64_t first, last, step;
 };
@@ -47,7 +47,8 @@ bool BufferPlace::mayOverlap(const BufferPlace &other) const {
     auto a = extentOf(*this, dim), b = extentOf(other, dim);
     if (a && b && (a->last < b->first || b->last < a->first))
       return false;
-    // Interleaved: equal strides, starts that differ by no multiple of them.
+    // Interleaved: equal strides, and starts that differ by no multiple of
+    // them.
     auto stride = getConstantIntValue(strides[dim]);
     if (a && b && stride && *stride > 1 &&
         isEqualConstantIntOrValue(strides[dim], other.strides[dim]) &&

@@ -1,16 +1,15 @@
-//===- BufferPlace.h - where a tensor will lie --------------------*- C++
-//-*-===//
+//===- BufferPlace.h - buffer locations of tensors --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// In a body in which every operation writes in place (after one-shot analysis
-// has put in its copies), the buffer of a tensor follows from the IR alone: a
-// result lies where its destination lies, a slice is a box of what it is cut
-// from. Found here without asking the analysis, so that its decisions, and ours
-// about destinations, can be checked.
+// After one-shot analysis has inserted copies, every operation of a body writes
+// in place, and the buffer of a tensor follows from the IR alone: a result is
+// in the buffer of its destination, a slice is a box of its source. It is
+// derived here independently of the analysis, so that the decisions of the
+// analysis, and our own about destinations, can be checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,34 +23,34 @@ namespace stagewright::host {
 
 /// A buffer, or a box of one.
 struct BufferPlace {
-  /// What allocates the buffer: a tensor without a destination, or a memref.
+  /// The value that defines the buffer: a tensor without a destination, or a
+  /// memref.
   mlir::Value root;
-  /// The shape in which the box is counted: that of the buffer, or of a reshape
+  /// The shape that the box is a part of: that of the buffer, or of a reshape
   /// of it.
   llvm::SmallVector<int64_t> shape;
-  /// The box; empty if it is the whole buffer. Where a slice of a slice has no
-  /// form as a box, the outer box stands for it.
+  /// The box; empty for the whole buffer. If a slice of a slice cannot be
+  /// written as a box, this is the box of the outer slice.
   llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
 
-  /// Whether both are one box of one buffer, for certain.
+  /// Whether both are certainly the same box of the same buffer.
   bool operator==(const BufferPlace &other) const;
-  /// Whether an element may lie in both.
+  /// Whether both may contain the same element.
   bool mayOverlap(const BufferPlace &other) const;
-  /// Whether every element of this lies in `outer`, for certain.
+  /// Whether every element is certainly in `outer`.
   bool isInside(const BufferPlace &outer) const;
 };
 
-/// The places of the tensors of one body. A value may have several, as the
-/// result of a conditional has.
+/// The places of the tensors of one body. A value may have several, such as the
+/// result of a conditional.
 class BufferPlaces {
 public:
   explicit BufferPlaces(const mlir::bufferization::AnalysisState &state)
       : state(state) {}
 
-  /// Where tensor or memref `value` lies.
+  /// The possible places of tensor or memref `value`.
   llvm::SmallVector<BufferPlace, 1> of(mlir::Value value);
-  /// The box of `place` that a slice with `slice`'s offsets, sizes and strides
-  /// is.
+  /// The part of `place`, a tensor of shape `shape`, that `slice` selects.
   static BufferPlace cut(BufferPlace place, llvm::ArrayRef<int64_t> shape,
                          mlir::OffsetSizeAndStrideOpInterface slice);
 

@@ -1,4 +1,4 @@
-//===- ConvertHostToLLVM.cpp - one conversion to the LLVM dialect ------===//
+//===- ConvertHostToLLVM.cpp - one conversion to the LLVM dialect ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,8 +29,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// A pointer of the runtime as a buffer: a descriptor with the static shape of
-/// its type.
+/// Converts a cast from a pointer of the runtime to a buffer: builds a
+/// descriptor with the static shape of the type.
 struct PointerAsBuffer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -50,7 +50,7 @@ struct PointerAsBuffer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   }
 };
 
-/// The pointer behind `buffer`, if it comes from the runtime.
+/// The pointer that `buffer` is cast from, if there is one.
 Value pointerOf(Value buffer) {
   auto cast = buffer.getDefiningOp<UnrealizedConversionCastOp>();
   bool isPointer = cast && cast.getInputs().size() == 1 &&
@@ -58,9 +58,9 @@ Value pointerOf(Value buffer) {
   return isPointer ? cast.getInputs()[0] : Value();
 }
 
-/// Calls that pass buffers of the runtime pass their pointers. The general
-/// conversion would build a descriptor of a dozen operations for each, and take
-/// one pointer out of it: ten times the code of a rank program.
+/// Makes calls that pass buffers of the runtime pass their pointers. The
+/// general conversion would build a descriptor of a dozen operations for each,
+/// only to extract the pointer: ten times the code of a rank program.
 void passPointers(ModuleOp module) {
   module.walk([](func::CallOp call) {
     SmallVector<Value> pointers;
@@ -84,7 +84,8 @@ void passPointers(ModuleOp module) {
   });
 }
 
-/// The pointer of a buffer, for loops that count distances themselves.
+/// Converts a cast from a buffer to its pointer, for loops that compute
+/// addresses themselves.
 struct BufferAsPointer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -101,8 +102,8 @@ struct BufferAsPointer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   }
 };
 
-/// Takes what stands on the stack once for a function, not once more in every
-/// iteration of a loop.
+/// Moves stack allocations to the start of the function, so that loops do not
+/// allocate in every iteration.
 void hoistStack(func::FuncOp function) {
   if (function.isExternal())
     return;
@@ -117,9 +118,9 @@ bool isEmpty(MemRefType type) {
   return type.hasStaticShape() && type.getNumElements() == 0;
 }
 
-/// Gives buffers without elements strides of 1: their own may be 0, with which
-/// the conversion makes no pointer of an argument. There are no constants of
-/// that kind, so that these are looked up no more.
+/// Gives buffers without elements strides of 1: with a stride of 0 the
+/// conversion cannot pass an argument as a pointer. Constants without elements
+/// are erased, and reads of them replaced by empty allocations.
 void stepThroughEmpty(ModuleOp module) {
   module.walk([](memref::GetGlobalOp constant) {
     if (!isEmpty(constant.getType()))
@@ -177,7 +178,7 @@ struct ConvertHostToLLVMPass
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
-    // Intrinsics first: only what LLVM has no instruction for is a call.
+    // Intrinsics first: only functions without an LLVM intrinsic become calls.
     populateMathToLLVMConversionPatterns(converter, patterns,
                                          /*approximateLog1p=*/false,
                                          /*benefit=*/2);
@@ -189,7 +190,8 @@ struct ConvertHostToLLVMPass
     markKernels(module);
   }
 
-  /// Kernels stay functions: inlining would undo what their borders promise.
+  /// Kernels are not inlined: that would lose what their argument attributes
+  /// state.
   void markKernels(ModuleOp module) {
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       if (function.isExternal())
@@ -201,7 +203,7 @@ struct ConvertHostToLLVMPass
       function->removeAttr("host.kernel");
       function->removeAttr("host.entry");
       function->removeAttr(kWorkspace);
-      // Attributes of the levels above mean nothing to LLVM.
+      // LLVM does not know the attributes of the levels above.
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
         auto attributes = function_interface_impl::getArgAttrDict(function, i);
         for (NamedAttribute attr :

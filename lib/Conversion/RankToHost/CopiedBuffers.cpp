@@ -1,4 +1,4 @@
-//===- CopiedBuffers.cpp - buffers made where they are copied -------------===//
+//===- CopiedBuffers.cpp - write results where they are copied to ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@ using namespace mlir;
 namespace stagewright::host {
 namespace {
 
-/// Rows begin at multiples of so many bytes, as in a buffer of their own: wide
-/// loads and libraries need it.
+/// Rows begin at multiples of this many bytes, as in a buffer of their own:
+/// wide loads and libraries need it.
 constexpr int64_t kRowAlignment = 16;
 
 bool isStaticBox(memref::SubViewOp box) {
@@ -26,7 +26,7 @@ bool isStaticBox(memref::SubViewOp box) {
          isStatic(box.getStaticStrides());
 }
 
-/// Whether no element is in both boxes of one buffer, for certain.
+/// Whether two boxes of one buffer are certainly disjoint.
 bool areApart(memref::SubViewOp a, memref::SubViewOp b) {
   auto last = [](memref::SubViewOp box, unsigned dim) {
     return box.getStaticOffsets()[dim] +
@@ -58,7 +58,7 @@ bool hasAlignedRows(MemRefType type) {
 /// One copy of a whole buffer into a box of another.
 class CopiedBuffer {
 public:
-  /// Null members where `copy` is something else.
+  /// Members are null if `copy` has another form.
   explicit CopiedBuffer(memref::CopyOp copy) : copy(copy) {
     Value source = copy.getSource();
     reshape = source.getDefiningOp<memref::CollapseShapeOp>();
@@ -80,7 +80,7 @@ public:
     }
   }
 
-  /// Whether the writer may write into the box.
+  /// Whether the writer of the buffer may write to the box instead.
   bool canMove() {
     if (!buffer || !whole || !writer || !isOnlyWritten || !box->hasOneUse() ||
         !isStaticBox(box) || !hasAlignedRows(box.getType()) ||
@@ -98,7 +98,7 @@ public:
         return false;
       placeType = *type;
     }
-    // Nobody else looks at the box before it is there.
+    // Nothing else accesses the box before the copy.
     return llvm::all_of(whole->getUsers(), [&](Operation *user) {
       if (user == box ||
           (user->getBlock() == block && copy->isBeforeInBlock(user)))
@@ -132,7 +132,7 @@ private:
   memref::CollapseShapeOp reshape;
   memref::AllocOp buffer, whole;
   memref::SubViewOp box;
-  MemRefType placeType; ///< Of the box in the shape of the buffer.
+  MemRefType placeType; ///< The box, in the shape of the buffer.
   Operation *writer = nullptr;
   bool isOnlyWritten = true;
 };

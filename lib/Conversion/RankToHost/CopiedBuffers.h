@@ -1,5 +1,4 @@
-//===- CopiedBuffers.h - buffers made where they are copied ------*- C++
-//-*-===//
+//===- CopiedBuffers.h - write results where they are copied to -*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +12,11 @@
 
 namespace stagewright::host {
 
-/// Lets what one operation writes to a buffer of its own, only for it to be
-/// copied into a box of another buffer, be written there: gradients of q, k and
-/// v, say, of which one array is made. Elimination of empty tensors does that
-/// for tensors of the box's shape that are made one after another, not for
-/// several results of one operation, nor behind a reshape.
+/// If an operation writes a buffer that is only copied into a box of another
+/// buffer, makes it write to that box: for example the gradients of q, k and v,
+/// which form one array. Elimination of empty tensors does that for tensors of
+/// the shape of the box that are made one after another, not for several
+/// results of one operation, nor through a reshape.
 void writeWhereCopied(mlir::func::FuncOp body);
 
 } // namespace stagewright::host

@@ -1,4 +1,4 @@
-//===- InPlaceLoops.cpp - loops that write what they read -----------------===//
+//===- InPlaceLoops.cpp - loops that update a tensor in place -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// The one operation that writes a part of `carried`, or null.
+/// The only operation that writes a part of `carried`, or null.
 static tensor::InsertSliceOp writerOf(BlockArgument carried) {
   tensor::InsertSliceOp writer;
   for (OpOperand &use : carried.getUses()) {
@@ -40,12 +40,12 @@ static void readCarried(Value tensor, scf::ForOp loop, BlockArgument carried) {
       auto read = dyn_cast<tensor::ExtractSliceOp>(user);
       if (!read || read->getBlock() != loop.getBody() ||
           !isSamePart(read, writer))
-        return; // Of rows that another turn may have written.
+        return; // It may read rows that another turn wrote.
       reads.push_back(read);
     }
   if (reads.empty())
     return;
-  // One value, so that an elementwise operation may read and write it.
+  // Merge the reads, so that an elementwise operation can work in place.
   auto *first = llvm::min_element(
       reads, [](auto a, auto b) { return a->isBeforeInBlock(b); });
   first->getSourceMutable().assign(carried);

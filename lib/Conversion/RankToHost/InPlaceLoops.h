@@ -1,4 +1,4 @@
-//===- InPlaceLoops.h - loops that write what they read ---------*- C++ -*-===//
+//===- InPlaceLoops.h - loops that update a tensor in place -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,12 @@
 
 namespace stagewright::host {
 
-/// Loops over blocks of rows that carry `tensor` and read it from outside get
-/// the block that they are about to write from what they carry: it is the same,
-/// since every turn writes a block of its own. One-shot analysis would copy the
-/// whole tensor otherwise, as of an optimizer's state. Other reads stay.
+/// For parallel loops over blocks of rows that carry `tensor` and also read it
+/// from outside: reads of the block that an iteration writes now read the
+/// carried value. It has the same elements, since every iteration writes its
+/// own block. Otherwise one-shot bufferization would copy the whole tensor,
+/// such as the state of an optimizer. A loop that reads other parts of it is
+/// not changed.
 void readWhatIsCarried(mlir::Value tensor);
 
 } // namespace stagewright::host

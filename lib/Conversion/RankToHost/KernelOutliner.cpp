@@ -1,4 +1,4 @@
-//===- KernelOutliner.cpp - operations as functions, equal ones once ------===//
+//===- KernelOutliner.cpp - outline kernels, share equal ones -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// Whether a pointer alone describes a buffer of this type.
+/// Whether a bare pointer is enough to pass a buffer of this type.
 static bool isBarePointer(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -32,7 +32,8 @@ SmallVector<func::FuncOp> KernelOutliner::bodies() const {
   return found;
 }
 
-/// Collects what `op` reads from outside, and what of it moves inside.
+/// Collects the values from outside that `op` needs: those that become
+/// arguments of the kernel, and operations that are cloned into it (`moved`).
 void KernelOutliner::collect(Operation *op, const Request &request,
                              SetVector<Value> &arguments,
                              SetVector<Operation *> &moved) {

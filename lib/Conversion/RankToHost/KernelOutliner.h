@@ -1,15 +1,15 @@
-//===- KernelOutliner.h - operations as functions, equal ones once -*- C++
-//-*-===//
+//===- KernelOutliner.h - outline kernels, share equal ones -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What kernels of the host and of devices share: operations on buffers become a
-// private function marked `host.kernel`, whose arguments are what they read
-// from outside, and a call of it. Constants, and views that a pointer alone
-// does not describe, move inside; functions that print alike are one.
+// Used for kernels of the host and of devices: operations on buffers become a
+// private function marked `host.kernel`, whose arguments are the values that
+// they read from outside, and a call of it. Constants, and views that a pointer
+// alone does not describe, are cloned into it. Of functions with equal text
+// only one is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,23 +28,23 @@ class KernelOutliner {
 public:
   explicit KernelOutliner(mlir::ModuleOp module) : symbols(module) {}
 
-  /// The bodies of nodes, as they are before the first kernel is added.
+  /// The bodies of nodes. To be called before the first kernel is added.
   llvm::SmallVector<mlir::func::FuncOp> bodies() const;
 
   struct Request {
-    llvm::ArrayRef<mlir::Operation *> ops; ///< from the first to the last
-    /// What moves inside too, and arguments that `ops` do not name.
+    llvm::ArrayRef<mlir::Operation *> ops; ///< in program order
+    /// Operations to clone into the kernel too, and additional arguments.
     llvm::SetVector<mlir::Operation *> kept;
     mlir::ValueRange more;
     /// Writes the operations into the kernel.
     llvm::function_ref<void(mlir::OpBuilder &, mlir::IRMapping &)> write;
-    /// Told of the kernel and what it is called with, unless null.
+    /// Called with the kernel and the operands of its call, unless null.
     llvm::function_ref<void(mlir::func::FuncOp, llvm::ArrayRef<mlir::Value>)>
         describe;
   };
 
-  /// Puts the call before the first operation; these stay. Whether the kernel
-  /// is a new one.
+  /// Inserts the call before the first operation; the operations are not
+  /// erased. Returns whether the kernel is new, not equal to an earlier one.
   bool outline(const Request &request);
 
 private:

@@ -1,4 +1,4 @@
-//===- LowerRankToHost.cpp - rank programs as functions ----------------===//
+//===- LowerRankToHost.cpp - rank programs as functions -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// Whether the first argument of a body is the `sw_rank *`: a device's is.
+/// Whether the first argument of `body` is the `sw_rank *`, as in bodies for a
+/// GPU.
 bool takesRank(func::FuncOp body) {
   return body.getNumArguments() > 0 &&
          isa<LLVM::LLVMPointerType>(body.getArgumentTypes()[0]);
@@ -29,7 +30,7 @@ bool takesRank(func::FuncOp body) {
 /// Writes one program as a function `(rank, microbatches)`.
 struct Writer {
   ModuleOp module;
-  SymbolTable &symbols; ///< Of `module`, which has thousands.
+  SymbolTable &symbols; ///< Of `module`, with thousands of symbols.
   rank::ProgramOp program;
   OpBuilder &builder;
   const llvm::StringMap<int64_t> &channels, &collectives;
@@ -101,7 +102,8 @@ struct Writer {
             [&](auto op) { returned(op.getSlot(), "sw_claim", transfer(op)); })
         .Case<rank::RecvOp>(
             [&](auto op) { returned(op.getSlot(), "sw_recv", transfer(op)); })
-        // What was received stays where it is: asking again waits for nothing.
+        // A received message stays in its slot, so a second sw_recv does not
+        // wait.
         .Case<rank::ReceivedOp>(
             [&](auto op) { returned(op.getSlot(), "sw_recv", transfer(op)); })
         .Case<rank::SendOp>(
@@ -138,7 +140,7 @@ struct Writer {
         });
   }
 
-  /// Which bytes are summed the manifest says.
+  /// The buffers to sum are listed in the manifest.
   void writeAllReduce(rank::AllReduceOp sum) {
     Location loc = sum.getLoc();
     OpBuilder::InsertionGuard guard(builder);
@@ -152,7 +154,8 @@ struct Writer {
     call(loc, "sw_all_reduce", {collective(sum)});
   }
 
-  /// The columns as data of the artifact; a row is read from each.
+  /// Writes the columns as constant data and reads the entry of the row from
+  /// each.
   void writeTable(rank::TableOp table) {
     Location loc = table.getLoc();
     Value row = index(loc, table.getRow());
@@ -163,7 +166,7 @@ struct Writer {
       auto data = LLVM::GlobalOp::create(top, loc, type, /*isConstant=*/true,
                                          LLVM::Linkage::Internal, symbol,
                                          top.getI64TensorAttr(numbers));
-      symbols.insert(data); // Under another name where it is taken.
+      symbols.insert(data); // Renamed if the name is taken.
       Value address =
           LLVM::GEPOp::create(builder, loc, pointer(), builder.getI64Type(),
                               LLVM::AddressOfOp::create(builder, loc, data),
@@ -217,7 +220,7 @@ struct Writer {
          {node, constant(loc, workspaces.of(op->getBlock()).bytesOf(op))});
   }
 
-  /// A slot is contiguous, and zero of every type has no bit set.
+  /// A memset: a slot is contiguous, and zero of every type has only zero bits.
   void writeFill(rank::ZeroOp zero) {
     Location loc = zero.getLoc();
     auto type = cast<MemRefType>(zero.getTarget().getType());
@@ -249,7 +252,7 @@ struct Writer {
   Value offset(Location loc, Value base, int64_t bytes) {
     if (bytes == 0)
       return base;
-    // As a value: a constant index of the operation holds 29 bits.
+    // As a value, since a constant GEP index has only 29 bits.
     return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(),
                                base, LLVM::GEPArg(constant(loc, bytes)));
   }
@@ -257,7 +260,7 @@ struct Writer {
     return {constant(op.getLoc(), channels.lookup(op.getChannel())),
             index(op.getLoc(), op.getMicrobatch())};
   }
-  /// A copy from or to the host: both buffers and the microbatch.
+  /// The arguments of a copy from or to the host: both buffers, the microbatch.
   template <typename Op> SmallVector<Value> copied(Op op) {
     return {bufferId(op.getLoc(), op.getSource()),
             bufferId(op.getLoc(), op.getTarget()),
@@ -277,7 +280,7 @@ struct Writer {
     asBuffer(result, call(result.getLoc(), name, arguments, /*returns=*/true));
   }
 
-  /// Calls a function of the runtime; the rank comes first everywhere.
+  /// Calls a function of the runtime; the rank is always the first argument.
   Value call(Location loc, StringRef name, ArrayRef<Value> rest,
              bool returns = false) {
     SmallVector<Value> arguments = {context};
@@ -325,11 +328,11 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
          llvm::make_early_inc_range(module.getBody()->getOperations()))
       if (isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(
               op.getDialect()))
-        op.erase(); // the plan has done its work
+        op.erase(); // no longer needed
   }
 
-  /// Data of parameters that were constants of the model, under the names that
-  /// the manifest gives them.
+  /// Writes the data of parameters that were constants of the model, under the
+  /// names that the manifest gives.
   LogicalResult writeData(rank::StepOp step) {
     OpBuilder builder(getOperation().getBodyRegion());
     for (unsigned i = 0; i < step.getArgumentTypes().size(); ++i) {

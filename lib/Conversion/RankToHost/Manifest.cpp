@@ -1,4 +1,4 @@
-//===- Manifest.cpp - what an artifact says about itself ---------------===//
+//===- Manifest.cpp - the manifest of an artifact -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -109,7 +109,7 @@ Edge edgeOf(rank::ChannelOp channel) {
   return {int64_t(channel.getFrom()), int64_t(channel.getTo())};
 }
 
-/// The round in which the two ranks of an edge make their communicator.
+/// By edge: the round in which its two ranks create their communicator.
 std::map<Edge, int64_t> roundsOf(ModuleOp module) {
   std::set<Edge> edges;
   for (auto channel : module.getOps<rank::ChannelOp>())
@@ -120,24 +120,25 @@ std::map<Edge, int64_t> roundsOf(ModuleOp module) {
   return rounds;
 }
 
-/// Arguments or results of the step; slices of one become one entry.
+/// Describes arguments or results of the step; slices of one are one entry.
 FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
                                 function_ref<DictionaryAttr(unsigned)> facts) {
   llvm::MapVector<int64_t, json::Object> entries;
   for (auto [index, type] : llvm::enumerate(types)) {
     DictionaryAttr of = facts(index);
     auto tensor = cast<RankedTensorType>(type);
-    // The runtime makes the index of the microbatch itself.
+    // The runtime computes the index of the microbatch itself.
     if (text(of, "pipeline.role") == "microbatch")
       continue;
     int64_t position = number(of, "pipeline.position", index);
     int64_t slice = number(of, "pipeline.slice", -1);
     int64_t dim = number(of, "pipeline.slice_dim", -1);
-    // Parts of each row of a stack; 0: the slices are rows, or parts of all.
+    // Parts per row of a stack; 0: slices are rows, or parts of the tensor.
     int64_t parts = number(of, "pipeline.slice_parts", 0);
     bool stacked = slice >= 0 && (dim < 0 || parts > 0);
     std::string name = text(of, "pipeline.name");
-    // The type a file has, where it differs in sign from the one computed with.
+    // The type in files, if its signedness differs from that of the step's
+    // type.
     std::string dtype = text(of, "pipeline.dtype");
     if (dtype.empty())
       dtype = nameOf(tensor.getElementType());
@@ -171,8 +172,8 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     entry["shape"] = std::move(shape);
     entry["slices"] = slice >= 0 ? 1 : 0;
     entry["rows"] = 1;
-    // Parts of a dimension: a slice has its share of every run of elements
-    // behind the dimensions before, and of every chunk of that one.
+    // A slice along a dimension has a part of each run of elements; there is a
+    // run for each index of the dimensions before and for each chunk.
     int64_t runs = number(of, "pipeline.slice_outer", 1);
     for (int64_t i = 0; i < dim; ++i)
       runs *= tensor.getDimSize(i);
@@ -190,8 +191,8 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
   return list;
 }
 
-/// Position of the result that replaces an argument of the step, by the
-/// argument's position and slice: what an update writes in place.
+/// The position of the result that replaces an argument of the step (updated in
+/// place), by the argument's position and slice.
 using Replaced = std::map<std::pair<int64_t, int64_t>, int64_t>;
 Replaced findReplaced(rank::StepOp step) {
   Replaced replaced;
@@ -207,7 +208,7 @@ Replaced findReplaced(rank::StepOp step) {
   return replaced;
 }
 
-/// Lists of starts, each once: the buffers of a stage share theirs.
+/// Numbers of distinct lists of starts: the buffers of a stage share one.
 using StartsLists = llvm::MapVector<Attribute, int64_t>;
 
 json::Object describe(rank::BufferOp buffer, int64_t id, Replaced &replaced,
@@ -236,7 +237,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id, Replaced &replaced,
   if (auto found = replaced.find({position, slice});
       ofArgument && found != replaced.end()) {
     result = found->second;
-    replaced.erase(found); // Ranks after the first have the same.
+    replaced.erase(found); // Only the first rank provides it.
   }
   int64_t list = -1;
   if (DenseI64ArrayAttr own = buffer.getStartsAttr())
@@ -261,13 +262,13 @@ json::Object describe(rank::BufferOp buffer, int64_t id, Replaced &replaced,
   return entry;
 }
 
-/// The sums over ranks: which buffers of each rank are its bucket.
+/// Describes the sums over ranks: for each rank, the range of buffers summed.
 json::Array describeCollectives(ModuleOp module,
                                 ArrayRef<rank::ProgramOp> programs) {
   llvm::StringMap<json::Array> buckets;
   for (rank::ProgramOp program : programs) {
     DenseMap<Value, int64_t> numbers = numberBuffers(program);
-    llvm::StringSet<> seen; // Loops may have one action several times.
+    llvm::StringSet<> seen; // An action may occur in several loops.
     program.walk([&](rank::AllReduceOp sum) {
       if (!seen.insert(sum.getCollective()).second)
         return;
@@ -379,11 +380,11 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
     manifest["only"] = program.getOnly();
     manifest["schedule"] = program.getSchedule();
     ranks.push_back(describe(program, replaced));
-    // Runtimes that know no starts must not take such an artifact.
+    // Version 2: runtimes that do not know starts must refuse the artifact.
     if (!ranks.back().getAsObject()->getArray("starts")->empty())
       manifest["stagewright"] = 2;
   }
-  // Nor those that do not know the host's memory one that uses it.
+  // Version 3: so must those that do not know buffers in the host's memory.
   for (rank::ProgramOp program : programs)
     if (llvm::any_of(program.getBody().getOps<rank::BufferOp>(),
                      [](rank::BufferOp buffer) { return buffer.getOnHost(); }))

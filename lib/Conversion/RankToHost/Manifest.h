@@ -1,15 +1,15 @@
-//===- Manifest.h - what an artifact says about itself ----------*- C++ -*-===//
+//===- Manifest.h - the manifest of an artifact -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The manifest is the runtime's whole knowledge of a program: arguments,
-// results, channels, and the buffers of every rank with their sizes. Generated
-// code names all of them by number; `Numbering` gives the numbers, and both
-// sides take them from here. What only the emission knows (processor,
-// libraries, symbols of data) is added there.
+// The manifest is all that the runtime knows of a program: arguments, results,
+// channels, and the buffers of every rank with their sizes. Generated code
+// refers to all of them by number; code and manifest both take the numbers from
+// the functions below. Properties that only the emission knows (processor,
+// libraries, symbols of data) are added there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,21 +24,21 @@
 
 namespace stagewright::host {
 
-/// Numbers of the channels of a module: their order in the text.
+/// Numbers the channels of a module in program order.
 llvm::StringMap<int64_t> numberChannels(mlir::ModuleOp module);
 llvm::StringMap<int64_t> numberCollectives(mlir::ModuleOp module);
 
-/// Numbers of the buffers of a program: their order in the text.
+/// Numbers the buffers of a program in program order.
 llvm::DenseMap<mlir::Value, int64_t> numberBuffers(rank::ProgramOp program);
 
-/// Numbers of the nodes of a program: the order of their first calls.
+/// Numbers the nodes of a program in the order of their first calls.
 llvm::MapVector<mlir::StringAttr, int64_t> numberNodes(rank::ProgramOp program);
 
-/// Name of the data of argument number `index` of the step.
+/// The symbol of the data of argument `index` of the step.
 std::string dataSymbol(unsigned index);
 
-/// The manifest of the rank programs of `module`, or an error at the operation
-/// that has no place in one.
+/// The manifest of the rank programs of `module`, or an error at an operation
+/// that it cannot describe.
 mlir::FailureOr<llvm::json::Object> buildManifest(mlir::ModuleOp module);
 
 } // namespace stagewright::host

@@ -1,4 +1,4 @@
-//===- OutlineKernels.cpp - every loop nest a function, equal ones once -===//
+//===- OutlineKernels.cpp - loop nests as functions, without duplicates ---===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// The buffer a view looks at. Places in the workspace count as buffers: two
-/// that live at once are apart.
+/// The buffer of which `buffer` is a view. A place in the workspace counts as a
+/// buffer: two places that are live at once are disjoint.
 Value rootOf(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<memref::ViewOp>(view.getOperation()))
@@ -40,8 +40,8 @@ bool isKernel(Operation &op) {
   return isa<linalg::LinalgOp, memref::CopyOp>(op) && op.getNumResults() == 0;
 }
 
-/// Writes what a rank program does to a slot as a loop nest on `mapping`'s
-/// values.
+/// Writes `op`, an operation of a rank program on slots, as a loop nest on the
+/// values of `mapping`.
 void writeSlotOp(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   Location loc = op->getLoc();
   bool hasSource = isa<rank::CopyOp, rank::AddOp>(op);
@@ -87,8 +87,8 @@ void writeSlotOp(OpBuilder &builder, Operation *op, IRMapping &mapping) {
       });
 }
 
-/// Makes means over microbatches only where there are several: over one, a mean
-/// is what the buffer holds. One branch for all that stand side by side.
+/// Runs means over microbatches only if there are several: with one, the buffer
+/// holds the mean already. Adjacent means share a branch.
 void skipMeansOfOne(ArrayRef<Operation *> ops) {
   scf::IfOp branch;
   Value count;
@@ -129,7 +129,7 @@ struct HostOutlineKernelsPass
       auto combine = dyn_cast<rank::CombineOp>(op);
       if (!combine || combine.getCombine() != rank::Combine::Sum)
         return false;
-      op->erase(); // a sum is what the buffer holds
+      op->erase(); // the buffer holds the sum already
       return true;
     });
     skipMeansOfOne(slotOps);
@@ -153,7 +153,7 @@ struct HostOutlineKernelsPass
     op->erase();
   }
 
-  /// An argument whose buffer no other argument looks at cannot alias.
+  /// An argument is `noalias` if no other argument is a view of its buffer.
   static void promiseNoAlias(func::FuncOp kernel, ArrayRef<Value> arguments) {
     DenseMap<Value, unsigned> views;
     for (Value argument : arguments)

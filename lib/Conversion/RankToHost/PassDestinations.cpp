@@ -1,4 +1,4 @@
-//===- PassDestinations.cpp - results written where the caller says ---===//
+//===- PassDestinations.cpp - results in buffers of the caller ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,9 +17,9 @@ namespace stagewright::host {
 
 namespace {
 
-/// Gives every user its own `tensor.empty` and fill. CSE merges them over the
-/// whole body, and one shared buffer then costs bufferization quadratic time
-/// and a copy per user.
+/// Gives every user its own `tensor.empty` and fill. CSE merges them across the
+/// body; bufferization of a shared one takes quadratic time and adds a copy for
+/// each user.
 void unshare(func::FuncOp function, OpBuilder &builder) {
   auto cloneForUses = [&](Operation *op) {
     SmallVector<OpOperand *> uses;
@@ -41,7 +41,7 @@ void unshare(func::FuncOp function, OpBuilder &builder) {
       cloneForUses(empty);
 }
 
-/// A contraction on a zero fill overwrites instead, and saves a pass over it.
+/// Lets contractions on a zero fill overwrite instead, which saves the fill.
 void overwriteZeros(func::FuncOp function) {
   function.walk([](linalg::LinalgOp op) {
     if (!isa<linalg::ContractOp>(op) && !op->hasAttr(kConvolution))
@@ -56,22 +56,22 @@ void overwriteZeros(func::FuncOp function) {
   });
 }
 
-/// Finds where the buffer of a result may begin to be its destination. The
-/// destination is written once more at the end, when every result is put into
-/// its place, and one-shot analysis does not see that write: so nothing that is
-/// returned beside the result may lie in the same buffer.
+/// Finds the `tensor.empty` that the destination of a result can replace. At
+/// the end every result is materialized in its destination, a write that
+/// one-shot analysis does not see. So no other result may be in the same
+/// buffer.
 class DestinationFinder {
 public:
   explicit DestinationFinder(ArrayRef<Value> results)
       : state(options), results(results.begin(), results.end()) {}
 
-  /// The `tensor.empty` at which the chain of destinations behind `result`
-  /// starts, with the reshapes passed on the way (last first), or null.
+  /// The `tensor.empty` at which the chain of destinations of `result` starts,
+  /// or null. `reshapes` get those in the chain, the last first.
   tensor::EmptyOp findStart(Value result,
                             SmallVectorImpl<Operation *> &reshapes) {
     Value value = result;
     while (Operation *op = value.getDefiningOp()) {
-      // Another of them would write where this result is to lie.
+      // Another writer or result would use the buffer of this result.
       if (countWriters(value) > 1 ||
           (value != result && isReturnedBeside(value, result)))
         return {};
@@ -91,7 +91,7 @@ public:
   }
 
 private:
-  /// How many operations may write their results over `value`.
+  /// Number of operations that may write results into the buffer of `value`.
   static unsigned countWriters(Value value) {
     unsigned writers = 0;
     for (OpOperand &use : value.getUses()) {
@@ -106,8 +106,8 @@ private:
     return writers;
   }
 
-  /// Whether `value`, or a view of it that nothing writes over, is a result
-  /// other than `result`.
+  /// Whether `value`, or an alias of it made without a write, is a result other
+  /// than `result`.
   bool isReturnedBeside(Value value, Value result) {
     if (value == result)
       return false;
@@ -180,7 +180,7 @@ struct HostPassDestinationsPass
       return MemRefType::get(type.getShape(), type.getElementType());
     };
 
-    // New arguments first: inputs, results, accumulators.
+    // New arguments: inputs, results, accumulators. The old are erased below.
     unsigned old = body.getNumArguments();
     SmallVector<Value> destinations;
     builder.setInsertionPointToStart(&body);
@@ -206,8 +206,8 @@ struct HostPassDestinationsPass
     }
     results.assign(terminator.operand_begin(), terminator.operand_end());
 
-    // Start each result's chain in its destination, then say where it must end
-    // up.
+    // Start the chain of each result in its destination, then materialize each
+    // result there.
     DestinationFinder finder(results);
     for (auto [i, result] : llvm::enumerate(results)) {
       SmallVector<Operation *> reshapes;

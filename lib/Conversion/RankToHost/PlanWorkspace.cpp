@@ -1,4 +1,4 @@
-//===- PlanWorkspace.cpp - temporaries placed by lifetime --------------===//
+//===- PlanWorkspace.cpp - temporaries placed by lifetime -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ struct HostPlanWorkspacePass
 
     BufferViewFlowAnalysis aliases(function);
     SmallVector<memref::AllocOp> temporaries;
-    std::vector<PackItem> places; ///< Lives are positions of operations.
+    std::vector<PackItem> places; ///< Lifetimes: positions of operations.
     WalkResult walk = function.walk([&](memref::AllocOp alloc) {
       if (!alloc.getType().hasStaticShape()) {
         alloc.emitError() << "temporary of dynamic shape " << alloc.getType()
@@ -74,7 +74,7 @@ struct HostPlanWorkspacePass
                       builder.getI64IntegerAttr(packing.bound));
     Value workspace = body.getArguments().back();
     for (auto [temporary, place] : llvm::zip_equal(temporaries, places)) {
-      // In the entry block, where every use sees it: a temporary of a loop is
+      // At the start of the body, before every use: a temporary in a loop is
       // one buffer for all iterations.
       builder.setInsertionPointToStart(&body);
       Location loc = temporary.getLoc();

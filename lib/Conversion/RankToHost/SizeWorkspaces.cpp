@@ -1,18 +1,17 @@
-//===- SizeWorkspaces.cpp - workspace of every rank --------------------===//
+//===- SizeWorkspaces.cpp - size and layout of workspaces -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What takes bytes in a workspace: the values of actions, the temporaries of
-// calls, and stashes of a fixed depth, each ring as one, which lives while any
-// of its slots is held, or each slot by itself (StashFrames.h). Their lives are
-// read off the unrolled programs, for the numbers of microbatches at which
-// loops change their form, one run behind the other on one axis of time. The
-// k-th call is at 4 k + 1, copies behind it at 4 k + 2, releases at 4 k + 3,
-// and what is acquired for the next call at 4 k
-// + 4.
+// A workspace has the values of actions, the temporaries of calls, and stashes
+// of a fixed depth. The ring of a stash is one item, which is live while any of
+// its slots is held, or each slot is an item (StashFrames.h). Lifetimes are
+// computed from the unrolled programs, for the numbers of microbatches at which
+// loops change their form, with one run after another on a common time axis.
+// The k-th call is at 4 k + 1, copies after it at 4 k + 2, releases at 4 k + 3,
+// and slots acquired for the next call at 4 k + 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +33,13 @@ namespace stagewright::host {
 
 namespace {
 
-/// Everything that may lie in the workspace of one program, with its lives.
+/// All items that may be in the workspace of one program, with lifetimes.
 class Contents {
 public:
   explicit Contents(rank::ProgramOp program);
-  /// Adds the lives of one run.
+  /// Adds the lifetimes of one run.
   void read(const rank::RankEvents &events);
-  /// Places everything; the bytes of the workspace.
+  /// Places all items; returns the size of the workspace in bytes.
   int64_t place(LifePacker &packer);
 
 private:
@@ -49,16 +48,16 @@ private:
 
   rank::ProgramOp program;
   llvm::MapVector<Operation *, std::vector<Life>> calls, views, stashes;
-  /// Of the run at hand: when each call runs.
+  /// The times of each call in the current run.
   DenseMap<Operation *, SmallVector<int64_t>> times;
   int64_t now = 0; ///< Number of calls so far.
   StashFrames frames;
 };
 
-/// Of what has no call that says when it lives.
+/// End of the lifetime of views that no call delimits.
 constexpr int64_t kAlways = int64_t(1) << 60;
 
-/// Of all slots of a ring.
+/// Bytes of all slots of a ring.
 int64_t bytesOf(rank::BufferOp buffer) {
   return rank::getSlotStride(buffer.getType()) * int64_t(buffer.getDepth());
 }
@@ -119,7 +118,8 @@ void Contents::read(const rank::RankEvents &events) {
   ++now;
 }
 
-/// A view lives from the first call that uses it to the copies behind the last.
+/// A view is live from the first call that uses it until after the copies that
+/// follow the last.
 void Contents::readViews() {
   for (auto &[op, lives] : views) {
     Operation *first = nullptr, *last = nullptr;
@@ -143,7 +143,7 @@ void Contents::readViews() {
   }
 }
 
-/// Gives calls and views the offsets of `items` from `first` on.
+/// Sets the offsets of calls and views to those of `items` from `first` on.
 void Contents::applyPlaces(ArrayRef<PackItem> items, size_t first) {
   for (auto &entry : calls)
     cast<rank::CallOp>(entry.first).setWorkspaceOffset(items[first++].offset);
@@ -162,7 +162,7 @@ int64_t Contents::place(LifePacker &packer) {
         {rank::getSlotStride(cast<rank::ViewOp>(op).getValue().getType()),
          lives, 0});
 
-  // Stashes of one life are placed as one.
+  // Stashes with equal lifetimes are placed as one item.
   std::map<std::vector<int64_t>, SmallVector<rank::BufferOp>> groups;
   int64_t apart = 0;
   for (auto &[op, lives] : stashes) {
@@ -227,12 +227,12 @@ struct HostSizeWorkspacesPass
       for (auto [content, events] : llvm::zip_equal(contents, machine->ranks))
         content.read(events);
     }
-    LifePacker packer; // Replicas have the same stashes.
+    LifePacker packer; // Replicas have equal stashes, packed once.
     for (auto [program, content] : llvm::zip_equal(programs, contents))
       resize(workspaceOf(program), content.place(packer));
   }
 
-  /// The numbers of microbatches that show every form that loops take.
+  /// The numbers of microbatches at which loops take each of their forms.
   static SmallVector<int64_t> runsOf(ArrayRef<rank::ProgramOp> programs) {
     llvm::SmallSetVector<int64_t, 8> runs;
     for (rank::ProgramOp program : programs)
@@ -262,8 +262,8 @@ struct HostSizeWorkspacesPass
     workspace->setAttr(workspace.getTypeAttrName(), TypeAttr::get(type));
   }
 
-  /// Makes the workspace of `program`, where there is none, and lets the calls
-  /// that need one use it.
+  /// Adds a workspace to `program` if it has none, and passes it to the calls
+  /// that need one.
   void giveWorkspaces(rank::ProgramOp program, SymbolTable &symbols) {
     rank::BufferOp workspace = workspaceOf(program);
     OpBuilder builder(program.getEntry());

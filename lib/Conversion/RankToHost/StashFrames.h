@@ -1,18 +1,18 @@
-//===- StashFrames.h - slots of stashes, each with its own life -*- C++ -*-===//
+//===- StashFrames.h - place stash slots by lifetime ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a rank runs several stages, their rings are not full at the same time:
-// while one stage fills, another drains. A program of one number of
-// microbatches knows when each slot is held, so each may lie where another
-// stage's has just been given back. What is acquired in one action and released
-// in one other action is one frame; its buffers lie in it one after the other,
-// and every microbatch's frame has a place of its own. A life counts whole
-// actions, as the planner counts it (Planning/Placed/RankMemory.h), so that
-// both find the same bytes.
+// If a rank runs several stages, their rings are not full at the same time:
+// while one stage fills, another drains. If the number of microbatches is
+// fixed, the actions in which each slot is held are known, so a slot can use
+// bytes that a slot of another stage has just released. Buffers acquired in the
+// same action and released in the same action form a frame, in which they are
+// contiguous; the frame of every microbatch has its own place. Lifetimes are
+// counted in whole actions, as by the planner (Planning/Placed/RankMemory.h),
+// so that both compute the same bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,27 +30,27 @@ namespace stagewright::host {
 class StashFrames {
 public:
   explicit StashFrames(rank::ProgramOp program);
-  /// Adds the lives of the run for which `program` is.
+  /// Adds the lifetimes of slots in `events`, the events of `program`.
   void read(const rank::RankEvents &events);
-  /// What all frames take together; nothing for a program of any number of
-  /// microbatches, or one that no stash of a fixed depth is in.
+  /// The bytes of all packed frames; nothing if the number of microbatches is
+  /// not fixed, or if no stash has a fixed depth.
   std::optional<int64_t> bytes(LifePacker &packer);
-  /// Places them in the workspace from byte `first` on, as `bytes` found.
+  /// Places the frames that `bytes` packed, from byte `first` of the workspace
+  /// on.
   void place(int64_t first);
 
 private:
-  /// Buffers that are held from the same action to the same action, for every
-  /// microbatch.
+  /// Buffers with the same lifetime, in actions, for every microbatch.
   struct Frame {
     llvm::SmallVector<rank::BufferOp> buffers;
     int64_t bytes = 0;
-    size_t first = 0; ///< Of its items, one for each microbatch held.
+    size_t first = 0; ///< Its first item; it has one per microbatch.
   };
-  using Held = std::map<int64_t, Life>; ///< By microbatch, in actions.
+  using Held = std::map<int64_t, Life>; ///< By microbatch: lifetime.
 
   bool isOnly;
   llvm::MapVector<mlir::Operation *, Held> held;
-  std::map<std::vector<int64_t>, Frame> frames; ///< By their lives.
+  std::map<std::vector<int64_t>, Frame> frames; ///< By their lifetimes.
   std::vector<PackItem> items;
 };
 

@@ -1,4 +1,4 @@
-//===- TensorUtils.h - small facts about bodies on tensors ------*- C++ -*-===//
+//===- TensorUtils.h - helpers for bodies on tensors ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,24 +31,25 @@ createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
                                                  mlir::Location, mlir::Value)>
                       body);
 
-/// `sum` with `addend`, of the same type, added in place.
+/// Adds `addend`, of the same type, to `sum` in place.
 mlir::Value createUpdate(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value sum, mlir::Value addend);
 
-/// If `op` adds `sum` and another tensor element by element, that tensor.
+/// If `op` adds `sum` and another tensor element by element, that tensor; else
+/// null.
 mlir::Value matchAdd(mlir::Operation *op, mlir::Value sum);
 
-/// The addition of which `op` makes its only result, if that adds to the
-/// initial value and nothing else in `op` uses the initial value or the total;
-/// or null.
+/// The operation that adds to the initial value of `op`, if `op` has one
+/// result, yields that sum, and does not use the initial value or the sum
+/// otherwise; else null.
 mlir::Operation *matchAddToInit(mlir::linalg::LinalgOp op);
 
-/// Whether `write` writes the part of an array that `read` reads.
+/// Whether both slices have the same offsets, sizes and strides.
 bool isSamePart(mlir::tensor::ExtractSliceOp read,
                 mlir::tensor::InsertSliceOp write);
 
-/// The operand over which `result` is written if it can be (an init, what is
-/// inserted into, what a loop starts from), or null.
+/// The operand whose buffer `result` overwrites, if possible (an init, the
+/// destination of an insertion, the initial value of a loop); else null.
 mlir::OpOperand *findDestination(mlir::OpResult result);
 
 /// If `value` is a copy of `source` with its dimensions permuted or broadcast,
@@ -56,31 +57,33 @@ mlir::OpOperand *findDestination(mlir::OpResult result);
 mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 
 /// The two multiplied operands of a generic whose body is `out + a * b` (a and
-/// b perhaps widened), or nothing.
+/// b may be extended first), or nothing.
 std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
 matchSumOfProducts(mlir::linalg::GenericOp op);
 
-/// Writes the named operations on tensors below `root` that are `wanted` as
+/// Converts the named operations on tensors below `root` that are `wanted` to
 /// `linalg.generic`.
 void generalizeNamed(mlir::Operation *root, mlir::RewriterBase &rewriter,
                      llvm::function_ref<bool(mlir::Operation *)> wanted);
 
-/// Patterns that remove sums over one element from `linalg.generic`.
+/// Patterns on `linalg.generic` that remove sums over one element, read scalars
+/// instead of filled initial values, and turn copies that only drop dimensions
+/// of extent 1 into reshapes.
 void populateSimplifyUnitSums(mlir::RewritePatternSet &patterns);
 
-/// Those, and reads through reshapes that only add or drop dimensions of extent
-/// one.
+/// The patterns above, and one that reads through reshapes that only add or
+/// drop dimensions of extent 1.
 void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 
-/// A pattern that computes elements of an array where indices read them, if
-/// they are no more than the array has, rather than the array.
+/// A pattern for arrays that are read at computed indices: computes each
+/// element where it is read, not the array, if no more are read than it has.
 void populateReadElements(mlir::RewritePatternSet &patterns);
 
-/// A pattern that adds one term in the place of a sum over a loop of which the
-/// terms are zero in all turns but one.
+/// A pattern that replaces a sum over a loop whose terms are zero in all
+/// iterations but one by that term.
 void populateSumOneHots(mlir::RewritePatternSet &patterns);
 
-/// The number of points of the loops of `op`, whose shape is static.
+/// The product of the loop extents of `op`, which must be static.
 int64_t pointsOf(mlir::linalg::LinalgOp op);
 
 } // namespace stagewright::host

@@ -1,4 +1,4 @@
-//===- VerifyBuffers.cpp - no buffer written before it is read ----------===//
+//===- VerifyBuffers.cpp - no value overwritten before it is read ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,9 +23,9 @@ struct Write {
   BufferPlace place;
 };
 
-/// When the contents of a value came to be.
+/// Where the contents of a value are defined.
 struct Definition {
-  Operation *op; ///< Whose end it is; of an argument, whose start.
+  Operation *op; ///< At its end; for an argument, at its start.
   bool isArgument = false;
 };
 
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// Gives every operation the moments at which it starts and ends.
+  /// Numbers the start and the end of every operation in program order.
   void number(Operation *op) {
     start[op] = clock++;
     for (Region &region : op->getRegions())
@@ -88,14 +88,15 @@ private:
           add(place);
   }
 
-  /// Whether `value` already lies at `place`: to put it there is no write.
+  /// Whether `value` is at `place` already, so that storing it there is no
+  /// write.
   bool isAt(Value value, const BufferPlace &place) {
     return llvm::all_of(places.of(value),
                         [&](const BufferPlace &own) { return own == place; });
   }
 
-  /// Where the contents of `value` were written; nothing for contents that
-  /// nobody may rely on.
+  /// Collects where the contents of `value` were written; nothing if they are
+  /// undefined (tensor.empty).
   void collectDefinitions(Value value, SmallVectorImpl<Definition> &found) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
@@ -148,7 +149,8 @@ private:
            state.bufferizesToMemoryRead(operand);
   }
 
-  /// What the next iteration starts from must lie where this one found it.
+  /// A carried value must be in the buffer in which the next iteration reads
+  /// it.
   LogicalResult verifyCarried(scf::YieldOp yield) {
     auto loop = dyn_cast<LoopLikeOpInterface>(yield->getParentOp());
     if (!loop)
@@ -179,8 +181,9 @@ private:
     return success();
   }
 
-  /// An insertion keeps of what it inserts into all but the box it fills, and
-  /// so does a copy that is only made for it.
+  /// Whether `write` does not change what `operand` is read for. An insertion
+  /// does not need the box of its destination that it overwrites, nor does a
+  /// copy that is made only for that insertion.
   bool isKept(OpOperand &operand, const Write &write) {
     OpOperand *into = &operand;
     if (auto copy = dyn_cast<bufferization::AllocTensorOp>(operand.getOwner());
@@ -203,7 +206,8 @@ private:
         definition.isArgument ? start[definition.op] : end[definition.op];
     if (made < start[write] && start[write] < start[read])
       return !state.insideMutuallyExclusiveRegions(write, read);
-    // Written after the read, and read again by the next iteration.
+    // A write after the read matters if the next iteration reads the value
+    // again.
     for (Operation *loop = read->getParentOp(); loop != function;
          loop = loop->getParentOp()) {
       if (loop->isAncestor(definition.op))

@@ -1,4 +1,4 @@
-//===- VerifyBuffers.h - no buffer written before it is read ----*- C++ -*-===//
+//===- VerifyBuffers.h - no value overwritten before read -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,10 @@
 
 namespace stagewright::host {
 
-/// Fails, with the reader, the value and the writer, if an operation of body
-/// `function` reads a value after another has written to its buffer. Expects
-/// tensors of which every operation writes in place.
+/// Fails if an operation of body `function` reads a value after another
+/// operation has overwritten its buffer; the error names the reader, the value
+/// and the writer. Every operation must write in place (after one-shot
+/// analysis).
 mlir::LogicalResult verifyBuffers(mlir::func::FuncOp function);
 
 } // namespace stagewright::host

@@ -1,4 +1,4 @@
-//===- Bounds.cpp - bounds of one plan ------------------------------------===//
+//===- Bounds.cpp - lower bound of one plan -------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 namespace stagewright {
 
 namespace {
-/// What one resource is asked to do.
+/// The work of one resource, a processor or a link, in seconds.
 struct Load {
-  double head = std::numeric_limits<double>::infinity(); ///< Not before this.
+  double head = std::numeric_limits<double>::infinity(); ///< Min time before.
   double work = 0;
-  double rest = std::numeric_limits<double>::infinity(); ///< Still to come.
+  double rest = std::numeric_limits<double>::infinity(); ///< Min time after.
 
   void add(double release, double seconds, double after) {
     head = std::min(head, release);
@@ -26,7 +26,7 @@ struct Load {
   double bound() const { return work > 0 ? head + work + rest : 0; }
 };
 
-/// Heads and rests of every stage of a pipeline.
+/// Per stage: the min time before its work (head) and after it (rest).
 class Bounder {
 public:
   explicit Bounder(const PipelineModel &model);
@@ -39,10 +39,10 @@ private:
   double linkBound() const;
 
   const PipelineModel &model;
-  std::vector<double> head;         ///< Until a first F of the stage can start.
-  std::vector<double> returned;     ///< Until a first B of it can be done.
-  std::vector<double> afterForward; ///< From the end of an F.
-  std::vector<double> afterBackward; ///< From the end of a B.
+  std::vector<double> head;          ///< Until a first F of a stage can start.
+  std::vector<double> returned;      ///< Until a first B of it can end.
+  std::vector<double> afterForward;  ///< From the end of an F, at least.
+  std::vector<double> afterBackward; ///< From the end of a B, at least.
 };
 } // namespace
 
@@ -54,8 +54,8 @@ Bounder::Bounder(const PipelineModel &model)
   findRests();
 }
 
-/// Channels lead from lower to higher stages, so that one pass in the order of
-/// the stages is a longest path.
+/// Channels lead from lower to higher stages, so one pass over the stages in
+/// order computes the longest paths.
 void Bounder::findHeads() {
   for (size_t s = 0; s < head.size(); ++s)
     for (const PipelineChannel &channel : model.channels)
@@ -78,7 +78,7 @@ void Bounder::findRests() {
     const PipelineStage &stage = model.stages[s];
     double after = 0;
     if (!model.forwardOnly) {
-      // A tie starts no earlier than the last backward.
+      // The exchange of a tied parameter's gradient follows the last backward.
       after = stage.tail.value;
       for (const PipelineTie &tie : model.ties)
         if (tie.from == s)

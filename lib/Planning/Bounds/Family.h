@@ -1,11 +1,11 @@
-//===- Family.h - costs that no device list can beat ------------*- C++ -*-===//
+//===- Family.h - relaxed costs for a lower bound ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the relaxed instance whose dynamic program gives the
+// Private to this folder: the relaxed instance whose dynamic program gives the
 // lower bound over all contiguous plans (docs/planner.md).
 //
 //===----------------------------------------------------------------------===//
@@ -17,10 +17,11 @@
 
 namespace stagewright {
 
-/// Layers take what the fastest class takes; a block of width r is as fast as
-/// the r fastest devices together; every channel is min(r, q) of the fastest
-/// link. On a large cluster widths fall into classes that count as their least
-/// and are as fast as their most, which keeps the bound valid.
+/// Layers take their time on the fastest class; a block of width r is as fast
+/// as the r fastest devices together; a channel between widths r and q has
+/// min(r, q) times the bandwidth of the fastest link. On a large cluster widths
+/// are grouped into ranges. A block of a range uses as many devices as its
+/// smallest width and is as fast as its largest, which keeps the bound valid.
 struct Family {
   Family(const Problem &problem, const Network &network);
 

@@ -1,4 +1,4 @@
-//===- FamilyBlocks.cpp - blocks that no device list can beat -------------===//
+//===- FamilyBlocks.cpp - relaxed blocks of devices for the bounds --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,9 @@
 
 namespace stagewright {
 
-/// Every layer takes what the fastest class takes; returns how fast each class
-/// is at most in relation to that, over all layers and both directions.
+/// Gives every layer the time of the class of devices that is fastest at it.
+/// Returns the max speed of each class relative to that, over all layers and
+/// both directions. `isProportional`: it is the same for all layers.
 static std::vector<double> keepFastest(ChainCosts &costs,
                                        bool &isProportional) {
   size_t classes = costs.forward.size();
@@ -50,8 +51,8 @@ static std::vector<double> keepFastest(ChainCosts &costs,
   return speed;
 }
 
-/// The narrowest width of each class of widths: all of them, or on a large
-/// cluster all up to 16 and then in steps of at most an eighth.
+/// The min of each class of widths. Each width is a class if `all`; otherwise
+/// (large clusters) classes from 16 on span at most an eighth.
 static std::vector<size_t> widthClasses(size_t most, bool all) {
   std::vector<size_t> widths;
   for (size_t w = 1; w <= most; w += all || w < 16 ? 1 : w / 8)
@@ -67,8 +68,8 @@ Family::Family(const Problem &problem, const Network &network)
     speeds.push_back(classSpeed[c]);
   std::sort(speeds.rbegin(), speeds.rend());
   // The backwards that still run while gradients are reduced are counted layer
-  // by layer on the slowest replica; only where all layers agree which one that
-  // is does their sum say something about the stage.
+  // by layer on the slowest replica. Only if that replica is the same for all
+  // layers is their sum a bound for the stage.
   if (!isProportional && costs.overlapAllReduce)
     std::fill(costs.gradientBytes.begin(), costs.gradientBytes.end(), 0);
   addBlocks(problem, network);
@@ -99,8 +100,8 @@ void Family::addBlocks(const Problem &problem, const Network &network) {
   for (size_t a = 0; a < classes; ++a)
     for (size_t b = 0; b < classes; ++b) {
       size_t r = highest(a), q = highest(b);
-      // In turn, transfers go side by side over as many links as the wider of
-      // both stages has devices.
+      // If replicas take turns, transfers run in parallel on as many links as
+      // the wider of the two stages has devices.
       size_t links = costs.unsliceable.back() ? std::max(r, q) : std::min(r, q);
       blocks.pairs.push_back(
           {1 / (bandwidth * double(links)),

@@ -1,4 +1,4 @@
-//===- FamilyBound.cpp - what no contiguous plan can beat -----------------===//
+//===- FamilyBound.cpp - lower bound on contiguous plans ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 namespace stagewright {
 
-/// All work spread over all devices, and the load of what must be done in turn.
+/// The work of all microbatches, spread evenly over all devices.
 static double capacityBound(const Family &family) {
   double speed =
       std::accumulate(family.speeds.begin(), family.speeds.end(), 0.0);
@@ -23,8 +23,8 @@ static double capacityBound(const Family &family) {
 Seconds familyLowerBound(const Problem &problem, const Network &network) {
   Family family(problem, network);
   const ChainCosts &costs = family.costs;
-  // A microbatch comes to a stage through all stages before it only where each
-  // layer feeds the next one.
+  // A microbatch passes all earlier stages before it reaches a stage only if
+  // each layer feeds the next one.
   bool comes = true, returns = !costs.forwardOnly;
   for (size_t l = 1; l < costs.layers; ++l) {
     comes &= costs.feeds[l];
@@ -39,7 +39,7 @@ Seconds familyLowerBound(const Problem &problem, const Network &network) {
     options.countTail = false;
     best = std::max(best, leastValue(problem, costs, family.blocks, options));
   }
-  // The programs' sums are rounded, the simulator's in another order.
+  // Allow for rounding: the simulator adds times in another order.
   return Seconds(std::max(best, capacityBound(family)) * (1 - 1e-12));
 }
 

@@ -1,4 +1,4 @@
-//===- GroupBandwidths.cpp - links among several devices ------------------===//
+//===- GroupBandwidths.cpp - bandwidths inside groups of devices ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ namespace stagewright {
 std::vector<double> groupBandwidths(const Network &network) {
   size_t count = network.size();
   std::vector<double> best(count + 1, network.largestBandwidth());
-  // A maximum spanning tree, grown from each device's fastest link (Prim);
-  // then its links from the fastest down.
+  // Build a maximum spanning tree (Prim's algorithm), then join groups along
+  // its links, the fastest first.
   std::vector<double> link(count, 0);
   std::vector<size_t> from(count, 0), root(count), size(count, 1);
   std::vector<bool> isIn(count, false);

@@ -1,11 +1,12 @@
-//===- GroupBandwidths.h - links among several devices ----------*- C++ -*-===//
+//===- GroupBandwidths.h - bandwidths in groups of devices ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: how fast what all devices of a group share can be.
+// Private to this folder: upper bounds on the slowest link in a group of
+// devices, for collectives over the group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,9 @@
 
 namespace stagewright {
 
-/// Between any two of r devices lies a link no faster than entry r, in bytes
-/// per second: where devices are joined from the fastest link down, it is the
-/// link that first makes a group of r.
+/// Entry r: in every group of r devices some link is no faster than this, in
+/// bytes per second. It is the link that first forms a group of r devices when
+/// devices are joined from the fastest link down.
 std::vector<double> groupBandwidths(const Network &network);
 
 } // namespace stagewright

@@ -1,19 +1,21 @@
-//===- PlacedBound.cpp - what no plan of equal pipelines can beat ---------===//
+//===- PlacedBound.cpp - lower bound for equal pipelines ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One pipeline of p ranks, of k side by side, runs m = ceil(M / k) microbatches
-// through layers that each take their fewest seconds t. Before rank r, counted
-// by its first layer, come r layers at least, whose forwards a first
-// microbatch passes before the rank has any work, and whose backwards come
-// after its last B, which is that of its first stage; and what k replicas sum
-// of that stage's first layer is whole then, not before. Where W run apart, the
-// last one may be any. Hence T >= head_r + work_r + rest_r; over all ranks
+// Consider one of k parallel pipelines of p ranks. It runs m = ceil(M / k)
+// microbatches through layers that take at least t seconds each. Number the
+// ranks by their first layers, so that at least r layers come before those of
+// rank r. A first microbatch passes the forwards of these layers before the
+// rank has any work (head_r). After the rank's last B, that of its first stage,
+// follow their backwards, or the sum over k replicas of the gradients of the
+// stage's first layer (rest_r). If W may run apart from I, the last action may
+// be any W, and only the sum follows. Hence T >= head_r + work_r + rest_r, and
+// over all ranks
 //   T >= (m sum t + sum_r (head_r + rest_r)) / p.
-// Layers are whole, too (WholeLayers.h).
+// That layers cannot be divided raises the bound (WholeLayers.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +31,16 @@
 namespace stagewright {
 
 namespace {
-/// What the layers take at least, wherever they lie.
+/// Min seconds of the layers on any devices.
 struct LeastTimes {
   LeastTimes(const Problem &problem, const Network &network);
-  /// Of the gradients of a layer, over `replicas` devices, smallest first.
+  /// Seconds to sum a layer's gradients over `replicas` devices, smallest
+  /// first.
   std::vector<double> sums(const Problem &problem, int64_t replicas) const;
 
   std::vector<double> total;             ///< By layer.
-  std::vector<double> forward, backward; ///< Of all layers before.
-  bool comes = true, returns = true;     ///< Each layer feeds the next.
+  std::vector<double> forward, backward; ///< Of all layers before it.
+  bool comes = true, returns = true;     ///< F, B of all layers form a chain.
   std::vector<double> bandwidths;        ///< Of groups, by their size.
 };
 } // namespace
@@ -105,7 +108,7 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
     room = std::max(room, device.memory.value);
   double best = std::numeric_limits<double>::infinity();
   for (const auto &[ranks, pipelines] : shapes) {
-    // Every rank has a layer, and every parameter lies on some rank.
+    // Skip shapes with more ranks than layers, or without memory for all.
     if (ranks > int64_t(least.total.size()) || all.once / ranks > room)
       continue;
     auto most = double(microbatchesOf(0, pipelines, problem.microbatches));
@@ -125,7 +128,7 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
       summed += each.sums[r];
     }
     double waits = heads + std::max(rests, summed);
-    // What all lose is no less than of equal ranks: loss() is convex.
+    // Since loss() is convex, the ranks lose at least what equal ranks would.
     double time =
         (most * sum + waits) / double(ranks) +
         ramp.loss(each.firstPass - heads / double(ranks),

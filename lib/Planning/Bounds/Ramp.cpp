@@ -1,4 +1,4 @@
-//===- Ramp.cpp - what memory costs before a first backward ---------------===//
+//===- Ramp.cpp - time lost to lack of memory -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,12 +11,13 @@
 
 namespace stagewright {
 
-/// Prices that are tried, evenly among all at which some layer changes its
-/// level.
+/// Max number of prices tried, chosen evenly among all at which some layer
+/// changes its level.
 static constexpr size_t kMostPrices = 16;
 
 namespace {
-/// One way to run a layer, for each second of its forward.
+/// One way to run a layer, per second of its forward: the bytes it keeps, and 1
+/// less the seconds of recomputation.
 struct Way {
   double bytes, gain;
 };
@@ -38,7 +39,8 @@ static std::vector<std::vector<Way>> waysOf(const Problem &problem) {
   return ways;
 }
 
-/// Prices at which two ways of a layer, or one and none, are worth the same.
+/// Prices of a byte at which two ways of a layer, or a way and not running the
+/// layer, are worth the same.
 static std::vector<double> pricesOf(const std::vector<std::vector<Way>> &ways) {
   std::vector<double> prices = {0};
   for (const std::vector<Way> &layer : ways)
@@ -82,7 +84,7 @@ Ramp::Ramp(const Problem &problem) {
   }
 }
 
-/// What `time` is worth at most.
+/// Max worth of `time` seconds of forwards.
 double Ramp::Worth::of(double time) const {
   auto after = std::upper_bound(seconds.begin(), seconds.end(), time);
   if (after == seconds.end())

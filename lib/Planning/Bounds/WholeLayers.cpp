@@ -13,17 +13,19 @@
 
 namespace stagewright {
 
-/// How many lengths of layers are looked at.
+/// Max number of distinct times of layers that are considered.
 static constexpr size_t kMostLengths = 4;
-/// Layers at the ends of a model that may have less to sum than all others.
+/// Layers, such as the first and the last, whose gradients may take less time
+/// to sum than those of all others.
 static constexpr size_t kFewSums = 2;
-/// On more ranks it is not asked which of them runs the next shorter layer.
+/// With more ranks, hold() does not check that one can run the next shorter
+/// layer.
 static constexpr size_t kMostBusy = 128;
 static constexpr double kAllowance = 1e-9;
 
-/// How many of `layers` ranks have time for at most, if all but `few` wait for
-/// no smaller sum than that of this place, and rank `busy`, if there is one of
-/// this number, runs the next shorter layer too.
+/// Max number of `layers` that the ranks have time for, if all but `few` of
+/// them wait for `sums[few]` or a larger sum, and rank `busy`, if it exists,
+/// also runs the next shorter layer.
 double Ranks::places(double time, const Longest &layers, size_t few,
                      size_t busy) const {
   double all = 0;
@@ -53,7 +55,8 @@ double Ranks::places(double time, const Longest &layers, size_t few,
   return all;
 }
 
-/// Whether the longest layers may be done in `time`.
+/// Whether the ranks have time for the longest layers. If false, no plan takes
+/// only `time`.
 bool Ranks::hold(const std::vector<Longest> &longest, double time) const {
   for (const Longest &layers : longest)
     for (size_t few : {size_t(0), kFewSums}) {
@@ -72,8 +75,8 @@ bool Ranks::hold(const std::vector<Longest> &longest, double time) const {
   return true;
 }
 
-/// The least time from `atLeast` on in which hold(), to a millionth; infinite
-/// where none is enough.
+/// Min time of at least `atLeast` for which hold() is true, less up to 1e-6 of
+/// it; infinite if there is none.
 double Ranks::leastTime(const std::vector<Longest> &longest,
                         double atLeast) const {
   if (!(atLeast > 0) || hold(longest, atLeast))
@@ -91,7 +94,8 @@ double Ranks::leastTime(const std::vector<Longest> &longest,
   return low;
 }
 
-/// Bytes that a layer needs wherever it lies, but for what others share.
+/// Bytes that a layer needs on any device, without those shared with other
+/// layers and without those per microbatch.
 static double bytesOf(const Problem &problem, int64_t layer) {
   double bytes = 0;
   for (const Resident &resident : problem.residents) {

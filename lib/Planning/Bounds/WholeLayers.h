@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. A rank r that waits for head_r seconds before its first
-// layer and for rest_r or a sum of gradients behind its last action has room
-// for
+// Private to this folder: a lower bound on the time T of a step of whole layers
+// with m microbatches. If rank r waits head_r seconds before its first layer,
+// and rest_r seconds or for a sum of gradients after its last action, it has
+// time for at most
 //
 //   n_r(T) = floor((T - head_r - rest_r) / (m t_j))
 //
-// of the j longest layers at most, none of which is shorter than t_j; fewer
-// where they and what they keep exceed its memory, or cost it time (Ramp.h). So
-// sum_r n_r(T) >= j, also where the next shorter layer takes its time on some
-// rank. The layers whose sums end the ranks' work are different ones: all ranks
-// but q wait for the q-th smallest sum or a larger one.
+// of the j longest layers, each of at least t_j seconds; for fewer if their
+// parameters exceed its memory, or if lack of memory costs time (Ramp.h). So T
+// needs sum_r n_r(T) >= j, also if some rank runs the next shorter layer as
+// well. Each rank ends with the sum of a different layer: all ranks but q wait
+// for the (q+1)-th smallest sum or a larger one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,26 +28,27 @@
 namespace stagewright {
 
 /// The `count` longest layers: each takes at least `seconds` for a microbatch
-/// and holds `bytes`; the next shorter one takes `other`.
+/// and at least `bytes` of memory. The next shorter layer takes `other`.
 struct Longest {
   double seconds, bytes = 0;
   size_t count = 0;
   double other = 0;
 };
 
-/// The ranks of one shape, in the order of their first layers.
+/// The ranks of a pipeline, in the order of their first layers. Times are in
+/// seconds, memory is in bytes.
 struct Ranks {
   std::vector<double> heads, rests; ///< By rank.
   std::vector<double> sums;         ///< By layer, smallest first.
   double microbatches;
-  /// All forwards, if a first microbatch has to pass them all before any
-  /// backward; otherwise 0.
+  /// Time of all forwards of a microbatch, if one must pass them all before any
+  /// backward; else 0.
   double firstPass;
   double memory;
   const Ramp &ramp;
 
-  /// What rank `r` loses as long as it runs forwards only, with `bytes` of
-  /// parameters and the like.
+  /// Min time that rank `r` loses to lack of memory before the first backward,
+  /// with `bytes` of parameters, gradients and state.
   double loss(size_t r, double bytes) const {
     return ramp.loss(firstPass - heads[r], memory - bytes, microbatches);
   }
@@ -57,8 +59,8 @@ struct Ranks {
   double leastTime(const std::vector<Longest> &longest, double atLeast) const;
 };
 
-/// The longest layers of `problem`, of the lengths `total`, for the few largest
-/// lengths.
+/// For each of the few largest distinct times in `total` (by layer, of one
+/// microbatch): the layers of `problem` that take at least as long.
 std::vector<Longest> longestOf(const Problem &problem,
                                const std::vector<double> &total);
 

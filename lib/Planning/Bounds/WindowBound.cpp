@@ -1,4 +1,4 @@
-//===- WindowBound.cpp - what the window order takes at most --------------===//
+//===- WindowBound.cpp - upper bound for the window order -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,15 @@
 
 namespace stagewright {
 
-/// Numbers of a union-find.
+/// The root of `link` in a union-find.
 static size_t rootOf(std::vector<size_t> &parent, size_t link) {
   while (parent[link] != link)
     link = parent[link] = parent[parent[link]];
   return link;
 }
 
-/// The most that links which depend on one another, as channels hold several of
-/// them at once, have to carry in one window; one after another it fits.
+/// Links that one channel holds at the same time form a group. Returns the max
+/// seconds of transfers of a group in one window; they fit one after another.
 static double largestLinkLoad(const PipelineModel &model) {
   std::vector<size_t> parent(model.numLinks);
   std::iota(parent.begin(), parent.end(), 0);
@@ -33,8 +33,8 @@ static double largestLinkLoad(const PipelineModel &model) {
   };
   double most = 0;
   std::map<size_t, double> groups;
-  // Lanes that only one channel holds, one for each way, carry one transfer
-  // each in a window.
+  // Full-duplex lanes that only one channel holds need no group: each carries
+  // one transfer per window.
   for (const PipelineChannel &channel : model.channels)
     if (!channel.forwardShared.empty() || !channel.backwardShared.empty() ||
         channel.forwardLanes == channel.backwardLanes) {

@@ -1,4 +1,4 @@
-//===- WorkBound.cpp - what no plan at all can beat -----------------------===//
+//===- WorkBound.cpp - lower bound on all plans ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,14 +26,15 @@ bool isOfFamily(const Plan &plan) {
   return std::adjacent_find(devices.begin(), devices.end()) == devices.end();
 }
 
-/// Seconds of one device, or of several together, for one microbatch.
+/// Min device seconds of `layer` for one microbatch, summed over the devices
+/// that an alternative uses.
 static double leastSeconds(const Layer &layer, bool forwardOnly,
                            double fastest) {
   double least = std::numeric_limits<double>::infinity();
   for (const StageTimes &times : layer.times)
     least = std::min(least,
                      forwardOnly ? times.forward.value : times.total().value);
-  // How long their forward takes is not known.
+  // The forward time of alternatives is not known.
   if (forwardOnly && !layer.alternatives.empty())
     return 0;
   for (const Alternative &way : layer.alternatives)

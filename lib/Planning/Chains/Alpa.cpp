@@ -1,4 +1,4 @@
-//===- Alpa.cpp - Alpa's planner over our stage costs ---------------------===//
+//===- Alpa.cpp - Alpa's planner with our stage costs ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ namespace stagewright {
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// The mesh that the cluster is: its hosts, where all are alike and have a
-/// power of two of devices, else every device as a host.
+/// The cluster as a mesh: its hosts if all have the same power of two of
+/// devices, else every device as a host of its own.
 struct Mesh {
   std::vector<std::vector<size_t>> hosts;
   int64_t perHost = 1;
@@ -37,9 +37,9 @@ private:
   const Problem &problem;
   const Network &network;
   ChainCosts chain;
-  std::vector<std::vector<size_t>> devices; ///< Of some mesh of each shape.
+  std::vector<std::vector<size_t>> devices; ///< Of one mesh of each shape.
   double leastMemory = kInfinity;
-  /// Of the interval asked for last.
+  /// The memory of the interval last asked for.
   size_t lastFirst = 0, lastEnd = 0;
   StageMemory memory;
 };
@@ -79,9 +79,9 @@ Costs::Costs(const Problem &problem, const Network &network, const Mesh &mesh,
     leastMemory = std::min(leastMemory, double(device.memory.value));
 }
 
-/// Forward and backward of the slowest class in equal slices, and a
-/// microbatch's share of the all-reduce. Alpa counts no transfer between
-/// stages.
+/// Forward and backward on the slowest device class, split equally among
+/// replicas, and the all-reduce divided by the number of microbatches. As in
+/// Alpa, transfers between stages cost nothing.
 double Costs::time(size_t first, size_t end, size_t mesh) const {
   size_t replicas = devices[mesh].size();
   if (problem.maxReplicas > 0 && replicas > size_t(problem.maxReplicas))
@@ -125,8 +125,8 @@ int64_t Costs::mostBehind(size_t first, size_t end, size_t mesh) {
   return behind;
 }
 
-/// The devices of each stage: whole hosts first, then parts of hosts, larger
-/// ones first, so that powers of two leave no gaps.
+/// The devices of each stage. Whole hosts are taken first, then parts of hosts,
+/// larger ones first, so that powers of two leave no gaps.
 static std::vector<std::vector<size_t>>
 tile(Mesh mesh, const std::vector<AlpaMesh> &meshes,
      const std::vector<AlpaStage> &stages) {

@@ -23,14 +23,14 @@ std::vector<AlpaMesh> alpaMeshes(int64_t hosts, int64_t perHost) {
 }
 
 namespace {
-/// The table of costs, and the least sum of a plan under a bound.
+/// The stage costs, and the min sum of a plan whose stages obey a bound.
 class Table {
 public:
   explicit Table(const AlpaInput &input);
 
-  /// All costs, increasing, each once.
+  /// The distinct costs in increasing order: the candidate bounds.
   const std::vector<double> &bounds() const { return costs; }
-  /// The least sum of stage costs, none above `bound`; infinite if none.
+  /// The min sum of stage costs, none above `bound`; infinite if no plan.
   double solve(double bound);
   /// The stages of the last solve().
   std::vector<AlpaStage> stages() const;
@@ -47,8 +47,8 @@ private:
   size_t indexOf(size_t first, size_t end, size_t mesh) const {
     return (first * (input.layers + 1) + end) * input.meshes.size() + mesh;
   }
-  /// Layers [first, L) in `count` stages on `devices` devices. Where nothing
-  /// depends on the number of stages, all have number 0.
+  /// Index of the cell: layers [first, L) in `count` stages on `devices`
+  /// devices. If the number of stages does not matter, `count` is 0.
   size_t cellOf(size_t count, size_t first, int64_t devices) const {
     return (count * (input.layers + 1) + first) * size_t(input.devices + 1) +
            size_t(devices);
@@ -59,8 +59,8 @@ private:
   std::vector<Entry> entries;
   std::vector<double> costs;
   bool isCounted = false; ///< Whether the number of stages matters.
-  size_t most = 0;        ///< Stages.
-  size_t best = 0;        ///< Stages of the last answer.
+  size_t most = 0;        ///< Max number of stages.
+  size_t best = 0;        ///< Number of stages of the last solve().
   std::vector<Cell> cells;
 };
 } // namespace
@@ -149,7 +149,7 @@ Result<AlpaAnswer> solveAlpa(const AlpaInput &input) {
                  " layers on all of " + std::to_string(input.devices) +
                  " devices fit in memory; use fewer devices or stages, or "
                  "devices with more memory"};
-  // What one bound allows a larger one allows too.
+  // Feasibility is monotone in the bound, so binary search is valid.
   auto start =
       std::partition_point(bounds.begin(), bounds.end(), [&](double bound) {
         return table.solve(bound) == kInfinity;

@@ -19,7 +19,7 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 static double larger(double a, double b) { return std::max(a, b); }
 static double sum(double a, double b) { return a + b; }
 
-/// Says by how much even the cut that fits best does not fit.
+/// The error if no cut fits: how much memory the best cut lacks.
 static Error doesNotFit(const Problem &problem, const IntervalCosts &costs) {
   auto excess = [&](int64_t s, int64_t first, int64_t end) {
     return double(costs.memory(s, first, end).value -
@@ -63,8 +63,8 @@ Result<Plan> planBalance(const Problem &asked) {
   double most = 0;
   if (bestCut(layers, problem.stages, load, larger, most).empty())
     return doesNotFit(problem, costs);
-  // Of all cuts with that maximum the most even one. The allowance is for sums
-  // that were added in another order.
+  // Among the cuts with that max, take the most even one. The tolerance is for
+  // rounding: sums are added in another order.
   auto evenness = [&](int64_t s, int64_t first, int64_t end) {
     double value = load(s, first, end);
     return value <= most * (1 + 1e-12) ? value * value : kInfinity;

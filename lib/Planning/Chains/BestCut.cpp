@@ -1,4 +1,4 @@
-//===- BestCut.cpp - the best cut of a chain by dynamic programming -------===//
+//===- BestCut.cpp - best cut of a chain by dynamic programming -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

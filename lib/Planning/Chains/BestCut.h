@@ -1,13 +1,12 @@
-//===- BestCut.h - the best cut of a chain by dynamic programming -*- C++
-//-*-===//
+//===- BestCut.h - best cut of a chain by dynamic programming ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: a chain of layers cut into a number of stages so that
-// the maximum, or the sum, of what stages cost is least.
+// Private to this folder: cuts a chain of layers into a number of stages such
+// that the max, or the sum, of the costs of the stages is least.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +19,13 @@
 
 namespace stagewright {
 
-/// Cost of stage `s` with layers [first, end), together with its cut before
-/// `first`; infinite where it is not allowed.
+/// Cost of stage `s` with layers [first, end), including the transfer into
+/// `first`; infinite if the stage is not allowed.
 using StageCost = std::function<double(int64_t s, int64_t first, int64_t end)>;
 
 /// The ends of the stages of a best cut, or none if every cut is infinite.
-/// `join` combines the cost of the stages so far with that of the next one:
-/// maximum or sum. Of equal cuts the one with the earliest last cuts.
+/// `join` combines the cost of the stages so far with that of the next one: max
+/// or sum. Ties go to the cut whose last stages begin earliest.
 /// Time O(stages * layers^2).
 std::vector<int64_t> bestCut(int64_t layers, int64_t stages,
                              const StageCost &cost,

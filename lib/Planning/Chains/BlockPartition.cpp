@@ -24,7 +24,7 @@ public:
     ends.push_back(weights.size());
   }
 
-  /// Moves one element; false if the blocks are alike.
+  /// Moves one element; false if the sums of blocks differ by at most 1.
   bool improve();
   std::vector<size_t> ends;
 
@@ -63,11 +63,11 @@ std::vector<size_t> blockPartition(const std::vector<double> &weights,
   for (double weight : weights)
     scaled.push_back(*most > *least ? (weight - *least) / (*most - *least) : 0);
   Blocks result(std::move(scaled), blocks);
-  // Sums that rounding makes differ could go round in a circle.
+  // Limit the moves: with rounding errors they could repeat in a cycle.
   size_t moves = blocks * weights.size() * weights.size();
   while (moves-- > 0 && result.improve())
     continue;
-  // A block of nothing but least weights may have lost them all.
+  // A block of elements of scaled weight 0 may have lost all of them.
   for (size_t i = 0; i < blocks; ++i) {
     size_t before = i ? result.ends[i - 1] : 0;
     result.ends[i] = std::clamp(result.ends[i], before + 1,

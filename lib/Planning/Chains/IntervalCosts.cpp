@@ -1,4 +1,4 @@
-//===- IntervalCosts.cpp - loads and memory of [first, end) ---------------===//
+//===- IntervalCosts.cpp - costs of layers [first, end) -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

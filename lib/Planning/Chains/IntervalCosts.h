@@ -1,12 +1,12 @@
-//===- IntervalCosts.h - loads and memory of [first, end) -------*- C++ -*-===//
+//===- IntervalCosts.h - costs of layers [first, end) -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: everything a planner of chains asks about an interval
-// of layers, in constant time after O(L * (values + L)) of preparation.
+// Private to this folder: the costs of an interval of layers for planners of
+// chains, in constant time after O(L * (values + L)) of preparation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace stagewright {
 
 class IntervalCosts {
 public:
-  /// `problem` must pass check(); both must outlive the result.
+  /// `problem` must pass check(); both must outlive this object.
   IntervalCosts(const Problem &problem, const Network &network);
 
   /// F, I and W of layers [first, end) on the device of stage `stage`.

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the memory of a stage that grows and shrinks, asked for
-// only where a planner would take it. Where even all layers with all
-// microbatches fit on the smallest device, nothing is ever counted.
+// Private to this folder: the memory of a stage to which nodes are added and
+// removed, computed only when a planner asks. If all layers with all
+// microbatches fit on the smallest device, it is never computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ public:
 
   void add(int node) { set(node, true); }
   void remove(int node) { set(node, false); }
-  /// Bytes of the nodes as stage `fromEnd` (1: the last), in the execution
-  /// order that keeps the fewest microbatches in flight.
+  /// Bytes of the nodes as stage `fromEnd` (1: the last), under the execution
+  /// order with the fewest microbatches in flight.
   Bytes bytes(int64_t fromEnd) const;
   bool fits(size_t device, int64_t fromEnd) const {
     return !canBind || bytes(fromEnd) <= problem.cluster.devices[device].memory;

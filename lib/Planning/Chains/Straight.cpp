@@ -1,4 +1,4 @@
-//===- Straight.cpp - one device a stage, balanced by time ----------------===//
+//===- Straight.cpp - one device per stage, balanced by time --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,8 +44,8 @@ Result<Plan> planStraightStages(const Problem &problem, const char *name,
   return plan;
 }
 
-/// The ends of stages whose slowest is as fast as possible; of equal cuts the
-/// one with the earliest last cuts.
+/// The ends of the stages with the least max time. Ties go to the cut in which
+/// the last stages begin earliest.
 static std::vector<size_t>
 leastMaximum(const std::vector<std::vector<double>> &seconds, Plan &plan) {
   size_t stages = seconds.size(), layers = seconds.front().size();

@@ -17,7 +17,7 @@
 namespace stagewright {
 
 namespace {
-/// Something that takes `fixed` seconds and so much more for each byte.
+/// A time of `fixed` seconds plus `perByte` seconds for each byte; 0 for none.
 struct Linear {
   double fixed = 0, perByte = 0;
   double of(double bytes) const {
@@ -25,8 +25,8 @@ struct Linear {
   }
 };
 
-/// The stage costs of Evaluate.h, remembered by group: a search asks for the
-/// same groups again and again.
+/// The stage costs of Evaluate.h, cached by group: a search asks for the same
+/// groups many times.
 class Costs {
 public:
   Costs(const Problem &problem, const Network &network)
@@ -36,16 +36,17 @@ public:
   DappleStage stage(size_t first, size_t end, const DappleGroup &group);
   DappleStage channel(size_t cut, const DappleGroup &from,
                       const DappleGroup &to);
-  /// Forward and backward of each layer on the fastest device.
+  /// Seconds of forward plus backward of each layer on its fastest device.
   std::vector<double> leastLoad() const;
-  /// Alike: as many devices, of the same classes, as fast a NIC.
+  /// By host: the number of its kind. Hosts of a kind have equally many devices
+  /// of the same classes and equally fast NICs.
   std::vector<size_t> kindsOfHosts() const;
 
 private:
   struct Known {
     Linear allReduce;
-    std::vector<size_t> classes; ///< Of the devices, each once.
-    double share = 1;            ///< The largest, of equal devices.
+    std::vector<size_t> classes; ///< Distinct, of the devices.
+    double share = 1;            ///< The largest, if equally fast.
   };
   const Known &knownOf(const DappleGroup &group);
   /// Seconds of a whole microbatch on a device of class `c`.
@@ -69,7 +70,7 @@ private:
 };
 } // namespace
 
-/// The line through what `seconds` says of one byte and of many.
+/// The line through the values of `seconds` at 1 byte and at 2^40 bytes.
 static Linear lineOf(const std::function<Seconds(Bytes)> &seconds) {
   constexpr int64_t kMany = int64_t(1) << 40;
   double one = seconds(Bytes(1)).value, many = seconds(Bytes(kMany)).value;
@@ -131,7 +132,7 @@ DappleStage Costs::channel(size_t cut, const DappleGroup &from,
                            const DappleGroup &to) {
   auto [entry, isNew] =
       channels.try_emplace(uint64_t(from.id) << 32 | uint64_t(to.id));
-  // Equal slices: unequal ones would depend on the layers.
+  // Assume equal slices: unequal ones would depend on the layers.
   if (isNew)
     entry->second = lineOf([&](Bytes bytes) {
       return transferTime(network, from.devices, sharesFor(from), to.devices,
@@ -170,8 +171,8 @@ std::vector<size_t> Costs::kindsOfHosts() const {
 }
 
 double dappleSteps(const Problem &problem, const Network &network) {
-  // Hosts as large as each other are interchangeable: of n hosts of s devices
-  // there are (n + s choose s) occupancies.
+  // Hosts of equal size are interchangeable: n hosts of s devices have
+  // (n + s choose s) occupancies.
   std::vector<size_t> sizes(network.numHosts(), 0);
   for (size_t device = 0; device < network.size(); ++device)
     ++sizes[network.hostOf(device)];
@@ -225,7 +226,7 @@ Result<Plan> planDapple(const Problem &problem) {
     return network.error();
   std::optional<Error> misfit;
   for (Plan &plan : dapplePlans(problem, *network)) {
-    // L knows no memory: of the plans that fit, the one of least L.
+    // L does not model memory: take the plan of min L among those that fit.
     Status status = evaluate(problem, *network, plan);
     if (status)
       return plan;

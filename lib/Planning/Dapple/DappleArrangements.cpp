@@ -1,4 +1,4 @@
-//===- DappleArrangements.cpp - devices in use and left -------------------===//
+//===- DappleArrangements.cpp - devices used and devices left -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

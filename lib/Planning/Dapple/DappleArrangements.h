@@ -1,4 +1,4 @@
-//===- DappleArrangements.h - devices in use and left -----------*- C++ -*-===//
+//===- DappleArrangements.h - devices used and devices left -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to DAPPLE's search: which devices are in use, and which the next
-// stage may take. Prefixes share arrangements, so that each is worked out once.
+// stage may take. Prefixes of stages with the same devices in use share an
+// arrangement, so that its choices are computed once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,28 +21,28 @@ namespace stagewright {
 
 struct Arrangement;
 
-/// Devices for the next stage, and what is left then.
+/// Devices for the next stage, and those left after it.
 struct Choice {
   const DappleGroup *group = nullptr;
-  const DappleGroup *all = nullptr; ///< All that are left.
-  /// Some of them, as many as a stage may have, where that is fewer.
+  const DappleGroup *all = nullptr; ///< All devices left.
+  /// If a stage may not have all devices left: as many of them as it may have.
   const DappleGroup *few = nullptr;
   Arrangement *after = nullptr;
 };
 
-/// Which devices are in use, and the choices that leaves.
+/// Which devices are in use, and the choices for the next stage.
 struct Arrangement {
   std::vector<size_t> used; ///< By host.
   size_t free = 0;
-  std::vector<Choice> choices; ///< Filled when first asked for.
+  std::vector<Choice> choices; ///< Computed on first use.
   bool isFilled = false;
 };
 
-/// What prefixes of as many layers have in common. In order of the devices in
-/// use, so that a prefix comes before those that it is part of.
+/// Prefixes of equally many layers with equal keys compete. Keys are ordered by
+/// devices in use, so that a prefix comes before those that extend it.
 struct Occupancy {
   size_t devices = 0;
-  size_t stages = 0; ///< Where their number is asked for.
+  size_t stages = 0; ///< 0 unless their number is requested.
   std::vector<std::pair<size_t, size_t>> hosts; ///< Kind, in use; sorted.
 
   auto operator<=>(const Occupancy &) const = default;

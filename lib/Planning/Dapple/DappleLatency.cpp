@@ -11,10 +11,10 @@
 
 namespace stagewright {
 
-/// The stage that sets the pace.
+/// The pivot: the stage that determines the steady phase.
 static size_t pivotOf(const std::vector<DappleStage> &stages, double rounds) {
   size_t pivot = stages.size() - 1;
-  double between = 0; // Of the stages after s and before the pivot.
+  double between = 0; // Load of the stages after s and before the pivot.
   for (size_t s = pivot; s-- > 0;) {
     if (rounds * stages[s].load() > rounds * stages[pivot].load() + between) {
       pivot = s;

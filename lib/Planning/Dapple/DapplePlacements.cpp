@@ -1,4 +1,4 @@
-//===- DapplePlacements.cpp - which devices a stage may take --------------===//
+//===- DapplePlacements.cpp - candidate devices of a stage ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,13 +13,14 @@ namespace stagewright {
 namespace {
 using Hosts = std::vector<std::vector<size_t>>;
 
-/// Takes devices of hosts until it has enough.
+/// Takes free devices of hosts until it has `count`.
 class Taker {
 public:
   Taker(const Hosts &hosts, const std::vector<size_t> &used, size_t count)
       : hosts(hosts), used(used), left(count) {}
 
-  /// All it needs of hosts that are in use, or of those that are not.
+  /// Takes devices host by host, of hosts in use or of unused ones only.
+  /// `before`: devices in use, by host.
   void fill(bool inUse, const std::vector<size_t> &before) {
     for (size_t h = 0; h < hosts.size(); ++h)
       if ((before[h] > 0) == inUse)
@@ -27,7 +28,7 @@ public:
           continue;
   }
 
-  /// One of each host in turn.
+  /// Takes one device of each such host in turn.
   void scatter(bool inUse, const std::vector<size_t> &before) {
     for (bool any = true; left > 0 && any;) {
       any = false;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: what DAPPLE's search finds, for planners that compare.
+// Private to this folder: the results of DAPPLE's search, for other planners.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 
 namespace stagewright {
 
-/// One plan for each number of stages, the one of least L first; `value` is L.
-/// Not evaluated, and not looked at for memory.
+/// One plan for each number of stages, sorted by L, DAPPLE's estimated latency,
+/// which is stored in `value`. Not evaluated, and memory is not checked.
 std::vector<Plan> dapplePlans(const Problem &problem, const Network &network);
 
-/// About how many stages that search looks at.
+/// Estimated number of stages that the search considers.
 double dappleSteps(const Problem &problem, const Network &network);
 
 } // namespace stagewright

@@ -15,20 +15,20 @@ namespace stagewright {
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// Planned stages that the rest may follow.
+/// The first stages of a plan, without the rest.
 struct Prefix {
-  double latency = kInfinity; ///< With all the rest as one last stage.
-  double own = kInfinity;     ///< Without the rest.
+  double latency = kInfinity; ///< With all other layers as one stage.
+  double own = kInfinity;     ///< Of these stages alone.
   Arrangement *arrangement = nullptr;
-  /// Computing stages, and the network between them.
+  /// Computing stages and, between them, the channels that join them.
   std::vector<DappleStage> stages;
   std::vector<DapplePlace> places;
-  const DappleGroup *last = nullptr; ///< Of the last place.
+  const DappleGroup *last = nullptr; ///< Devices of the last place.
 };
 
-/// The best of prefixes that have layers and devices in common. Latency alone,
-/// as in the paper, is blind: while the rest of the layers is the slowest stage
-/// all prefixes seem alike.
+/// The best prefixes with the same layers and occupancy. Latency alone, as in
+/// the paper, does not compare prefixes well: while the other layers are the
+/// slowest stage, all have about the same latency.
 struct Kept {
   Prefix byLatency, byOwn;
 };
@@ -42,7 +42,8 @@ private:
   void planWhole();
   void expand(const Prefix &prefix, size_t layers);
   void extend(const Prefix &prefix, size_t layers, const Choice &choice);
-  /// Ranks `stages` with layers [first, end of all) on `last` behind.
+  /// Appends a last stage, layers [first, input.layers) on `last`, to `stages`,
+  /// the last of which is on `middle`. Returns the rank() of the result.
   double finish(std::vector<DappleStage> &stages, size_t first,
                 const DappleGroup &middle, const DappleGroup &last) const;
   void accept(double latency, const Prefix &prefix, const DapplePlace &middle,
@@ -57,8 +58,8 @@ private:
   const DappleInput &input;
   DappleArrangements arrangements;
   std::map<Occupancy, std::vector<Kept>> memo; ///< By number of layers.
-  std::vector<double> leastAfter; ///< By layer: least load from there on.
-  double bounded = 0; ///< As many loads of any stage are in every latency.
+  std::vector<double> leastAfter; ///< By layer: min load from there on.
+  double bounded = 0;             ///< A latency is at least so many loads.
   double best = kInfinity;
   std::map<size_t, DapplePlan> found; ///< By number of stages.
 };
@@ -106,7 +107,7 @@ void Search::planWhole() {
   found[1] = {best, {{0, input.layers, group.devices}}};
 }
 
-/// Keeps `next`, whose last place is `last`, if it is the best in some way.
+/// Adds `last` to `next` and keeps it if it is the best by latency or by `own`.
 void Search::keep(Prefix next, const DapplePlace &last, Kept &kept) {
   next.places.push_back(last);
   auto byLatency = [](const Prefix &p) { return std::pair(p.latency, p.own); };
@@ -117,10 +118,10 @@ void Search::keep(Prefix next, const DapplePlace &last, Kept &kept) {
     kept.byOwn = std::move(next);
 }
 
-/// Puts stages of all sizes on the devices of `choice` behind `prefix`.
+/// Extends `prefix` by a stage on the devices of `choice`, of every size.
 void Search::extend(const Prefix &prefix, size_t layers, const Choice &choice) {
   const DappleGroup &group = *choice.group;
-  // Enough layers that the rest is not too slow on the devices left.
+  // Take so many layers that the other devices are not too slow for the rest.
   size_t least = layers + 1;
   double left = double(choice.all->devices.size());
   while (least < input.layers && isHopeless(leastAfter[least] / left))
@@ -176,7 +177,7 @@ std::vector<DapplePlan> Search::run() {
   Prefix nothing;
   nothing.arrangement = &arrangements.empty();
   expand(nothing, 0);
-  // Inserting does not disturb the order: what comes has more devices.
+  // expand() may insert here; new entries have more devices, so come later.
   for (auto &[occupancy, prefixes] : memo) {
     for (size_t layers = 1; layers < prefixes.size(); ++layers) {
       const auto &[byLatency, byOwn] = prefixes[layers];

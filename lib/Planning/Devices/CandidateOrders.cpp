@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Local rules beside recursive ordering. They work on blocks of equal devices.
+// Recursive ordering, and heuristics on blocks of equal devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,12 @@
 
 namespace stagewright {
 
-/// Powers of the cost of a step: the sum, something between, the slowest.
+/// Powers of the cost of a link in a path: 1 minimizes the sum, 12 nearly the
+/// slowest link, 3 is in between.
 static constexpr int kPowers[] = {1, 3, 12};
 
 namespace {
-/// Collects orders that differ in more than the names of equal devices.
+/// Collects orders that differ by more than a permutation of equal devices.
 class Orders {
 public:
   Orders(const Cluster &cluster, const Network &network, size_t most)
@@ -45,8 +46,8 @@ private:
       found.push_back(std::move(order));
   }
 
-  /// Whether equal devices with equal links stand at the same places: then no
-  /// plan tells the orders apart.
+  /// Whether the devices at each position, and the links between them, are
+  /// equal. Then every plan takes the same time under both orders.
   bool areAlike(const Devices &a, const Devices &b) const {
     for (size_t i = 0; i < a.size(); ++i) {
       const Device &x = cluster.devices[a[i]], &y = cluster.devices[b[i]];
@@ -69,12 +70,12 @@ private:
 };
 } // namespace
 
-/// How fast a device is beside others; profiles say it by `speed`.
+/// Compares devices by `speed`, which profiles state, then by `flops`.
 static bool isFaster(const Device &a, const Device &b) {
   return a.speed != b.speed ? a.speed > b.speed : a.flops > b.flops;
 }
 
-/// Blocks whose devices are equal too, ordered as in `order`.
+/// Splits blocks into parts of equal devices; parts are sorted as in `order`.
 static std::vector<Block> equalBlocks(const Cluster &cluster,
                                       const Network &network,
                                       const Devices &order) {
@@ -83,7 +84,7 @@ static std::vector<Block> equalBlocks(const Cluster &cluster,
     place[order[i]] = i;
   std::vector<Block> blocks;
   for (const Block &block : blocksOf(network)) {
-    size_t first = blocks.size(); // Where this block's parts begin.
+    size_t first = blocks.size(); // The first part of this block.
     for (size_t number : block) {
       const Device &device = cluster.devices[number];
       auto part = std::find_if(
@@ -104,7 +105,7 @@ static std::vector<Block> equalBlocks(const Cluster &cluster,
   return blocks;
 }
 
-/// Whether orders of `blocks` differ only in names.
+/// Whether all orders of `blocks` are equivalent.
 static bool areInterchangeable(const Cluster &cluster, const Network &network,
                                const std::vector<Block> &blocks) {
   const Device &first = cluster.devices[blocks[0][0]];
@@ -125,16 +126,16 @@ static Devices concatenate(const std::vector<Block> &blocks) {
   return order;
 }
 
-/// Insertion sort, which keeps the order of equals; std::stable_sort calls what
-/// the library has deprecated.
+/// A stable insertion sort; std::stable_sort uses a deprecated function of the
+/// library.
 template <typename Iterator, typename Less>
 static void sortBlocks(Iterator begin, Iterator end, Less isLess) {
   for (auto it = begin; it != end; ++it)
     std::rotate(std::upper_bound(begin, it, *it, isLess), it, it + 1);
 }
 
-/// Unequal devices: the fast ones first, the roomy ones first, over all and
-/// within each host.
+/// Adds orders for unequal devices: fastest first within each host, fastest
+/// first, most memory first, and largest blocks first.
 static void addSorted(const Cluster &cluster, const Network &network,
                       const std::vector<Block> &blocks, Orders &orders) {
   auto faster = [&](const Block &a, const Block &b) {
@@ -164,7 +165,7 @@ static void addSorted(const Cluster &cluster, const Network &network,
   orders.add(concatenate(sorted));
 }
 
-/// Paths over fast links.
+/// Adds paths over fast links.
 static void addPaths(const Network &network, const std::vector<Block> &blocks,
                      size_t most, Orders &orders) {
   std::vector<std::vector<BlockPath>> paths;
@@ -179,7 +180,7 @@ static void addPaths(const Network &network, const std::vector<Block> &blocks,
     }
 }
 
-/// `blocks` begun at another one, so that another link is not used.
+/// Adds rotations of `blocks`: each leaves out another link of the cycle.
 static void addRotations(std::vector<Block> blocks, Orders &orders) {
   for (size_t i = 1; i < blocks.size() && !orders.isFull(); ++i) {
     std::rotate(blocks.begin(), blocks.begin() + 1, blocks.end());

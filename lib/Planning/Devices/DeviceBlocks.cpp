@@ -1,4 +1,4 @@
-//===- DeviceBlocks.cpp - devices that stay together ----------------------===//
+//===- DeviceBlocks.cpp - blocks of equally linked devices ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,9 @@
 
 namespace stagewright {
 
-/// Whether the devices of a host are joined alike inside, better than to
-/// anything outside, and alike to each device outside.
+/// Whether all links inside `host` are equally fast, faster than any link to
+/// the outside, and each device outside has equal links to all devices of
+/// `host`.
 static bool isUniform(const Network &network, const Devices &host) {
   if (host.size() < 2)
     return true;

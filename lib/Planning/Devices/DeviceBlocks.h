@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the device orders are made of. Devices of one host that no link tells
-// apart, and that are joined better to each other than to the outside, are one
-// block: they stay together in every order, and 1,024 devices in hosts of eight
-// are 128 vertices.
+// The units of the device orders. The devices of a host are one block if their
+// links to each other are equal, and faster than those to other hosts. A block
+// stays together in every order, so 1,024 devices in hosts of eight are only
+// 128 vertices. On other hosts each device is a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,18 +20,18 @@
 namespace stagewright {
 
 using Devices = std::vector<size_t>;
-/// Increasing numbers of devices; often one.
+/// Increasing numbers of devices.
 using Block = Devices;
 
-/// The blocks of all devices, by their smallest devices. O(V^2).
+/// The blocks of all devices, sorted by smallest device. O(V^2) for V devices.
 std::vector<Block> blocksOf(const Network &network);
 
-/// Whether every two of `blocks`, two or more, are joined by the same
-/// bandwidth.
+/// Whether the bandwidth between every two of `blocks` is the same. Expects at
+/// least two blocks.
 bool isFlat(const Network &network, const std::vector<Block> &blocks);
 
-/// `a` and `b` one after the other, each turned so that the touching ends are
-/// joined best. On ties as they are, else b turned, else a.
+/// `a` followed by `b`, each reversed if that gives more bandwidth between the
+/// adjacent ends. On ties neither is reversed, else only b, else only a.
 Devices joinEnds(const Network &network, Devices a, Devices b);
 
 } // namespace stagewright

@@ -1,4 +1,4 @@
-//===- DeviceOrder.cpp - in which order stages take devices ---------------===//
+//===- DeviceOrder.cpp - order in which stages take devices ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@
 
 namespace stagewright {
 
-/// Above this many vertices a cut is no longer the minimum but where a maximum
-/// spanning tree is weakest: V^2 for V^3. 128 of them take 0.2 s.
+/// Max number of vertices for a minimum cut, in O(V^3); 128 take 0.2 s. Larger
+/// graphs are cut at the lightest edge of a maximum spanning tree, in O(V^2).
 static constexpr size_t kMostCutVertices = 128;
 
-/// Splits where a maximum spanning tree's lightest edge is: true for the side
-/// away from block 0.
+/// Splits at the lightest edge of a maximum spanning tree: true for blocks that
+/// are not on the side of block 0.
 static std::vector<bool> weakestSplit(const Network &network,
                                       const std::vector<Block> &blocks) {
   size_t count = blocks.size();
@@ -56,7 +56,7 @@ static std::vector<bool> weakestSplit(const Network &network,
   return away;
 }
 
-/// The side of each block in a minimum cut; false for the first one's.
+/// The side of each block in a minimum cut: false for the side of block 0.
 static std::vector<bool> split(const Network &network,
                                const std::vector<Block> &blocks) {
   if (blocks.size() > kMostCutVertices)

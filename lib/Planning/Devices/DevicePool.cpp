@@ -12,10 +12,10 @@
 
 namespace stagewright {
 
-/// With more states than that, stages take the devices in order.
+/// Max number of states; with more, stages take the devices in order.
 static constexpr size_t kMostStates = 4096;
 
-/// Positions that are taken one after the other.
+/// Lists of positions; those of one list are taken in its order.
 using Queues = std::vector<std::vector<size_t>>;
 
 /// A queue for each place, or one for all of them.
@@ -33,7 +33,7 @@ static size_t countStates(const Queues &queues) {
   return count;
 }
 
-/// How many seconds of a node's fastest place a second at `place` is at most.
+/// Max speed of `place`, over all nodes, relative to the fastest place of each.
 static double speedOf(const LoadGraph &graph, const LoadPlace &place) {
   double speed = 0;
   for (size_t node = 0; node < graph.size(); ++node)

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. Stages take one device each, from the tail. Where all
-// links are equal only the classes matter, and any class may come next: a state
-// counts the devices of each class that are taken. Otherwise stages take the
-// devices in the order given, and a state is how many.
+// Private to this folder. Each stage takes one device, the last stage first. If
+// all links are equal only the places (LoadGraph.h) of devices matter, and any
+// may come next: a state counts the devices taken of each place. Otherwise, and
+// if that gives too many states, stages take devices in the given order, from
+// its end, and a state is their number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +25,17 @@ public:
   /// The next stage (towards the front) takes the device at `position`.
   struct Step {
     size_t position, place;
-    int next; ///< The state then; a larger number.
+    int next; ///< Number of the state after it, which is larger.
   };
   struct State {
-    int64_t stages = 0; ///< Taken.
-    /// What the devices that stages may still take can do in one second, in
-    /// seconds of the fastest place of each node; no less than that.
+    int64_t stages = 0; ///< That have a device.
+    /// Upper bound on what the devices that stages may still take compute in
+    /// one second, in seconds of each node on its fastest place.
     double capacity = 0;
     std::vector<Step> steps;
   };
 
-  /// At most `most` stages.
+  /// For at most `most` stages.
   DevicePool(const LoadGraph &graph, int64_t most);
 
   size_t size() const { return states.size(); }
@@ -43,7 +44,7 @@ public:
   const Step &step(int from, int to) const;
 
 private:
-  std::vector<State> states; ///< The first one: none is taken.
+  std::vector<State> states; ///< In the first no device is taken.
 };
 
 } // namespace stagewright

@@ -1,4 +1,4 @@
-//===- GlobalMinCut.cpp - the weakest split of a weighted graph -----------===//
+//===- GlobalMinCut.cpp - minimum cut of a weighted graph -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,16 +11,16 @@
 namespace stagewright {
 
 namespace {
-/// The last two vertices of a maximum adjacency order, and the weight that
-/// joins the last to all others.
+/// The last two vertices of a maximum adjacency order, and the weight of all
+/// edges of the last one.
 struct Phase {
   size_t before = 0, last = 0;
   double cut = 0;
 };
 } // namespace
 
-/// Adds the vertices of `alive` one by one, each time the one that is joined
-/// best to those added, the first of equals.
+/// Adds the vertices of `alive` one by one, each time the one with the largest
+/// weight of edges to those added, or the first of several.
 static Phase runPhase(size_t count, const std::vector<double> &weights,
                       const std::vector<size_t> &alive) {
   std::vector<double> key(alive.size(), 0);

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// One line per layer; lines that begin with # are comments:
+//
 //   # forward seconds, backward seconds, bytes of the cut, parameter bytes
 //   0.0034 0.0068 384000000 6835
 //
-// The bytes of the cut behind the last layer go nowhere.
+// The bytes of the cut after the last layer are ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +26,7 @@ struct Row {
 };
 } // namespace
 
-/// The words of a line.
+/// Splits a line at blanks and tabs.
 static std::vector<std::string_view> wordsOf(std::string_view line) {
   std::vector<std::string_view> words;
   while (!line.empty()) {

@@ -6,17 +6,18 @@
 //===----------------------------------------------------------------------===//
 //
 // The throughput workloads of "Efficient algorithms for device placement of DNN
-// graph operators" (Tarnawski et al., NeurIPS 2020). A layer is what must lie
-// on one device: the forward and backward nodes of a colour class, and classes
-// that a cycle in the graph of classes joins. A class of backward nodes only
-// stands in the forward where the mirror image of its gradients puts it.
+// graph operators" (Tarnawski et al., NeurIPS 2020). A layer is a set of nodes
+// that must be on one device: the forward and backward nodes of a colour class,
+// and of classes on a cycle in the graph of classes. A class of backward nodes
+// only is ordered in the forward by its gradient edges, reversed.
 //
 // Transfers keep the file's cost, which every accelerator that sends or
 // receives a node's output pays once. A core of the host (`maxCPUs`) is a
-// device of its own class with its own times, which pays for no transfer:
-// tensors move through its memory. One thing is ours: a gradient that the file
-// draws along the forward, as the layer graphs do, is made by its last layer:
-// same layers, same cost, but in the direction in which gradients flow.
+// device of its own class with its own times. It pays for no transfer, because
+// tensors move through its memory. One thing differs from the published
+// program: a gradient whose edge the file draws along the forward, as in the
+// layer graphs, is produced by its last layer. Layers and cost are the same,
+// but the direction is that in which gradients flow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,8 @@ namespace stagewright {
 
 using Edges = std::set<std::pair<size_t, size_t>>;
 
-/// What the forward says about the order of colour classes.
+/// Edges that order colour classes: those of the forward, and reversed edges of
+/// the backward if one of their classes has no forward node.
 static Edges orderOfColors(const DnnFile &content) {
   std::vector<bool> hasForward(content.numColors, false);
   for (const DnnNode &node : content.nodes)
@@ -51,8 +53,8 @@ static Edges orderOfColors(const DnnFile &content) {
   return edges;
 }
 
-/// Numbers of the parts in topological order, least `rank` first; there is no
-/// cycle among them.
+/// Numbers the parts in topological order, ties by least `rank`. The edges must
+/// have no cycle.
 static std::vector<size_t> numberParts(const Edges &edges,
                                        const std::vector<size_t> &rank) {
   std::vector<size_t> waits(rank.size()), number(rank.size());
@@ -74,7 +76,7 @@ static std::vector<size_t> numberParts(const Edges &edges,
   return number;
 }
 
-/// The layer of each node; `order` becomes that of layers.
+/// The layer of each node. `order` returns the edges that order layers.
 static std::vector<int64_t> layersOf(const DnnFile &content, Edges &order) {
   order = orderOfColors(content);
   std::vector<size_t> part = strongComponents(
@@ -83,7 +85,7 @@ static std::vector<int64_t> layersOf(const DnnFile &content, Edges &order) {
   for (auto [a, b] : order)
     if (part[a] != part[b])
       between.insert({part[a], part[b]});
-  // Forward nodes first, so that layers are numbered as their forwards are.
+  // Forward nodes rank first, so that layers are numbered in forward order.
   size_t numNodes = content.nodes.size();
   std::vector<size_t> rank(*std::max_element(part.begin(), part.end()) + 1,
                            2 * numNodes);
@@ -102,7 +104,7 @@ static std::vector<int64_t> layersOf(const DnnFile &content, Edges &order) {
   return layerOf;
 }
 
-/// Adds what `node` of layer `layer` makes for the layers of `uses`.
+/// Adds the values that `node` of layer `layer` sends to the layers in `uses`.
 static void addValue(Problem &problem, const DnnNode &node, int64_t layer,
                      const std::set<std::pair<int64_t, bool>> &uses) {
   ActionKind phase =
@@ -114,11 +116,11 @@ static void addValue(Problem &problem, const DnnNode &node, int64_t layer,
     LayerPhase use{user,
                    backward ? ActionKind::InputGradient : ActionKind::Forward};
     last = std::max(last, user);
-    // What a forward makes for an earlier layer waits for the backward.
+    // A forward value for an earlier layer is sent in the backward.
     (user < layer ? back : value).uses.push_back(use);
   }
   if (node.backward) {
-    // One value, made by the last of its layers.
+    // A gradient is one value, produced by the last of its layers.
     value.uses.insert(value.uses.end(), back.uses.begin(), back.uses.end());
     for (LayerPhase &use : value.uses)
       if (use.layer == last)
@@ -158,8 +160,8 @@ static void addLayers(Problem &problem, const DnnFile &content,
           {sizes[layer], ResidentKind::Constant, {int64_t(layer)}});
 }
 
-/// `maxFPGAs` equal accelerators, joined as fast as costs and sizes say, and
-/// behind them the cores of the host.
+/// `maxFPGAs` equal accelerators, with links as fast as costs and sizes imply,
+/// followed by the cores of the host.
 static Cluster clusterOf(const DnnFile &content) {
   double bytes = 0, seconds = 0;
   for (const DnnNode &node : content.nodes)
@@ -205,7 +207,7 @@ Result<Problem> readDnnPartitioning(const std::string &text,
     }
     addValue(problem, node, layerOf[i], uses);
   }
-  // What is left says where layers of backward nodes stand: it costs nothing.
+  // The edges left order layers of backward nodes. They become empty values.
   for (auto [before, after] : order)
     problem.values.push_back({Bytes(0),
                               {int64_t(before), ActionKind::Forward},

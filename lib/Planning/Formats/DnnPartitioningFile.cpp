@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace stagewright {
 
-/// Costs of one producer's edges that differ by less are the same number.
+/// Costs of one producer's edges that differ by less are considered equal.
 static constexpr double kSameCost = 1e-6;
 
 namespace {
@@ -40,7 +40,7 @@ private:
 };
 } // namespace
 
-/// A yes or no, which the files write as a boolean or as 0 and 1.
+/// Parses a boolean, which the files write as true and false or as 1 and 0.
 static Result<bool> parseFlag(const json &object, const std::string &where,
                               const char *field) {
   auto found = object.find(field);
@@ -165,7 +165,8 @@ Status Parser::parseEdge(const json &object, size_t index) {
   return {};
 }
 
-/// The nodes form a graph without cycles, or the error names one on a cycle.
+/// Checks that the graph has no cycles. The error names a node on a cycle or
+/// reachable from one.
 Status Parser::checkCycles() const {
   std::vector<size_t> waits(result.nodes.size()), ready;
   for (const DnnNode &node : result.nodes)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the file as it is, checked.
+// Private to this folder: the checked contents of a file.
 //
 //   {"maxSizePerFPGA": bytes, "maxFPGAs": k, "maxCPUs": hosts,
 //    "nodes": [{"id": 1, "name": "node1", "supportedOnFpga": 1,
@@ -13,8 +13,8 @@
 //               "colorClass": 1, "size": bytes}],
 //    "edges": [{"sourceId": 1, "destId": 3, "cost": t, "size": bytes}]}
 //
-// "FPGA" is any accelerator. `colorClass`, `name` and both sizes may be absent;
-// a node without a class has one of its own.
+// "FPGA" means any accelerator. `colorClass`, `name` and both sizes are
+// optional; a node without a class is a class of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +33,11 @@ struct DnnNode {
   Seconds hostTime; ///< On a core of the host.
   Bytes size;
   bool backward = false;
-  size_t color = 0; ///< 0, 1, ...: nodes of one number lie on one device.
-  /// Of moving its output between an accelerator and the host; paid once by
-  /// every device that sends or receives it.
+  size_t color = 0; ///< 0, 1, ...: nodes of one color must be on one device.
+  /// Time to move its output between an accelerator and the host; paid once by
+  /// every accelerator that sends or receives it.
   Seconds cost;
-  Bytes bytes;            ///< Of its output, 0 where the file says nothing.
+  Bytes bytes;            ///< Of its output; 0 if the file does not state it.
   std::vector<size_t> to; ///< Positions of the nodes that use its output.
 };
 

@@ -10,7 +10,7 @@
 
 namespace stagewright {
 
-/// All readers; a new one adds its line.
+/// All readers; add a new one here.
 static constexpr ProfileFormat kFormats[] = {
     {"chain", readChain},
     {"pipedream", readPipeDream},
@@ -29,7 +29,7 @@ Result<ProfileFormat> findProfileFormat(std::string_view name) {
                "'; there are " + known};
 }
 
-/// The number of the class "profiled" among the times of a reader's layers.
+/// The index of the class "profiled" in the times of the layers of `problem`.
 static Result<size_t> profiledClassOf(const Problem &problem) {
   std::vector<std::string> own = problem.cluster.classes();
   if (own.empty())

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: what the readers of JSON formats share.
+// Private to this folder: shared by the readers of JSON formats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +16,15 @@
 
 namespace stagewright {
 
-/// More devices than any instance has; a number above is a slip.
+/// Max number of devices in a profile; a larger number is taken for a mistake.
 inline constexpr int64_t kMostProfileDevices = 10000;
 
-/// Parses `text`. JSON has no word for what is no number, though programs write
-/// one: the error says where.
+/// Parses `text`. JSON has no NaN or Infinity, but some programs write them;
+/// the error says where.
 Result<nlohmann::json> parseProfileJson(const std::string &text,
                                         const std::string &file);
 
-/// Whether a time or a number of bytes is finite and not negative.
+/// Checks that a time or a number of bytes is finite and not negative.
 Status checkAmount(double amount, const std::string &where, const char *field);
 
 } // namespace stagewright

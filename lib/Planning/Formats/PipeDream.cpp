@@ -11,13 +11,13 @@
 //   <TAB>node3 -- node4
 //
 // Times are milliseconds, sizes bytes; a list of sizes is their sum. Layers are
-// numbered in topological order, the first in the file first.
+// numbered in topological order; ties are in the order of the file.
 //
-// A source whose name starts with "input" holds the time of loading data, which
-// no device spends: it keeps its place and takes neither time nor bytes, as in
-// PipeDream's own optimizer. What is made of inputs alone, without parameters
-// and without a backward (an attention mask), is sent like any value, but no
-// gradient comes back.
+// A source whose name starts with "input" has the time of loading data, which
+// no device spends. It stays a layer, with neither time nor bytes, as in
+// PipeDream's own optimizer. A value computed from inputs alone, without
+// parameters and without a backward (an attention mask), is sent like any
+// other, but has no gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +40,10 @@ struct Node {
   std::vector<size_t> from, to; ///< Other nodes, by position in the file.
 };
 
-/// The file as it is.
+/// The contents of the file.
 struct Profile {
   std::vector<Node> nodes;
-  std::map<int64_t, size_t> position; ///< Of a node's number.
+  std::map<int64_t, size_t> position; ///< By the number of the node.
 };
 } // namespace
 
@@ -185,8 +185,8 @@ static Result<Profile> parseProfile(const std::string &text,
   return profile;
 }
 
-/// Some cycle among the nodes that are not `done`: each of them has a
-/// predecessor among them, so that walking backwards returns.
+/// The error for a cycle among the nodes that are not `done`. Each of them has
+/// a predecessor among them, so a walk backwards ends in a cycle.
 static Error cycleOf(const Profile &profile, const std::vector<bool> &done,
                      const std::string &file) {
   size_t node = std::find(done.begin(), done.end(), false) - done.begin();
@@ -207,7 +207,7 @@ static Error cycleOf(const Profile &profile, const std::vector<bool> &done,
                  "the edges form a cycle: " + path);
 }
 
-/// The nodes in topological order, the first in the file first.
+/// The nodes in topological order; ties are in the order of the file.
 static Result<std::vector<size_t>> orderOf(const Profile &profile,
                                            const std::string &file) {
   size_t count = profile.nodes.size();
@@ -233,7 +233,7 @@ static Result<std::vector<size_t>> orderOf(const Profile &profile,
   return order;
 }
 
-/// Whether a source's name says that it loads data.
+/// Whether `node` is a source whose name starts with "input".
 static bool isInput(const Node &node) {
   constexpr std::string_view kInput = "input";
   return node.from.empty() && node.name.size() >= kInput.size() &&

@@ -1,18 +1,18 @@
-//===- Piper.cpp - reads the instances of Piper ---------------------------===//
+//===- Piper.cpp - reads Piper's instances --------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every layer keeps its alternatives. For the planners that know none it is the
-// fastest one for a single device: its seconds are a forward and a backward in
-// the proportion that recomputation shows (it adds a forward), or else one to
-// two; what it holds for each sample is what comes in, kept for the backward,
-// and the rest as a value of its own.
+// Every layer keeps its alternatives. Planners that do not use alternatives see
+// the fastest one for a single device. Its time is divided into forward and
+// backward: recomputation adds one forward, which gives the forward's time; if
+// there is none the ratio is 1 to 2. Its memory per sample is its inputs, kept
+// for the backward, and the rest as a value of its own.
 //
 // Times are in the unit of the file: seconds for BERT, milliseconds for GNMT
-// and ResNet, whatever the bandwidth says; the published program adds them so.
+// and ResNet. Bandwidth is not converted to match, as in the published program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace stagewright {
 
-/// Positions of the nodes in topological order, the first in the file first.
+/// Positions of the nodes in topological order; ties are in the file's order.
 static Result<std::vector<size_t>> orderOf(const PiperFile &content,
                                            const std::string &file) {
   size_t count = content.nodes.size();
@@ -74,7 +74,7 @@ static StageTimes timesOf(const Alternative &plain, const Alternative *again) {
   return {Seconds(forward), Seconds(total - forward), Seconds(0)};
 }
 
-/// What `plain` holds beyond what the edges and parameters account for.
+/// Adds the parameters of `plain`, and its memory beyond parameters and edges.
 static void addMemory(const Alternative &plain, int64_t layer, Bytes incoming,
                       Problem &problem) {
   addParameters(problem, layer, plain.parameters);
@@ -90,8 +90,8 @@ static void addMemory(const Alternative &plain, int64_t layer, Bytes incoming,
         {Bytes(fixed), ResidentKind::Constant, {layer}});
 }
 
-/// `devices` equal devices, all joined alike. How fast they compute is in the
-/// profile, so their own rates stand for nothing.
+/// Equal devices with equal links. Compute times are in the profile, so the
+/// rates of the devices are not used.
 static Cluster clusterOf(const PiperFile &content) {
   Cluster cluster;
   cluster.name = "piper";

@@ -49,7 +49,7 @@ static Status checkRange(int64_t number, int64_t most, const std::string &where,
                std::to_string(most) + ", got " + std::to_string(number)};
 }
 
-/// The list or object called `field`.
+/// Finds the list or object called `field`.
 static Result<const json *> findField(const json &object, const char *field,
                                       json::value_t kind,
                                       const std::string &where) {
@@ -63,7 +63,7 @@ static Result<const json *> findField(const json &object, const char *field,
   return &*found;
 }
 
-/// A whole number written as the key of an object.
+/// Parses the key of an object as an integer.
 static std::optional<int64_t> parseKey(const std::string &key) {
   int64_t number = 0;
   auto [end, code] =
@@ -225,7 +225,7 @@ Status Parser::parseWays(const json &node, size_t position) {
       to.alternatives.push_back(std::move(way));
     }
   }
-  // Keys are text: 16 came before 2.
+  // JSON keys are sorted as text, where 16 comes before 2.
   std::stable_sort(to.alternatives.begin(), to.alternatives.end(),
                    [](const Alternative &a, const Alternative &b) {
                      return a.ways < b.ways;

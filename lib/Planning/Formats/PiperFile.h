@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the file as it is, checked.
+// Private to this folder: the contents of a file, checked.
 //
 //   {"maxMemoryPerDevice": bytes, "maxDevices": k, "bandwidth": bytes a second,
 //    "mbsInBatch": N,
@@ -27,8 +27,8 @@ namespace stagewright {
 
 struct PiperNode {
   int64_t id = 0;
-  std::string name; ///< Empty where the file gives none.
-  /// By increasing ways; syncs by positions of nodes.
+  std::string name; ///< Empty if the file has none.
+  /// Sorted by `ways`. The keys of syncIn and syncOut are positions of nodes.
   std::vector<Alternative> alternatives;
 };
 

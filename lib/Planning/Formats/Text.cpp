@@ -12,7 +12,7 @@
 
 namespace stagewright {
 
-/// No layer takes thirty million years; sums of what does would be infinite.
+/// Max cost, 30 million years in seconds, so that sums of costs stay finite.
 static constexpr double kMostCost = 1e15;
 
 static constexpr std::string_view kBlanks = " \t\r";

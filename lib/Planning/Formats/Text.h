@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: what the readers of line formats share. Errors name
+// Private to this folder: shared by the readers of line formats. Errors name
 // file and line.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 
 namespace stagewright {
 
-/// A line without the white space around it; `indented` if it began with some.
+/// A line, trimmed of white space; `indented` if it began with white space.
 struct TextLine {
   size_t number = 0; ///< From 1.
   std::string_view text;
@@ -45,12 +45,12 @@ Result<double> parseCost(std::string_view text, const std::string &what);
 /// Reads a cost in bytes; fractions round to the nearest.
 Result<Bytes> parseByteCost(std::string_view text, const std::string &what);
 
-/// What `layer` holds all the time: its parameters and their gradients.
+/// Adds what `layer` always holds: its parameters and their gradients.
 void addParameters(Problem &problem, int64_t layer, Bytes parameters);
 
-/// What `layer` makes for `consumers`: one value of the forward, used by their
-/// forwards and kept for their backwards, and from each the gradient back.
-/// `learns`: whether there is a gradient.
+/// Adds the output of `layer` for `consumers`: one value of the forward, used
+/// by their forwards and kept for their backwards, and if `learns` a gradient
+/// from each of them.
 void addActivation(Problem &problem, int64_t layer, Bytes bytes,
                    const std::vector<int64_t> &consumers, bool learns = true);
 

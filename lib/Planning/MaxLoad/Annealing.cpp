@@ -11,14 +11,14 @@
 
 namespace stagewright {
 
-/// Moves tried for each pair of a node and a device in one restart, and at
-/// most.
+/// Moves tried in one restart: per pair of a node and a device, and the max.
 static constexpr int64_t kTriesPerPair = 400;
 static constexpr int64_t kMostTries = 2'000'000;
-/// A higher power follows the maximum more closely, a lower one guides better.
+/// Power of a load in the energy. A higher one is closer to the max load; a
+/// lower one gives more guidance far from the optimum.
 static constexpr double kPower = 12;
-/// What an edge of the forward between two devices adds to the energy, where a
-/// device at the load to be reached has 1: fewer cuts, fewer stages.
+/// Energy of a forward edge between two devices, so that there are few stages.
+/// A device whose load is `scale` has energy 1.
 static constexpr double kCutEnergy = 0.02;
 
 double Annealing::energy(double load) const {
@@ -36,11 +36,11 @@ std::vector<size_t> Annealing::randomStart() {
   return positionOf;
 }
 
-/// Moves a node to another device, or back if that is not accepted.
+/// Moves a random node to another device; undoes the move if it is rejected.
 bool Annealing::tryMove(LoadAssignment &loads, double temperature) {
   int node = int(pick(graph.size()));
   size_t from = loads.positionOf(node), to = pick(order.size());
-  // Half of the time to where a neighbour is.
+  // In half of the cases, the device of a neighbour.
   if (!graph.netsOf[node].empty() && pick(2) == 0) {
     const std::vector<int> &net =
         graph.nets[graph.netsOf[node][pick(graph.netsOf[node].size())]];
@@ -56,7 +56,7 @@ bool Annealing::tryMove(LoadAssignment &loads, double temperature) {
       change -= kCutEnergy * double(loads.positionOf(other) == to);
       change += kCutEnergy * double(loads.positionOf(other) == from);
     }
-  // 53 bits make a number from 0 to 1, the same with every library.
+  // 53 random bits give a number in [0, 1), the same with every library.
   double chance = double(random() >> 11) * 0x1p-53;
   if (change <= 0 || chance < std::exp(-change / temperature))
     return true;
@@ -64,7 +64,7 @@ bool Annealing::tryMove(LoadAssignment &loads, double temperature) {
   return false;
 }
 
-/// Takes the best move or exchange; false if none helps.
+/// Applies the best move or exchange; false if none lowers the cost.
 bool Annealing::climb(LoadAssignment &loads) const {
   auto value = [&] {
     return std::pair(loads.maxLoad() * (1 + 1e-9), loads.sumOfSquares());
@@ -99,8 +99,8 @@ bool Annealing::climb(LoadAssignment &loads) const {
   return !bestMoves.empty();
 }
 
-/// Moves a stage, or a node, to where there are fewer stages then and no load
-/// is above `most`; false if there is none.
+/// Moves a stage, or a node, to another device such that there are fewer stages
+/// and no load exceeds `most`; false if there is no such move.
 bool Annealing::join(LoadAssignment &loads, double most) const {
   auto stages = contiguousStages(graph, loads.all());
   size_t count = stages.size();
@@ -130,7 +130,7 @@ std::vector<size_t> Annealing::improve(std::vector<size_t> start, bool anneal) {
                         kTriesPerPair * int64_t(graph.size() * order.size()))
              : 0;
   for (int64_t i = 0; i < tries; ++i) {
-    // From one device's energy at the scale down to a thousandth of it.
+    // From 1, the energy of a device with load `scale`, down to 0.001.
     double temperature = std::pow(1e-3, double(i) / double(tries));
     if (!tryMove(loads, temperature) || loads.maxLoad() >= least)
       continue;

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to this folder.
 //
 // The published local search takes the best move of one node until none helps,
-// from ten random assignments. The maximum load is flat, though: most moves do
-// not touch the fullest device. Here moves are judged by the sum of high powers
-// of the loads, which sees them all, and accepted as in simulated annealing; at
-// the end the best move and the best exchange are taken until none lowers the
+// from ten random assignments. But most moves do not change the maximum load,
+// since they do not involve the device that has it. Here moves are judged by
+// the sum of high powers of all loads, and accepted as in simulated annealing.
+// At the end the best move or exchange of nodes is taken until none lowers the
 // maximum (or, at the same maximum, the sum of squares). Then stages are joined
-// as long as the maximum stays. The load knows nothing of how long a microbatch
-// takes through many stages, so like loads are told apart by simulation.
+// as long as the maximum does not rise. The load does not include how long a
+// microbatch takes through all stages, so equal loads are compared by
+// simulation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ public:
 
   /// The best assignment found from `start`.
   std::vector<size_t> improve(std::vector<size_t> start, bool anneal);
-  /// Each node somewhere; nodes next to each other likely together.
+  /// A random assignment; nodes with consecutive numbers are likely together.
   std::vector<size_t> randomStart();
 
 private:
@@ -48,7 +49,7 @@ private:
   const Problem &problem;
   const LoadGraph &graph;
   const std::vector<size_t> &order;
-  double scale; ///< A load like the one to be reached.
+  double scale; ///< About the load to be reached.
   std::mt19937_64 random;
 };
 

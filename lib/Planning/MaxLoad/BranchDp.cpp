@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PipeDream plans chains: where branches leave and meet again, all of it is one
-// layer. In the graph of forward and backward nodes that is: the layers whose
-// outputs lie in one biconnected component become one. On training graphs skip
-// connections make components large, which is this baseline's weakness.
+// PipeDream plans chains: branches that separate and meet again are contracted
+// to one layer. Here, in the graph of forward and backward nodes, the layers
+// whose outputs are in one biconnected component are contracted. In training
+// graphs skip connections make components large, which is the weakness of this
+// baseline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +23,15 @@
 
 namespace stagewright {
 
-/// The first of the layers that lie together with each layer.
+/// The root of `layer` in a union-find: one of the layers contracted with it.
 static size_t rootOf(std::vector<size_t> &parent, size_t layer) {
   while (parent[layer] != layer)
     layer = parent[layer] = parent[parent[layer]];
   return layer;
 }
 
-/// A layer of those that become one with each layer. Gradients count as drawn
-/// along the forward, from the first layer that they touch.
+/// For each layer the representative of those contracted with it. Edges of a
+/// gradient start at the first layer that it touches, as if drawn forward.
 static std::vector<size_t> contract(const Problem &problem,
                                     const std::vector<int64_t> &ignored) {
   GraphEdges edges;
@@ -83,14 +84,14 @@ edgesBetween(const Problem &problem, const std::vector<size_t> &groupOf) {
   return edges;
 }
 
-/// Groups numbered in topological order, the one with the first layer first;
-/// those on a cycle are one.
+/// Numbers groups in topological order, ties by first layer. Groups on a cycle
+/// are joined.
 static std::vector<int64_t> numberGroups(const Problem &problem,
                                          std::vector<size_t> groupOf) {
   auto edges = edgesBetween(problem, groupOf);
   std::vector<size_t> part =
       strongComponents(groupOf.size(), GraphEdges(edges.begin(), edges.end()));
-  // Parts are named by their first layers.
+  // Identify each part by its first layer.
   std::vector<size_t> first(groupOf.size(), size_t(-1));
   for (size_t layer = groupOf.size(); layer-- > 0;)
     first[part[groupOf[layer]]] = layer;
@@ -120,7 +121,7 @@ static std::vector<int64_t> numberGroups(const Problem &problem,
   return result;
 }
 
-/// The problem with group `groupOf[l]` in the place of layer l.
+/// The problem in which group `groupOf[l]` replaces layer l.
 static Problem coarsen(const Problem &problem,
                        const std::vector<int64_t> &groupOf) {
   Problem coarse = problem;

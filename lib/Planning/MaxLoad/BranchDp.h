@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to this folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace stagewright {
 
-/// planBranchDp() where what the layers `ignored` make joins nothing: the
-/// public program leaves out inputs and masks of its workloads, by number.
+/// planBranchDp(), but outputs of the layers `ignored` join no layers: the
+/// public program ignores inputs and masks of its workloads, by number.
 Result<Plan> planBranches(const Problem &problem,
                           const std::vector<int64_t> &ignored);
 

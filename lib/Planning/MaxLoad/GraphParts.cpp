@@ -12,10 +12,10 @@ namespace stagewright {
 
 static constexpr size_t kNone = size_t(-1);
 
-/// A vertex that a depth-first search is at.
+/// A vertex on the path of a depth-first search.
 struct Visit {
   size_t vertex;
-  size_t next = 0;        ///< Of its edges.
+  size_t next = 0;        ///< The next of its edges.
   size_t through = kNone; ///< The edge that led here.
 };
 
@@ -101,7 +101,7 @@ std::vector<size_t> biconnectedComponents(size_t count,
       low[parent] = std::min(low[parent], low[vertex]);
       if (low[vertex] < entered[parent])
         continue;
-      // Nothing below the edge reaches above the parent: a component ends.
+      // No edge below leads above the parent, so a component ends here.
       for (bool isLast = false; !isLast; open.pop_back()) {
         part[open.back()] = parts;
         isLast = open.back() == through;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. Vertices are 0 to `count` - 1; both take O(V + E) and
-// keep their own stack, since a graph may be a long chain.
+// Private to this folder. Vertices are 0 to `count` - 1. Both functions take
+// O(V + E) and do not recurse, since a graph may be a long chain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ using GraphEdges = std::vector<std::pair<size_t, size_t>>;
 /// The strongly connected component of each vertex, from 0 (Tarjan 1972).
 std::vector<size_t> strongComponents(size_t count, const GraphEdges &edges);
 
-/// The biconnected component of each edge, from 0, whatever the edges'
-/// directions (Hopcroft and Tarjan 1973).
+/// The biconnected component of each edge, from 0, in the undirected graph
+/// (Hopcroft and Tarjan 1973).
 std::vector<size_t> biconnectedComponents(size_t count,
                                           const GraphEdges &edges);
 

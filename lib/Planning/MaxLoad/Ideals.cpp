@@ -1,4 +1,4 @@
-//===- Ideals.cpp - sets of layers closed under what they need ------------===//
+//===- Ideals.cpp - sets of nodes closed under predecessors ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 namespace stagewright {
 
 namespace {
-/// Sets of nodes as bits, each stored once, found by their hash.
+/// A hash table of distinct sets of nodes, each stored as bits.
 class BitSets {
 public:
   explicit BitSets(size_t nodes)
@@ -21,7 +21,7 @@ public:
   size_t size() const { return bits.size() / words; }
   const uint64_t *at(size_t set) const { return bits.data() + set * words; }
 
-  /// Number of the set, which is new if it is the largest number.
+  /// Inserts the set unless it is known. Returns its number.
   int insert(const std::vector<uint64_t> &set) {
     if (2 * size() >= slots.size())
       grow();
@@ -71,7 +71,7 @@ std::optional<Ideals> Ideals::create(const LoadGraph &graph, size_t most) {
   BitSets sets(graph.size());
   std::vector<uint64_t> set(words);
   sets.insert(set);
-  // Breadth first: an ideal is larger than all before it of another size.
+  // Breadth first, so ideals are numbered by increasing size.
   std::vector<std::pair<int, Smaller>> found;
   for (size_t ideal = 0; ideal < sets.size(); ++ideal) {
     if (sets.size() > most)

@@ -1,4 +1,4 @@
-//===- LayerGroups.cpp - layers that are never apart ----------------------===//
+//===- LayerGroups.cpp - layers that stay together ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,11 +25,11 @@ bool isForward(const Value &value, const LayerPhase &use) {
 }
 
 namespace {
-/// Makes layers that take no time part of others.
+/// Joins layers that take no time to others.
 class Groups {
 public:
   explicit Groups(const Problem &problem);
-  /// The layer that each layer is part of.
+  /// The layer to which each layer is joined.
   std::vector<int64_t> find();
 
 private:
@@ -57,8 +57,8 @@ Groups::Groups(const Problem &problem)
   }
 }
 
-/// No load gets larger if `layer` goes where `other`, its only neighbour, is:
-/// it takes no time and all its values go there anyway.
+/// Whether no load grows if `layer` moves to the device of `other`, its only
+/// neighbour: `layer` takes no time, and `other` touches all its values.
 bool Groups::canJoin(int64_t layer, int64_t other) const {
   const std::vector<StageTimes> &times = problem.layers[layer].times;
   return std::all_of(

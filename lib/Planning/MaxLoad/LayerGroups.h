@@ -1,15 +1,15 @@
-//===- LayerGroups.h - layers that are never apart --------------*- C++ -*-===//
+//===- LayerGroups.h - layers that stay together ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. A layer that takes no time, has one neighbour in the
-// forward, and whose values all touch that neighbour is part of it, since
-// moving it there never makes a load larger (masks, weights of an operator
-// graph; as in the public program of dnn-partitioning. Where memory is tight it
-// can cost a solution).
+// Private to this folder. A layer that takes no time, has one neighbour in the
+// forward, and whose values all touch that neighbour is joined to it, because
+// moving it there never increases a load. Examples are masks and weights of an
+// operator graph. The public program of dnn-partitioning does the same. If
+// memory is tight, joining can exclude every solution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ std::set<int64_t> layersOf(const Value &value);
 /// Whether the forward of the user waits for the forward of the producer.
 bool isForward(const Value &value, const LayerPhase &use);
 
-/// The layer that each layer is part of; most are part of themselves.
+/// The layer to which each layer is joined; for most, the layer itself.
 std::vector<int64_t> groupLayers(const Problem &problem);
 
 } // namespace stagewright

@@ -11,7 +11,7 @@
 
 namespace stagewright {
 
-/// Bytes that each node holds all the time.
+/// Bytes that each node holds during the whole step.
 static std::vector<int64_t> bytesOf(const Problem &problem,
                                     const LoadGraph &graph) {
   std::vector<int64_t> ofLayer(problem.layers.size());
@@ -93,7 +93,7 @@ void LoadAssignment::move(int node, size_t to) {
 }
 
 namespace {
-/// What a device could do next without waiting for another.
+/// The nodes that a device can run next without waiting for another one.
 struct Run {
   std::vector<int> nodes;
   bool finishes = false;
@@ -105,7 +105,7 @@ struct Run {
 };
 } // namespace
 
-/// All nodes at `position` that wait for nothing elsewhere.
+/// All nodes at `position` that need no more results of other devices.
 static Run runAt(const LoadGraph &graph, const std::vector<size_t> &positionOf,
                  const std::vector<bool> &isDone, size_t position) {
   Run run;

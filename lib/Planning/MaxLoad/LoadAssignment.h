@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: every node on a device, with the load of each device
-// (LoadGraph.h) kept up to date as nodes move. A device may hold nodes that are
-// no contiguous stage.
+// Private to this folder: an assignment of nodes to devices, with the load of
+// each device (LoadGraph.h) updated as nodes move. The nodes of a device need
+// not be a contiguous stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,12 @@ public:
   double maxLoad() const;
   double sumOfSquares() const;
 
-  /// Whether the device has memory for `node` beside what it holds all the
-  /// time; a resident of several nodes is counted with each.
+  /// Whether the device has memory for the residents of `node` and those of its
+  /// nodes; a resident of several nodes is counted with each. No stashes.
   bool hasRoom(int node, size_t position) const {
     return held[position] + bytes[node] <= memory[position];
   }
-  /// O(nets of the node).
+  /// Moves `node` to position `to`; O(nets of the node).
   void move(int node, size_t to);
 
 private:
@@ -52,9 +52,9 @@ private:
 };
 
 /// Splits the nodes of each position into contiguous stages, in an order in
-/// which every forward value goes to the same or a later stage. A device goes
-/// on as long as nodes of its own are ready; next comes one that can finish, or
-/// else the one with most to do.
+/// which every forward value goes to the same or a later stage. A stage extends
+/// as long as nodes of its device are ready; the next stage is on a device that
+/// can finish, else on the one with the most to do.
 std::vector<std::pair<size_t, std::vector<int>>>
 contiguousStages(const LoadGraph &graph, const std::vector<size_t> &positionOf);
 

@@ -1,4 +1,4 @@
-//===- LoadGraph.cpp - what planners of the maximum load see --------------===//
+//===- LoadGraph.cpp - graph for planners of the maximum load -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ double LoadGraph::leastTime(int node) const {
   return least;
 }
 
-/// Numbers the groups in topological order of the forward, the one with the
-/// least layer first; returns the node of each layer.
+/// Numbers the groups in topological order of the forward, ties by first layer;
+/// returns the node of each layer.
 static std::vector<int> numberNodes(const Problem &problem, LoadGraph &graph) {
   std::vector<int64_t> groupOf = groupLayers(problem);
   std::set<std::pair<int64_t, int64_t>> edges;
@@ -66,7 +66,8 @@ static std::vector<int> numberNodes(const Problem &problem, LoadGraph &graph) {
   return nodeOf;
 }
 
-/// The link that a device at `position` is charged for.
+/// Bandwidth and latency charged to the device at `position`: the worse ones of
+/// its links to the neighbours in `order`.
 static std::pair<double, double> linkOf(const Network &network,
                                         const std::vector<size_t> &order,
                                         size_t position) {
@@ -90,13 +91,14 @@ static bool areLinksEqual(const Network &network) {
 }
 
 namespace {
-/// What the values of one net cost, whatever the link.
+/// What determines the cost of one net on any link: stated seconds, bytes and
+/// the number of values.
 struct NetCost {
   double given = 0, bytes = 0, count = 0;
 };
 } // namespace
 
-/// A device of class `deviceClass` behind a link.
+/// The place of a device of class `deviceClass` with this link.
 static LoadPlace makePlace(const Problem &problem, const LoadGraph &graph,
                            const std::vector<NetCost> &nets, size_t deviceClass,
                            std::pair<double, double> link) {

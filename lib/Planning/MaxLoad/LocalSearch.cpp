@@ -12,12 +12,12 @@
 
 namespace stagewright {
 
-/// Of the moves' choice; printed with the plan.
+/// Seed of the random moves; printed with the plan.
 static constexpr uint64_t kSeed = 1;
-/// As many as the published baseline takes.
+/// As in the published baseline.
 static constexpr int kRestarts = 10;
-/// Assignments whose loads differ by less count as equal; the simulated time
-/// decides between them.
+/// Loads that differ by less than this share count as equal; the simulated time
+/// decides between such assignments.
 static constexpr double kLikeLoads = 0.001;
 
 static std::string toText(double number) {
@@ -51,7 +51,7 @@ static Result<Plan> planOf(const Problem &problem, const Network &network,
   return planOf(problem, network, optimum.graph, split);
 }
 
-/// The contiguous optimum, along one order where there are too many ideals.
+/// The contiguous optimum, along one order if there are too many ideals.
 static Result<ContiguousOptimum> startOf(const Problem &problem,
                                          const Network &network) {
   Result<ContiguousOptimum> exact =
@@ -60,7 +60,7 @@ static Result<ContiguousOptimum> startOf(const Problem &problem,
                : findContiguous(problem, network, /*linear=*/true);
 }
 
-/// Of the plans whose loads are like the least one the fastest.
+/// The fastest of the plans whose load is about the least.
 static const Plan &bestOf(const std::vector<Plan> &plans) {
   double least = plans.front().value;
   for (const Plan &plan : plans)

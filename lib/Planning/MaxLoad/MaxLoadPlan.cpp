@@ -33,8 +33,8 @@ double leastLoad(const LoadGraph &graph, int64_t most) {
   return std::max(largest, capacity > 0 ? total / capacity : 0);
 }
 
-/// The load of cutting `nodes` into pieces of like compute, one for each of the
-/// last `stages` positions; infinite where that does not fit.
+/// The max load if `nodes` are cut into pieces of about equal compute, one for
+/// each of the last `request.most` positions; infinite if that does not fit.
 static double evenCut(const SplitRequest &request,
                       const std::vector<int> &nodes) {
   const LoadGraph &graph = request.graph;
@@ -63,7 +63,7 @@ static double evenCut(const SplitRequest &request,
   return most;
 }
 
-/// Why no contiguous split fits, and by how much.
+/// The error if no contiguous split fits: what does not fit, and by how much.
 static Error doesNotFit(const Problem &problem, const LoadGraph &graph,
                         int64_t most) {
   Bytes largest, together;
@@ -90,7 +90,7 @@ static Error doesNotFit(const Problem &problem, const LoadGraph &graph,
                toString(together) + " together; use more or larger devices"};
 }
 
-/// Splits with the devices in one order.
+/// The best split with the devices in one order; none if none fits.
 static Result<std::optional<ContiguousOptimum>>
 findInOrder(const Problem &problem, const Network &network,
             const std::vector<size_t> &order, bool linear) {

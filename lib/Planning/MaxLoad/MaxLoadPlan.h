@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: from a problem to its loads, and from groups of nodes
-// on devices to a plan.
+// Private to this folder: makes loads from a problem, and a plan from groups of
+// nodes on devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,33 +18,34 @@
 
 namespace stagewright {
 
-/// Most ideals that `ideal-dp` takes on; about 300 bytes each.
+/// Max number of ideals in `ideal-dp`; each takes about 300 bytes.
 inline constexpr size_t kMostIdeals = 200'000;
 
-/// The best contiguous split, and what it was found among.
+/// The best contiguous split, and where it was searched for.
 struct ContiguousOptimum {
   std::vector<size_t> order; ///< Devices by position.
   LoadGraph graph;           ///< With the devices in that order.
   MaxLoadSplit split;
-  double linear = 0; ///< Least load along one order of the nodes.
-  size_t ideals = 0; ///< 0: only along that order.
+  double linear = 0; ///< Min load along one order of the nodes.
+  size_t ideals = 0; ///< Searched; 0: only that order.
 };
 
-/// Over all ideals, or only along depthFirstOrder(). Devices come in the order
-/// that is stated where all links are equal, else in RDO's and in its reverse,
-/// whichever gives less.
+/// The best split over all ideals or, if `linear`, along depthFirstOrder(). If
+/// all links are equal, devices are in the order of the problem, else in that
+/// of RDO or its reverse, whichever gives the lower load.
 Result<ContiguousOptimum> findContiguous(const Problem &problem,
                                          const Network &network, bool linear);
 
-/// The evaluated plan of stages of nodes on devices.
+/// The plan with the stages of `split`, evaluated.
 Result<Plan> planOf(const Problem &problem, const Network &network,
                     const LoadGraph &graph, const MaxLoadSplit &split);
 
-/// Seconds per microbatch below which no assignment of all nodes to at most
-/// `most` devices has its maximum load: compute alone, evenly spread.
+/// Lower bound on the maximum load, in seconds per microbatch, of any
+/// assignment of all nodes to at most `most` devices: compute alone, evenly
+/// spread.
 double leastLoad(const LoadGraph &graph, int64_t most);
 
-/// Stages that a plan may have: as many as asked for, or devices.
+/// Max number of stages of a plan: the number asked for, else that of devices.
 int64_t mostStages(const Problem &problem, const LoadGraph &graph);
 
 } // namespace stagewright

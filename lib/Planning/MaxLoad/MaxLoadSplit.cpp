@@ -1,4 +1,4 @@
-//===- MaxLoadSplit.cpp - contiguous stages of least load -----------------===//
+//===- MaxLoadSplit.cpp - contiguous stages of least max load -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,30 +14,30 @@
 namespace stagewright {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Sums that were added in another order differ by less.
+/// Tolerance for rounding: sums are added in another order.
 static constexpr double kSlack = 1e-9;
-/// Steps of all walks together; about a minute.
+/// Max number of steps of all walks together; about a minute.
 static constexpr int64_t kMostSteps = 3'000'000'000;
-/// Entries of W; 16 bytes each.
+/// Max number of entries of W; 16 bytes each.
 static constexpr size_t kMostEntries = 100'000'000;
 
 namespace {
-/// What a run minimises.
+/// What a run of the search minimizes.
 enum class Aim { LargestLoad, SumOfSquares };
 
 class Search {
 public:
   Search(const SplitRequest &request, const Ideals &ideals);
 
-  /// Fills W with what is reachable by stages of at most `limit`.
+  /// Fills W, using only stages whose load is at most `limit`.
   Status run(double limit, Aim aim);
-  /// The devices with the least value, or -1 if nothing is reachable.
+  /// The state of W[..][{}] with the least value, or -1 if none is reachable.
   int bestState() const;
   double value(int state) const { return best[index(0, state)]; }
   MaxLoadSplit split(int state) const;
 
 private:
-  /// Where an entry of W comes from.
+  /// The predecessor of an entry of W.
   struct Origin {
     int ideal = -1, state = -1;
   };
@@ -52,13 +52,13 @@ private:
   const SplitRequest &request;
   const Ideals &ideals;
   DevicePool pool;
-  std::vector<double> least; ///< Seconds of each ideal on the fastest places.
+  std::vector<double> least; ///< Min seconds of each ideal, on fastest places.
   std::vector<double> best;
   std::vector<Origin> from;
   StageFit fit;
   double limit = kInfinity;
   Aim aim = Aim::LargestLoad;
-  std::vector<int> reached; ///< States of the ideal that walks.
+  std::vector<int> reached; ///< States reached for the current ideal.
   int64_t steps = 0;
 };
 } // namespace
@@ -72,13 +72,14 @@ Search::Search(const SplitRequest &request, const Ideals &ideals)
   }
 }
 
-/// A stage of `ideal` without `smaller` in front of what `ideal` has.
+/// Updates W[..][smaller] with the stage `ideal` \ `smaller`, for every state
+/// reached for `ideal`.
 void Search::relax(int ideal, int smaller, double load, size_t place) {
   for (int state : reached)
     for (const DevicePool::Step &step : pool[state].steps) {
       if (step.place != place)
         continue;
-      // The devices that remain must be able to do the rest.
+      // The devices left must be able to compute the nodes left within `limit`.
       const DevicePool::State &next = pool[step.next];
       if (smaller != 0 &&
           (next.steps.empty() || least[smaller] > next.capacity * limit))
@@ -95,7 +96,7 @@ void Search::relax(int ideal, int smaller, double load, size_t place) {
     }
 }
 
-/// Visits every smaller ideal whose difference can be one stage.
+/// Visits every smaller ideal whose difference from `ideal` can be one stage.
 Status Search::walk(int ideal, size_t place) {
   struct Frame {
     int ideal, node;
@@ -106,7 +107,7 @@ Status Search::walk(int ideal, size_t place) {
   while (!path.empty()) {
     Frame &frame = path.back();
     std::span<const Ideals::Smaller> smaller = ideals.smaller(frame.ideal);
-    // Each set of nodes is reached once: by decreasing rank.
+    // Remove nodes by decreasing rank, so that each set is reached once.
     if (frame.next == smaller.size() ||
         (frame.node >= 0 &&
          ideals.rank(smaller[frame.next].node) > ideals.rank(frame.node))) {
@@ -131,7 +132,7 @@ Status Search::walk(int ideal, size_t place) {
   return {};
 }
 
-/// Walks once for every place that a stage of `ideal` may take.
+/// Walks from `ideal` once for every place that the next stage may take.
 Status Search::walkFrom(int ideal) {
   std::vector<bool> isNext(request.graph.places.size(), false);
   reached.clear();

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layers as nodes, hosts as levels, and the answer as stages on devices.
+// Translates layers to nodes, hosts to levels, and the answer to stages on
+// devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,21 +17,21 @@
 
 namespace stagewright {
 
-/// The program takes states cubed in time; a graph with more is read as a
-/// chain.
+/// Max number of states beyond the number of nodes; the solver takes time cubic
+/// in states. A graph with more is treated as a chain.
 static constexpr size_t kMostExtraStates = 512;
 
 namespace {
-/// The graph without the layers that are not worth a choice: inputs and unused
-/// results that cost nothing, as in the published optimizer.
+/// The graph without inputs and unused results that cost nothing, as in the
+/// published optimizer: where these are placed does not matter.
 struct Graph {
   std::vector<PipeDreamNode> nodes;
   std::vector<int64_t> layerOf; ///< By node.
-  /// By layer: the layer that it stays with; itself where it is a node.
+  /// By layer: the layer with which it is placed; itself if it is a node.
   std::vector<int64_t> hostOf;
 };
 
-/// The devices of each component of the top level, and the levels.
+/// The levels, and the devices of each component of the top level.
 struct Hierarchy {
   std::vector<PipeDreamLevel> levels;
   std::vector<std::vector<size_t>> components;
@@ -62,7 +63,7 @@ static std::vector<PipeDreamNode> allNodes(const Problem &problem) {
     to.erase(std::unique(to.begin(), to.end()), to.end());
   }
   for (const Resident &resident : problem.residents)
-    // What nothing reads lies in no layer.
+    // A parameter that nothing reads has no layer.
     if (resident.kind == ResidentKind::Parameter && !resident.layers.empty())
       nodes[resident.layers.front()].parameterBytes +=
           double(resident.bytes.value);
@@ -130,7 +131,7 @@ static Hierarchy hierarchyOf(const Problem &problem, const Network &network) {
     }
   Hierarchy hierarchy;
   size_t width = hosts.front().size();
-  // A limit on replicas holds for the whole stage, not for one level of it.
+  // A limit on replicas is for a stage over all levels, so it needs one level.
   if (areEqual && width > 1 && hosts.size() > 1 && !problem.maxReplicas) {
     hierarchy.levels = {{int64_t(width), inside},
                         {int64_t(hosts.size()), between}};
@@ -144,8 +145,8 @@ static Hierarchy hierarchyOf(const Problem &problem, const Network &network) {
   return hierarchy;
 }
 
-/// The leaves of an answer with their devices: a stage of the top level takes
-/// the next components, and a stage inside the next devices of each of them.
+/// Places the innermost stages of an answer: a stage of the top level takes the
+/// next components, and a stage inside it the next devices of each of these.
 static void place(const PipeDreamAnswer &answer, const Hierarchy &hierarchy,
                   const std::vector<PipeDreamState> &states, const Graph &graph,
                   Plan &plan) {
@@ -206,7 +207,7 @@ static Result<Plan> plan(const Problem &problem, PipeDreamFormula formula,
   PipeDreamOptions options;
   options.formula = formula;
   options.maxReplicas = problem.maxReplicas;
-  // Otherwise all devices have work: a stage can always be replicated.
+  // Without a limit all devices are used: a stage can always be replicated.
   options.useFewer = problem.maxReplicas > 0;
   Result<PipeDreamAnswer> answer =
       solvePipeDream(*states, hierarchy.levels, options);

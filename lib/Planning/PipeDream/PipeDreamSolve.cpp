@@ -14,13 +14,13 @@ namespace stagewright {
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// Best answer for a range of states on a number of workers; without a cut the
-/// last stage is all of it.
+/// The best stages for a range of states on a number of workers. If `cut` is
+/// -1, one stage has the whole range.
 struct Cell {
   double value = kInfinity;
   int32_t cut = -1; ///< Last state before the last stage.
   int32_t last = 0; ///< Workers of the last stage.
-  int32_t used = 0; ///< Workers of the whole; fewer than allowed if idle.
+  int32_t used = 0; ///< Workers of all stages; fewer than allowed if idle.
   int32_t stages = 1;
 
   bool isBetterThan(const Cell &other) const {
@@ -28,7 +28,7 @@ struct Cell {
   }
 };
 
-/// What states [first, end) take on one component of a level.
+/// [first][end]: seconds of states [first, end) on one component of a level.
 using Compute = std::vector<std::vector<double>>;
 
 /// The dynamic program of one level.
@@ -45,7 +45,7 @@ public:
       solve(first);
   }
 
-  /// Of states [first, end) on all workers.
+  /// The bottleneck of states [first, end) on all workers, in seconds.
   double value(size_t first, size_t end) const {
     return at(first, end - 1, level.width).value;
   }
@@ -89,7 +89,7 @@ bool Level::fits(size_t first, size_t end, int64_t workers,
                  int64_t replicas) const {
   if (options.memory == kInfinity)
     return true;
-  // Workers in front of this stage, a minibatch for each share of them.
+  // Minibatches in flight: workers left for later stages, per replica.
   double inFlight = std::ceil(double(level.width - workers) / double(replicas));
   double bytes = states[end - 1].activationBytes + parameters(first, end) -
                  (first ? states[first - 1].activationBytes : 0);
@@ -132,7 +132,7 @@ void Level::improve(size_t first, size_t end, int64_t workers) {
   bool code = options.formula == PipeDreamFormula::Code;
   for (auto cut = cuts.rbegin(); cut != cuts.rend() && *cut >= first; ++cut) {
     double time = compute[*cut + 1][end];
-    // A cut beside the first state, on another branch, cuts nothing off.
+    // Infinite if the cut is on another branch than the first state.
     if (time == kInfinity || compute[first][*cut + 1] == kInfinity)
       continue;
     int64_t least = best.value < kInfinity && best.value > 0
@@ -170,7 +170,7 @@ std::vector<PipeDreamStage> Level::stages(size_t first, size_t end) const {
   return result;
 }
 
-/// Stages of level `depth` with those of the levels below inside.
+/// Stages of level `depth`, with the stages of lower levels as `inner`.
 static std::vector<PipeDreamStage> unfold(const std::vector<Level> &levels,
                                           size_t depth, size_t first,
                                           size_t end) {
@@ -186,8 +186,8 @@ solvePipeDream(const std::vector<PipeDreamState> &states,
                const std::vector<PipeDreamLevel> &levels,
                const PipeDreamOptions &options) {
   size_t count = states.size();
-  // [first][end]; a range that starts at a state needs the one before it among
-  // the predecessors of its last one.
+  // [first][end]: finite only if state first - 1 is a predecessor of state
+  // end - 1, or first is 0.
   Compute compute(count + 1, std::vector<double>(count + 1, kInfinity));
   for (size_t end = 1; end <= count; ++end) {
     compute[0][end] = states[end - 1].seconds;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An antichain is a set of nodes none of which comes before another; it stands
-// for everything up to it. Augmented, it also names the nodes behind it that
-// still feed something outside: what a cut there has to send.
+// An antichain is a set of nodes none of which comes before another. It stands
+// for its nodes and all nodes before them. Augmented, it also has the earlier
+// nodes that feed later ones: a cut there sends the outputs of all of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,12 +36,13 @@ private:
   void sumBefore();
   Antichain augment(const Antichain &antichain) const;
   std::vector<Antichain> next(const Antichain &antichain) const;
-  /// The members of `nodes` that come before no other one.
+  /// Those of `members` that come before no other member.
   Antichain maximal(std::vector<size_t> members) const;
   PipeDreamState stateOf(const Antichain &antichain) const;
-  /// Nodes up to it.
+  /// Number of its nodes and those before them.
   size_t sizeOf(const Antichain &antichain) const;
-  /// The states of antichains with the numbers of those right before each.
+  /// The states of `found` in topological order; `from`: by antichain, those
+  /// directly before it.
   std::vector<PipeDreamState>
   sorted(const std::vector<Antichain> &found,
          const std::vector<std::vector<size_t>> &from) const;
@@ -49,13 +50,13 @@ private:
   std::vector<PipeDreamNode> nodes;
   std::vector<Set> before; ///< [a][b]: b comes before a.
   std::vector<std::vector<size_t>> predecessors;
-  size_t real = 0; ///< Nodes of the caller; joints come behind them.
+  size_t real = 0; ///< Number of the caller's nodes; added ones follow.
   size_t source = 0;
   bool joinedSources = false, joinedSinks = false;
 };
 } // namespace
 
-/// One source and one sink, which cost nothing where there were several.
+/// Adds a source of no cost if there are several sources; likewise a sink.
 void Antichains::joinEnds() {
   real = nodes.size();
   std::vector<size_t> sources, sinks;
@@ -184,7 +185,7 @@ size_t Antichains::sizeOf(const Antichain &antichain) const {
 std::vector<PipeDreamState>
 Antichains::sorted(const std::vector<Antichain> &found,
                    const std::vector<std::vector<size_t>> &from) const {
-  // Who comes later has more nodes. A state of nothing but a joint is no cut.
+  // Later antichains have more nodes. An added source or sink is not a cut.
   std::vector<std::pair<size_t, size_t>> order; ///< Size, number.
   for (size_t i = 0; i < found.size(); ++i)
     order.emplace_back(sizeOf(found[i]), i);

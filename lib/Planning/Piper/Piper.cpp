@@ -1,4 +1,4 @@
-//===- Piper.cpp - pipelines with alternatives ----------------------------===//
+//===- Piper.cpp - Piper's planner ----------------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +18,11 @@ namespace stagewright {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Above it only the chain is searched: 1,500 sets are 10^6 pairs.
+/// Max number of downsets: 1,500 have 10^6 pairs. With more, only the chain is
+/// searched.
 static constexpr size_t kMostDownsets = 1500;
 
-/// The sets of the first layers: downsets of every graph.
+/// The sets of the first layers: downsets if layers are in topological order.
 static std::vector<LayerSet> prefixesOf(const PiperModel &model) {
   std::vector<LayerSet> prefixes(1, LayerSet(model.numLayers, false));
   for (int64_t layer = 0; layer < model.numLayers; ++layer) {
@@ -31,7 +32,7 @@ static std::vector<LayerSet> prefixesOf(const PiperModel &model) {
   return prefixes;
 }
 
-/// All sets of layers that hold their predecessors, smaller ones first; none if
+/// All sets of layers closed under predecessors, smaller ones first; none if
 /// there are too many.
 static std::vector<LayerSet> downsetsOf(const PiperModel &model) {
   LoadGraph graph;
@@ -50,7 +51,7 @@ static std::vector<LayerSet> downsetsOf(const PiperModel &model) {
   return sets;
 }
 
-/// By how much even the plan that needs least memory does not fit.
+/// The error if no plan fits: how much memory the smallest plan lacks.
 static Error doesNotFit(const Problem &problem, const PiperModel &model,
                         const std::vector<LayerSet> &downsets,
                         const PiperLimits &limits) {
@@ -73,7 +74,7 @@ static Error doesNotFit(const Problem &problem, const PiperModel &model,
                " more"};
 }
 
-/// Writes the picks as stages on `devices`, taken from the front.
+/// The plan with `picks` as stages, which take `devices` in order.
 static Plan writePlan(const PiperModel &model,
                       const std::vector<PiperPick> &picks,
                       const std::vector<size_t> &devices) {
@@ -96,7 +97,8 @@ static Plan writePlan(const PiperModel &model,
       if (choice->alternative)
         stage.alternatives.push_back(choice->number);
     }
-    // A stage all of whose layers have alternatives; the reader gives such.
+    // Only a stage all of whose layers have alternatives states them, as in
+    // profiles of Piper.
     if (stage.alternatives.size() != stage.layers.size())
       stage.alternatives.clear();
     plan.stages.push_back(std::move(stage));
@@ -145,7 +147,7 @@ Result<Plan> planPiper(const Problem &problem) {
       problem.maxReplicas > 0 ? problem.maxReplicas : limits.devices;
   limits.stages = problem.stages;
 
-  // The chain gives a value that no stage of the best plan exceeds.
+  // The best plan of the chain is an upper bound for the search of the graph.
   std::vector<LayerSet> prefixes = prefixesOf(model);
   PiperSearch chain(model, prefixes, limits, PiperSearch::Objective::Seconds,
                     kInfinity);

@@ -21,7 +21,7 @@ PiperModel::PiperModel(const Problem &problem, const Network &network)
     for (size_t b = a + 1; b < network.size(); ++b)
       bandwidth = std::min(bandwidth, network.bandwidth(a, b));
   memory = std::numeric_limits<double>::infinity();
-  // Profiled seconds on the slowest device: Piper knows one kind.
+  // Piper has one kind of device: take seconds on the slowest one.
   double slowest = std::numeric_limits<double>::infinity();
   for (const Device &device : problem.cluster.devices) {
     memory = std::min(memory, double(device.memory.value));
@@ -45,7 +45,8 @@ const std::vector<PiperModel::Choice> &PiperModel::choices(int64_t layer,
   return found == byWays[layer].end() ? none : found->second;
 }
 
-/// A layer without alternatives in the slowest class, held as memoryOf() would.
+/// The choice of a layer without alternatives: seconds in the slowest class,
+/// and bytes as in memoryOf().
 static PiperModel::Choice plainChoice(const Problem &problem, int64_t layer,
                                       bool recompute) {
   PiperModel::Choice choice;

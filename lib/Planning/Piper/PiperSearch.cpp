@@ -12,7 +12,7 @@
 namespace stagewright {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Sums were added in another order.
+/// Tolerance for sums that were added in different orders.
 static constexpr double kSlack = 1 + 1e-12;
 
 PiperSearch::PiperSearch(const PiperModel &model,
@@ -97,7 +97,8 @@ void PiperSearch::extend(const std::vector<Falls> &rest,
                          int64_t d, Grid &grid) const {
   const Falls *last = nullptr;
   for (int64_t k = 0; k + d * ways <= limits.devices; ++k) {
-    // With as many falls as one device fewer the result follows from that.
+    // If the rest is the same with fewer devices, skip k: compress() copies the
+    // result for fewer devices.
     if (rest[k].empty() ||
         (last && last->size() == rest[k].size() &&
          std::equal(last->begin(), last->end(), rest[k].begin(),
@@ -113,7 +114,8 @@ void PiperSearch::extend(const std::vector<Falls> &rest,
         break;
       double here = cost[(s + d - 1) / d];
       row[s] = std::min(row[s], std::max(here, fall.value));
-      // More replicas behind only raise what this stage holds.
+      // From here on this stage is the slowest, and with more replicas behind
+      // it would hold more.
       if (here >= fall.value)
         break;
     }

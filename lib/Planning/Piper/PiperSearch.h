@@ -1,17 +1,17 @@
-//===- PiperSearch.h - Piper's dynamic program --------------*- C++ -*-===//
+//===- PiperSearch.h - Piper's dynamic program ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. Layers not yet placed are the complement of a downset
-// I. With k devices and at most s replicas in all of them and what follows,
+// Private to this folder. I is a downset, the layers placed so far. For the
+// other layers, on k devices and with at most s replicas in all their stages,
 //
 //   dp[I][k][s] = min over downsets J above I, t ways, d | N replicas of
 //                 max( dp[J][k - d t][s - d], cost(J \ I, t, d, ceil(s/d)) )
 //
-// cost rises with s and dp falls with k and s, so that dp[I][k] is kept as the
+// cost rises with s, and dp falls with k and s, so dp[I][k] is stored as the
 // few s at which it falls: O(|pairs| ways divisors K (falls)) time.
 //
 //===----------------------------------------------------------------------===//
@@ -28,8 +28,8 @@ using LayerSet = std::vector<bool>;
 
 /// What the search may use.
 struct PiperLimits {
-  int64_t devices = 1, replicas = 1; ///< K; d at most.
-  int64_t stages = 0;                ///< Exactly; 0: as many as are best.
+  int64_t devices = 1, replicas = 1; ///< K; the max d.
+  int64_t stages = 0;                ///< Exact number; 0: any number.
 };
 
 /// One stage of the answer.
@@ -43,26 +43,27 @@ class PiperSearch {
 public:
   enum class Objective { Seconds, Bytes };
 
-  /// `downsets`: closed under predecessors, none within a later one's subset;
-  /// the first empty, the last full. Costs above `cutoff` are never looked at.
+  /// `downsets`: sets closed under predecessors, each before its supersets; the
+  /// first is empty, the last full. Stages that cost more than `cutoff` are
+  /// skipped.
   PiperSearch(const PiperModel &model, const std::vector<LayerSet> &downsets,
               PiperLimits limits, Objective objective, double cutoff);
 
   /// The least possible maximum over stages; infinite if there is no plan.
   double best() const;
-  /// The stages of a plan that reaches it, front first. Of equal ones the one
-  /// with the fewest devices, then the smallest first stage, then the fewest
-  /// ways and replicas.
+  /// The stages of a plan with that value, the first stage first. Ties go to
+  /// the fewest devices, then the smallest first stage, then the fewest ways
+  /// and replicas.
   std::vector<PiperPick> stages() const;
 
 private:
-  /// From `replicas` on the value is this.
+  /// The value for `replicas` and more, up to the next fall.
   struct Fall {
     int64_t replicas;
     double value;
   };
   using Falls = std::vector<Fall>; ///< Replicas rise, values fall.
-  /// Values by k * (replicas + 1) + s, while a downset is worked on.
+  /// Values at k * (replicas + 1) + s, for the downset being solved.
   using Grid = std::vector<double>;
 
   void solve(size_t from);
@@ -70,7 +71,7 @@ private:
               int64_t ways, int64_t d, Grid &grid) const;
   std::vector<Falls> compress(Grid &grid) const;
   std::vector<double> costOf(const PiperStage &stage, int64_t d) const;
-  /// With at most that many devices and replicas; infinite if nothing fits.
+  /// The entry for at most `devices` and `replicas`; infinite if nothing fits.
   Fall fallAt(size_t level, size_t downset, int64_t devices,
               int64_t replicas) const;
   PiperPick step(size_t &level, size_t &downset, int64_t &devices,
@@ -85,8 +86,8 @@ private:
   Objective objective;
   double cutoff;
   int64_t mostReplicas; ///< S = min(N, K).
-  /// falls[level][downset][k]; a level for each number of stages to come, or
-  /// one where any number is right.
+  /// falls[level][downset][k]; a level for each number of stages left, or one
+  /// level if any number is allowed.
   std::vector<std::vector<std::vector<Falls>>> falls;
 };
 

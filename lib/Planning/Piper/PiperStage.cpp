@@ -14,7 +14,8 @@ namespace stagewright {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Seconds, for a whole sample, on the edges of `layer` that leave the stage.
+/// Seconds, for a whole sample, of the edges from `layer` to other stages or
+/// back.
 static double edgeSeconds(const PiperModel &model, int64_t layer,
                           const PiperModel::Choice &choice,
                           const std::vector<bool> &isHere) {
@@ -45,7 +46,7 @@ PiperStage::PiperStage(const PiperModel &model,
     std::vector<Item> &list = items.emplace_back();
     size_t best = 0;
     for (const PiperModel::Choice &choice : model.choices(layer, ways)) {
-      // Its gradients, both ways over distributed parameter servers, once a
+      // Sending gradients to distributed parameter servers and back, once per
       // step of N samples (as in PipeDream's planner).
       double reduce = 4 * (d - 1) * choice.parameters / d /
                       double(model.microbatches) / model.bandwidth;
@@ -88,8 +89,8 @@ std::vector<size_t> PiperStage::fill(int64_t inFlight) const {
   std::vector<Swap> swaps;
   double least = 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    // The swaps of one layer in the order in which they pay: each next one
-    // saves less for its time, so that all layers' can be sorted together.
+    // Swaps of one layer by increasing seconds per byte saved, so that the
+    // swaps of all layers can be sorted together.
     size_t now = fastestOf[i];
     for (;;) {
       size_t next = now;

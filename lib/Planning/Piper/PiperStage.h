@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. A stage of layers X on d replicas of t devices each
+// Private to this folder. A stage of layers X on d replicas of t devices each
 // takes, for every sample (microbatch),
 //
 //   TPS = 1/d sum p + 1/beta ( 1/d sum over edges that leave or enter X of
 //         2 (c + sync) + 4 (d-1)/(d N) sum w )
 //
-// and holds sum ( a ceil(s/d) + b ) on each device, s the replicas of this and
-// all later stages. p, w, a, b and sync come from the alternative chosen for
-// each layer. Choosing them is a knapsack: start from the fastest ones; while
-// memory is short, make the swap that saves most memory for the time it adds
-// (planners.md A.9, which is the published program's heuristic).
+// and holds sum ( a ceil(s/d) + b ) on each device, s being the replicas of
+// this and all later stages. p, w, a, b and sync come from the alternative
+// chosen for each layer. Choosing them is a knapsack problem: start from the
+// fastest ones; while memory is exceeded, make the swap that saves the most
+// memory per second added (planners.md A.9, which is the published program's
+// heuristic).
 //
 // Source: Tarnawski, Narayanan, Phanishayee: Piper, NeurIPS 2021, section 4.
 //
@@ -29,26 +30,26 @@
 
 namespace stagewright {
 
-/// The problem in Piper's terms. A layer without alternatives has two: as it
-/// is, and with its forward run again (where the problem allows that).
+/// The problem in Piper's terms. A layer without alternatives has two choices:
+/// as it is and, if the problem allows it, with its forward recomputed.
 class PiperModel {
 public:
   PiperModel(const Problem &problem, const Network &network);
 
   /// One way to run a layer, in seconds and bytes.
   struct Choice {
-    /// Among the layer's alternatives; of a layer without, 1 where its forward
-    /// runs again.
+    /// Index among the layer's alternatives; for a layer without, 1 if its
+    /// forward is recomputed, else 0.
     size_t number = 0;
     bool recompute = false;
     double seconds = 0, parameters = 0, perSample = 0, fixed = 0;
     const Alternative *alternative = nullptr; ///< Of the problem, if any.
   };
 
-  /// An edge between two layers as one of them sees it.
+  /// An edge between a layer and the layer `other`.
   struct Edge {
     int64_t other = 0;
-    double seconds = 0; ///< One way, without what alternatives add.
+    double seconds = 0; ///< One way, without `sync` of alternatives.
   };
 
   /// Choices of `layer` on `ways` devices.
@@ -76,21 +77,22 @@ private:
 /// The knapsack of one set of layers on d replicas of t devices.
 class PiperStage {
 public:
-  /// `isHere`: the layers of the stage. `layers` the same as a list.
+  /// `isHere`: by layer, whether it is in the stage; `layers`: those, as a
+  /// list.
   PiperStage(const PiperModel &model, const std::vector<int64_t> &layers,
              const std::vector<bool> &isHere, int64_t ways, int64_t replicas);
 
-  /// Whether every layer can run on that many ways.
+  /// Whether every layer can run on `ways` devices.
   bool isPossible() const { return possible; }
-  /// Seconds of the fastest choice, whatever it holds.
+  /// Seconds of the fastest choices, however much memory they take.
   double fastest() const { return fastestSeconds; }
-  /// Least seconds a sample with `inFlight` = ceil(s/d) samples to hold, for
-  /// 1 to `most`; infinite where nothing fits. Index 0 is unused.
+  /// Min seconds per sample if the stage holds ceil(s/d) samples, by that
+  /// number from 1 to `most`; infinite if nothing fits. Index 0 is unused.
   std::vector<double> secondsUpTo(int64_t most) const;
-  /// Least bytes for 1 to `most` samples to hold.
+  /// Min bytes if the stage holds 1 to `most` samples, by that number.
   std::vector<double> bytesUpTo(int64_t most) const;
-  /// The choice of every layer behind secondsUpTo()[inFlight], as numbers of
-  /// alternatives.
+  /// The choice of every layer that gives secondsUpTo()[inFlight]; empty if
+  /// nothing fits.
   std::vector<const PiperModel::Choice *> pick(int64_t inFlight) const;
   /// Seconds with the alternatives of `numbers`; infinite if they do not fit.
   double secondsOf(const std::vector<size_t> &numbers, int64_t inFlight) const;
@@ -103,7 +105,7 @@ private:
       return choice->perSample * double(inFlight) + choice->fixed;
     }
   };
-  /// Chosen items of every layer, and seconds; empty if nothing fits.
+  /// The index of every layer's chosen item; empty if nothing fits.
   std::vector<size_t> fill(int64_t inFlight) const;
   double bytesOf(const std::vector<size_t> &chosen, int64_t inFlight) const;
   double secondsOf(const std::vector<size_t> &chosen) const;

@@ -35,7 +35,8 @@ static Chosen chosenBy(const Problem &problem, const Plan &plan) {
   return chosen;
 }
 
-/// Seconds of `way` on a device of a class that takes `plain` for the layer.
+/// Times of `way` on a device class of `speed`, divided into forward and
+/// backward in proportion to those of `plain`, the layer's times.
 static StageTimes timesOf(const Alternative &way, const StageTimes &plain,
                           double speed) {
   double forward = plain.forward.value,
@@ -62,12 +63,12 @@ static double syncOf(const std::map<int64_t, double> &syncs, int64_t other) {
   return found == syncs.end() ? 0 : found->second;
 }
 
-/// `problem` as the chosen alternatives have it.
+/// `problem` with the times, transfers and parameters of the alternatives.
 static Problem alternativeProblem(const Problem &problem,
                                   const Chosen &chosen) {
   Problem result = problem;
   result.stages = result.maxReplicas = result.samples = 0;
-  // Memory is counted by the alternatives themselves.
+  // Alternatives state their own memory; fits() checks it.
   for (Device &device : result.cluster.devices)
     device.memory = Bytes(INT64_MAX / 2);
   for (size_t l = 0; l < result.layers.size(); ++l) {
@@ -95,7 +96,7 @@ static Problem alternativeProblem(const Problem &problem,
   return result;
 }
 
-/// Bytes of stage `s` in `order`, of one of its replicas.
+/// Bytes of one replica of stage `s` under `order`.
 static Bytes bytesOf(const Problem &problem, const Plan &plan, size_t s,
                      const Chosen &chosen, ExecutionOrder order) {
   const StagePlan &stage = plan.stages[s];
@@ -115,7 +116,7 @@ static Bytes bytesOf(const Problem &problem, const Plan &plan, size_t s,
   return Bytes(int64_t(std::ceil(std::min(bytes, 9e18))));
 }
 
-/// The first stage that does not fit under `order`.
+/// Fails for the first stage that does not fit under `order`.
 static Status fits(const Problem &problem, const Plan &plan,
                    const Chosen &chosen, ExecutionOrder order) {
   for (size_t s = 0; s < plan.stages.size(); ++s) {
@@ -132,7 +133,8 @@ static Status fits(const Problem &problem, const Plan &plan,
   return {};
 }
 
-/// Simulates the stages that `problem`'s alternatives make of `plan`.
+/// Simulates `plan` with its alternatives: each group of `ways` devices acts as
+/// one device.
 static Status simulate(const Problem &problem, const Network &network,
                        Plan &plan) {
   Chosen chosen = chosenBy(problem, plan);

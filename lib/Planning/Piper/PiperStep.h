@@ -5,18 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. What evaluate() is for other plans. A replica, the t
-// devices of a tensor-parallel group, is one processor, which the time of the
-// alternative stands for, and talks through its first device. As in every other
-// plan the replicas take slices of each sample, where its rows can be sliced;
-// Piper gives them whole samples in turn, which keeps the same pace. An
-// alternative's time is divided into forward and backward like that of the
-// layer, one that recomputes with the forward twice; an edge that leaves a
-// stage carries its bytes and what both ends' alternatives add.
+// Private to this folder: evaluate() for plans with alternatives. A replica,
+// the t devices of a tensor-parallel group, is simulated as one processor,
+// which takes the time of the alternative and sends from its first device. As
+// in other plans, replicas take slices of each sample if its rows can be
+// sliced; Piper gives them whole samples in turn, which has the same
+// throughput. An alternative's time is divided into forward and backward in the
+// layer's ratio, counting the forward twice if it recomputes. An edge that
+// leaves a stage carries its bytes and those that the alternatives of both ends
+// add.
 //
-// Piper's memory allows ceil(s/d) samples on a replica. Of the execution orders
-// those are simulated whose samples in flight fit with the alternatives' bytes;
-// 1F1B always does.
+// Piper's memory model assumes ceil(s/d) samples on a replica. Only execution
+// orders whose samples in flight fit with the alternatives' bytes are
+// simulated; 1F1B always fits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@
 
 namespace stagewright {
 
-/// evaluate(), for plans whose stages may have alternatives.
+/// As evaluate(), for plans whose stages may have alternatives.
 Status simulateSamples(const Problem &problem, const Network &network,
                        Plan &plan);
 

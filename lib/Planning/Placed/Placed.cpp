@@ -14,7 +14,8 @@ static std::string plural(int64_t count, const char *what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Enough layers and devices, an even number of twins.
+/// Checks that there are enough layers and devices, and, for twin placements,
+/// that the number of devices is even.
 static Status checkRequest(const Problem &problem,
                            const PlacedRequest &request) {
   const StagePlacement &where = request.where;
@@ -24,7 +25,7 @@ static Status checkRequest(const Problem &problem,
                  std::to_string(where.chunks)};
   int64_t layers = problem.layers.size();
   int64_t devices = problem.cluster.devices.size();
-  // Compared by division: chunks may be any number.
+  // Divide rather than multiply: a large `chunks` would overflow.
   bool twin = where.placement == Placement::Twin;
   int64_t most = twin ? layers : layers / where.chunks;
   if (where.ranks > most)
@@ -47,7 +48,7 @@ static Status checkRequest(const Problem &problem,
 }
 
 /// Those of `generators` that are defined for `where`; the error says what they
-/// want.
+/// require.
 static Result<std::vector<Generator>>
 chooseGenerators(const std::vector<Generator> &generators,
                  const StagePlacement &where) {
@@ -93,8 +94,8 @@ Result<Plan> planOf(const Problem &whole, const Network &network,
                  "; use more devices, fewer microbatches or a device with " +
                  toString(least.need - device.memory) + " more"};
   }
-  // Costs are of what is held at once; packed, layers may have to compute more
-  // again.
+  // Costs count the bytes held at once. Packed stashes may need more, and then
+  // layers recompute more and the plan is slower than its cost.
   Result<Plan> best = Error{};
   for (const CutCost &cost : *costs) {
     if (cost.excess > 0 || (best && !(cost.time < best->time)))

@@ -1,4 +1,4 @@
-//===- PlacedCosts.cpp - what a schedule of a plan has to cope with -------===//
+//===- PlacedCosts.cpp - the scheduling problem of a plan -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ static std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
   return devices;
 }
 
-/// Share of each microbatch that each device of `stage` works on: all of it
-/// unless slices are stated.
+/// Share of each microbatch that each device of `stage` processes: all of it
+/// unless the stage states rows.
 static std::vector<double> slicesOf(const Problem &problem,
                                     const StagePlan &stage) {
   return stage.rows.empty() ? std::vector<double>(stage.devices.size(), 1.0)
@@ -56,14 +56,15 @@ static StageTimes timesOf(const Problem &problem, const StagePlan &stage,
 }
 
 namespace {
-/// What one stage gives the next, or gets back, for a microbatch.
+/// What one stage sends to the next, or receives from it, for a microbatch.
 struct Load {
   int64_t bytes = 0;
   Seconds given;
 };
 } // namespace
 
-/// Bytes between neighbouring stages, by the first of the two: there and back.
+/// Loads between neighbouring stages, by the first of the two: in the forward
+/// and in the backward direction.
 static std::vector<std::pair<Load, Load>>
 loadsOf(const Problem &problem, const std::vector<int64_t> &stageOf,
         size_t stages) {
@@ -89,8 +90,8 @@ loadsOf(const Problem &problem, const std::vector<int64_t> &stageOf,
   return loads;
 }
 
-/// The delay between stages `s` and `s + 1`: the slower direction, and the
-/// slower pair of devices where a stage has two.
+/// The delay between the neighbouring stages `from` and `to`: the max over both
+/// directions and over pairs of devices.
 static Seconds hopOf(const Problem &problem, const Network &network,
                      const StagePlan &from, const StagePlan &to,
                      const std::pair<Load, Load> &loads) {
@@ -113,8 +114,8 @@ static Seconds hopOf(const Problem &problem, const Network &network,
   return slowest;
 }
 
-/// Bytes that a stage holds for a microbatch from F to I, and from I to W: what
-/// its W uses of the forward and of I.
+/// Bytes that a stage holds for a microbatch from F to I, and from I to W. The
+/// latter are the values of F and I that W uses.
 static std::pair<double, double> heldOf(const StageMemory &memory) {
   auto bytes = [&](int64_t ByLife::*of) {
     return double(memory.stash.*of + memory.receivedStash.*of);
@@ -124,8 +125,8 @@ static std::pair<double, double> heldOf(const StageMemory &memory) {
   return {std::max(activation, kept), kept};
 }
 
-/// One limit for all ranks: that of the rank that has the least left; what
-/// stages hold is scaled to it.
+/// Sets the memory limit, which is one number for all ranks: the least memory
+/// left on any. What stages hold is scaled by that over what their rank has.
 static Status scaleMemory(const Problem &problem,
                           const std::vector<StagePlan> &stages,
                           const StagePlacement &where,
@@ -134,10 +135,10 @@ static Status scaleMemory(const Problem &problem,
   std::vector<size_t> devices = devicesOf(stages, where);
   for (int64_t r = 0; r < where.ranks; ++r) {
     const Device &device = problem.cluster.devices[devices[r]];
-    // Whatever is in flight: that of none, and the slot for the next microbatch
-    // to arrive.
+    // Memory that does not depend on the microbatches in flight: that of none,
+    // and the slot in which the next microbatch arrives.
     RankMemory memory;
-    int64_t slots = 0; // Of what waits on the host, however much is in flight.
+    int64_t slots = 0; // For copies of offloaded stashes, also independent.
     for (int64_t s :
          stagesOf(where.placement, where.ranks, where.chunks, r, where.spare)) {
       StageMemory own = stageMemory(problem, stages[s]);
@@ -193,7 +194,7 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
     StageTimes times = timesOf(problem, stages[s], classOf);
     StageMemory memory = stageMemory(problem, stages[s]);
     auto [activation, kept] = heldOf(memory);
-    // What arrives in the backward is no input of its forward.
+    // Inputs of the forward; what arrives in the backward does not count.
     int64_t arrived =
         memory.receivedStash.toInput + memory.receivedStash.toWeight;
     result.stages.push_back({times.forward, times.inputGradient,
@@ -210,7 +211,7 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   return result;
 }
 
-/// By rank: its stages, and the most microbatches that each holds at once.
+/// By rank: its stages, and the max number of microbatches each holds at once.
 static std::vector<std::vector<StashPeak>> heldByRank(const Schedule &schedule,
                                                       int64_t ranks) {
   std::vector<std::vector<StashPeak>> held(ranks);

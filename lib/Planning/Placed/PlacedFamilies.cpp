@@ -16,22 +16,22 @@
 
 namespace stagewright {
 
-/// Even cuts that are timed, those that are timed with all their replicas, and
-/// those that are improved, each the most promising ones of the step before.
+/// Max number of even cuts that are timed, that are then evaluated with all
+/// replicas, and that are then improved: each time the best of the step before.
 static constexpr size_t kMostTimed = 48, kMostEvaluated = 6, kMostImproved = 3;
 
 namespace {
-/// One placement of one number of pipelines.
+/// One placement of stages with one number of pipelines.
 struct Candidate {
   PlacedRequest request;
   std::vector<int64_t> ends;
-  double bound = 0;    ///< No schedule is faster with this cut.
-  double estimate = 0; ///< With what fills and drains the pipeline.
+  double bound = 0;    ///< Lower bound for all schedules of this cut.
+  double estimate = 0; ///< `bound`, plus filling and draining.
   std::optional<CutCost> cost;
   Seconds time; ///< With all replicas.
 };
 
-/// The plans of a family.
+/// Searches the plans of a family.
 class Families {
 public:
   Families(const Problem &problem, const Network &network,
@@ -75,7 +75,8 @@ PlacedSearch Families::search(const Candidate &candidate) {
           candidate.request.generators};
 }
 
-/// Replicas of a stage lie on neighbouring devices, which must be alike.
+/// Whether all devices are equal. Replicas of a stage require that: they are on
+/// neighbouring devices.
 static bool areAlike(const Cluster &cluster) {
   const Device &front = cluster.devices.front();
   return std::all_of(cluster.devices.begin(), cluster.devices.end(),
@@ -93,7 +94,7 @@ int64_t Families::mostPipelines(const StagePlacement &where) const {
   return problem.maxReplicas > 0 ? std::min(most, problem.maxReplicas) : most;
 }
 
-/// Every placement that some generator is for.
+/// Adds every placement for which a generator is defined.
 void Families::enumerate() {
   auto layers = int64_t(problem.layers.size());
   for (Placement placement :
@@ -103,7 +104,7 @@ void Families::enumerate() {
     for (int64_t chunks = 1; chunks <= layers; ++chunks) {
       if (family.chunks > 0 && chunks != family.chunks)
         continue;
-      // With one stage a device all but twins lie alike.
+      // With one stage per device all placements but twin are the same.
       bool isLinear = placement == Placement::Linear;
       bool isTwin = placement == Placement::Twin;
       if (!family.placement && !isTwin && (chunks == 1) != isLinear)
@@ -112,8 +113,8 @@ void Families::enumerate() {
         break;
       for (int64_t ranks = 1; ranks <= devices; ++ranks) {
         StagePlacement where = {placement, ranks, chunks};
-        // Around the devices there may be any number of stages: here the most,
-        // or those that are asked for.
+        // A loop may have any number of stages (`spare` devices have one less):
+        // take the number requested, else the max.
         int64_t most = problem.stages > 0 ? problem.stages : layers;
         if (placement == Placement::Loop && chunks > 1 && family.chunks == 0 &&
             where.numStages() > most && where.numStages() - most < ranks)
@@ -121,7 +122,7 @@ void Families::enumerate() {
         if (where.numStages() > std::min(most, layers) ||
             (problem.stages > 0 && where.numStages() != most))
           continue;
-        // All chunks on one device are one stage.
+        // On one device, all chunks are equivalent to one stage.
         if ((isTwin && ranks % 2 != 0) ||
             (ranks == 1 && chunks > 1 && devices > 1))
           continue;
@@ -145,9 +146,9 @@ void Families::add(const StagePlacement &where, int64_t pipelines) {
   candidates.push_back(std::move(candidate));
 }
 
-/// The busiest rank works on all its microbatches while the others wait for its
-/// first and last, a chunk at a time, or a third of it where backwards run in
-/// halves.
+/// Sets `bound` to the work of the busiest rank on all its microbatches. For
+/// `estimate`, filling and draining add a chunk of one microbatch per other
+/// rank, or a third of it if backwards are split.
 void Families::estimate(Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
@@ -171,8 +172,8 @@ void Families::estimate(Candidate &candidate) {
                                              (halves ? 3 : 1);
 }
 
-/// Whether devices hold what any schedule needs: layers that compute again all
-/// they can, for one microbatch in flight.
+/// Whether devices have the memory that every schedule needs: one microbatch in
+/// flight, with all layers at their highest recomputation level if allowed.
 bool Families::mayFit(const Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
   if (where.placement == Placement::Twin)
@@ -195,7 +196,8 @@ bool Families::mayFit(const Candidate &candidate) {
   return true;
 }
 
-/// The most promising even cuts in the fastest schedule of each.
+/// Times the most promising even cuts, each in its fastest schedule, and sorts
+/// them; drops the others.
 void Families::timeCuts() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate &a, const Candidate &b) {
@@ -207,7 +209,7 @@ void Families::timeCuts() {
     if (candidate.bound >= best || timed == kMostTimed || !mayFit(candidate))
       continue;
     Result<CutCost> cost = search(candidate).costOf(candidate.ends);
-    if (!cost) // Not defined for so many microbatches.
+    if (!cost) // No schedule for this number of microbatches.
       continue;
     ++timed;
     candidate.cost = *cost;
@@ -220,9 +222,9 @@ void Families::timeCuts() {
       [](const Candidate &a, const Candidate &b) { return *a.cost < *b.cost; });
 }
 
-/// No candidate can be made to take less.
+/// A lower bound on the time of all candidates, also after improvement.
 Seconds Families::leastTime() const {
-  std::set<std::pair<int64_t, int64_t>> distinct; // Whatever the chunks.
+  std::set<std::pair<int64_t, int64_t>> distinct; // For any chunks.
   bool splits = false;
   for (const Candidate &candidate : candidates) {
     if (candidate.request.where.placement == Placement::Twin)
@@ -238,7 +240,7 @@ Seconds Families::leastTime() const {
   return placedLowerBound(problem, network, shapes, splits);
 }
 
-/// Why there is no candidate.
+/// The error if there is no candidate.
 Error Families::noCandidate() const {
   std::string chunks = std::to_string(family.chunks) +
                        (family.chunks == 1 ? " chunk" : " chunks");
@@ -324,8 +326,8 @@ Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
   return Families(problem, *network, family).best();
 }
 
-/// Every generator that `problem` can run, but for twins, which hold weights
-/// twice.
+/// Every generator that `problem` can run, except those for twin placements,
+/// which hold weights twice.
 static PlacedFamily allFamilies(const Problem &problem) {
   PlacedFamily family;
   for (const Generator &generator : allGenerators())
@@ -344,13 +346,13 @@ Result<Plan> planAuto(const Problem &problem) {
   Result<Plan> plain = planSpp(problem);
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
-  // One on each device, which is also what may be offloaded.
+  // These need one stage per device, which planSpp() plans.
   if (problem.stages > 0 || problem.offload == OffloadChoice::All)
     return plain;
   Result<Plan> placed = planPlaced(problem);
   if (!placed || (plain && !savesEnough(placed->time, plain->time)))
     return plain;
-  // Of plans of both kinds.
+  // The bound is for plans of both families.
   if (Result<Network> network = Network::create(problem.cluster))
     placed->familyBound =
         std::min(placed->familyBound, familyLowerBound(problem, *network));

@@ -14,7 +14,7 @@
 
 namespace stagewright {
 
-/// Sums in another order differ in their last digits.
+/// Tolerance for rounding: sums are added in another order.
 static constexpr double kRounding = 1e-9;
 
 bool CutCost::operator<(const CutCost &other) const {
@@ -102,7 +102,8 @@ std::vector<int64_t> evenCut(const Problem &problem,
       squares);
 }
 
-/// Bytes that are missing on the devices, where most are, and for `cost`.
+/// Sets in `cost` the bytes missing on all devices together, and the device on
+/// which the most are missing.
 static void addMemory(const Problem &problem, const std::vector<Bytes> &need,
                       CutCost &cost) {
   int64_t most = std::numeric_limits<int64_t>::min();
@@ -200,7 +201,7 @@ std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends,
             moved[s] <= (s == 0 ? 0 : moved[s - 1]) || moved[s] >= moved[s + 1];
         if (isEmpty || actions >= mostActions)
           continue;
-        // All schedules again once this one is exhausted.
+        // Try only the current schedule; try all when no move helps.
         Result<CutCost> cost = costWith(moved, best->schedule);
         if (!cost || !(*cost < *best))
           continue;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: what a cut costs under the schedules that a plan may be
-// made for, and moves of single layers that make it cost less.
+// Private to this folder: the cost of a cut under the schedules that a plan may
+// use, and a local search that moves single layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,35 +18,36 @@
 
 namespace stagewright {
 
-/// Gives `stages` the levels at which the devices hold what `schedule` keeps,
-/// or the highest; those of twins stay. `packer`: as for memoryOf().
+/// Gives `stages` the lowest recomputation levels at which what `schedule`
+/// keeps fits on the devices, else the highest. Does nothing for twin
+/// placements. `packer`: as for memoryOf().
 void fitLevels(const Problem &problem, const LevelCurve &curve,
                const StagePlacement &where, const Schedule &schedule,
                std::vector<StagePlan> &stages, LifePacker *packer);
 
-/// What cuts are compared by, in this order.
+/// The cost of a cut. Compared by `excess`, then `time`, then `squares`.
 struct CutCost {
-  int64_t excess = 0; ///< Bytes that are missing on devices, in all.
+  int64_t excess = 0; ///< Bytes missing on all devices together.
   Seconds time;       ///< Of the fastest schedule that fits.
-  double squares = 0; ///< Of the seconds of stages: even ones are better.
+  double squares = 0; ///< Sum over stages, of seconds; low if even.
   size_t schedule = 0;
-  Bytes need = {}; ///< Where most is missing, and the device.
+  Bytes need = {}; ///< Bytes needed on `device`.
   size_t device = 0;
 
   bool operator<(const CutCost &other) const;
 };
 
-/// Actions that may be timed while cuts are moved: about two seconds.
+/// Max number of actions timed while cuts are moved: about two seconds.
 inline constexpr int64_t kMostActions = 20'000'000;
 
-/// What the first of `pipelines` side by side has to do: its share of the
-/// microbatches, beside which it holds the inputs and results of all.
+/// The problem of the first of `pipelines` parallel pipelines: its share of the
+/// microbatches, but memory for the inputs and results of all.
 Problem firstOf(const Problem &problem, int64_t pipelines);
 
 /// The network of `problem`, whose stages may outnumber its devices.
 Result<Network> checkedNetwork(const Problem &problem);
 
-/// The ends of the stages whose largest is smallest.
+/// The ends of stages with the min max time, and among those the most even.
 std::vector<int64_t> evenCut(const Problem &problem,
                              const PlacedRequest &request);
 
@@ -57,18 +58,18 @@ public:
                const PlacedRequest &request,
                const std::vector<Generator> &generators);
 
-  /// Layers [ends[s - 1], ends[s]) on stage s, with the levels that `generator`
-  /// needs, packed.
+  /// Layers [ends[s - 1], ends[s]) on stage s, with the levels that the
+  /// schedule of `generator` needs if stashes are packed.
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends,
                                   size_t generator);
-  /// Moves single cuts for as long as that costs less and fewer than
-  /// `mostActions` are timed.
+  /// Moves one end by one layer at a time, as long as that lowers the cost and
+  /// fewer than `mostActions` actions are timed.
   std::vector<int64_t> improve(std::vector<int64_t> ends, int64_t mostActions);
-  /// The cost of a cut, the best of all schedules; fails where none of them can
-  /// be made for it.
+  /// The cost of a cut under the best schedule; an error if no schedule can be
+  /// generated for it.
   Result<CutCost> costOf(const std::vector<int64_t> &ends);
-  /// Those of all schedules that can be made for it, the best first, or the
-  /// error of the last.
+  /// Its costs under all schedules that can be generated, the best first, or
+  /// the error of the last one.
   Result<std::vector<CutCost>> costsOf(const std::vector<int64_t> &ends);
 
   int64_t pipelines() const { return request.pipelines; }
@@ -80,7 +81,7 @@ private:
                            std::vector<StagePlan> *leveled = nullptr);
 
   const Problem &problem;
-  /// The same with room for everything: what is missing is an excess.
+  /// `problem` with unlimited memory, so that missing memory is no error.
   Problem roomy;
   LevelCurve curve;
   const Network &network;

@@ -1,4 +1,4 @@
-//===- PlacedTime.cpp - plans in the order of a schedule ------------------===//
+//===- PlacedTime.cpp - times of plans under a schedule -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,19 +19,19 @@
 namespace stagewright {
 
 namespace {
-/// Where the stages of a plan lie.
+/// The ranks of the stages of a plan.
 struct Ranks {
   ReplicaRanks ofStages;
   std::vector<size_t> devices; ///< By rank.
-  int64_t pipelines = 1;       ///< Side by side.
-  bool inTurn = false;         ///< Whether stages have replicas.
+  int64_t pipelines = 1;       ///< Parallel copies of the pipeline.
+  bool inTurn = false;         ///< Replicas take microbatches in turn.
 };
 
-/// A plan in the order of a schedule.
+/// A plan with its schedule.
 struct Run {
   ScheduledPlan plan;
   Ranks ranks;
-  Problem first; ///< What the first of the pipelines has to do.
+  Problem first; ///< The problem of the first pipeline; see firstOf().
 };
 } // namespace
 
@@ -49,7 +49,7 @@ static Ranks ranksOf(const std::vector<StagePlan> &stages) {
     number(stage.devices.front());
   for (const StagePlan &stage : stages) {
     ranks.ofStages.emplace_back();
-    // Replicas that share microbatches run as one.
+    // Replicas that split each microbatch act as one rank.
     size_t count = stage.rows.empty() ? stage.devices.size() : 1;
     for (size_t i = 0; i < count; ++i)
       ranks.ofStages.back().push_back(number(stage.devices[i]));
@@ -69,7 +69,7 @@ Problem firstOf(const Problem &problem, int64_t pipelines) {
   return one;
 }
 
-/// The orders of all ranks, of a problem that is `first` to each pipeline.
+/// The orders of all ranks. `first` is the problem of one pipeline.
 static Result<Schedule> scheduleOf(const Problem &problem, const Problem &first,
                                    const Network &network,
                                    const Generator &generator, const Plan &plan,
@@ -121,8 +121,8 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
   return run;
 }
 
-/// Gives every stage what it adds to the memory of its devices, and checks
-/// these.
+/// Sets the memory of every stage, its part of that of its devices, and checks
+/// that the devices have enough.
 static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
   std::vector<RankMemory> memory(run.ranks.devices.size(),
                                  RankMemory(run.plan.schedule.kind));
@@ -134,7 +134,7 @@ static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
   for (const StashPeak &peak : stashPeaks(run.plan.schedule))
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
                           run.first.microbatches, peak.stage);
-  LifePacker packer; // Replicas have the same stashes.
+  LifePacker packer; // Shared: replicas have equal stashes.
   for (size_t r = 0; r < memory.size(); ++r) {
     memory[r].share(run.plan.schedule.ranks[r], &packer);
     for (auto [number, bytes] : memory[r].parts()) {

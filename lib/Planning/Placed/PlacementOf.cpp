@@ -1,4 +1,4 @@
-//===- PlacementOf.cpp - how the stages of a plan lie ---------------------===//
+//===- PlacementOf.cpp - placement of the stages of a plan ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,7 +57,7 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
                  "on its mirror image) nor as replicas do (stages that share a "
                  "device share all, in one order)"};
   }
-  // Around the devices some may have a chunk fewer than the others.
+  // In a loop, `spare` devices may have one chunk fewer than the others.
   int64_t spare = count == 0 ? 0 : (count - stages % count) % count;
   if (StagePlacement where = {Placement::Loop, count,
                               count == 0 ? 0 : (stages + spare) / count, spare};

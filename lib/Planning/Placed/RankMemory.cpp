@@ -1,4 +1,4 @@
-//===- RankMemory.cpp - what a rank's stages hold together ----------------===//
+//===- RankMemory.cpp - memory of the stages of a rank --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,12 +11,12 @@
 
 namespace stagewright {
 
-/// So that no sum of bytes overflows.
+/// Upper limit, in bytes, so that no sum of bytes overflows.
 static constexpr int64_t kMostRing = int64_t(1) << 60;
 
-/// Slots of a shared ring for each message of a stage: two microbatches go
-/// through all stages together, of each one message is read, one is there and
-/// one is on its way.
+/// Slots of a shared ring per message of a stage: two microbatches pass through
+/// the stages at the same time, and of each, one message is being read, one has
+/// arrived and one is in transit.
 static constexpr int64_t kSharedSlots = 6;
 
 void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
@@ -68,7 +68,8 @@ std::vector<std::pair<int64_t, Bytes>> RankMemory::parts() const {
   std::vector<std::pair<int64_t, Bytes>> bytes;
   int64_t saved = rings - std::min(rings, shared), of = rings;
   for (const Part &part : stages) {
-    // Of what is saved, as much as its ring is of those that are left.
+    // Divide the saving in proportion to the rings. Each part gets a share of
+    // what the parts before it left, so that the shares add up.
     double share = of > 0 ? double(part.ring) / double(of) : 0;
     auto own = int64_t(share * double(saved));
     saved -= own;

@@ -1,11 +1,11 @@
-//===- RankMemory.h - what a rank's stages hold together --------*- C++ -*-===//
+//===- RankMemory.h - memory of the stages of a rank ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: bytes of the stages of one rank under a schedule.
+// Private to this folder: bytes of the stages of one rank under a schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +20,19 @@
 
 namespace stagewright {
 
-/// What a schedule makes a stage keep at most; within a B, what its I makes for
-/// its W.
+/// Max microbatches that a schedule makes a stage keep. While a B runs, it
+/// keeps what its I makes for its W, hence at least 1.
 inline ByLife heldOf(const StashPeak &peak) {
   return {peak.activation, peak.held,
           std::max(peak.kept, std::min<int64_t>(peak.held, 1))};
 }
 
-/// What the stages of a rank hold together. They run one after the other, so
-/// that the temporaries of one are enough; and where they are several, what
-/// they made for their backwards may lie where that of another stage has lain
-/// (RankToHost/StashFrames.h).
+/// Memory of all stages of a rank. They run one after the other, so they share
+/// the temporaries of the stage with the most; and the stash of a stage may
+/// reuse the memory of another's (RankToHost/StashFrames.h).
 class RankMemory {
 public:
-  /// Under the schedule called `kind`.
+  /// `kind`: the name of the schedule.
   explicit RankMemory(std::string_view kind = {})
       : atOnce(slotsAtOnce(kind)), leaving(slotsLeaving(kind)) {}
 
@@ -43,10 +42,11 @@ public:
     return kept + Bytes(std::min(rings, shared) + temporaries);
   }
 
-  /// The stages run in this order, and share what they can: what lives at once,
-  /// or with a packer what slots take, which is no less.
+  /// Lets stashes of stages that run in `order` share memory. Counts what is
+  /// live at the same time or, with a `packer`, what packed slots take, which
+  /// is at least as much.
   void share(const Order &order, LifePacker *packer);
-  /// What each stage, by its number, adds to the total.
+  /// The part of each stage, by its number, in the total.
   std::vector<std::pair<int64_t, Bytes>> parts() const;
 
 private:
@@ -58,9 +58,9 @@ private:
   };
   int64_t atOnce, leaving;
   std::vector<Part> stages;
-  Bytes kept; ///< But for stashes and temporaries.
+  Bytes kept; ///< Without stashes and temporaries.
   int64_t temporaries = 0, rings = 0;
-  int64_t received = 0; ///< Of the stage that needs most of shared rings.
+  int64_t received = 0; ///< Max over stages, in shared rings.
   int64_t shared = std::numeric_limits<int64_t>::max();
 };
 

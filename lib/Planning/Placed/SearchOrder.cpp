@@ -1,4 +1,4 @@
-//===- SearchOrder.cpp - a better order for a plan ------------------------===//
+//===- SearchOrder.cpp - searches a faster order for a plan ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace stagewright {
 
-/// Whether every stage of `plan` runs whole microbatches, and none its whole
-/// forward again or copies to its host, which a search would have to place.
+/// Whether every stage of `plan` runs whole microbatches, and none repeats its
+/// whole forward or copies to its host: the search does not order these.
 static bool isSearchable(const Problem &problem, const Plan &plan) {
   return std::all_of(
       plan.stages.begin(), plan.stages.end(), [&](const StagePlan &stage) {
@@ -34,7 +34,7 @@ Plan withSearchedOrder(const Problem &problem, Plan plan) {
   if (!evaluatePlaced(problem, *network, searched, other) ||
       !savesEnough(other.time, plan.time))
     return plan;
-  // The bound of the family holds whatever the order.
+  // The bound of the family holds for every order.
   other.familyBound = std::min(other.time, plan.familyBound);
   other.explanation.push_back("a search among orders saves " +
                               precisely(plan.time - other.time) + " on " +

@@ -43,7 +43,7 @@ Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
   ++numEvaluations;
   int64_t blocks = 2 * model.microbatches *
                    int64_t(model.stages.size() + model.channels.size());
-  // What fits with every microbatch in flight fits in every order.
+  // GPipe keeps all microbatches in flight; what fits then fits in every order.
   bool all = fits(plan, ExecutionOrder::GPipe);
   Seconds best = cutoff;
   std::optional<Plan> found;

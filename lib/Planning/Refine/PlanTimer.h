@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. What evaluate() finds for one plan, for searches that
-// look at many: only the time, and only where it is below a cutoff. A plan
-// whose lower bound reaches the cutoff is not simulated.
+// Private to this folder: evaluate() for searches over many plans. It computes
+// only the time, and only if that is below a cutoff. A plan whose lower bound
+// reaches the cutoff is not simulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,14 @@ public:
   PlanTimer(const Problem &problem, const Network &network)
       : problem(problem), network(network), curve(problem) {}
 
-  /// Least time of `plan` over the allowed orders that fit in memory, if it is
-  /// below `cutoff`; infinite otherwise. Sets the order and what pipelineOf()
+  /// Min time of `plan` over the allowed orders that fit in memory, if it is
+  /// below `cutoff`; infinite otherwise. Sets the order, what pipelineOf()
   /// fills in, and levels of layers. `plan` must have every layer once.
   Seconds timeOf(Plan &plan, Seconds cutoff);
 
   int64_t evaluations() const { return numEvaluations; } ///< Simulated plans.
-  /// Simulated blocks of compute and transfers, and layers and values looked
-  /// at, over all plans and orders.
+  /// Measure of work: blocks of compute and transfers simulated, plus layers
+  /// and values visited, over all plans and orders.
   int64_t work() const { return numBlocks; }
 
 private:

@@ -14,10 +14,10 @@
 
 namespace stagewright {
 
-/// A move must gain more than what sums in another order differ by, and more
-/// than what no one notices.
+/// Min relative gain of a move: more than rounding errors, and enough to
+/// matter.
 static constexpr double kLeastGain = 1e-6;
-/// A plan that is slower by more is not worth a second move.
+/// Max time, relative to the best, of a plan that gets a second move.
 static constexpr double kMostLoss = 1.3;
 
 namespace {
@@ -28,14 +28,14 @@ public:
       : problem(problem), options(options), timer(problem, network),
         maker(problem) {}
 
-  /// Improves `plan` as far as moves and work allow.
+  /// Improves `plan` until no move helps or the allowed work is used up.
   void run(Plan &plan);
 
   int64_t evaluations() const { return timer.evaluations(); }
   const std::vector<std::string> &accepted() const { return taken; }
 
 private:
-  /// A plan under work, with its time.
+  /// A plan, its time, and the moves that made it.
   struct Timed {
     Plan plan;
     Seconds time;
@@ -56,7 +56,7 @@ private:
 };
 } // namespace
 
-/// The stage that binds comes first.
+/// Stages by decreasing load.
 std::vector<size_t> Refiner::stagesByLoad(const Plan &plan) const {
   std::vector<size_t> order(plan.stages.size());
   std::iota(order.begin(), order.end(), 0);
@@ -76,7 +76,7 @@ Refiner::Timed Refiner::after(const Plan &plan, Move &move, Seconds cutoff) {
   return next;
 }
 
-/// Takes the best move of the first stage that has one.
+/// Takes the best move of the most loaded stage that has a move which helps.
 bool Refiner::improveOnce(Timed &best, bool onlyLayers) {
   for (size_t s : stagesByLoad(best.plan)) {
     std::vector<Move> moves = maker.layers(best.plan.stages, s);
@@ -104,8 +104,8 @@ bool Refiner::improveOnce(Timed &best, bool onlyLayers) {
   return false;
 }
 
-/// A move of devices or stages seldom pays before the layers have followed it:
-/// takes the best few that lose a little, and moves layers after each.
+/// A move of devices or stages seldom helps before layers are moved too: takes
+/// the few best ones, even if slightly slower, and moves layers after each.
 bool Refiner::improveByTwo(Timed &best) {
   std::vector<Timed> promising;
   Seconds cutoff = best.time * kMostLoss;

@@ -1,4 +1,4 @@
-//===- RefineDevices.cpp - moves of devices and of whole stages -----------===//
+//===- RefineDevices.cpp - local moves of devices and whole stages --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +60,7 @@ void MoveMaker::addDevices(const Stages &plan, size_t s) {
     Stages next = plan;
     removeDevice(next[s], device);
     offer("device " + nameOfDevice(device) + " idle", next);
-    // And to its neighbours, which it may serve better.
+    // Also offer the device to the neighbouring stages.
     for (size_t t : {s - 1, s + 1}) {
       if (t >= plan.size() || hasDevice(plan[t], device))
         continue;
@@ -112,7 +112,7 @@ void MoveMaker::splitStage(const Stages &plan, size_t s) {
   double total = 0;
   for (int64_t layer : stage.layers)
     total += secondsOf[layer];
-  // Layers in proportion to devices, as nearly as the cut allows.
+  // Split the time of the layers in proportion to the numbers of devices.
   auto split = [&](std::vector<size_t> devices, size_t first) {
     double goal = total * double(first) / double(devices.size()), sum = 0;
     size_t cut = 1;

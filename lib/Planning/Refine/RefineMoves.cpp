@@ -1,4 +1,4 @@
-//===- RefineMoves.cpp - plans next to a plan -----------------------------===//
+//===- RefineMoves.cpp - local moves of a plan ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -131,7 +131,7 @@ void MoveMaker::moveSingle(const Stages &plan, size_t s) {
       first = std::max(first, stageOf[producer]);
     for (int64_t consumer : out[layer])
       last = std::min(last, stageOf[consumer]);
-    // The ends of a stage are moved to its neighbours as blocks.
+    // moveBlock() moves the ends of a stage to its neighbours.
     bool isEnd = i == 0 || i + 1 == plan[s].layers.size();
     for (size_t to = first; to <= last && to < plan.size(); ++to) {
       if (to == s || (isEnd && (to + 1 == s || s + 1 == to)))

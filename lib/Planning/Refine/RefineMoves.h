@@ -1,11 +1,11 @@
-//===- RefineMoves.h - plans next to a plan ---------------------*- C++ -*-===//
+//===- RefineMoves.h - local moves of a plan --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. What can be changed about one stage of a plan:
+// Private to this folder. The moves of one stage of a plan:
 //
 //   layers      its first or last 1, 2, 4, ... layers, or a layer whose
 //               producers and consumers allow it, go to another stage
@@ -17,10 +17,10 @@
 //               devices of another stage, or all of it goes there: stages that
 //               share devices
 //
-// Devices of one class in one host of a cluster without links of its own are
-// interchangeable; only one of them is tried. Every plan that comes out has
-// each layer once and keeps the flow of the graph; memory is not looked at.
-// Source: the reconfiguration primitives of Aceso (EuroSys 2024).
+// If a cluster lists no links, devices of one class in one host are
+// interchangeable, and only one of them is tried. Every resulting plan has each
+// layer once and keeps the order of the graph; memory is not checked. Source:
+// the reconfiguration primitives of Aceso (EuroSys 2024).
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@
 
 namespace stagewright {
 
-/// A plan and how it came about.
+/// A changed plan and a description of the change.
 struct Move {
   std::string what;
   std::vector<StagePlan> stages;
@@ -46,7 +46,7 @@ public:
 
   /// Moves of layers out of stage `s`, and into it from its neighbours.
   std::vector<Move> layers(const std::vector<StagePlan> &plan, size_t s);
-  /// All others.
+  /// All other moves.
   std::vector<Move> others(const std::vector<StagePlan> &plan, size_t s);
 
 private:
@@ -62,7 +62,7 @@ private:
   void toggleRecompute(const Stages &plan, size_t s);
   void placeApart(const Stages &plan, size_t s);
 
-  /// Keeps `plan` if it is allowed.
+  /// Adds `plan` to `moves` if it is allowed.
   void offer(std::string what, Stages plan);
   bool isAllowed(const Stages &plan) const;
   /// One of each kind of interchangeable devices.

@@ -1,4 +1,4 @@
-//===- PlanJson.cpp - plans for programs ----------------------------------===//
+//===- PlanJson.cpp - reads and writes plans as JSON ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,18 +87,18 @@ std::string planToJson(const Problem &problem, const Plan &plan,
     if (it.plan)
       result["uniform"].push_back(uniformToJson(it));
   result["explanation"] = plan.explanation;
-  // Names come from files: bytes that are no UTF-8 are replaced.
+  // Names come from files and may be invalid UTF-8: replace such bytes.
   return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 namespace {
-/// Reads one stage; remembers the first error.
+/// Reads one stage; keeps the first error.
 class StageReader {
 public:
   StageReader(const json &object, std::string where)
       : object(object), where(std::move(where)) {}
 
-  /// The numbers of the names listed in `field`.
+  /// The numbers in `known` of the names listed in `field`.
   std::vector<size_t> numbers(const char *field,
                               const std::map<std::string, size_t> &known,
                               const char *what) {
@@ -157,7 +157,7 @@ public:
     return 1;
   }
 
-  /// The alternatives of `layers` by their names, those for `ways` devices.
+  /// The numbers of the named alternatives of `layers` for `ways` devices.
   std::vector<size_t> alternatives(const Problem &problem,
                                    const std::vector<int64_t> &layers,
                                    int64_t ways) {
@@ -186,7 +186,7 @@ public:
     return result;
   }
 
-  /// One number for each of `layers`, of the levels that it has.
+  /// The recomputation level of each of `layers`.
   std::vector<int64_t> levels(const Problem &problem,
                               const std::vector<int64_t> &layers) {
     std::vector<int64_t> result;
@@ -234,7 +234,7 @@ numbersByName(const std::vector<Named> &named) {
   return numbers;
 }
 
-/// Puts the layers into increasing order, `ways` and `levels` with them.
+/// Sorts the layers, and with them `ways` (alternatives) and `levels`.
 static void sortLayers(StagePlan &stage, const std::vector<size_t> &ways,
                        const std::vector<int64_t> &levels) {
   std::vector<std::tuple<int64_t, size_t, int64_t>> all;

@@ -1,4 +1,4 @@
-//===- PlanTable.cpp - plans for people -----------------------------------===//
+//===- PlanTable.cpp - plans as text tables -------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +18,10 @@
 
 namespace stagewright {
 
-/// Width of the longest bar.
+/// Characters of the longest bar.
 static constexpr double kBar = 20;
 
-/// "3-5, 8": `numbers` with runs joined.
+/// `numbers` as text, consecutive ones as a range: "3-5, 8".
 static std::string runsOf(const std::vector<int64_t> &numbers) {
   std::string text;
   for (size_t i = 0; i < numbers.size();) {
@@ -42,7 +42,7 @@ std::string joinedNames(const Cluster &cluster,
     const std::string &name = cluster.devices[devices[i]].name;
     size_t digits = name.find_last_not_of("0123456789") + 1;
     std::string number = name.substr(digits);
-    // Longer numbers are no counters.
+    // A number of more than 9 digits is not treated as a counter.
     int64_t value =
         number.empty() || number.size() > 9 ? -1 : std::stoll(number);
     return std::pair(name.substr(0, digits), value);
@@ -63,7 +63,7 @@ std::string joinedNames(const Cluster &cluster,
   return text;
 }
 
-/// What a stage computes again before its backward; empty: nothing.
+/// Text on what a stage recomputes before its backward; empty if nothing.
 static std::string againOf(const Problem &problem, const StagePlan &stage) {
   if (stage.recompute)
     return " recomputes";
@@ -82,7 +82,7 @@ static std::string againOf(const Problem &problem, const StagePlan &stage) {
   return text;
 }
 
-/// What a stage leaves on its host; empty: nothing.
+/// Text on what a stage offloads to its host; empty if nothing.
 static std::string offloadOf(const StagePlan &stage) {
   if (stage.offload.empty())
     return "";
@@ -92,7 +92,7 @@ static std::string offloadOf(const StagePlan &stage) {
          " each way";
 }
 
-/// The columns of one stage; `busiest`: seconds of a microbatch.
+/// The columns of one stage. `busiest`: the slowest stage's time a microbatch.
 static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
                                       size_t index, Seconds busiest) {
   const StagePlan &stage = plan.stages[index];
@@ -121,7 +121,7 @@ static std::string percentAbove(Seconds time, Seconds bound) {
   return text;
 }
 
-/// One sentence on how good the plan can be trusted to be.
+/// One sentence with the time of the plan and its proven bounds.
 static std::string certificateOf(const Plan &plan) {
   std::string text =
       precisely(plan.time) + " a step in " + plan.orderName() + " order";

@@ -1,4 +1,4 @@
-//===- BlockPaths.cpp - paths over well joined devices --------------------===//
+//===- BlockPaths.cpp - short paths over fast links -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,15 @@
 
 namespace stagewright {
 
-/// Improving sweeps together look at about this many changes of a path.
+/// About how many changes of a path all improving sweeps together evaluate.
 static constexpr size_t kMostChanges = 2'000'000;
-/// A change has to save more than rounding does, or sweeps would not end.
+/// A change must save more than a rounding error, or sweeps would not end.
 static constexpr double kLeastSaving = 1e-9;
 
 namespace {
 using Path = std::vector<size_t>;
 
-/// What steps cost.
+/// The cost of each step from block to block.
 class Steps {
 public:
   Steps(const Network &network, const std::vector<Block> &blocks, int power)
@@ -36,7 +36,7 @@ public:
 
   size_t size() const { return count; }
   double of(size_t a, size_t b) const { return costs[a * count + b]; }
-  /// Between the places `i` and `i + 1` of `path`; 0 beyond its ends.
+  /// Cost of the step from place `i` of `path` to the next; 0 at its end.
   double after(const Path &path, size_t i) const {
     return i + 1 < path.size() ? of(path[i], path[i + 1]) : 0;
   }
@@ -53,7 +53,7 @@ private:
 };
 } // namespace
 
-/// Always on to the cheapest block that is left.
+/// The path from `start` that always continues with the cheapest block left.
 static Path greedyPath(const Steps &steps, size_t start) {
   Path path = {start};
   std::vector<bool> used(steps.size(), false);
@@ -70,7 +70,8 @@ static Path greedyPath(const Steps &steps, size_t start) {
   return path;
 }
 
-/// Turns parts of the path where that is cheaper; whether any was.
+/// Reverses parts of the path where that is cheaper (2-opt); returns whether
+/// it changed.
 static bool turnParts(const Steps &steps, Path &path) {
   bool improved = false;
   for (size_t i = 0; i < path.size(); ++i)
@@ -90,7 +91,8 @@ static bool turnParts(const Steps &steps, Path &path) {
   return improved;
 }
 
-/// Moves single blocks to places where they cost less; whether any was.
+/// Moves single blocks to cheaper places (or-opt); returns whether the path
+/// changed.
 static bool moveBlocks(const Steps &steps, Path &path) {
   bool improved = false;
   for (size_t i = 0; i < path.size(); ++i) {

@@ -1,14 +1,14 @@
-//===- BlockPaths.h - paths over well joined devices ------------*- C++ -*-===//
+//===- BlockPaths.h - short paths over fast links ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A pipeline's boundaries lie on the links between neighbours of the device
-// order, so a good order is a path over fast links: a travelling salesman's,
-// without the way back. Paths start greedily and are improved by turning a part
-// (2-opt) and by moving one block (or-opt) until nothing helps.
+// The boundaries of a pipeline are links between neighbours in the device list,
+// so a good list is a short path over fast links: the travelling salesman
+// problem without the return. Greedy paths are improved by reversing a part
+// (2-opt) and by moving one block (or-opt) until no change is cheaper.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,17 @@
 
 namespace stagewright {
 
-/// A path over all blocks, by their indices.
+/// A path over all blocks: their indices in order.
 struct BlockPath {
   double cost = 0;
   std::vector<size_t> blocks;
 };
 
-/// Paths from at most `most` starts, spread over the blocks, each as cheap as
-/// local changes make it; cheapest first, then by numbers. A step from block to
-/// block costs (fastest link / its bandwidth)^power: with power 1 the sum of
-/// seconds a byte, with a large one nearly the slowest link alone. O(V^2) a
-/// start and sweep.
+/// Paths from at most `most` starts, spread over the blocks, each improved by
+/// local changes; sorted by cost, then by indices. A step between two blocks
+/// costs (fastest bandwidth / bandwidth of its link)^power: with power 1 a path
+/// costs its seconds per byte, with a large power nearly its slowest link only.
+/// O(V^2) per start and sweep.
 std::vector<BlockPath> shortBlockPaths(const Network &network,
                                        const std::vector<Block> &blocks,
                                        int power, size_t most);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: what the dynamic programs over intervals of layers ask
-// for in constant time. Times are seconds of a whole microbatch on one device.
+// Private to Spp/: lets the dynamic programs compute costs of an interval of
+// layers in constant time. Times are seconds of a whole microbatch on a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +17,17 @@
 
 namespace stagewright {
 
-/// What crosses from the layers before a cut to those behind it, and back.
-/// Seconds that an input states count as bytes over the fastest link.
+/// Bytes sent from the layers before a cut to those after it, and back. A
+/// transfer time in the input counts as the bytes that the fastest link sends.
 struct CutTraffic {
   double forwardBytes = 0, backwardBytes = 0;
   bool hasForward = false, hasBackward = false;
 };
 
 struct ChainCosts {
-  /// With `surelyNext` the traffic of a cut holds only values between the two
-  /// layers beside it: those go from a stage to the next one in every plan, the
-  /// others may have a channel of their own.
+  /// With `surelyNext` the traffic of a cut includes only values between the
+  /// two layers beside it: every plan with this cut sends those from a stage to
+  /// the next. Other values may have a channel of their own.
   ChainCosts(const Problem &problem, const Network &network,
              bool surelyNext = false);
 
@@ -37,16 +37,16 @@ struct ChainCosts {
 
   /// Sums of layers [0, l), by device class.
   std::vector<std::vector<double>> forward, backward;
-  /// By device class and level (Layer::levels, or a layer's highest): of
-  /// computing again.
+  /// The same for recomputation, by device class and level (Layer::levels; a
+  /// layer with fewer levels counts at its highest).
   std::vector<std::vector<std::vector<double>>> again;
-  /// Sums of layers [0, l): bytes of gradients, and in how many layers.
+  /// For layers [0, l): bytes of gradients, and the number of layers with any.
   std::vector<double> gradientBytes, gradientLayers;
-  /// Layers of [0, l) that cannot be sliced.
+  /// Number of layers of [0, l) that cannot be sliced.
   std::vector<int64_t> unsliceable;
   /// Traffic of the cut before layer l.
   std::vector<CutTraffic> cuts;
-  /// Whether layer l - 1 feeds layer l, and gets a gradient back.
+  /// Whether layer l reads a value of layer l - 1, and sends a gradient back.
   std::vector<bool> feeds, returns;
 
   /// Seconds of the whole chain on a device of class `c`.

@@ -22,8 +22,8 @@ public:
          const PrmBlocks &blocks, const PrmOptions &options);
 
   void solve();
-  /// The block at which the best plan of `stages` stages begins (of any number
-  /// where they are not told apart), and its value.
+  /// The first block of the best plan of `stages` stages (of any number unless
+  /// byStages()), and its value.
   std::pair<size_t, double> best(int64_t stages) const;
   PrmPlan planFrom(size_t block, int64_t stages);
 
@@ -58,12 +58,13 @@ private:
   PrmLoads loads;
   size_t layers;
   std::vector<double> loadBytes, loadTimes, fillBytes, fillTimes; ///< By cut.
-  /// By block, number of stages (one where it is not told apart) and layer.
+  /// By block, number of stages (only one entry unless byStages()) and layer.
   std::vector<double> values;
   std::vector<size_t> offsets;
-  /// Stages of the best suffix, where they decide what fits into memory.
+  /// Number of stages of the best suffix, if needed to decide what fits in
+  /// memory.
   std::vector<int32_t> counts;
-  // Of the block at hand, by cut: the best way on, and its stages.
+  // For the current block, by cut: value and stages of the best continuation.
   std::vector<double> onward;
   std::vector<int32_t> onwardCounts;
   std::vector<size_t> window;
@@ -104,8 +105,8 @@ void Solver::sumCuts() {
   }
 }
 
-/// The best way on from each cut: over the next blocks, which do not depend on
-/// where this block's stage begins.
+/// Computes the best continuation after each cut, over all next blocks. It does
+/// not depend on where the stage of this block begins.
 void Solver::follow(size_t number, int64_t stages) {
   const PrmBlock &block = blocks.blocks[number];
   std::fill(onward.begin(), onward.end(), kInfinity);
@@ -149,7 +150,7 @@ void Solver::follow(size_t number, int64_t stages) {
   }
 }
 
-/// The same, with the number of stages of the best way on.
+/// The same, also recording the number of stages of the best continuation.
 void Solver::followCounting(const PrmBlock &block) {
   for (size_t next = block.nextBegin; next < block.nextEnd; ++next) {
     const double *rest = row(next, 0);
@@ -169,18 +170,18 @@ void Solver::followCounting(const PrmBlock &block) {
   onwardCounts[layers] = 0;
 }
 
-/// With a cap only the fill counts.
+/// With a cap the value is the fill alone.
 double Solver::joined(double load, double rest) const {
   return isCapped() ? rest : std::max(load, rest);
 }
 
-/// From the last layer to the first: the ends of the stage that begins at l
-/// which may still be best are kept in a window, nearest first, each better
-/// than all nearer ones in what follows it. As l falls loads grow, so a far end
-/// that is no better than the next nearer one never will be again.
+/// Goes from the last layer to the first. A window keeps the ends that may be
+/// best for a stage that begins at l, nearest first; each has a smaller rest()
+/// than all nearer ones. Loads grow as l falls, so a far end that is no better
+/// than the next nearer one can be dropped for good.
 void Solver::slide(double *result, int64_t stages, int32_t *resultCounts) {
   size_t begin = layers + 1,
-         end = layers + 1; // Of `window`, filled from above.
+         end = layers + 1; // Range of `window`, which grows downwards.
   auto rest = [&](size_t l2) { return onward[l2] + loads.fill(l2); };
   auto load = [&](size_t l, size_t l2) {
     return loads.load(l, l2, byStages() ? stages : onwardCounts[l2] + 1);
@@ -229,7 +230,7 @@ std::pair<size_t, double> Solver::best(int64_t stages) const {
   for (size_t b = 0; b < blocks.blocks.size(); ++b) {
     if (byStages() && size_t(stages) > numStages(b))
       continue;
-    // Devices may stay idle, but not for nothing.
+    // Of equal values, prefer a plan without idle devices.
     double value = *row(b, stages);
     if (value < best.second ||
         (value == best.second && !std::isinf(value) &&
@@ -240,8 +241,8 @@ std::pair<size_t, double> Solver::best(int64_t stages) const {
   return best;
 }
 
-/// The stage that a best plan of layers `first`.. begins with, by the
-/// recurrence; sets `next`, the block after it.
+/// The first stage of a best plan for the layers from `first` on, by the
+/// recurrence. Sets `next` to the block of the stage after it.
 PrmStage Solver::firstStage(size_t number, size_t first, int64_t stages,
                             size_t &next) {
   const PrmBlock &block = blocks.blocks[number];
@@ -295,7 +296,7 @@ PrmPlan Solver::planFrom(size_t block, int64_t stages) {
     size_t next = block;
     plan.stages.push_back(firstStage(block, first, stages, next));
     first = size_t(plan.stages.back().end);
-    if (first < layers && next == block) // Rounding hid the way on.
+    if (first < layers && next == block) // None found, due to rounding.
       return PrmPlan();
     block = next;
   }

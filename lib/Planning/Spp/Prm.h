@@ -6,21 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // The dynamic program of SPP (planners.md 1.3, A.2) over one list of devices,
-// from the tail:
+// from the last layer to the first:
 //
-//   V[l][b] = least value of layers l.. on block b and the devices behind it
+//   V[l][b] = min value of layers l.. on block b and the devices after it
 //           = min over l2 > l, next block d of
 //               max( load(l..l2 on b), fill(l..l2 on b)
 //                    + max( load(channel), fill(channel) + V[l2][d] ) )
 //
 // The fills are 0 for SPP's objective W; with them the value is the lower bound
 // of the plan itself (docs/planner.md). For a fixed block the best next block
-// for each l2 does not depend on l, and loads only grow with the interval, so
-// the minimum over l2 slides: O(L) a block and not O(L^2). In all O(S L V^3)
-// for every number of stages and O(L V^3) without it; the plain recurrence
-// takes O(S L^2 V^3). Load plus fill must not fall where a stage begins
-// earlier, which holds but for overlapped tails counted together with both
-// fills for a single microbatch; a plan found then need not be the best.
+// for each l2 does not depend on l, and loads only grow with the interval, so a
+// sliding window finds the min over l2: O(L) a block instead of O(L^2). In all
+// O(S L V^3) for every number of stages up to S, O(L V^3) for one plan; the
+// plain recurrence takes O(S L^2 V^3). This requires that load plus fill do not
+// shrink if a stage begins earlier. The exception is overlapped tails counted
+// with both fills for a single microbatch: then the plan may not be optimal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,25 +34,25 @@
 namespace stagewright {
 
 struct PrmOptions {
-  /// Whether the first microbatch's way there and the last one's way back
-  /// count.
+  /// Whether the fill includes the forward of the first microbatch and the
+  /// backward of the last one.
   bool fillForward = false, fillBackward = false;
-  double fillWeight = 1; ///< How often they count.
-  /// Whether the tail of the all-reduce is part of a stage's load.
+  double fillWeight = 1; ///< Factor of both.
+  /// Whether a stage's load includes the tail of its all-reduce.
   bool countTail = true;
-  /// Seconds that the last microbatch still takes to go back from layer l, of
-  /// a plan like those looked for; a tail counts as far as it is longer. Empty:
-  /// 0 for all.
+  /// By layer l: seconds of the last microbatch's backward from l to the first
+  /// layer, in a plan similar to those searched for. Only the part of a tail
+  /// that is longer counts. Empty: 0 for all.
   std::vector<double> drain;
   /// Loads may not exceed this; the value is then the fill alone.
   double cap = std::numeric_limits<double>::infinity();
-  /// A best plan for each number of stages up to this; 0: one plan, of
-  /// whichever number.
+  /// Finds a best plan for each number of stages up to this; 0: one plan with
+  /// any number.
   int64_t byStages = 0;
-  /// Stages must fit into memory under this order.
+  /// If set, stages must fit in memory under `memoryOrder`.
   const MemoryTable *memory = nullptr;
   ExecutionOrder memoryOrder = ExecutionOrder::CapA;
-  /// Bytes that every device is given beyond its own.
+  /// Bytes that every device has in addition to its memory.
   int64_t extraMemory = 0;
 };
 
@@ -64,17 +64,17 @@ struct PrmStage {
 
 struct PrmPlan {
   double value = std::numeric_limits<double>::infinity();
-  std::vector<PrmStage> stages; ///< Empty: there is none.
+  std::vector<PrmStage> stages; ///< Empty if there is no plan.
 };
 
-/// Best plans: entry s - 1 with s stages, or a single one. Deterministic: of
-/// equal values the one found first, earlier cuts and narrower stages first.
+/// Best plans: entry s - 1 has s stages; without byStages a single entry.
+/// Deterministic: of equal values, earlier cuts, then narrower stages win.
 std::vector<PrmPlan> partitionReplicateMap(const Problem &problem,
                                            const ChainCosts &costs,
                                            const PrmBlocks &blocks,
                                            const PrmOptions &options);
 
-/// The value alone of the best plan of whichever number of stages.
+/// Only the value of the best plan with any number of stages.
 double leastValue(const Problem &problem, const ChainCosts &costs,
                   const PrmBlocks &blocks, const PrmOptions &options);
 

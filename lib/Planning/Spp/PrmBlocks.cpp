@@ -1,4 +1,4 @@
-//===- PrmBlocks.cpp - what a stage may take of a device list -------------===//
+//===- PrmBlocks.cpp - blocks of a device list ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ private:
   std::vector<size_t> hostBegin; ///< By place: where its host's run begins.
   std::vector<size_t> hostEnd;   ///< By place: where its host's run ends.
   std::vector<size_t> runOf;     ///< By place: number of its host's run.
-  std::vector<double> secondsPerByte;      ///< [u][p]: to places [0, p).
+  std::vector<double> secondsPerByte;      ///< [u][p]: sum to places [0, p).
   std::vector<std::vector<double>> shares; ///< By block; empty: all equal.
   double leastLatency = kInfinity, mostLatency = 0;
 };
@@ -89,7 +89,7 @@ Builder::Builder(const Problem &problem, const Network &network,
     }
 }
 
-/// Whether `number` is at most 16 or begins a step of about an eighth.
+/// Whether `number` is at most 16, or only its four highest bits may be set.
 static bool isStep(size_t number) {
   if (number <= 16)
     return true;
@@ -116,8 +116,8 @@ bool Builder::isOffered(size_t start, size_t width) const {
          isStep(runOf[end - 1] - runOf[start] + 1);
 }
 
-/// Goes through the places from the end; the slowest link inside the run
-/// [p, p + w) is that of [p + 1, p + w) or one of p's own.
+/// Goes through the places from the last. The slowest link inside the run
+/// [p, p + w) is that of [p + 1, p + w) or a link of p.
 void Builder::addBlocks() {
   std::vector<double> slowest(count + 1, kInfinity), latest(count + 1, 0);
   for (size_t start = count; start-- > 0;) {
@@ -183,7 +183,8 @@ void Builder::setShare(PrmBlock &block) {
   shares.back() = std::move(parts);
 }
 
-/// Bytes of one microbatch over the links of single devices.
+/// Seconds per byte of a microbatch over the links of single devices, max over
+/// senders and receivers.
 double Builder::linkTime(size_t from, size_t to) const {
   const PrmBlock &a = result.blocks[from], &b = result.blocks[to];
   size_t aEnd = a.start + a.width, bEnd = b.start + b.width;
@@ -213,7 +214,7 @@ double Builder::linkTime(size_t from, size_t to) const {
   return std::max(most, *std::max_element(received.begin(), received.end()));
 }
 
-/// Share of a microbatch that `block` holds on the places [begin, end).
+/// The part of a microbatch that `block` has on the places [begin, end).
 double Builder::shareOf(size_t block, size_t begin, size_t end) const {
   const PrmBlock &b = result.blocks[block];
   begin = std::max(begin, b.start);
@@ -226,8 +227,8 @@ double Builder::shareOf(size_t block, size_t begin, size_t end) const {
                          shares[block].begin() + (end - b.start), 0.0);
 }
 
-/// The same bytes over the NICs of hosts. Devices of one host stand together
-/// in any list worth its while; where they do not, this is too little.
+/// The same over the NICs of hosts. Assumes that the devices of a host are
+/// consecutive in the list; where they are not, the result is too small.
 double Builder::nicTime(size_t from, size_t to) const {
   double most = 0;
   for (auto [self, other] : {std::pair(from, to), std::pair(to, from)}) {
@@ -250,7 +251,7 @@ double Builder::latencyOf(const PrmBlock &from, const PrmBlock &to) const {
   if (leastLatency >= mostLatency)
     return mostLatency;
   double most = 0;
-  // On a large cluster one device of each host stands for all.
+  // On a large cluster the first device of each host represents all.
   bool isLarge = count > kMostDevicesOfAllRuns;
   for (size_t u = from.start; u < from.start + from.width;
        u = isLarge ? hostEnd[u] : u + 1)

@@ -1,17 +1,17 @@
-//===- PrmBlocks.h - what a stage may take of a device list -----*- C++ -*-===//
+//===- PrmBlocks.h - blocks of a device list --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A planner of chains gives each stage the next devices of a list. A block is
-// one such run of devices, named by how many devices it and all behind it take
-// and by its width; a pair is a block and the block of the next stage.
+// A planner of chains assigns consecutive devices of a list to each stage. A
+// block is one such run, identified by its width and by `used`, the devices of
+// it and of all blocks after it. A pair is a block and that of the next stage.
 //
-// On a large cluster only some runs are offered: parts of a host whose size is
-// a power of two, and runs of whole hosts, of every number up to 16 and then in
-// steps of an eighth.
+// On a large cluster only some runs are blocks: aligned parts of a host whose
+// size is a power of two, and runs of whole hosts: up to 16 any number, above
+// that numbers in steps of at most 1/8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,29 +22,29 @@
 
 namespace stagewright {
 
-/// Devices from which every run is a block.
+/// Max devices of a list of which every run is a block.
 inline constexpr size_t kMostDevicesOfAllRuns = 128;
 
 struct PrmBlock {
-  size_t used = 0;  ///< Devices of this block and all behind it.
+  size_t used = 0;  ///< Devices of this block and all after it.
   size_t width = 0; ///< Devices of this block.
   size_t start = 0; ///< Place of its first device in the list.
-  /// The replica that takes longest on the whole chain: F of an interval is
-  /// `share` times the sum of its class.
+  /// Class and share of the replica that would take longest for all layers. The
+  /// time of an interval is `share` times the sum for that class.
   size_t deviceClass = 0;
   double share = 1;
-  /// All-reduce of a layer's gradients of p > 0 bytes:
+  /// Seconds to all-reduce a layer's gradients of p > 0 bytes:
   /// reducePerByte * p + reduceLatency.
   double reducePerByte = 0, reduceLatency = 0;
-  /// The same for an interval that cannot be sliced: a replica runs every
-  /// width-th microbatch, rounded up, as a part of all.
+  /// `share` for an interval that cannot be sliced: a replica runs every
+  /// width-th microbatch, so the part of all microbatches, rounded up.
   double turnShare = 1;
-  /// Blocks that may follow: [nextBegin, nextEnd); the pair with the k-th of
+  /// Blocks that may follow: [nextBegin, nextEnd). The pair with the k-th of
   /// them is pairs[pairBegin + k].
   size_t nextBegin = 0, nextEnd = 0, pairBegin = 0;
 };
 
-/// A channel of b > 0 bytes takes perByte * b + latency.
+/// Sending b > 0 bytes takes perByte * b + latency seconds.
 struct PrmPair {
   double perByte = 0, latency = 0;
 };
@@ -52,8 +52,8 @@ struct PrmPair {
 /// All blocks of a list of devices, by increasing `used`, then by width.
 struct PrmBlocks {
   PrmBlocks() = default;
-  /// With `byHost` only the runs that a large cluster offers; with `only` those
-  /// of as many devices, one behind the other.
+  /// With `byHost` only the runs used on large clusters; with `only` > 0 only
+  /// consecutive runs of `only` devices that do not overlap.
   PrmBlocks(const Problem &problem, const Network &network,
             const ChainCosts &costs, std::vector<size_t> order,
             bool byHost = false, size_t only = 0);

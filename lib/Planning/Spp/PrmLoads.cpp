@@ -23,7 +23,7 @@ void PrmLoads::select(const PrmBlock &block) {
   const std::vector<double> &forward = costs.forward[deviceClass];
   const std::vector<double> &backward = costs.backward[deviceClass];
   double share = block.share;
-  // Where no layer is sliced, a replica's microbatch takes as long as alone.
+  // If no layer can be sliced, a replica runs whole microbatches.
   bool allTurns = costs.unsliceable.back() == int64_t(costs.layers);
   double weighted = options.fillWeight * (allTurns ? 1 : share);
   double fillF = options.fillForward ? weighted : 0;
@@ -71,8 +71,8 @@ void PrmLoads::selectTail(const PrmBlock &block) {
   }
 }
 
-/// One room for each kind of device in the block; what a room needs grows with
-/// its share.
+/// Sets the limits of the block: one Room for each distinct pair of share and
+/// memory.
 void PrmLoads::selectRooms(const PrmBlock &block) {
   std::vector<Room> rooms;
   std::vector<double> seconds;
@@ -97,7 +97,7 @@ void PrmLoads::selectRooms(const PrmBlock &block) {
 int64_t PrmLoads::inFlight(size_t l, size_t l2, int64_t fromEnd) const {
   if (problem.forwardOnly)
     return 0;
-  // As if the stages behind had as many replicas.
+  // Assumes that the stages after this one have as many replicas.
   int64_t own = inTurn(l, l2) ? int64_t(width) : 1;
   return inFlightInTurn(options.memoryOrder, fromEnd * own, own,
                         problem.microbatches);
@@ -107,7 +107,7 @@ double PrmLoads::again(size_t l, size_t l2, int64_t fromEnd) const {
   for (int64_t level = 1; level <= options.memory->mostLevels(); ++level) {
     if (!fits(l, l2, fromEnd, level))
       continue;
-    // Whole layers go up from the level below.
+    // Only as many whole layers as needed go up from the level below.
     auto missing = [&](int64_t number) {
       return limits->missing(l, l2, number, inTurn(l, l2),
                              inFlight(l, l2, fromEnd));
@@ -128,7 +128,8 @@ double PrmLoads::again(size_t l, size_t l2, int64_t fromEnd) const {
   return std::numeric_limits<double>::infinity();
 }
 
-/// Copies run beside the backwards; what they take longer is lost.
+/// Seconds of a microbatch that offloading adds: copies overlap with the
+/// backward, so only what exceeds it counts.
 double PrmLoads::offloading(size_t l, size_t l2, int64_t fromEnd) const {
   int64_t form = options.memory->offloadForm();
   if (form < 0 || hostBandwidth == 0 || !fits(l, l2, fromEnd, form))
@@ -139,7 +140,8 @@ double PrmLoads::offloading(size_t l, size_t l2, int64_t fromEnd) const {
                            (backward[l2] - backward[l]));
 }
 
-/// What memory adds to the load: nothing, the forwards again, or all there is.
+/// Seconds that short memory adds to the load: 0, the cheaper of offloading and
+/// recomputing, or infinity if the stage does not fit.
 double PrmLoads::excess(size_t l, size_t l2, int64_t fromEnd) const {
   if (fits(l, l2, fromEnd, 0))
     return 0;

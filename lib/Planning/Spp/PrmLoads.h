@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: what layers [l, l2) cost on one block, in constant
+// Private to this folder: the costs of layers [l, l2) on one block, in constant
 // time.
 //
 //===----------------------------------------------------------------------===//
@@ -25,11 +25,12 @@ public:
   PrmLoads(const Problem &problem, const ChainCosts &costs,
            const PrmBlocks &blocks, const PrmOptions &options);
 
-  /// Makes `block` the one that is asked about.
+  /// Selects the block of the queries that follow.
   void select(const PrmBlock &block);
 
-  /// Seconds of all microbatches on layers [l, l2), the `fromEnd`-th stage from
-  /// the end; infinite where they do not fit. Grows with the interval.
+  /// Seconds of all microbatches, and the tail if it counts, on layers [l, l2)
+  /// as the `fromEnd`-th stage from the end; infinite if they do not fit. Grows
+  /// with the interval.
   double load(size_t l, size_t l2, int64_t fromEnd) const {
     double all = computeLoad(l, l2, fromEnd);
     if (hasTail)
@@ -38,7 +39,7 @@ public:
                  : std::max(0.0, tail(l, l2) - options.drain[l]);
     return all;
   }
-  /// The same without the all-reduce, and what that leaves behind.
+  /// The same without the tail of the all-reduce, and that tail alone.
   double computeLoad(size_t l, size_t l2, int64_t fromEnd) const {
     double all = microbatches * (work[l2] - work[l]);
     if (inTurn(l, l2))
@@ -46,16 +47,18 @@ public:
     return options.memory ? all + excess(l, l2, fromEnd) : all;
   }
   double tailOf(size_t l, size_t l2) const { return hasTail ? tail(l, l2) : 0; }
-  /// Sums over layers [0, l) of one microbatch: there and back, and there.
+  /// Seconds of one microbatch on layers [0, l): forward and backward, and
+  /// forward only.
   double bothWays(size_t l) const { return work[l]; }
   double there(size_t l) const {
     return forwardShare * costs.forward[deviceClass][l];
   }
-  /// Sum over layers [0, l) of what one microbatch takes, as far as it counts.
+  /// The fill of layers [0, l): seconds of one microbatch in the directions
+  /// that the options count, times their weight.
   double fill(size_t l) const { return fills[l]; }
 
-  /// Whether layers [l, l2) fit only where the stage runs its forward again as
-  /// a whole.
+  /// Whether layers [l, l2) need recomputation of the whole forward: no level
+  /// fits, and offloading does not fit or is slower.
   bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
     return options.memory && !fits(l, l2, fromEnd, 0) &&
            std::isinf(again(l, l2, fromEnd)) &&
@@ -66,11 +69,11 @@ public:
 private:
   double tail(size_t l, size_t l2) const;
   double excess(size_t l, size_t l2, int64_t fromEnd) const;
-  /// Seconds of a microbatch of layers that go up in level until they fit;
-  /// infinite if they cannot.
+  /// Seconds of recomputation per microbatch at the lowest levels that fit;
+  /// infinite if none fit.
   double again(size_t l, size_t l2, int64_t fromEnd) const;
-  /// Seconds that a microbatch takes longer where what is kept waits on the
-  /// host; infinite if it cannot.
+  /// Seconds that offloading to the host adds to a microbatch; infinite if that
+  /// is impossible or does not fit.
   double offloading(size_t l, size_t l2, int64_t fromEnd) const;
   bool inTurn(size_t l, size_t l2) const {
     return hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
@@ -89,8 +92,8 @@ private:
   const PrmOptions &options;
   double microbatches;
   std::vector<double> work, fills, reduced;
-  /// late[k][l]: the largest, over 2^k layers from l, of what is reduced up to
-  /// and with a layer less the backwards before it.
+  /// late[k][l]: max over the 2^k layers from l of the seconds of all-reduces
+  /// up to and including a layer, less the backwards of the layers before it.
   std::vector<std::vector<double>> late;
   std::vector<double> running; ///< Backwards of layers [0, l).
   bool hasTail = false, hasTurns = false;

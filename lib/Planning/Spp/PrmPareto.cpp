@@ -1,4 +1,4 @@
-//===- PrmPareto.cpp - both parts of a plan's bound at once ---------------===//
+//===- PrmPareto.cpp - plans below both parts of a bound ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,16 +12,16 @@
 namespace stagewright {
 
 namespace {
-/// Most ways on that a state keeps.
+/// Max labels that a state keeps.
 constexpr size_t kMostLabels = 6;
 
 constexpr size_t kNone = ~size_t(0);
 
-/// A suffix of a plan, seen from where its first stage begins.
+/// A suffix of a plan, from the first layer of one of its stages on.
 struct Label {
-  double back = 0;     ///< Its bound with the last microbatch's way back.
-  double tail = 0;     ///< Its bound with the tails.
-  size_t next = kNone; ///< Label of the suffix behind its first stage.
+  double back = 0;     ///< Bound with the backward of the last microbatch.
+  double tail = 0;     ///< Bound with the all-reduce tails.
+  size_t next = kNone; ///< Label of the suffix after its first stage.
   uint32_t block = 0, end = 0, stages = 0;
   bool recompute = false;
 
@@ -52,7 +52,7 @@ private:
   std::vector<Label> labels;
   std::vector<std::pair<size_t, size_t>> ranges; ///< By block and layer.
   std::vector<std::vector<Label>> onward;        ///< By cut.
-  /// What the layers before take at least, on one device: there, and both ways.
+  /// Lower bounds for layers [0, l) on a device: forward, and with backward.
   std::vector<double> leastThere, leastBoth;
 };
 } // namespace
@@ -74,8 +74,8 @@ ParetoSolver::ParetoSolver(const Problem &problem, const ChainCosts &costs,
   }
 }
 
-/// Keeps `set` free of labels that another one beats in both, by increasing
-/// `back`.
+/// Inserts `label` unless it is dominated, and removes labels that it
+/// dominates. `set` is sorted by increasing `back`.
 void ParetoSolver::insert(std::vector<Label> &set, const Label &label,
                           size_t most) const {
   auto place = set.begin();
@@ -97,7 +97,8 @@ void ParetoSolver::insert(std::vector<Label> &set, const Label &label,
   set.erase(worst);
 }
 
-/// For every cut the ways on over all next blocks, channel included.
+/// Computes the continuations after every cut over all next blocks, including
+/// the channel.
 void ParetoSolver::follow(const PrmBlock &block) {
   double count = costs.microbatches;
   for (size_t cut = 1; cut < layers; ++cut) {
@@ -128,7 +129,7 @@ void ParetoSolver::follow(const PrmBlock &block) {
   }
 }
 
-/// All ways to begin a stage of the selected block at layer `first`.
+/// Makes the labels of a stage on the selected block from layer `first` on.
 void ParetoSolver::begin(size_t number, size_t first) {
   const PrmBlock &block = blocks.blocks[number];
   double rest = double(blocks.devices - block.used);

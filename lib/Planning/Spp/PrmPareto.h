@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The lower bound of a plan is the larger of two: with the way back of the last
-// microbatch, and with the tails of the all-reduces. Each alone is a dynamic
-// program (Prm.h), their maximum is not: of two ways on, either may turn out
-// better. So each state keeps those that are worse in neither.
+// The lower bound of a plan is the larger of two: one with the way back of the
+// last microbatch, one with the tails of the all-reduces. A dynamic program can
+// minimise each alone (Prm.h), but not their maximum: of two suffixes of a
+// plan, either may turn out better. So each state keeps its Pareto-optimal
+// suffixes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +20,9 @@
 
 namespace stagewright {
 
-/// At most `most` plans on one list whose bound is below `limit`, the least
-/// first. Of each state the few best ways on are kept, so that a plan of that
-/// kind may be missed. `options` says how memory is used.
+/// At most `most` plans on one list of devices whose bound is below `limit`,
+/// the lowest first. Each state keeps only the few best suffixes, so that such
+/// a plan may be missed. `options` says how memory is used.
 std::vector<PrmPlan> plansBelow(const Problem &problem, const ChainCosts &costs,
                                 const PrmBlocks &blocks,
                                 const PrmOptions &options, double limit,

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lists of devices x plans of the dynamic program, by increasing lower bound;
-// each is simulated in every execution order until no bound is below the best
-// time. docs/planner.md says how far from the best plan that can be.
+// Takes the plans of the dynamic program for each list of devices by increasing
+// lower bound, and simulates each in every execution order until no bound is
+// below the best time. docs/planner.md bounds the distance to the optimum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,28 @@
 
 namespace stagewright {
 
-/// Most plans simulated; bounds are close enough that few are.
+/// Max plans simulated per round; bounds are so close that few are needed.
 static constexpr size_t kMostSimulated = 256;
 
-/// Most stages that DAPPLE's search may look at: under 0.4 s.
+/// Max stages that DAPPLE's search may evaluate; takes under 0.4 s.
 static constexpr double kMostDappleSteps = 2e7;
 
-/// Of how many plans of other planners the lists of devices are searched.
+/// Number of other planners' plans whose lists of devices are searched too.
 static constexpr size_t kMostListsOfOthers = 2;
 
-/// Devices up to which every list is searched by both parts of the bound.
+/// Max devices with which addBelow() searches every list, not only the best.
 static constexpr size_t kMostDevicesOfAllLists = 32;
 
-/// Where memory is short, what the dynamic program takes for best may need
-/// levels that cost more than it knows of; on so few devices it is run under
-/// limits of the replicas as well, which leaves other plans.
+/// If memory is short, the plan that the dynamic program finds may need
+/// recomputation levels that cost more than it estimates. With at most so many
+/// devices it also runs with limits on replicas, which finds other plans.
 static constexpr int64_t kMostDevicesOfLimits = 16;
 
 /// How often the search is repeated around the best plan.
 static constexpr int kRounds = 5;
 
 namespace {
-/// What has been simulated.
+/// A simulated plan and the number of its list of devices.
 struct Simulated {
   Plan plan;
   size_t order;
@@ -56,7 +56,7 @@ static bool isBetter(const Plan &a, const Plan &b) {
   return a.time != b.time ? a.time < b.time : isBefore(a, b);
 }
 
-/// "2 stages [0,19)x15 [19,26)x1".
+/// The stages as text: "2 stages [0,19)x15 [19,26)x1".
 static std::string shapeOf(const Plan &plan) {
   std::string text = std::to_string(plan.stages.size()) +
                      (plan.stages.size() == 1 ? " stage" : " stages");
@@ -67,7 +67,7 @@ static std::string shapeOf(const Plan &plan) {
   return text;
 }
 
-/// "3 % more".
+/// How much longer `time` is than `best`, as text: "3.00 % more".
 static std::string more(Seconds time, Seconds best) {
   if (!(best.value > 0))
     return "no step takes any time";
@@ -77,7 +77,7 @@ static std::string more(Seconds time, Seconds best) {
   return text;
 }
 
-/// The stage that takes longest, and by what.
+/// Text on the slowest stage and what bounds it.
 static std::string boundBy(const Plan &plan) {
   size_t slowest = 0;
   for (size_t s = 1; s < plan.stages.size(); ++s)
@@ -87,7 +87,8 @@ static std::string boundBy(const Plan &plan) {
          toString(plan.stages[slowest].binding);
 }
 
-/// Says of the best plan that `differs` what it takes, or at least would take.
+/// Adds to `best` a line on the fastest other plan for which `differs` is true:
+/// one of `simulated`, else the first of `skipped` that fits.
 static void explain(const Problem &problem, const Network &network,
                     const char *what, std::vector<Simulated> &simulated,
                     std::vector<SppCandidate> &skipped, Plan &best,
@@ -111,7 +112,7 @@ static void explain(const Problem &problem, const Network &network,
         ", " + more(runnerUp->time, best.time) + "; " + boundBy(*runnerUp));
 }
 
-/// Which constraint no plan meets, and by how much.
+/// The error if no plan fits: which constraint fails, and by how much.
 static Error infeasible(const Problem &problem, const Network &network,
                         const SppCandidates &candidates,
                         const std::vector<size_t> &order) {
@@ -119,7 +120,7 @@ static Error infeasible(const Problem &problem, const Network &network,
   Plan plan = candidates.planOfLeastMemory(order, extra);
   if (plan.stages.empty())
     return Error{"no plan has " + std::to_string(problem.stages) + " stages"};
-  // What it needs, computing again whatever saves memory.
+  // Its memory when it recomputes everything that saves memory.
   Problem roomy = problem;
   for (Device &device : roomy.cluster.devices)
     device.memory += Bytes(extra);
@@ -148,8 +149,7 @@ static Error infeasible(const Problem &problem, const Network &network,
   return error;
 }
 
-/// The devices in the order in which the stages of `plan` have them, idle ones
-/// behind.
+/// The devices in the order of the stages of `plan`, then the idle ones.
 static std::vector<size_t> listOf(const Problem &problem, const Plan &plan) {
   std::vector<size_t> list;
   for (const StagePlan &stage : plan.stages)
@@ -160,8 +160,8 @@ static std::vector<size_t> listOf(const Problem &problem, const Plan &plan) {
   return list;
 }
 
-/// Plans of planners that place stages by other rules: DAPPLE takes devices of
-/// hosts in any order, PipeDream alike on every host. The least bound first.
+/// Plans of planners that place stages by other rules, by increasing bound:
+/// DAPPLE uses hosts in any order, PipeDream all hosts in the same way.
 static std::vector<Plan> plansOfOthers(const Problem &problem,
                                        const Network &network) {
   std::vector<Plan> plans;
@@ -204,8 +204,8 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
   std::vector<Simulated> simulated;
   std::vector<SppCandidate> skipped;
   size_t best = 0;
-  // What came out best says how long tails may be without being noticed; look
-  // once more for plans like it, until none is better.
+  // The best plan shows how much of the all-reduce tails is hidden. Search
+  // again for plans similar to it, until none is better.
   for (int round = 0; round < kRounds; ++round) {
     size_t last = best, before = simulated.size();
     for (SppCandidate &candidate : candidates.take()) {
@@ -216,7 +216,7 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
         continue;
       }
       if (!evaluate(problem, network, candidate.plan))
-        continue; // Does not fit; the error speaks of all of them.
+        continue; // Does not fit; infeasible() reports it if none fits.
       simulated.push_back({std::move(candidate.plan), candidate.order});
       if (isBetter(simulated.back().plan, simulated[best].plan))
         best = simulated.size() - 1;

@@ -1,11 +1,11 @@
-//===- Spp.h - the default planner on given lists ---------------*- C++ -*-===//
+//===- Spp.h - the default planner on given device lists --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to Spp/.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,14 +16,15 @@
 
 namespace stagewright {
 
-/// What planSpp() finds on these lists of devices alone; the plans `others`, of
-/// stages that share no devices, are candidates too, and so are their lists.
+/// The plan that planSpp() finds on these lists of devices. The plans `others`,
+/// whose stages share no devices, are candidates too; the lists of the first of
+/// them are searched as well.
 Result<Plan> planOnLists(const Problem &problem, const Network &network,
                          std::vector<std::vector<size_t>> orders,
                          const std::vector<Plan> &others = {});
 
-/// The lists of devices worth searching: on small clusters all that local rules
-/// find, on larger ones RDO's, another one, and those that promise most.
+/// The lists of devices to search: on small clusters all candidates, on larger
+/// ones the first (RDO's) and those of the smallest promiseOf().
 std::vector<std::vector<size_t>> chooseLists(const Problem &problem,
                                              const Network &network);
 

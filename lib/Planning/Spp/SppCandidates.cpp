@@ -15,27 +15,29 @@
 
 namespace stagewright {
 
-/// By how much a stage's load may exceed the least possible one where that
-/// makes the first microbatch's way shorter.
+/// Caps on a stage's load, relative to the min possible one, under which the
+/// time of the first microbatch is minimised.
 static constexpr double kCaps[] = {1,    1.005, 1.01, 1.02, 1.03, 1.05, 1.08,
                                    1.12, 1.17,  1.25, 1.35, 1.5,  1.75, 2};
 
-/// Steps of the inner loops of one run that tells numbers of stages apart, on
-/// the largest instance where that is done for each objective, and for any.
+/// Max inner loop steps of a run that finds a plan for every number of stages:
+/// to make such a run for each objective, and to make one for the loads.
 static constexpr double kFewSteps = 1e7, kManySteps = 4e9;
 
-/// A first microbatch that waits for others on its way takes longer than alone.
+/// Weights of the first microbatch's time, which is longer if it waits for
+/// others.
 static constexpr double kFillWeights[] = {1.5, 2};
 
-/// Pairs of blocks times layers up to which both parts of the bound are
-/// minimised at once, and how many plans that may give.
+/// Max pairs of blocks times layers for plansBelow(), and max number of its
+/// plans.
 static constexpr double kParetoSteps = 3e6;
 static constexpr size_t kMostBelow = 64;
 
-/// Orders whose memory is planned for on clusters of more than a few devices.
+/// With more than kFewDevices devices, plans are made for the memory of only
+/// kFewOrders orders.
 static constexpr size_t kFewDevices = 32, kFewOrders = 2;
 
-/// How often the way back of the best plan so far is put into the loads.
+/// How often loads take the way back of the last microbatch from the best plan.
 static constexpr int kDrainRounds = 2;
 
 SppCandidates::SppCandidates(const Problem &problem, const Network &network)
@@ -49,7 +51,7 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
     return;
   memory.emplace(problem, problem.recompute);
   memoryOrders.clear();
-  // Orders that keep equally many microbatches need one run together.
+  // Orders that keep equally many microbatches share one run.
   for (ExecutionOrder order : problem.orders) {
     auto sameNeed = [&](ExecutionOrder other) {
       for (int64_t s = 1; s <= mostStages; ++s)
@@ -61,8 +63,8 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
     if (std::none_of(memoryOrders.begin(), memoryOrders.end(), sameNeed))
       memoryOrders.push_back(order);
   }
-  // Plans for orders that keep little fit the others too, with more computed
-  // again.
+  // Orders that keep fewest come first: with more recomputation, plans made for
+  // them fit under the others too.
   auto kept = [&](ExecutionOrder order) {
     return inFlightOf(order, mostStages, problem.microbatches);
   };
@@ -83,7 +85,7 @@ bool SppCandidates::tellsStages(const PrmBlocks &blocks, double budget) const {
 
 void SppCandidates::addOrder(const std::vector<size_t> &devices) {
   // Stages that begin or end inside a host make channels share its NIC, which
-  // the program does not see; without them it need not.
+  // the dynamic program does not model. So it also runs on whole hosts.
   bool sharesNics = false;
   for (size_t d = 1; d < devices.size(); ++d)
     sharesNics |= problem.model.sharedNics &&
@@ -104,8 +106,8 @@ void SppCandidates::addOrder(const std::vector<size_t> &devices) {
   ++orders;
 }
 
-/// Equally many devices for every stage: few plans, which people try first and
-/// a search over all others must not miss.
+/// Adds plans with equally many devices for every stage. There are few, people
+/// try them first, and the search must not miss them.
 void SppCandidates::addUniform(const std::vector<size_t> &devices) {
   for (size_t width = 1; width <= devices.size(); ++width) {
     if (devices.size() % width != 0)
@@ -185,8 +187,9 @@ Seconds SppCandidates::promiseOf(const std::vector<size_t> &devices) const {
   return least;
 }
 
-/// SPP's objective with every number of stages; the bound of the plan itself,
-/// of which neither part may be dropped; least fill under a cap of the loads.
+/// Adds plans for three kinds of objectives: SPP's, with every number of
+/// stages; both parts of a plan's lower bound; min fill under a cap on the
+/// loads.
 void SppCandidates::addGoals(const PrmBlocks &blocks, PrmOptions options) {
   std::vector<double> loads = addLoads(blocks, options);
   bool fixed = problem.stages > 0;
@@ -230,8 +233,8 @@ std::vector<double> SppCandidates::drainOfBest() const {
   return best ? drainOf(best->plan) : std::vector<double>();
 }
 
-/// How long the last microbatch takes from each layer back to the first; inside
-/// a stage in proportion to its layers.
+/// Seconds of the last microbatch from each layer back to the first; inside a
+/// stage in proportion to the backwards of its layers.
 std::vector<double> SppCandidates::drainOf(Plan plan) const {
   PipelineModel model = pipelineOf(problem, network, plan);
   std::vector<double> drain = {0};
@@ -251,7 +254,8 @@ std::vector<double> SppCandidates::drainOf(Plan plan) const {
   return drain;
 }
 
-/// Returns the least loads by number of stages, without those that are none.
+/// Adds the plans of min load. Returns their loads by number of stages, without
+/// numbers that have no plan.
 std::vector<double> SppCandidates::addLoads(const PrmBlocks &blocks,
                                             PrmOptions options) {
   if (problem.stages > 0 || (blocks.devices <= kMostDevicesOfAllRuns &&

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the plans that PRM finds on each list of devices under
-// several objectives, each plan once.
+// Private to Spp/: the plans that the dynamic program (Prm.h) finds on each
+// list of devices under several objectives, each plan once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,39 +21,39 @@ namespace stagewright {
 struct SppCandidate {
   Plan plan;
   size_t order = 0; ///< Number of the list of devices.
-  Seconds bound;    ///< Of the plan (Bounds.h).
+  Seconds bound;    ///< Lower bound of the plan's time (Bounds.h).
 };
 
 class SppCandidates {
 public:
   SppCandidates(const Problem &problem, const Network &network);
 
-  /// Adds what is found on one list of devices.
+  /// Adds the plans found on a list of devices.
   void addOrder(const std::vector<size_t> &devices);
 
   /// Adds a plan that another planner found, on list number `order`.
   void addPlan(const Plan &plan, size_t order);
 
-  /// Adds what is found on list number `order` around `plan`, the best so far:
-  /// with the last microbatch's way back as there, and by both parts of the
-  /// bound below its time.
+  /// Adds plans on list number `order` that are similar to `plan`, the best so
+  /// far: with its drain (the last microbatch's backward), and plans with both
+  /// parts of the bound below its time.
   void addLike(const Plan &plan, size_t order,
                const std::vector<size_t> &devices);
 
-  /// Adds plans of list number `order` whose bound is below `limit`; nothing on
-  /// large instances.
+  /// Adds plans of list number `order` whose bound is below `limit`. Does
+  /// nothing on large instances.
   void addBelow(Seconds limit, size_t order,
                 const std::vector<size_t> &devices);
 
-  /// The least bound of a plan on this list, as far as one run tells.
+  /// Estimate of the least bound of a plan on this list, from one run.
   Seconds promiseOf(const std::vector<size_t> &devices) const;
 
-  /// All found since the last call, by increasing bound, then fewer stages,
-  /// earlier cuts, narrower stages, lower devices.
+  /// The candidates found since the last call, by increasing bound, then fewer
+  /// stages, earlier cuts, narrower stages, lower devices.
   std::vector<SppCandidate> take();
 
-  /// The plan that fits if every device has the least possible number of bytes
-  /// more; empty stages where no number helps.
+  /// The plan that fits with the fewest additional bytes per device; sets
+  /// `more` to that number. Has no stages if no number suffices.
   Plan planOfLeastMemory(const std::vector<size_t> &devices,
                          int64_t &more) const;
 
@@ -82,7 +82,7 @@ private:
   std::vector<SppCandidate> found;
 };
 
-/// Whether `a` comes before `b` where their times are equal: fewer stages, then
+/// Whether `a` is preferred to `b` if their times are equal: fewer stages, then
 /// earlier cuts, narrower stages, lower devices.
 bool isBefore(const Plan &a, const Plan &b);
 

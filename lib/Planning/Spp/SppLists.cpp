@@ -1,15 +1,15 @@
-//===- SppLists.cpp - lists of devices worth searching --------------------===//
+//===- SppLists.cpp - lists of devices to search --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Beside the lists of DeviceOrder.h, which keep hosts together, three ways of
-// taking them apart: devices of the first host at both ends of the list, for a
-// narrow first and last stage; hosts two by two or all together, a device of
-// each in turn, so that a channel stays half or more inside hosts where its
-// stages have replicas on each.
+// In addition to the lists of DeviceOrder.h, which keep the devices of a host
+// together, three kinds of lists that split hosts: devices of the first host at
+// both ends, for a narrow first and last stage; and the devices of two hosts,
+// or of all, alternating. If the stages then have replicas on each of these
+// hosts, part of a channel's traffic stays inside hosts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +22,17 @@ namespace stagewright {
 
 using List = std::vector<size_t>;
 
-/// Inner steps of one run on one list of devices.
+/// Estimated inner iterations of one run of the planner on one list.
 static double stepsOf(const Problem &problem) {
   double devices = double(problem.cluster.devices.size());
   return double(problem.layers.size()) * devices * devices * devices *
          (devices / 24 + 2);
 }
 
-/// Largest problem on which lists that take hosts apart are looked at.
+/// Max stepsOf() of a problem for which lists that split hosts are tried.
 static constexpr double kStepsOfSplitHosts = 2e8;
 
-/// The devices of each host, in the order in which the list has them.
+/// The devices of each host, in the order of the list.
 static std::vector<List> hostsOf(const Network &network, const List &list) {
   std::vector<List> hosts;
   std::vector<size_t> numberOf(network.numHosts(), list.size());
@@ -47,7 +47,7 @@ static std::vector<List> hostsOf(const Network &network, const List &list) {
   return hosts;
 }
 
-/// Groups of `together` hosts, a device of each in turn.
+/// A list of groups of `together` hosts; inside a group the hosts alternate.
 static List inTurn(const std::vector<List> &hosts, size_t together) {
   List list;
   for (size_t first = 0; first < hosts.size(); first += together) {
@@ -62,7 +62,7 @@ static List inTurn(const std::vector<List> &hosts, size_t together) {
   return list;
 }
 
-/// The lists that take hosts apart.
+/// The lists that split hosts.
 static std::vector<List> splitHosts(const Network &network, const List &list) {
   std::vector<List> hosts = hostsOf(network, list), found;
   if (hosts.size() < 2 || hosts.size() == list.size())

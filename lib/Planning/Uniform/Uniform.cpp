@@ -1,4 +1,4 @@
-//===- Uniform.cpp - the plans that people make by hand -------------------===//
+//===- Uniform.cpp - uniform plans, as made by hand -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 namespace stagewright {
 
 namespace {
-/// Tries the levels and schedules of one shape.
+/// Tries all recomputation levels and schedules of one stage placement.
 class Shape {
 public:
   Shape(const Problem &problem, const Network &network, StagePlacement where)
@@ -44,7 +44,7 @@ void Shape::take(Plan plan, int64_t level) {
   found.plan = std::move(plan);
 }
 
-/// Whole microbatches go to the replicas in turn: pipelines side by side.
+/// Replicas are parallel pipelines that take whole microbatches in turn.
 void Shape::tryInTurn(const Problem &leveled, int64_t level) {
   if (replicas > leveled.microbatches || (replicas > 1 && leveled.joinsResults))
     return;
@@ -66,14 +66,14 @@ void Shape::tryInTurn(const Problem &leveled, int64_t level) {
       found.need = cost->need;
     return;
   }
-  // No order of all replicas is faster than that of one pipeline alone.
+  // The plan of all replicas is never faster than one of its pipelines alone.
   if (found.plan && !(cost->time < found.plan->time))
     return;
   if (Result<Plan> plan = planOf(leveled, network, search, ends))
     take(std::move(*plan), level);
 }
 
-/// Replicas share every microbatch.
+/// Every microbatch is sliced over the replicas.
 void Shape::tryShared(const Problem &leveled, int64_t level) {
   if (where.chunks > 1 || replicas == 1 || leveled.samples < replicas)
     return;

@@ -1,13 +1,13 @@
-//===- UniformTable.cpp - uniform plans beside a plan ---------------------===//
+//===- UniformTable.cpp - table of uniform plans beside a plan ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   replicas  devices  chunks  level  schedule     memory    step    beside the
-//   plan 8         8        10      3      interleaved  70.1 GiB  8.62 s  +5.2
-//   % 12 more do not fit; the smallest of these, 64 x 1 devices with 1 chunk,
+//   replicas  devices  chunks  level  schedule     memory    step    beside ...
+//   8         8        10      3      interleaved  70.1 GiB  8.62 s  +5.2 %
+//   12 more do not fit; the smallest of these, 64 x 1 devices with 1 chunk,
 //   needs 131 GiB
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@
 
 namespace stagewright {
 
-/// Of the device that holds most.
+/// Max memory over the devices of `plan`.
 static Bytes mostOf(const Problem &problem, const Plan &plan) {
   std::vector<Bytes> held(problem.cluster.devices.size());
   for (const StagePlan &stage : plan.stages)
@@ -29,7 +29,7 @@ static Bytes mostOf(const Problem &problem, const Plan &plan) {
   return *std::max_element(held.begin(), held.end());
 }
 
-/// Those that do not fit, in one line; they come last, by what they need.
+/// One line on the plans that do not fit, sorted by the memory they need.
 static std::string tooLarge(std::span<const UniformPlan> plans) {
   if (plans.empty())
     return "";

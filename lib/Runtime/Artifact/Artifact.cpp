@@ -32,7 +32,7 @@ T readInteger(std::span<const std::byte> bytes, size_t offset) {
   return value;
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): finds damage, not malice.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo): detects damage, not manipulation.
 uint64_t hash(std::string_view text) {
   uint64_t value = 0xcbf29ce484222325u;
   for (unsigned char byte : text)
@@ -47,7 +47,7 @@ constexpr std::string_view hostArchitecture =
     "aarch64";
 #endif
 
-/// The best of the artifact's processors that this one is.
+/// The first (best) of the artifact's processors whose features this one has.
 const ProcessorManifest &requireTarget(const Manifest &manifest) {
   std::string_view triple = manifest.triple;
   std::string_view machine = triple.substr(0, triple.find('-'));
@@ -175,7 +175,7 @@ void Artifact::open(const std::string &path) {
   auto *table = static_cast<const sw_api **>(dlsym(handle, "stagewright_api"));
   if (!table)
     raise("malformed artifact: it does not export 'stagewright_api'");
-  // A file that is open already has it: ranks of its steps may be reading it.
+  // If the file is already open, do not write: its ranks may be reading it.
   const sw_api *api =
       description.cuda ? &cuda::deviceCodeApi() : &generatedCodeApi();
   if (*table != api)

@@ -13,8 +13,8 @@
 //   bytes 16..23  FNV-1a hash of the manifest, 64 bits
 //   bytes 24..    the manifest, JSON text
 //
-// Everything here is checked, and the manifest's processor features and
-// libraries are present, before dlopen maps any of its code.
+// All of this is checked, and so are the processor features and libraries that
+// the manifest requires, before dlopen maps any code of the artifact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,12 @@
 
 namespace stagewright::runtime {
 
-/// The manifest text in the bytes of an artifact, its hash checked.
+/// The manifest text of an artifact, after checking its hash.
 std::string_view manifestText(std::span<const std::byte> file);
 
 class Artifact {
 public:
-  /// Opens the file at `path`; with `run` false its manifest only.
+  /// Opens the file at `path`; if `run` is false, reads only its manifest.
   Artifact(const std::string &path, bool run);
   /// Opens an artifact in memory.
   explicit Artifact(std::span<const std::byte> bytes);
@@ -45,19 +45,19 @@ public:
 
   const Manifest &manifest() const { return description; }
   const std::string &text() const { return json; }
-  /// The entry function of a rank; null when opened for its manifest only.
+  /// The entry function of a rank; null if only the manifest was read.
   sw_entry entry(int64_t rank) const {
     return entries.empty() ? nullptr : entries[rank];
   }
 
-  /// The data that `argument` has in the artifact, of the size that its shape
-  /// says; null when it has none.
+  /// The data of `argument` in the artifact, of the size given by its shape;
+  /// null if it has none.
   const void *data(const Interface &argument) const;
 
-  /// Where a constant array of its kernels lies in the host's memory.
+  /// The address of a constant array of its kernels in host memory.
   const void *constant(const ConstantArray &array) const;
 
-  /// The code of its kernels; an `Error` where it has none.
+  /// The device code of its kernels; throws an `Error` if it has none.
   const void *deviceCode() const;
 
 private:
@@ -69,11 +69,11 @@ private:
   Manifest description;
   std::vector<void *> libraries;
   void *handle = nullptr;
-  int memory = -1; ///< file descriptor of an artifact that came as bytes
+  int memory = -1; ///< file descriptor of an artifact given as bytes
   std::vector<sw_entry> entries;
 };
 
-/// The table that generated code calls; defined with the ranks.
+/// The table of functions that generated code calls; defined with the ranks.
 const sw_api &generatedCodeApi();
 
 } // namespace stagewright::runtime

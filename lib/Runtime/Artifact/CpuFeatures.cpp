@@ -1,4 +1,4 @@
-//===- CpuFeatures.cpp - what this processor can run ----------------------===//
+//===- CpuFeatures.cpp - instruction sets of this processor ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,19 +19,19 @@ namespace stagewright::runtime {
 namespace {
 
 struct Feature {
-  std::string_view name; ///< LLVM's
+  std::string_view name; ///< as in LLVM
   bool present;
 };
 
-/// Features that every x86-64 processor has, or that no compiler uses without
-/// being asked by name: kernels of the operating system and hints.
+/// Features that every x86-64 processor has, or that compilers use only if
+/// asked by name: instructions for operating systems, and hints.
 constexpr std::string_view baseline[] = {
     "64bit", "cmov",   "cx8",        "cx16",    "fxsr",   "mmx",     "x87",
     "sse",   "sse2",   "sahf",       "crc32",   "prfchw", "invpcid", "shstk",
     "rdpru", "mwaitx", "vzeroupper", "evex512", "pku",    "wbnoinvd"};
 
-// The builtin asks the operating system too (xgetbv), which cpuid alone does
-// not: without that, AVX code faults under a kernel that does not save it.
+// The builtin also checks that the operating system saves AVX registers
+// (xgetbv), which cpuid does not report. Otherwise AVX code would fault.
 #define SUPPORTS(name)                                                         \
   Feature { name, bool(__builtin_cpu_supports(name)) }
 

@@ -1,12 +1,12 @@
-//===- CpuFeatures.h - what this processor can run --------------*- C++ -*-===//
+//===- CpuFeatures.h - instruction sets of this processor -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Answers whether this processor has a feature that LLVM names in an
-// artifact's manifest, before any code of the artifact is mapped.
+// Tests whether this processor has the features that an artifact's manifest
+// names (as LLVM does), before any code of the artifact is mapped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 
 namespace stagewright::runtime {
 
-/// Whether this processor is known to have all of them.
+/// Whether this processor is known to have all `features`.
 bool hasCpuFeatures(const std::vector<std::string> &features);
 
-/// Throws an `Error` that lists every feature this processor lacks. A name
-/// that cannot be checked here counts as lacking: running on would be a guess.
+/// Throws an `Error` that lists every feature this processor lacks. A feature
+/// that cannot be checked here counts as lacking.
 void requireCpuFeatures(const std::vector<std::string> &features);
 
 } // namespace stagewright::runtime

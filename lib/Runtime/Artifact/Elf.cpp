@@ -24,7 +24,8 @@ constexpr uint16_t hostMachine = EM_AARCH64;
 #error "the artifact reader knows x86-64 and aarch64"
 #endif
 
-/// `count` bytes at `offset`, or an error that names `what`.
+/// `count` bytes at `offset`; throws an error that names `what` if the file is
+/// too short.
 std::span<const std::byte> take(std::span<const std::byte> file,
                                 uint64_t offset, uint64_t count,
                                 std::string_view what) {

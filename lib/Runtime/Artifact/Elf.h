@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads just enough of an ELF64 file to find a section by name, and proves on
-// the way that every table and every loadable segment lies inside the file: a
-// truncated or foreign file is an error here, never a bus error in dlopen.
-// Not a general ELF library; layout after the System V ABI, chapter 4.
+// Reads just enough of an ELF64 file to find a section by name, and checks that
+// every table and every loadable segment is inside the file: a truncated or
+// foreign file is an error here, not a bus error in dlopen. Not a general ELF
+// library. Source of the layout: System V ABI, chapter 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 namespace stagewright::runtime {
 
 /// The contents of section `name` of the shared object in `file`. Throws an
-/// `Error` that says which part of the file is not as it should be.
+/// `Error` that names the malformed part of the file.
 std::span<const std::byte> findElfSection(std::span<const std::byte> file,
                                           std::string_view name);
 

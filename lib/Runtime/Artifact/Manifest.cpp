@@ -1,4 +1,4 @@
-//===- Manifest.cpp - what an artifact says about itself ------------------===//
+//===- Manifest.cpp - the manifest of an artifact -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// From 2 on stashes may have starts, from 3 on lie on the host.
+/// Since version 2 stashes may have starts, since 3 they may be on the host.
 constexpr int64_t manifestVersion = 3;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
@@ -30,7 +30,7 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
     rank.host = integer(object, "host", 0, maxDepth);
   rank.stages = object.at("stages").get<std::vector<int64_t>>();
   rank.nodes = object.at("nodes").get<std::vector<std::string>>();
-  // Artifacts from before there were starts have none.
+  // Version 1 has no starts.
   for (const json &list : object.value("starts", json::array()))
     rank.starts.push_back(parseStarts(list, manifest));
   for (const json &buffer : object.at("buffers"))
@@ -42,7 +42,7 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
   return rank;
 }
 
-/// Numbers (`id`, `rank`) must count up from 0, for they are used as indices.
+/// Numbers (`id`, `rank`) must count up from 0: they are used as indices.
 void checkNumbers(const json &list, const char *key) {
   for (size_t i = 0; i < list.size(); ++i)
     if (integer(list[i], key, 0, maxDepth) != int64_t(i))
@@ -50,7 +50,7 @@ void checkNumbers(const json &list, const char *key) {
             ", expected ", i);
 }
 
-/// Every result must lie in exactly one place, or every slice of it.
+/// Every result, or else every slice of it, must have exactly one owner.
 void checkOwners(const Manifest &manifest) {
   std::map<std::pair<int64_t, int64_t>, size_t> owner;
   for (size_t r = 0; r < manifest.ranks.size(); ++r)
@@ -134,7 +134,7 @@ Manifest parse(std::string_view text) {
     manifest.ranks.push_back(parseRank(object, manifest));
   }
   checkOwners(manifest);
-  // Artifacts in which no ranks sum together have none.
+  // Absent if no ranks sum together.
   if (root.contains("collectives")) {
     checkNumbers(root.at("collectives"), "id");
     for (const json &object : root.at("collectives"))

@@ -1,4 +1,4 @@
-//===- ManifestParts.cpp - what a manifest is made of ---------------------===//
+//===- ManifestParts.cpp - parsers of the parts of a manifest -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ Interface parseInterface(const json &object, bool isResult) {
           printShape(it.shape));
   it.bytes = *bytes;
   it.slices = integer(object, "slices", 0, maxDepth);
-  // Artifacts from before there were such have none.
+  // Absent in artifacts of older compilers.
   it.rows = object.contains("rows") ? integer(object, "rows", 1, maxDepth) : 1;
   it.runs =
       object.contains("runs") ? integer(object, "runs", 1, kMostBytes) : 1;
@@ -96,7 +96,7 @@ Channel parseChannel(const json &object, int64_t ranks) {
   channel.from = integer(object, "from", 0, ranks - 1);
   channel.to = integer(object, "to", 0, ranks - 1);
   channel.bytes = integer(object, "bytes", 0, kMostBytes);
-  // Artifacts from before there were communicators have none.
+  // Absent in artifacts of older compilers.
   if (object.contains("round"))
     channel.round = integer(object, "round", 0, 2 * ranks);
   channel.once = object.value("once", false);
@@ -127,7 +127,7 @@ static BufferKind parseKind(const std::string &name) {
   return found->second;
 }
 
-/// The index of `position` in `list`, -1 for position -1.
+/// The index in `list` of the entry at `position`; -1 for position -1.
 static int64_t indexOf(const std::vector<Interface> &list, int64_t position,
                        const std::string &buffer) {
   if (position < 0)
@@ -139,7 +139,7 @@ static int64_t indexOf(const std::vector<Interface> &list, int64_t position,
         position, ", which is not declared");
 }
 
-/// What a buffer holds of an argument or result must be all of it or one
+/// A buffer of an argument or result must hold all of it or exactly one
 /// slice.
 static void checkPart(const Buffer &buffer, const Interface &whole) {
   bool sliced = buffer.slice >= 0;
@@ -200,13 +200,14 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
   buffer.result = indexOf(manifest.results,
                           integer(object, "result", -1, maxDepth), buffer.name);
 
-  // The kind says how the host's array is read, its role how large that is.
+  // Kind and role must agree: the kind determines how the host's array is read,
+  // the role its size.
   std::string kind = string(object, "kind");
   if (buffer.argument >= 0 && kind != manifest.arguments[buffer.argument].role)
     raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
           "' belongs to argument ", manifest.arguments[buffer.argument].label(),
           " of role '", manifest.arguments[buffer.argument].role, "'");
-  // An optimizer replaces parameters and state where they lie.
+  // An optimizer updates parameters and state in place.
   bool replaced = buffer.argument >= 0 && buffer.result >= 0 &&
                   (kind == "parameter" || kind == "state") &&
                   manifest.results[buffer.result].role == kind;
@@ -274,7 +275,7 @@ Kernel parseKernel(const json &object) {
   }
   if (object.contains("bytes")) {
     kernel.bytes = integers(object, "bytes", 0, kMostBytes);
-    // The last argument of a kernel with sums is their bits.
+    // The last argument of a kernel with sums is the bit set, not a sum.
     kernel.sums = integers(object, "sums", 0, kernel.arguments - 2);
     if (int64_t(kernel.bytes.size()) != kernel.arguments)
       raise("malformed manifest: kernel '", kernel.name, "' has bytes of ",
@@ -297,7 +298,7 @@ Kernel parseKernel(const json &object) {
   return kernel;
 }
 
-/// A bucket is one range of the arena, as long as that of every other rank.
+/// A bucket must be as long as the buckets of all other ranks.
 static Bucket parseBucket(const json &object, const Manifest &manifest,
                           const Collective &of) {
   Bucket bucket;

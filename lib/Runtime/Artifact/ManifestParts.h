@@ -1,13 +1,13 @@
-//===- ManifestParts.h - what a manifest is made of -------------*- C++ -*-===//
+//===- ManifestParts.h - parsers of the parts of a manifest -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The parts of a manifest, read from JSON and checked: an artifact may have
-// been damaged, and what it says is used as indices and sizes. All throw
-// `Error`, or what the JSON library throws for a missing member.
+// Parsers of the parts of a manifest, from JSON. They check all values: an
+// artifact may be damaged, and its values are used as indices and sizes. They
+// throw `Error`, or what the JSON library throws for a missing member.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace stagewright::runtime {
 
 using json = nlohmann::json;
 
-/// An upper bound of numbers that no other one limits.
+/// Upper bound of integers that have no other one.
 constexpr int64_t maxDepth = int64_t(1) << 32;
 
 /// An integer member within [low, high].
@@ -32,14 +32,14 @@ std::string string(const json &object, const char *key);
 Interface parseInterface(const json &object, bool isResult);
 Channel parseChannel(const json &object, int64_t ranks);
 std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest);
-/// `manifest` has its arguments, results and channels; its rank has `starts`
-/// lists of starts.
+/// `manifest` must have its arguments, results and channels. The buffer's rank
+/// has `starts` lists of starts.
 Buffer parseBuffer(const json &object, const Manifest &manifest,
                    int64_t starts);
-/// Limits of all devices of compute capability 8.0 and later, CUDA C++
-/// Programming Guide, "Compute Capabilities".
+/// Checks the limits of all devices of compute capability 8.0 and later.
+/// Source: CUDA C++ Programming Guide, "Compute Capabilities".
 Kernel parseKernel(const json &object);
-/// `manifest` has its ranks.
+/// `manifest` must have its ranks.
 Collective parseCollective(const json &object, const Manifest &manifest);
 
 } // namespace stagewright::runtime

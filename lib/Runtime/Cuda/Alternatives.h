@@ -1,15 +1,14 @@
-//===- Alternatives.h - kernels in the place of a library's calls --*- C++
-//-*-===//
+//===- Alternatives.h - kernels instead of library calls --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind some calls of a library an artifact has kernels that do the same
-// (sw_api's `otherwise`). They are taken where the library has no algorithm,
-// and for all such calls where STAGEWRIGHT_ALTERNATIVES is 1: to check them, or
-// to find out which of the two is wrong.
+// For some library calls an artifact also has kernels that compute the same
+// (sw_api's `otherwise`). They are used if the library has no algorithm, and
+// for all such calls if STAGEWRIGHT_ALTERNATIVES is 1: to test the kernels, or
+// to find out whether a kernel or the library is wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@
 
 namespace stagewright::runtime {
 
-/// Whether the libraries are not asked.
+/// Whether kernels replace all library calls that have an alternative.
 inline bool alternativesOnly() {
   static const bool only = [] {
     const char *text = std::getenv("STAGEWRIGHT_ALTERNATIVES");
@@ -32,14 +31,14 @@ inline bool alternativesOnly() {
   return only;
 }
 
-/// Whether an epilogue keeps the sum in aux, so that the plain product goes
-/// there.
+/// Whether `epilogue` stores the input of GELU in aux. Without the epilogue,
+/// the product is then written to aux.
 inline bool keepsSum(int32_t epilogue) {
   return epilogue == SW_EPILOGUE_GELU_AUX ||
          epilogue == SW_EPILOGUE_BIAS_GELU_AUX;
 }
 
-/// The product whose epilogue a kernel does.
+/// The product alone, if a kernel computes its epilogue.
 inline sw_contraction_desc withoutEpilogue(sw_contraction_desc desc) {
   if (keepsSum(desc.epilogue)) {
     desc.gemm.dtype = desc.aux_dtype;

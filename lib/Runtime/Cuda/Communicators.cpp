@@ -19,18 +19,18 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-/// Looks without a nap: what NCCL does in the background of a message is short.
+/// Polls before the first sleep: NCCL's background work for a message is short.
 constexpr int spins = 4096;
 
-/// At most so many blocks carry a message between two ranks. Each occupies a
-/// multiprocessor while the message waits for its partner, of 108 (A100) to 148
-/// (B200) that compute meanwhile. A block moves about 20 GB/s over NVLink, so 4
-/// are faster than a network card of 400 Gbit/s: an estimate, to be measured.
+/// Max thread blocks for a message between two ranks. While a message waits for
+/// its partner, each occupies one of 108 (A100) to 148 (B200) multiprocessors,
+/// which then cannot compute. A block moves about 20 GB/s over NVLink, so 4 are
+/// faster than a network card of 400 Gbit/s: an estimate, to be measured.
 /// NCCL's own limit is 32 ("NCCL_MAX_CTAS").
 constexpr int maxMessageBlocks = 4;
 
-/// Waits on the host for something of another rank, with naps, but neither
-/// longer than making a step may take nor for a process that has ended.
+/// Polls on the host until another rank connects. Throws after the time limit
+/// for making a step, or if a process has ended.
 class Watch {
 public:
   Watch(Assembly &assembly, int64_t rank) : assembly(assembly), rank(rank) {}
@@ -52,7 +52,7 @@ private:
 
 } // namespace
 
-/// What NCCL calls the elements of a collective.
+/// NCCL's number of the element type of a collective.
 static int elementOf(const Collective &sum) {
   switch (sum.dtype) {
   case SW_F32:
@@ -100,7 +100,7 @@ void Communicators::findGroups() {
     groupOf.push_back(size_t(known - groups.begin()));
     if (known == groups.end())
       groups.push_back({std::move(ranks), c});
-    elementOf(sum); // Before anybody waits for anybody.
+    elementOf(sum); // Throws on every rank before any rank waits.
   }
 }
 
@@ -137,8 +137,8 @@ void Communicators::findEdges() {
               "; compile it anew");
 }
 
-/// Whoever sends makes the identity of the edge, the first rank that of the
-/// group, and all hear all.
+/// The sender creates the id of an edge, the first rank that of a group; every
+/// rank receives all ids.
 std::vector<NcclId> Communicators::exchangeIds() {
   std::vector<int64_t> makers;
   for (const Edge &edge : edges)
@@ -157,7 +157,7 @@ std::vector<NcclId> Communicators::exchangeIds() {
   return mine;
 }
 
-/// Waits until NCCL's background is done with what a call began.
+/// Waits until the asynchronous part of an NCCL call is complete.
 void Communicators::settle(Communicator handle, int64_t partner, int status,
                            const char *symbol) const {
   if (status && status != ncclStillInProgress)
@@ -170,7 +170,7 @@ void Communicators::settle(Communicator handle, int64_t partner, int status,
     NcclErrors::fail(symbol, state);
 }
 
-/// As rank `number` of a communicator of `size`.
+/// Joins a communicator of `size` ranks as rank `number`.
 Communicator Communicators::make(const NcclId &id, size_t size, size_t number,
                                  int64_t partner, int maxBlocks) const {
   NcclConfig config;
@@ -183,8 +183,8 @@ Communicator Communicators::make(const NcclId &id, size_t size, size_t number,
   return handle;
 }
 
-/// NCCL connects for each way of moving data, which it chooses by size; so each
-/// size is tried, once.
+/// NCCL sets up a connection per protocol, which it chooses by message size. So
+/// one message of each size is sent, to connect before the first step.
 void Communicators::tryOut(size_t edge, const Memory &memory,
                            Stream stream) const {
   std::set<int64_t> tried; // Bytes.
@@ -199,7 +199,7 @@ void Communicators::tryOut(size_t edge, const Memory &memory,
   }
 }
 
-/// As between two ranks.
+/// The same for sums over a group.
 void Communicators::tryOutSums(size_t group, const Memory &memory,
                                Stream stream) const {
   std::set<std::pair<int, int64_t>> tried; // Type and elements.
@@ -219,8 +219,8 @@ void Communicators::connect(const Memory &memory, const Device &device,
     if (Edge &edge = edges[e]; isOwn(edge))
       edge.handle = make(ids[e], 2, edge.from == self ? 0 : 1, partner(edge),
                          maxMessageBlocks);
-  // All ranks go through the groups in one order, after all edges: those of the
-  // first one that is left are all there, sooner or later.
+  // All ranks connect the groups in the same order, after all edges, so every
+  // rank of a group reaches it: no deadlock.
   for (size_t g = 0; g < groups.size(); ++g)
     if (Group &group = groups[g]; isOwn(group))
       group.handle = make(ids[edges.size() + g], group.ranks.size(),
@@ -301,7 +301,7 @@ void Communicators::abort() const noexcept {
       nccl().commAbort.status(group.handle);
 }
 
-/// As they were made, by rounds: each end waits for the other.
+/// Finalizes in the order of creation, since each end waits for the other.
 Communicators::~Communicators() {
   if (!connected) {
     abort();
@@ -318,7 +318,7 @@ Communicators::~Communicators() {
     std::for_each(edges.begin(), edges.end(), end);
     std::for_each(groups.begin(), groups.end(), end);
   } catch (const std::exception &) {
-    abort(); // Its partner has gone; there is nobody to tell.
+    abort(); // The partner has exited, and a destructor must not throw.
   }
 }
 

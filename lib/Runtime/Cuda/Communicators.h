@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One communicator for all that one rank sends to another, so that no direction
-// and no neighbour waits for another one. They are made in rounds, in which
-// each rank has at most one partner: the colours of an edge colouring, from the
-// manifest. So the partners of the earliest round that is left can always go
-// on, and making them ends. Each is used when it is made, with every size that
-// a step has: NCCL connects ranks at their first message of a kind, which must
-// not be within a capture.
+// There is one communicator for all messages from one rank to another, so that
+// no direction and no neighbour waits for another one. They are made in rounds
+// in which each rank has at most one partner: the manifest has an edge
+// colouring. The partners of the earliest unfinished round can always proceed,
+// so making communicators cannot deadlock. A new communicator is tried with
+// every message size of a step: NCCL connects ranks at their first message of a
+// kind, which must not happen within a graph capture.
 //
-// All calls are nonblocking (NCCL's "blocking = 0"): what NCCL does in the
-// background is polled, so a partner that is dead or stopped ends the waiting.
+// All calls are nonblocking (NCCL's "blocking = 0"). NCCL's background work is
+// polled, so that a rank does not wait for a partner that is dead or stopped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,28 +30,28 @@ namespace stagewright::runtime::cuda {
 
 class Communicators {
 public:
-  /// For the rank with the assembly's number. Makes nothing yet.
+  /// For the rank assembly.self(). Makes no communicators yet.
   Communicators(const Manifest &manifest, Assembly &assembly);
-  /// Ends them in good order where they were all made, else at once.
+  /// Finalizes the communicators if all were made, else aborts them.
   ~Communicators();
   Communicators(const Communicators &) = delete;
   Communicators &operator=(const Communicators &) = delete;
 
-  /// Makes all of this rank and tries each size of message and sum that a step
-  /// has, on `stream`, between slots that nothing uses yet and that are zero.
-  /// Collective.
+  /// Makes all communicators of this rank and tries each size of message and
+  /// sum of a step, on `stream`, in slots that are unused so far and zero. A
+  /// collective call.
   void connect(const Memory &memory, const Device &device, Stream stream);
 
-  /// Enqueue one half of a message of a channel.
+  /// Enqueues this rank's half of a message of a channel.
   void send(int64_t channel, Address from, Stream stream) const;
   void receive(int64_t channel, Address to, Stream stream) const;
   /// Enqueues this rank's part in a sum over ranks, in place.
   void sum(int64_t collective, Address bucket, Stream stream) const;
 
-  /// Throws what NCCL found wrong by itself.
+  /// Throws if NCCL has reported an asynchronous error.
   void look() const;
-  /// Ends what is under way, on the device too; the last call before the
-  /// process ends.
+  /// Aborts pending work, also on the device. The last call before the process
+  /// ends.
   void abort() const noexcept;
 
 private:

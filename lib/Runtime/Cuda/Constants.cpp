@@ -1,4 +1,4 @@
-//===- Constants.cpp - an artifact's arrays on a device -------------------===//
+//===- Constants.cpp - an artifact's constants on a device ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,8 @@ Address Constants::onDevice(Address address, Address base) const {
 }
 
 bool isHostAddress(uint64_t value) {
-  // Programs, libraries, heaps and stacks; no number of elements is as large.
+  // Of programs, libraries, heaps and stacks; numbers of elements are not so
+  // large.
   constexpr uint64_t first = uint64_t(1) << 44, last = uint64_t(1) << 47;
   return value >= first && value < last;
 }

@@ -1,13 +1,13 @@
-//===- Constants.h - an artifact's arrays on a device -----------*- C++ -*-===//
+//===- Constants.h - an artifact's constants on a device --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Rank programs know arrays that never change, masks for one, by where they lie
-// in the artifact, in the host's memory. No kernel can read them there: every
-// rank has a copy on its device, and what is recorded are addresses of that.
+// Rank programs refer to constant arrays, such as masks, by their addresses in
+// the artifact, in host memory. Kernels cannot read them there, so every rank
+// has a copy on its device, and recorded programs use addresses of the copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ class Constants {
 public:
   explicit Constants(const Artifact &artifact);
 
-  /// Where a copy at `base` has what lies at `address`; that address itself
-  /// where it is of no constant.
+  /// The address, in a copy at `base`, of the constant data at host `address`;
+  /// `address` itself if it is not in a constant.
   Address onDevice(Address address, Address base) const;
 
   /// Calls `visit(offset, bytes, data)` for every array.
@@ -41,11 +41,11 @@ private:
   struct Array {
     int64_t offset = 0, bytes = 0;
   };
-  std::map<Address, Array> arrays; ///< by their place in the host's memory
+  std::map<Address, Array> arrays; ///< by host address
 };
 
-/// Whether a value that is no address of a device's memory is one of the
-/// host's, as Linux places programs of 64 bits: a device cannot read there.
+/// Whether `value`, which is not an address in a device's memory, is in the
+/// range that 64-bit Linux uses for host memory, which a device cannot read.
 bool isHostAddress(uint64_t value);
 
 } // namespace stagewright::runtime::cuda

@@ -34,14 +34,14 @@ int typeOf(int32_t dtype) {
   }
 }
 
-/// The largest power of two that divides all numbers whose bits are these, up
-/// to what the library asks for at most.
+/// The largest power of two, at most matrixAlignment, that divides all numbers
+/// whose bitwise or is `bits`.
 uint32_t alignmentOf(uint64_t bits) {
   bits |= uint64_t(matrixAlignment);
   return uint32_t(bits & -bits);
 }
 
-/// Of an address and every distance from it.
+/// The common alignment of the matrices of all batches and calls.
 uint32_t alignmentOf(const LtMatrix &matrix, const LtProduct &product) {
   auto size = uint64_t(dtypeSize(matrix.dtype));
   uint64_t bits = matrix.address;
@@ -162,8 +162,8 @@ const LtAlgorithm *Contractions::advise(const LtCall &it,
   uint32_t alignments[4] = {
       alignmentOf(product.a, product), alignmentOf(product.b, product),
       alignmentOf(product.added, product), alignmentOf(product.c, product)};
-  // The library reads from the description how bias and aux are aligned
-  // (CUBLASLT_MATMUL_DESC_BIAS_POINTER).
+  // The library gets the alignment of bias and aux from their addresses in the
+  // description (CUBLASLT_MATMUL_DESC_BIAS_POINTER).
   std::vector<int64_t> key = {product.batches,
                               product.epilogue,
                               product.compute,
@@ -246,7 +246,7 @@ void Contractions::call(size_t number, DevicePointer workspace,
   if (it.isNothing)
     return;
   const LtProduct &product = it.product;
-  // Scalars have the type of the sums.
+  // cuBLASLt reads alpha and beta in the accumulation type.
   auto factor = float(product.alpha);
   float beta = product.adds ? 1.f : 0.f;
   double wideBeta = product.adds ? 1 : 0;

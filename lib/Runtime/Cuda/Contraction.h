@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A contraction of a rank program as calls of cuBLASLt. The library counts
-// columns first: a C whose columns are contiguous is told to it as its
-// transpose, with the operands exchanged, so bias and sums lie along its rows.
-// Two dimensions of batches that do not make one become several calls. All that
-// a call needs is made before the first step; the algorithm is the first that
-// the library advises, asked for once for each shape, of those that add up in
-// one order and in the type of the sums. Where it has none, the epilogue or all
-// is left to the kernels behind the call.
+// A contraction of a rank program as calls of cuBLASLt. The library is column-
+// major: a row-major C is passed as its transpose, with the operands exchanged,
+// so bias and sums are along the rows that the library sees. Two batch
+// dimensions that cannot be merged into one become several calls. All that a
+// call needs is made before the first step. The algorithm is the first choice
+// of the library, asked for once per shape, among those that sum in a fixed
+// order and in the accumulation type. If there is none, kernels of the artifact
+// that follow the call do the epilogue or all of the work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,25 +28,25 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Bytes of workspace for the library, of each rank: what NVIDIA advises for
+/// Bytes of workspace of each rank for the library: as NVIDIA recommends for
 /// compute capability 9.0 ("cublasSetWorkspace").
 inline constexpr int64_t libraryWorkspace = int64_t(32) << 20;
 
-/// A matrix as the library sees it: columns one after the other, `row` apart.
+/// A matrix as the library sees it: column-major.
 struct LtMatrix {
   bool transposed = false;
-  int64_t rows = 0, columns = 0; ///< as it lies there
+  int64_t rows = 0, columns = 0; ///< in memory, before transposition
   int64_t row = 0;               ///< the leading dimension, elements
-  int64_t batch = 0;             ///< distance of the next, elements
-  int64_t step = 0;              ///< distance for the next call, elements
+  int64_t batch = 0;             ///< stride between batches, elements
+  int64_t step = 0;              ///< stride between calls, elements
   int32_t dtype = 0;
   Address address = 0;
 };
 
-/// What is told to the library; also a table row for tests.
+/// The arguments of the library's calls; also a table row in tests.
 struct LtProduct {
   LtMatrix a, b, c;
-  LtMatrix added; ///< to the products, where `adds`: C, or another
+  LtMatrix added; ///< added to the products if `adds`: C or another matrix
   int64_t batches = 1, calls = 1;
   int epilogue = ltEpilogueDefault;
   int compute = compute32;
@@ -54,8 +54,8 @@ struct LtProduct {
   double alpha = 1; ///< The products are multiplied by it.
 };
 
-/// Throws an `Error` where the library cannot do it: a matrix without a stride
-/// of 1, an epilogue on a C whose columns are not contiguous.
+/// Throws an `Error` if the library cannot do it: a matrix without a stride of
+/// 1, an epilogue that needs a row-major C on another C.
 LtProduct asProduct(const Contraction &contraction);
 
 /// A contraction described to the library; needs no device.
@@ -69,9 +69,9 @@ public:
   LtProduct product;
   LtDesc desc = nullptr;
   LtLayout a = nullptr, b = nullptr, c = nullptr, added = nullptr;
-  LtAlgorithm algorithm = {}; ///< to be filled
-  /// The kernels behind the call are needed; where they do all of it, there is
-  /// nothing else here.
+  LtAlgorithm algorithm = {}; ///< set by Contractions::prepare()
+  /// `leaves`: the kernels that follow the call must run. `isNothing`: they do
+  /// all of the work, and the library is not called.
   bool leaves = false, isNothing = false;
 
 private:
@@ -87,17 +87,16 @@ public:
   Contractions(const Contractions &) = delete;
   Contractions &operator=(const Contractions &) = delete;
 
-  /// Makes a contraction ready; gives its number.
+  /// Prepares a contraction; returns its number.
   size_t prepare(const Contraction &contraction);
   void call(size_t number, DevicePointer workspace, Stream stream) const;
-  /// Whether a contraction is left, in part or as a whole, to the kernels
-  /// behind it.
+  /// Whether kernels that follow the call do a part or all of the contraction.
   bool leaves(size_t number) const { return list[number].leaves; }
-  /// Different shapes that the library was asked about.
+  /// Number of distinct shapes that the library was asked about.
   size_t shapes() const { return advice.size(); }
 
 private:
-  /// The algorithm for a contraction; null where the library has none.
+  /// The algorithm for a contraction; null if the library has none.
   const LtAlgorithm *advise(const LtCall &it, const Contraction &contraction);
 
   const Device &device;

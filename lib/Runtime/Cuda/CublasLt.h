@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The part of cuBLASLt that the runtime calls, declared as Driver.h declares
-// the driver's. After "cuBLAS", chapter "Using the cuBLASLt API", version 13;
-// every function and value here is in version 12 too,
-// which is taken where there is no other.
+// that of the driver. Source: "cuBLAS", chapter "Using the cuBLASLt API",
+// version 13. Every function and value here is also in version 12, which is
+// used if version 13 is not installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,22 +19,22 @@
 
 namespace stagewright::runtime::cuda {
 
-/// The library's handles are pointers to structures that it does not show.
+/// The library's handles are opaque pointers.
 using LtHandle = void *;
 using LtDesc = void *;
 using LtLayout = void *;
 using LtPreference = void *;
 
-/// What a workspace's address is a multiple of, bytes; with another one
-/// cublasLtMatmul returns CUBLAS_STATUS_INVALID_VALUE. Source: the parameter
-/// `workspace` of "cublasLtMatmul()".
+/// Alignment of a workspace, bytes; with any other address cublasLtMatmul
+/// returns CUBLAS_STATUS_INVALID_VALUE. Source: the parameter `workspace` of
+/// "cublasLtMatmul()".
 inline constexpr int64_t workspaceAlignment = 256;
-/// The largest alignment that an algorithm needs of a matrix, bytes. Source:
-/// the default of CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES to D_BYTES.
+/// Max alignment of a matrix that an algorithm needs, bytes. Source: the
+/// default of CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES to D_BYTES.
 inline constexpr int64_t matrixAlignment = 256;
-/// What the row distance of an auxiliary matrix of GELU is a multiple of,
+/// The row stride of an auxiliary matrix of GELU must be a multiple of this,
 /// elements. Source: CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD. The address of a
-/// bias is a multiple of the size of its elements (the library's own error
+/// bias must be a multiple of the size of its elements (the library's own error
 /// text).
 inline constexpr int64_t auxRowMultiple = 8;
 
@@ -82,7 +82,7 @@ enum : int {
   ltPreferenceAlignmentC = 7,
   ltPreferenceAlignmentD = 8
 };
-/// Of sums in several parts: added up in the type of the sums, in one order.
+/// For split sums: the parts are added in the type of the sums, in fixed order.
 enum : int { ltReductionInSums = 2 };
 enum : int {
   ltEpilogueDefault = 1,
@@ -137,8 +137,7 @@ struct CublasLt {
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// The library, opened by the first call; throws an `Error` where it is
-/// missing.
+/// The library, opened by the first call; throws an `Error` if it is missing.
 const CublasLt &cublasLt();
 
 } // namespace stagewright::runtime::cuda

@@ -31,7 +31,8 @@ Device::Device(int ordinal) : ordinal(ordinal) {
   use();
 }
 
-// What cannot be given back when a step ends badly goes with the process.
+// Ignores errors: what cannot be freed after a failed step is freed when the
+// process ends.
 Device::~Device() {
   if (module)
     driver().moduleUnload.status(module);
@@ -57,7 +58,8 @@ void Device::load(const void *image, const Manifest &manifest) {
           ", or for older drivers with --ptx=sm_", architecture(),
           ", or install a newer driver");
   }
-  // Above this much a kernel must be told; "Shared Memory" in the guide.
+  // With more shared memory a kernel must opt in ("Shared Memory" in the CUDA
+  // C++ Programming Guide).
   constexpr int64_t untold = 48 << 10;
   for (const Kernel &kernel : manifest.kernels) {
     KernelFunction function = nullptr;
@@ -147,7 +149,7 @@ PinnedMemory::PinnedMemory(PinnedMemory &&other) noexcept
 
 StreamOwner::StreamOwner(const Device &device, Priority priority) {
   device.use();
-  int usual = 0, highest = 0; // Smaller numbers go first.
+  int usual = 0, highest = 0; // Smaller is more urgent.
   driver().priorityRange(&usual, &highest);
   driver().streamCreate(&stream, unsigned(streamNonBlocking),
                         priority == Priority::Highest ? highest : usual);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One GPU of this process: its primary context, which all libraries share, and
-// the kernels of an artifact. Owners of memory, streams and events beside it,
-// so that a step that fails while it is made leaves nothing behind.
+// the kernels of an artifact. Also owners (RAII) of memory, streams and events,
+// so that a step whose construction fails releases everything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +29,16 @@ public:
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
-  /// Makes it the calling thread's device.
+  /// Makes it the current device of the calling thread.
   void use() const { driver().contextSet(context); }
   /// Loads device code (a fat binary, a cubin or PTX) and finds its kernels.
   void load(const void *image, const Manifest &manifest);
-  /// Lets kernels and copies of this device reach the other's memory; false
-  /// where the two have no such way.
+  /// Enables peer access: kernels and copies of this device may then access the
+  /// memory of `other`. False if the hardware does not support it.
   bool reach(const Device &other) const;
 
   int number() const { return ordinal; }
-  /// 90 for sm_90.
+  /// Compute capability without the dot: 90 for sm_90.
   int architecture() const;
   Uuid uuid() const;
   Context handle() const { return context; }
@@ -68,7 +68,7 @@ private:
   int64_t bytes = 0;
 };
 
-/// Memory of the host that devices copy from and to without its help.
+/// Pinned host memory, which devices copy from and to without the CPU.
 class PinnedMemory {
 public:
   explicit PinnedMemory(int64_t bytes);
@@ -82,7 +82,7 @@ private:
   std::byte *memory = nullptr;
 };
 
-/// Which streams' kernels get free multiprocessors first.
+/// Of a stream: kernels of higher priority get free multiprocessors first.
 enum class Priority { Usual, Highest };
 
 class StreamOwner {

@@ -25,22 +25,22 @@
 namespace stagewright::runtime::cuda {
 
 namespace {
-/// How long the end of a step is looked for without a pause: longer than steps
-/// whose microseconds count.
+/// Nanoseconds for which the end of a step is polled without sleeping: longer
+/// than the steps for which microseconds matter.
 constexpr int64_t eager = 2000000;
-/// And how often the other processes are looked at: a look costs a call of the
-/// system.
+/// Polls between checks of the other processes: a check costs a system
+/// call.
 constexpr int64_t thorough = 64;
 } // namespace
 
-/// In the order of their making; what comes later needs what comes before.
+/// In order of construction: later members use earlier ones.
 struct DeviceStep::Resources {
   std::map<int, std::unique_ptr<Device>> devices;
   std::vector<const Device *> places; ///< by rank
   std::vector<RankMemory> sizes;
   GraphsByDevice graphs;
   std::vector<DeviceMemory> blocks;
-  std::vector<PinnedMemory> hosts; ///< of stashes, by rank
+  std::vector<PinnedMemory> hosts; ///< stashes on the host, by rank
   std::vector<DevicePointer> workspaces;
   Memory memory;
   Prepared prepared;
@@ -48,13 +48,13 @@ struct DeviceStep::Resources {
   std::optional<Execution> execution;
   std::optional<Staging> staging;
 
-  bool anyOrder = false; ///< of sums
+  bool anyOrder = false; ///< sums need not be reproducible
 
   int64_t planGraphs(const Device &device, const RankProgram &program);
 };
 
-/// Plans what a rank asks of the library of graphs, if it does; bytes of
-/// workspace.
+/// Prepares the attention and convolutions of a rank, if any, in the library of
+/// graphs. Returns the bytes of workspace that they need.
 int64_t DeviceStep::Resources::planGraphs(const Device &device,
                                           const RankProgram &program) {
   if (program.attentions.empty() && program.convolutions.empty())
@@ -102,13 +102,13 @@ void DeviceStep::connect() {
                                  *resources->places[size_t(own[0])],
                                  resources->execution->messageStream());
   } catch (const std::exception &error) {
-    // The others wait for this rank, and would only say that it is silent.
+    // Without this the others, waiting for this rank, would report a timeout.
     peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
                 &*resources->messages);
   }
 }
 
-/// What this process does alone.
+/// The part of the construction that needs no other process.
 void DeviceStep::make(const StepOptions &options) {
   place(options);
   PlanOptions how;
@@ -134,8 +134,8 @@ void DeviceStep::make(const StepOptions &options) {
                              resources->places, streams);
 }
 
-/// Memory that a lost device still uses cannot be given back: freeing it waits
-/// for the device. It goes with the process.
+/// Leaks the resources if a device did not end its step: freeing memory would
+/// wait for the device. They are freed when the process ends.
 DeviceStep::~DeviceStep() {
   if (!lost)
     return;
@@ -145,8 +145,8 @@ DeviceStep::~DeviceStep() {
   kept.push_back(std::move(resources));
 }
 
-/// Gives every rank of this process its GPU and its memory there. How much is
-/// known after a dry run, which needs no device.
+/// Assigns a GPU to every rank of this process and allocates its memory there.
+/// A dry run, which needs no device, computes the sizes.
 void DeviceStep::place(const StepOptions &options) {
   size_t size = layouts.size();
   int present = 0;
@@ -174,7 +174,7 @@ void DeviceStep::place(const StepOptions &options) {
   for (auto &[from, device] : resources->devices)
     for (auto &[to, other] : resources->devices)
       if (from != to)
-        device->reach(*other); // Else copies go through the host's memory.
+        device->reach(*other); // If not, copies go through host memory.
   resources->sizes = dry.sizes;
   resources->memory = std::move(dry.memory);
   resources->workspaces.resize(size);
@@ -243,7 +243,7 @@ void DeviceStep::run() {
     peers->together([&] { requireInputs(); }, Deadline::loading);
   else
     requireInputs();
-  if (!begun) // The deadline of the first step is without what was loaded.
+  if (!begun) // Uploads do not count against the first deadline.
     resources->staging->settle();
   begun = true;
   ran = false;
@@ -281,7 +281,7 @@ void DeviceStep::enqueue() {
   resources->execution->start(graph);
 }
 
-/// Looks until the device has ended the step.
+/// Polls until the device has ended the step.
 void DeviceStep::wait(int64_t start) {
   double longest = limit.seconds();
   try {
@@ -309,7 +309,7 @@ bool DeviceStep::gatherRecords() {
   return !peers || runtime::gatherRecords(peers->all(), records);
 }
 
-/// Every step runs the same operations.
+/// Counted from the plan, since every step runs the same operations.
 std::vector<Traffic> DeviceStep::gatherTraffic() {
   std::vector<Traffic> traffic(manifest().ranks.size());
   for (const Operation &it : resources->prepared.plan.operations)
@@ -324,9 +324,9 @@ std::vector<Traffic> DeviceStep::gatherTraffic() {
                : traffic;
 }
 
-/// Tells the recorders what the stamps say, on the host's clock: the step began
-/// on the device when the host began it, which is early by the time that it
-/// takes to enqueue.
+/// Passes the device's time stamps to the recorders, on the host's clock. The
+/// step is assumed to begin on the device when it begins on the host, so times
+/// are too early by the time to enqueue.
 void DeviceStep::tell(int64_t start, int64_t end) {
   const Execution &execution = *resources->execution;
   for (const Span &span : resources->prepared.plan.spans) {

@@ -8,12 +8,12 @@
 // An instance of an artifact whose target is CUDA: one allocation per rank on
 // its GPU (the compiler's arena, slots of messages that leave the device, the
 // workspace of libraries), the recorded and verified program, and its
-// execution. One thread enqueues for all ranks; the step's end is polled, so
-// that a device that hangs ends the step at a deadline and not never.
+// execution. One thread enqueues for all ranks. The end of a step is polled, so
+// that the step fails at a deadline if a device hangs.
 //
-// With other processes it is the part of one rank. Making it, its first run,
-// `getOutput` and `gatherRecords` are collective then; results and records come
-// to rank 0. A run that fails ends all processes.
+// With several processes it runs one rank. Then the constructor, the first run,
+// `getOutput` and `gatherRecords` are collective; rank 0 gets the results and
+// records. A run that fails ends all processes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ class Peers;
 
 class DeviceStep final : public Runner {
 public:
-  /// All ranks, or with `processes` the one of this process.
+  /// Runs all ranks, or with `processes` only that of this process.
   DeviceStep(std::shared_ptr<const Artifact> artifact,
              const StepOptions &options, Processes *processes);
   ~DeviceStep() override;
@@ -50,7 +50,7 @@ public:
   std::vector<Traffic> gatherTraffic() override;
   double deadline() const override { return limit.seconds(); }
 
-  /// What a step is made of, for who orders its work otherwise.
+  /// The parts of a step, for callers that order its work themselves.
   const Memory &memory() const;
   const std::vector<RankProgram> &programs() const;
   const Execution &execution() const;
@@ -71,7 +71,7 @@ private:
   bool lost = false;  ///< a device did not end its step
   Deadline limit;
   std::unique_ptr<Peers> peers; ///< null: none
-  std::vector<int64_t> own;     ///< ranks
+  std::vector<int64_t> own;     ///< ranks of this process
   std::unique_ptr<Resources> resources;
 };
 

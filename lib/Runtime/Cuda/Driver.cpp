@@ -18,7 +18,8 @@ constexpr LibraryName name = {{"libcuda.so.1"},
                               "an artifact for a GPU needs it to run",
                               "NVIDIA's driver (Debian package libcuda1)"};
 
-/// The table, filled before it can be asked what an error means.
+/// The table of functions. It is filled before the first call that may fail,
+/// so that fail() can use it.
 Driver &table() {
   static Driver it;
   return it;

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of the driver API that the runtime calls, declared here so that no
-// header of CUDA is needed to build. Types of handles have the driver's names,
-// so they are the types of cuda.h where that is included too; a test compares
-// every line with cuda.h where there is a toolkit. After "CUDA Driver API",
-// version 13.0; every function here has been in the driver since 11.4,
-// every value since 11.7.
+// The part of the driver API that the runtime calls, declared here so that a
+// build needs no CUDA headers. Handles have the driver's type names, so they
+// are the same types where cuda.h is included as well. If there is a toolkit, a
+// test compares every line with cuda.h. Source: "CUDA Driver API", version
+// 13.0. Every function here has been in the driver since 11.4, every value
+// since 11.7.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ using Graph = CUgraph_st *;
 using GraphExec = CUgraphExec_st *;
 using GraphNode = CUgraphNode_st *;
 
-/// What names a GPU, or a part of one, on whatever host.
+/// Identifies a GPU, or a part of one, among all hosts.
 struct Uuid {
   char bytes[16];
 };
@@ -133,13 +133,13 @@ struct Driver {
   STAGEWRIGHT_CUDA_DRIVER(STAGEWRIGHT_MEMBER)
 #undef STAGEWRIGHT_MEMBER
 
-  /// What libcuda was opened as.
+  /// The path with which libcuda was opened.
   std::string path;
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// The driver, opened and initialised by the first call; every later one gives
-/// the same. Throws an `Error` where there is no driver or no device.
+/// The driver, opened and initialised by the first call. Throws an `Error` if
+/// there is no driver or no device.
 const Driver &driver();
 
 } // namespace stagewright::runtime::cuda

@@ -1,4 +1,4 @@
-//===- Execution.cpp - a plan on GPUs -------------------------------------===//
+//===- Execution.cpp - executes a plan on GPUs ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,8 +74,8 @@ size_t Execution::contractionShapes() const {
   return shapes;
 }
 
-/// The list of arguments ends with a null pointer, which CUDA does not ask for:
-/// what records the calls can count them by it.
+/// Ends the list of arguments with a null pointer. CUDA does not need it; tools
+/// that record calls count the arguments by it.
 void Execution::launch(const Command &command, const RankProgram &program,
                        const Device &device, Stream stream) const {
   const Kernel &kernel = manifest.kernels[command.id];
@@ -131,7 +131,7 @@ void Execution::work(int64_t rank, size_t number, Stream stream) const {
 
 void Execution::issue(const Operation &it, bool capturing) {
   Stream stream = streams[it.stream].get();
-  // Times taken in a graph must be told that they are read outside of it.
+  // Time stamps recorded in a graph but read outside it need this flag.
   unsigned outside = capturing ? eventRecordExternal : eventRecordDefault;
   switch (it.kind) {
   case Operation::Work:
@@ -189,14 +189,15 @@ void Execution::issue(const Operation &it, bool capturing) {
 void Execution::issue(bool capturing) {
   const Device *current = nullptr;
   unsigned outside = capturing ? eventRecordExternal : eventRecordDefault;
-  size_t begun = 0; // Streams whose beginning has a time.
+  size_t begun = 0; // Streams whose base event is recorded.
   for (const Operation &it : plan.operations) {
     const Device &device = deviceOf(it.stream);
     if (&device != current)
       device.use();
     current = &device;
     issue(it, capturing);
-    // The first operations fork: each stream waits for the first one's start.
+    // A plan begins with a fork, in the order of the streams: record the base
+    // of a stream after its first operation.
     if (begun < bases.size() && size_t(it.stream) == begun)
       driver().eventRecord(bases[begun].get(), streams[begun].get(), outside),
           ++begun;

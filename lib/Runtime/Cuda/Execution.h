@@ -1,14 +1,14 @@
-//===- Execution.h - a plan on GPUs -----------------------------*- C++ -*-===//
+//===- Execution.h - executes a plan on GPUs --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The streams, events and calls of a plan. Everything they need is made here,
-// before the first step: a step allocates nothing and waits for nothing on the
-// host. The first one is captured as a CUDA graph, of all ranks of the process,
-// and replayed from then on; without a graph every step is enqueued anew.
+// The streams, events and calls of a plan. All resources are created before the
+// first step: a step allocates nothing and never waits on the host. The first
+// step is captured as one CUDA graph for all ranks of the process, which every
+// step launches; without a graph every step enqueues all operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ namespace stagewright::runtime::cuda {
 class Execution {
 public:
   /// `devices` and `workspaces` by rank; `graphs` has the plans of all calls;
-  /// `messages` go to other processes, null where there are none. All that is
-  /// given must outlive it.
+  /// `messages` are those to other processes, or null. All arguments must
+  /// outlive it.
   Execution(const Manifest &manifest, const Memory &memory,
             const std::vector<RankProgram> &programs, const Plan &plan,
             const std::vector<const Device *> &devices,
@@ -38,7 +38,7 @@ public:
   Execution(const Execution &) = delete;
   Execution &operator=(const Execution &) = delete;
 
-  /// Enqueues one step; with `graph` as one launch.
+  /// Enqueues one step; with `graph` as one graph launch.
   void start(bool graph);
   /// Whether the device has done all that was enqueued; never waits.
   bool finished() const;
@@ -51,22 +51,22 @@ public:
   Stream stream(int64_t rank) const { return streams[computing[rank]].get(); }
   /// The stream of messages to other processes; null without.
   Stream messageStream() const;
-  /// Lets the step begin after what is on the rank's stream.
+  /// Makes the next step begin after the work enqueued on the rank's stream.
   void follow(int64_t rank);
 
-  /// Nanoseconds from the beginning of the last step to a stamp, on
-  /// the clock of its device.
+  /// Nanoseconds from the beginning of the last step to a stamp, by the clock
+  /// of its device.
   int64_t stampTime(size_t stamp) const;
-  /// Nodes of the graph; 0 where there is none.
+  /// Number of nodes of the graph; 0 without a graph.
   size_t graphNodes() const { return nodes; }
-  /// Different shapes of contractions, and their number.
+  /// Number of distinct shapes of contractions.
   size_t contractionShapes() const;
 
 private:
   void prepareContractions();
   void issue(bool capturing);
   void issue(const Operation &operation, bool capturing);
-  /// Whether a call of a library needs the kernels behind it.
+  /// Whether the kernels that follow a call of a library must run.
   bool leaves(int64_t rank, size_t command) const;
   void launch(const Command &command, const RankProgram &program,
               const Device &device, Stream stream) const;
@@ -83,7 +83,7 @@ private:
   const std::vector<DevicePointer> &workspaces;
   const GraphsByDevice &graphs;
   const Messages *messages;
-  std::vector<size_t> computing; ///< streams by rank
+  std::vector<size_t> computing; ///< by rank: its stream for computing
   std::vector<StreamOwner> streams;
   std::vector<EventOwner> events, stamps, uploads;
   std::vector<size_t> stampStreams;

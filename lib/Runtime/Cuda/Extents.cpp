@@ -126,7 +126,7 @@ std::vector<Extent> usesOf(const RankProgram &program,
 }
 
 int64_t bytesOfWhole(const sw_gemm_desc &gemm) {
-  // Distances and extents, from the smallest distance on.
+  // Strides and extents, sorted by stride.
   std::multimap<int64_t, int64_t> dimensions;
   int64_t elements = 1;
   for (auto [extent, distance] :

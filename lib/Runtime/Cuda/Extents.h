@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the first to the last byte of every operand of an attention or a
-// convolution, as its extents and strides say; and of what commands touch.
+// The bytes from the first to the last of every operand of an attention or a
+// convolution, by its extents and strides; and those that commands use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,20 +23,20 @@ struct Extent {
   int64_t bytes = 0;
 };
 
-/// Of every operand that is there. Throws an `Error` where a description cannot
-/// be: extents below 1, strides below 0, heads that are no multiple of key
-/// heads, a result of another extent than its image and window give.
+/// The extents of all operands that are present. Throws an `Error` for an
+/// invalid description: extents below 1, strides below 0, heads that are not a
+/// multiple of key heads, a result that does not fit its image and window.
 std::vector<Extent> extentsOf(const Attention &attention);
 std::vector<Extent> extentsOf(const Convolution &convolution);
 
-/// What `command` of `program` reads or writes, unless it may touch any memory;
-/// of operands whose length nobody says the first byte. Slots that are given
-/// back, sent or released were claimed or acquired before.
+/// The memory that `command` reads or writes, unless mayTouchAny(). Operands of
+/// unknown length count as one byte. Slots count when they are claimed or
+/// acquired, not when they are given back, sent or released.
 std::vector<Extent> usesOf(const RankProgram &program,
                            const std::vector<Kernel> &kernels,
                            const Command &command);
 
-/// Bytes of the result of a product, if that is one block without holes; or 0.
+/// Bytes of the result of a product if it is contiguous, else 0.
 int64_t bytesOfWhole(const sw_gemm_desc &gemm);
 
 } // namespace stagewright::runtime::cuda

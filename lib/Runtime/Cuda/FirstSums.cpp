@@ -1,4 +1,4 @@
-//===- FirstSums.cpp - sums that need no zero to begin with ---------------===//
+//===- FirstSums.cpp - removes zero fills before sums ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,7 +65,7 @@ private:
 
   void launch(const Command &command, const Kernel &kernel) {
     uint64_t *values = program.values.data() + command.to;
-    // A kernel behind a call of the library may not run.
+    // A kernel that stands in for a library call may not run.
     bool runs = command.instead < 0;
     auto isSum = [&](int64_t argument) {
       const auto &sums = kernel.sums;
@@ -89,7 +89,7 @@ private:
 
   RankProgram &program;
   const std::vector<Kernel> &kernels;
-  Spans<Fill> fills;         ///< that nothing has used yet
+  Spans<Fill> fills;         ///< not used by any command so far
   std::vector<bool> removed; ///< by command
   int64_t count = 0;
 };

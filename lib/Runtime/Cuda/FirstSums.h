@@ -1,4 +1,4 @@
-//===- FirstSums.h - sums that need no zero to begin with -------*- C++ -*-===//
+//===- FirstSums.h - removes zero fills before sums -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A gradient is filled with zeros, and every microbatch adds to it. Which one
-// is the first depends on the schedule, so it is looked for in what a rank has
-// recorded: a product that comes first and has the whole of what was filled as
-// its result overwrites, a kernel that adds to all of it is told to begin with
-// zeros, and the fill goes. 0 + x is x, but for the sign of a zero.
+// is the first depends on the schedule, so a rank's recorded program is
+// searched. If a product is the first to use what was filled, and its result is
+// all of it, the product overwrites instead of adding. If a kernel that adds to
+// all of it is the first, it is told to start from zero. Then the fill is
+// removed. 0 + x is x, except for the sign of a zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +22,13 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Takes the fills out of a program that the first product or kernel can do
-/// without; how many there were. Time: the commands' number, times the
-/// logarithm of fills.
+/// Removes the fills that the first product or kernel after them makes
+/// unnecessary. Returns their number. O(C log F) for C commands and F fills.
 int64_t overwriteFirstSums(RankProgram &program,
                            const std::vector<Kernel> &kernels);
 
-/// Bytes that a launch of `kernel` with these sums beginning with zeros does
-/// not read.
+/// Bytes that a launch of `kernel` does not read if it starts the sums in the
+/// bit set `zeros` from zero.
 int64_t unreadBytes(const Kernel &kernel, uint64_t zeros);
 
 } // namespace stagewright::runtime::cuda

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step asks of a library that runs graphs of operations on a device. It
-// is a shared object of its own beside the runtime, opened when a program has
-// such a call: libstagewright-cudnn.so (Runtime/Cudnn). Whatever fails throws
-// an `Error`.
+// The interface of a library that runs graphs of operations on a device. It is
+// implemented by a separate shared object, libstagewright-cudnn.so
+// (Runtime/Cudnn), opened when a program has such a call. All functions throw
+// an `Error` on failure.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +27,15 @@ class GraphLibrary {
 public:
   virtual ~GraphLibrary() = default;
 
-  /// Makes a plan for the device that was the thread's when the library was
-  /// opened; its number. An attention whose `stats` are not wanted computes
-  /// none. May take seconds and allocate; nothing after it does.
+  /// Makes a plan for the device that was current when the library was opened;
+  /// returns its number. Without `stats` the attention computes none. May take
+  /// seconds and allocate memory; no later function does.
   virtual size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
                                   bool stats) = 0;
   virtual size_t prepareConvolution(const sw_convolve_desc &desc) = 0;
   /// Bytes of workspace that a plan needs.
   virtual int64_t workspace(size_t plan) const = 0;
-  /// What the library calls the plan.
+  /// The library's name of the plan.
   virtual std::string name(size_t plan) const = 0;
   /// Enqueues a plan. `operands` are addresses on the device: q, k, v, o,
   /// stats, d_o, d_q, d_k, d_v, bias of an attention, x, w, y of a convolution.
@@ -43,16 +43,16 @@ public:
                     void *stream) = 0;
 };
 
-/// The name under which a plug-in exports how it is opened, for the device that
-/// is the thread's, of an architecture (90: sm_90): it fills `error` where it
-/// returns null. Plans give the same bits at every run, unless `anyOrder`.
+/// The name of the function with which a plug-in is opened for the current
+/// device, whose architecture is given (90: sm_90). If it returns null, it has
+/// filled `error`. Plans are reproducible bit for bit unless `anyOrder`.
 inline constexpr char openGraphLibraryName[] = "stagewright_open_graph_library";
 using OpenGraphLibrary = GraphLibrary *(*)(unsigned version, int architecture,
                                            bool anyOrder, char *error,
                                            size_t room);
 
-/// The same where there is no such device: plans are made and named, and none
-/// can be called. The process must use no device.
+/// The same without a device: plans can be made and named, but not called. The
+/// process must not use any device.
 inline constexpr char describeGraphLibraryName[] =
     "stagewright_describe_graph_library";
 

@@ -1,13 +1,13 @@
-//===- Graphs.h - attention and convolutions of a device --------*- C++ -*-===//
+//===- Graphs.h - plans of attention and convolutions -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The plans of a library of graphs for what the ranks on one device call, one
-// for each shape. They are made before memory is taken, because only they know
-// how much workspace they need.
+// The plans of a graph library for all calls of the ranks on one device, one
+// per shape. They are made before memory is allocated, because they determine
+// the size of the workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,33 +23,33 @@
 
 namespace stagewright::runtime::cuda {
 
-/// The library for a device that is described only (GraphLibrary.h). Throws an
-/// `Error` where it is missing, or describes no device of the architecture (90:
-/// sm_90).
+/// The library for an architecture without a device (GraphLibrary.h). Throws an
+/// `Error` if the library is missing, or does not describe the architecture
+/// (90: sm_90).
 std::unique_ptr<GraphLibrary> describeGraphLibrary(int architecture,
                                                    bool anyOrder);
 
 class Graphs {
 public:
-  /// `anyOrder`: sums may be made in another order at every run.
+  /// `anyOrder`: the order of sums may differ between runs.
   Graphs(const Device &device, bool anyOrder)
       : device(device), anyOrder(anyOrder) {}
 
-  /// Makes the plan of a call, or finds it; bytes of workspace it needs, at a
-  /// multiple of `workspaceAlignment`. The first opens the library, and throws
-  /// an `Error` where it is missing. Where the library has no plan, the kernels
-  /// behind the call are needed.
+  /// Makes the plan of a call, or finds it; returns the bytes of workspace it
+  /// needs, at a multiple of `workspaceAlignment`. The first call opens the
+  /// library, and throws an `Error` if it is missing. If the library has no
+  /// plan, the kernels that follow the call must run.
   int64_t prepare(const Attention &attention);
   int64_t prepare(const Convolution &convolution);
-  /// Enqueues a call whose plan is made; every address must be a multiple of 16
+  /// Enqueues a call that was prepared; every address must be a multiple of 16
   /// bytes.
   void call(const Attention &attention, DevicePointer workspace,
             Stream stream) const;
   void call(const Convolution &convolution, DevicePointer workspace,
             Stream stream) const;
-  /// Whether an attention is left to the kernels behind it.
+  /// Whether the kernels that follow the call do the attention.
   bool leaves(const Attention &attention) const;
-  /// Different shapes that plans were asked for.
+  /// Number of distinct shapes for which plans were asked.
   size_t shapes() const { return plans.size(); }
 
 private:

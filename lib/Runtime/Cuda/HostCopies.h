@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stashes of a rank leave for its host on one stream and come back on another,
-// beside its computing. What orders them, m being a microbatch:
+// Stashes of a rank are copied to its host on one stream and back on another,
+// while it computes. Copies of microbatch m wait for other work as follows:
 //
 //   offload(m)   after  what was computed before it, and the fetch of what had
 //                       the host's slot before
@@ -15,8 +15,8 @@
 //                       the device's slot before, and offload(m)
 //   fetched(m)   after  fetch(m)
 //
-// An event that a later copy has recorded anew orders more than it must, and
-// nothing that comes later.
+// Events are reused. If a later copy has recorded an event again, waiting for
+// it orders more than needed, but only after copies that were issued before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,15 +37,15 @@ struct HostCopies {
   int32_t leaving = -1, coming = -1; ///< streams
   size_t computed = size_t(-1);      ///< what was computed before a copy
   Events left, came;                 ///< by the host's, the device's slot
-  /// The same by the slots that they made free: the device's, the host's.
+  /// The same events by the slots that they free: the device's, the host's.
   Events vacated, emptied;
 
   /// One copy.
   struct Copy {
     int32_t stream;
-    size_t after;  ///< which it waits for, beside what was computed
-    size_t &done;  ///< which it records
-    size_t &frees; ///< of the slot that it made free; becomes `done`
+    size_t after;  ///< event it waits for, besides `computed`
+    size_t &done;  ///< event it records
+    size_t &frees; ///< event of the slot it frees; becomes `done`
   };
   Copy offload(Slot device, Slot host) {
     return {leaving, find(emptied, host), event(left, host),

@@ -23,7 +23,7 @@ std::string lastError() {
 } // namespace
 
 Library::Library(const LibraryName &name) : name(name) {
-  std::vector<std::string> names; // Without folders.
+  std::vector<std::string> names; // Files or a path, see LibraryName.
   std::vector<std::string> folders = {""};
   const char *chosen = std::getenv(name.variable);
   if (chosen && *chosen) {

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// CUDA, cuBLASLt and NCCL are opened when a step on a device is made and never
-// before: a build needs none of their headers, a step on processors none of
-// their libraries. What is missing is an error that names the package which
-// has it. An environment variable names another library: another version, or
-// the emulator of the tests.
+// CUDA, cuBLASLt and NCCL are opened only when a step on a device is made: a
+// build needs none of their headers, and a step on CPUs none of their
+// libraries. If one is missing, the error names the package that contains it.
+// An environment variable selects another library: another version, or the
+// emulator of the tests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Where a library is found, and what to tell a user who has not got it.
+/// Where a library is found, and the parts of the error if it is missing.
 struct LibraryName {
-  /// What the dynamic linker looks for, the newest version first; null: there
-  /// is only one.
+  /// File names for the dynamic linker, the newest version first. The second
+  /// may be null.
   std::array<const char *, 2> files;
-  const char *variable; ///< of the environment: a path instead of `files`
+  const char *variable; ///< environment variable with a path, replaces `files`
   const char *purpose;  ///< "contractions on a device need it"
   const char *package;  ///< "NVIDIA's driver (Debian package libcuda1)"
 };
@@ -34,29 +34,30 @@ struct LibraryName {
 template <typename Errors, typename... Parameters> struct Function;
 
 /// An open library. It stays open until the process ends: NVIDIA's libraries
-/// have threads and handlers at exit of their own.
+/// have their own threads and exit handlers.
 class Library {
 public:
-  /// Looks for each file where the linker does, then below CUDA_HOME: a version
-  /// that the linker finds goes before a newer one that lies there.
+  /// Searches for each file where the dynamic linker does, then in CUDA_HOME
+  /// and CUDA_PATH: any version that the linker finds is preferred to a newer
+  /// one there.
   explicit Library(const LibraryName &name);
 
-  /// The address of a function; an `Error` where there is none.
+  /// The address of a function; throws an `Error` if there is none.
   void *symbol(const char *symbol) const;
-  /// Looks a function of a table up.
+  /// Looks up a function of a table.
   template <typename Errors, typename... Parameters>
   void find(Function<Errors, Parameters...> &function) const {
     function.address =
         reinterpret_cast<int (*)(Parameters...)>(symbol(function.symbol));
   }
-  /// And one that gives no status.
+  /// Looks up a function that returns no status.
   template <typename Result, typename... Parameters>
   void find(Result (*&function)(Parameters...), const char *name) const {
     function = reinterpret_cast<Result (*)(Parameters...)>(symbol(name));
   }
-  /// What dlopen gave.
+  /// The handle that dlopen returned.
   void *raw() const { return handle; }
-  /// What the library was opened as.
+  /// The path with which the library was opened.
   const std::string &path() const { return opened; }
 
 private:
@@ -71,9 +72,9 @@ template <typename Errors, typename... Parameters> struct Function {
   const char *symbol;
   int (*address)(Parameters...) = nullptr;
 
-  /// Calls it for its status alone.
-  // Handles are declared here as pointers of our own, so the library's function
-  // has another type by name.
+  /// Calls it and returns its status.
+  // Handles have type names of our own here, so the library's function has a
+  // nominally different type, which the sanitizer would report.
   template <typename... Arguments>
 #if defined(__clang__)
   [[clang::no_sanitize("function")]]
@@ -89,7 +90,7 @@ template <typename Errors, typename... Parameters> struct Function {
   }
 };
 
-/// For the lists of functions: looks a member of the table `it` up in
+/// For the lists of functions: looks up a member of the table `it` in
 /// `library`.
 #define STAGEWRIGHT_LOOK_UP(member, ...) library.find(it.member);
 

@@ -1,4 +1,4 @@
-//===- LibraryPlans.cpp - plans without a device --------------------------===//
+//===- LibraryPlans.cpp - library plans without a device ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-/// 90 of "sm_90" and "sm_90a".
+/// The number in an architecture's name: 90 for "sm_90" and "sm_90a".
 int numberOf(const std::string &name) {
   int number = 0;
   const char *end = name.data() + name.size();
@@ -32,15 +32,14 @@ int numberOf(const std::string &name) {
   raise("'", name, "' is no architecture; expected a list as sm_80,sm_90");
 }
 
-/// What tells calls apart: what people call it, and the words of its
-/// description.
+/// The key of a call: its printed name, and the bytes of its description.
 using Key = std::pair<std::string, std::string>;
 template <typename Call> Key keyOf(const Call &it) {
   return {nameOf(it),
           {reinterpret_cast<const char *>(&it.desc), sizeof(it.desc)}};
 }
 
-/// The different calls of all ranks.
+/// The distinct calls of all ranks.
 struct Calls {
   std::map<Key, Attention> attentions;
   std::map<Key, Convolution> convolutions;
@@ -52,7 +51,7 @@ public:
       : name(std::move(name)),
         library(describeGraphLibrary(numberOf(this->name), false)) {}
 
-  /// `prepare` gives the number of a plan.
+  /// Adds the line of a call. `prepare` makes its plan and returns the number.
   template <typename Prepare>
   void add(const std::string &call, bool otherwise, Prepare prepare) {
     lines << name << "  " << call << ": ";

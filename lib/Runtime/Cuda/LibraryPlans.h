@@ -1,13 +1,13 @@
-//===- LibraryPlans.h - plans without a device ------------------*- C++ -*-===//
+//===- LibraryPlans.h - library plans without a device ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether a device's library has a plan for an attention or a convolution is
-// known when a step is made there. The library itself says so before, for
-// devices that are described only.
+// Whether the library of a device has plans for the attentions and convolutions
+// of a step is only known when the step is made there. This asks the library
+// before, on any machine, for a description of the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,16 @@
 namespace stagewright::runtime::cuda {
 
 struct LibraryPlans {
-  /// A line for each architecture and different call: what the library calls
-  /// its plan and the bytes of its workspace, or why it has none and what is
-  /// done then.
+  /// A line for each architecture and distinct call: the library's name of its
+  /// plan and the bytes of its workspace, or why it has none and what is done
+  /// instead.
   std::string text;
-  int64_t missing = 0; ///< calls without a plan, and without kernels behind
+  int64_t missing = 0; ///< calls with neither a plan nor kernels instead
 };
 
-/// Asks for the plans of a step with so many microbatches, 0: as compiled, on
-/// `architectures`, as "sm_80,sm_90". Throws an `Error` if the target is no
-/// device, or the library is not there or describes no such device.
+/// Asks for the plans of a step with `microbatches` (0: as compiled) on
+/// `architectures`, such as "sm_80,sm_90". Throws an `Error` if the target is
+/// not a device, or the library is missing or cannot describe such a device.
 LibraryPlans libraryPlans(const Artifact &artifact, int64_t microbatches,
                           const std::string &architectures);
 

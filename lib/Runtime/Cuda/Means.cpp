@@ -1,4 +1,4 @@
-//===- Means.cpp - means of products made by the products -----------------===//
+//===- Means.cpp - folds divisions of means into products -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// What holds zeros and these products, whole, and nothing else.
+  /// A range that contains exactly the sum of these products, or zeros.
   struct Sum {
     int64_t bytes;
     std::vector<int64_t> products;
@@ -67,7 +67,8 @@ private:
     sums.forget(it.c, 1);
   }
 
-  /// Whether products do what `command` does from now on.
+  /// Scales products so that they do the division of `command`; returns whether
+  /// that is possible.
   bool divides(const Command &command) {
     const Kernel &kernel = kernels[size_t(command.id)];
     const uint64_t *values = program.values.data() + command.to;

@@ -1,15 +1,15 @@
-//===- Means.h - means of products made by the products ---------*- C++ -*-===//
+//===- Means.h - folds divisions of means into products ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A gradient that is a mean over microbatches is their sum, which a kernel
-// divides at the end of the step. Where products alone have made that sum, they
-// are multiplied by one part of the number of microbatches as the library
-// stores them, and the kernel goes. Rounding aside the mean is the same; for a
-// power of two to the last bit, but for numbers below the smallest normal one.
+// The mean of a gradient over microbatches is their sum, which a kernel divides
+// by their number at the end of the step. If only products have been added to
+// that sum, the library multiplies each by the reciprocal (alpha) instead, and
+// the kernel is removed. The mean differs only by rounding. For a power of two
+// it is equal bit for bit, except for subnormal numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,8 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Takes divisions that products can do out of a program, behind
-/// overwriteFirstSums(); how many there were. Time: the commands' number, times
-/// the logarithm of what products make.
+/// Removes the divisions that products can do; returns their number. Runs after
+/// overwriteFirstSums(). O(C log S) for C commands and S sums.
 int64_t scaleProductsOfMeans(RankProgram &program,
                              const std::vector<Kernel> &kernels);
 

@@ -12,7 +12,7 @@ namespace stagewright::runtime::cuda {
 namespace {
 constexpr int64_t word = sizeof(uint32_t);
 
-/// "0B2": the action of a rank in which a message is sent or taken.
+/// The action of a rank that sends or receives a message, such as "0B2".
 std::string actionOf(const RankProgram &program, Command::Kind kind,
                      int64_t channel, int64_t m) {
   std::string action;

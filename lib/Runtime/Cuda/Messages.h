@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The communicators of a rank and how far its messages have come. The device
-// tells that itself: after each half of a message it copies a number to memory
-// of the host, so that a step that hangs can say in what.
+// The communicators of a rank, and the progress of its messages. After each
+// send, receive or sum the device copies a count to host memory, so that the
+// error for a step that hangs can name the message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace stagewright::runtime::cuda {
 
 class Messages {
 public:
-  /// Of the only rank of `plan`; what is given must outlive it.
+  /// For the only rank of `plan`. All arguments must outlive it.
   Messages(const Manifest &manifest, const RankProgram &program,
            const Plan &plan, const Device &device, Assembly &assembly);
 
@@ -42,13 +42,13 @@ public:
   void sum(int64_t collective, Address bucket, Stream stream) const {
     ways.sum(collective, bucket, stream);
   }
-  /// Enqueues that `number` halves of messages are done.
+  /// Enqueues the copy of `number`, the count of sends, receives and sums done.
   void tell(size_t number, Stream stream) const;
 
-  /// Forgets what the last step told.
+  /// Resets the count of the last step.
   void begin() { told().store(0); }
-  /// What is next: "action 0B2 waits for microbatch 2 of channel 'dy' from rank
-  /// 1".
+  /// Text on the first message that is not done: "action 0B2 waits for
+  /// microbatch 2 of channel 'dy' from rank 1".
   std::string next() const;
 
 private:
@@ -59,7 +59,7 @@ private:
   const Manifest &manifest;
   const RankProgram &program;
   const Plan &plan;
-  PinnedMemory host; ///< the number that the device told, then all numbers
+  PinnedMemory host; ///< the count that the device copied, then all counts
   DeviceMemory numbers;
   Communicators ways;
 };

@@ -20,7 +20,7 @@ constexpr LibraryName name = {
     "package libnccl2 of NVIDIA's Debian repository, and with "
     "nvidia-nccl-cu13 of PyPI"};
 
-/// Throws where it is too old to be called as we do.
+/// Throws if the library is older than the declarations in Nccl.h need.
 void requireVersion(Nccl &it) {
   it.version.status(&it.release);
   if (it.release < ncclOldest)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of NCCL that the runtime calls, declared as Driver.h declares the
-// driver's. After NCCL 2.32; every function here is in 2.18 too, and so are the
-// members of `NcclConfig`, which NCCL reads as far as its `size` says. Older
-// ones are refused.
+// The part of NCCL that the runtime calls, declared as in Driver.h. Source:
+// NCCL 2.32. Version 2.18 already has every function here and all members of
+// `NcclConfig`, of which NCCL reads as many as its `size` covers. Older
+// versions are rejected.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace stagewright::runtime::cuda {
 
 using Communicator = ncclComm *;
 
-/// What joins the ends of a communicator; passed by value, as NCCL does.
+/// The id by which ranks join a communicator; passed by value, as NCCL does.
 struct NcclId {
   char bytes[128];
 };
@@ -55,15 +55,15 @@ enum : int {
 };
 enum : int { ncclSum = 0 };
 
-// Versions, as ncclGetVersion gives them since 2.9.
+// Versions, in the format of ncclGetVersion since 2.9.
 enum : int {
   ncclOldest = 21800,
-  ncclShares = 23000 ///< takes several ranks on one GPU
+  ncclShares = 23000 ///< supports several ranks on one GPU
 };
 
-/// "2.28.9"
+/// A version as text: "2.28.9".
 std::string printNcclVersion(int version);
-/// Where to get it: "package libnccl2 of ...".
+/// Where users can get NCCL: "package libnccl2 of ...".
 extern const char *const ncclPackage;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types are among the arguments.
@@ -95,12 +95,12 @@ struct Nccl {
   const char *(*errorString)(int) = nullptr;        ///< ncclGetErrorString
   const char *(*lastError)(Communicator) = nullptr; ///< ncclGetLastError
   std::string path;
-  int release = 0; ///< what `version` said
+  int release = 0; ///< the result of `version`
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// The library, opened by the first call; throws an `Error` where it is
-/// missing.
+/// The library, opened by the first call; throws an `Error` if it is missing
+/// or too old.
 const Nccl &nccl();
 
 } // namespace stagewright::runtime::cuda

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Names the actions of a step ("F3 of stage 1") where Nsight Systems shows what
-// the host enqueues: at the capture of a graph, and at every step without one.
-// NVTX is wanted, not needed: without its library, libnvtx3interop.so.1 of the
-// CUDA toolkit, there are no ranges.
+// the host enqueues: when a graph is captured, and in every step without one.
+// NVTX is optional: without its library, libnvtx3interop.so.1 of the CUDA
+// toolkit, there are no ranges.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int64_t nobody = -1;
 
-/// A channel's slots: who holds them at either end. A hand-off has one ring,
-/// and only the receiver's part of this is used.
+/// Which microbatches hold the slots of a channel at both ends. A hand-off has
+/// one ring: only `receiving` and `arrived` are used.
 struct Rings {
-  std::vector<int64_t> sending;   ///< by slot: the microbatch being sent
-  std::vector<int64_t> receiving; ///< claimed for, on its way to, or held by it
-  std::vector<bool> arrived;      ///< by slot of the receiver
-  std::deque<int64_t> queue;      ///< sent, and not transferred yet
+  std::vector<int64_t> sending;   ///< by sender's slot: the microbatch
+  std::vector<int64_t> receiving; ///< by receiver's slot: the microbatch
+  std::vector<bool> arrived;      ///< by receiver's slot
+  std::deque<int64_t> queue;      ///< microbatches sent but not transferred
 };
 
 class Ordering {
@@ -61,7 +61,7 @@ private:
   bool turn(size_t rank);
   void transfer(int64_t channel);
   void begin(size_t rank, int64_t collective);
-  /// The first rank that has not begun a collective; nobody.
+  /// The first rank that has not begun a collective, or `nobody`.
   int64_t missing(int64_t collective) const {
     const std::vector<bool> &parts = begun[size_t(collective)];
     auto part = std::find(parts.begin(), parts.end(), false);
@@ -76,8 +76,8 @@ private:
   const Manifest &manifest;
   const Memory &memory;
   const std::vector<RankProgram> &programs;
-  std::vector<size_t> next; ///< by rank: the command that has not run
-  std::vector<Rings> rings; ///< by channel
+  std::vector<size_t> next;             ///< by rank: first command not run
+  std::vector<Rings> rings;             ///< by channel
   std::vector<std::vector<bool>> begun; ///< by collective and rank of it
   std::vector<Placed> order;
 };
@@ -93,7 +93,7 @@ void Ordering::begin(size_t rank, int64_t collective) {
     order.push_back({-1, 0, 0, 0, collective});
 }
 
-/// Transfers what can be: the message is there, and so is a slot for it.
+/// Transfers the sent messages of a channel while there are free slots.
 void Ordering::transfer(int64_t channel) {
   Rings &ring = rings[channel];
   while (!ring.queue.empty()) {
@@ -109,7 +109,7 @@ void Ordering::transfer(int64_t channel) {
   }
 }
 
-/// Runs the next command of a rank; false where it must wait.
+/// Runs the next command of a rank; returns false if it must wait.
 bool Ordering::step(size_t rank) {
   const Command &command = at(rank);
   bool channel =
@@ -152,7 +152,7 @@ bool Ordering::step(size_t rank) {
   return true;
 }
 
-/// Runs a rank to the end of an action; false where it could not move.
+/// Runs a rank to the end of an action; returns false if no command could run.
 bool Ordering::turn(size_t rank) {
   bool moved = false;
   while (!over(rank)) {

@@ -5,26 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks run side by side; the runtime puts their commands into one order in
-// which everything that is waited for comes before what waits. That there is
-// one proves that the step finishes: a device that does its share in that
-// order, one thing at a time, never waits for something that comes later, nor
-// does any device that follows the dependences alone (Kahn, "Topological
-// sorting of large networks", 1962; as for the locks of Havender, 1968).
+// Ranks run concurrently. This puts their commands into one total order in
+// which every command comes after those that it waits for. If there is one, the
+// step finishes: a device that runs its part in that order, one command at a
+// time, never waits for a later one, nor does any device that only follows the
+// dependences (Kahn, "Topological sorting of large networks", 1962; as for the
+// locks of Havender, 1968).
 //
-// A transfer between processes occupies both its ends until both have begun. It
-// stands in the order once, for both, at a place where the message is there and
-// the receiver's slot is free; each end does its transfers in this order, one
-// after the other, after everything that comes before on its device. So a
-// device need not have more than one transfer under way (K = 1), and a transfer
-// that waits for its partner may hold the device: the earliest thing that is
-// not done can always be done.
+// A transfer between processes occupies both ends until both have begun. It is
+// in the order once, for both, at a point where the message is complete and the
+// receiver's slot is free. Each end runs its transfers in this order, one after
+// another, after everything that comes before on its device. So a device needs
+// at most one transfer at a time (K = 1), and a transfer that waits for its
+// partner may block the device: the first command that is not done can always
+// run.
 //
-// So does a sum over ranks, of all its ranks: it stands where the last of them
-// has begun it.
+// The same holds for a sum over ranks, for all its ranks: it is in the order
+// where the last of them has begun it.
 //
-// Ranks take turns of one action, which keeps the order near the schedule's.
-// Linear in commands for each rank that waits.
+// Ranks take turns, one action each, so the order is similar to the schedule.
+// O(commands) for each rank that waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,16 +35,16 @@
 
 namespace stagewright::runtime::cuda {
 
-/// One command of a rank or, where `rank` is -1, a sum over ranks, else the
-/// transfer of a message of a channel that is no hand-off.
+/// A command of a rank. If `rank` is -1: a sum over ranks if `collective` >= 0,
+/// else the transfer of a message of a channel that is not a hand-off.
 struct Placed {
   int64_t rank = -1;
   size_t command = 0;
-  int64_t channel = 0, m = 0; ///< of a transfer
+  int64_t channel = 0, m = 0; ///< of a transfer: its channel, its message
   int64_t collective = -1;
 };
 
-/// Throws an `Error` that says what each rank waits for where there is no such
+/// Throws an `Error` that says what each rank waits for if there is no such
 /// order.
 std::vector<Placed> orderProgram(const Manifest &manifest, const Memory &memory,
                                  const std::vector<RankProgram> &programs);

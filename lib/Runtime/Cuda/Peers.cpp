@@ -19,13 +19,13 @@
 namespace stagewright::runtime::cuda {
 
 namespace {
-/// NCCL takes several ranks on one GPU where this is 1.
+/// NCCL accepts several ranks on one GPU if this variable is 1.
 constexpr char sharingVariable[] = "NCCL_MULTI_RANK_GPU_ENABLE";
-/// How long NCCL may take to end what is under way before the process ends
-/// without.
+/// How long NCCL may take to abort its communicators; after that the process
+/// exits anyway.
 constexpr auto abortTime = std::chrono::milliseconds(250);
 
-/// Where a rank runs; crosses between processes as it is.
+/// Where a rank runs; sent between processes byte by byte.
 struct Place {
   Uuid gpu;
   int number, nccl;
@@ -93,7 +93,8 @@ void Peers::look() const {
     raise("the process of rank ", who, " has ended");
 }
 
-/// On a thread of its own: NCCL may wait for what does not come any more.
+/// Aborts NCCL on another thread, since it may wait for a message that never
+/// comes.
 void Peers::fail(const std::string &error, const Messages *messages) const {
   static std::atomic<bool> done = false;
   if (messages) {

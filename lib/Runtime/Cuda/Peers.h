@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step whose ranks are processes does beside running its own rank. Until
-// the first step all agree, so that an error of one is the error of all. From
-// then on no process asks another: messages between devices keep them together,
-// and who cannot go on ends everybody.
+// The coordination of a step whose ranks are processes. Until the first step
+// all processes agree on errors, so that an error of one is thrown in all.
+// After that hosts do not synchronize: messages between devices keep them in
+// step, and a process that fails ends all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,25 +25,25 @@ namespace stagewright::runtime::cuda {
 
 class Peers {
 public:
-  /// After every process has got the number of its rank. Collective.
+  /// Call when every process knows the number of its rank. Collective.
   explicit Peers(Processes &processes);
 
   int64_t self() const { return processes.assembly().self(); }
   Assembly &assembly() const { return processes.assembly(); }
   Processes &all() const { return processes; }
 
-  /// Which of the `present` GPUs of this host its rank runs on: by the user's
-  /// list, one entry per rank, or in order among the ranks of the host.
+  /// Which of the `present` GPUs of this host the rank of this process uses: by
+  /// the user's list, one entry per rank, else in order of the host's ranks.
   int gpu(const std::string &list, int present) const;
-  /// Lets NCCL take several ranks on one GPU where there are; throws where it
-  /// cannot. Collective, before anything of NCCL is made.
+  /// Enables several ranks per GPU in NCCL if ranks share one; throws if its
+  /// version cannot. Collective; call it before making communicators.
   void settleSharing(const Device &device) const;
 
-  /// Runs what every process does alone; an error of one is thrown in all. Ends
-  /// all where one does not come within `seconds`.
+  /// Runs `body` in every process; an error of one is thrown in all. Ends all
+  /// processes if one does not arrive within `seconds`.
   void together(const std::function<void()> &body,
                 double seconds = Deadline::first) const;
-  /// Throws where a process has ended.
+  /// Throws if a process has ended.
   void look() const;
   /// Ends all processes.
   [[noreturn]] void fail(const std::string &error,

@@ -21,7 +21,7 @@ constexpr size_t none = size_t(-1);
 /// The events of a channel, by slot; `none` until one is recorded.
 struct ChannelEvents {
   std::vector<size_t> sent, freed, moved;
-  int32_t stream = -1; ///< of copies
+  int32_t stream = -1; ///< for its copies
 };
 
 class Planning {
@@ -38,12 +38,12 @@ public:
   Plan run(const std::vector<Placed> &order);
 
 private:
-  /// Spans of a rank that have begun.
+  /// The spans of a rank that have begun but not ended.
   struct Open {
-    size_t command = none; ///< that begins its action
-    bool shown = false;    ///< the action has been told
+    size_t command = none; ///< BeginAction of the current action
+    bool shown = false;    ///< the action has had an Operation::Begin
     size_t action = none, node = none;
-    bool stamped = true; ///< the action's first stamp is there
+    bool stamped = true; ///< the action has its first stamp
     std::vector<std::pair<int64_t, size_t>> claims; ///< channel, stamp
     std::map<int64_t, size_t> sums;                 ///< stamp, by collective
   };
@@ -68,7 +68,7 @@ private:
     plan.operations.push_back(
         {kind, stream, int32_t(plan.streams[stream].rank), number, m});
   }
-  /// Records an event, a new one at its first time.
+  /// Records `event`, which is created if it is `none`.
   void record(int32_t stream, size_t &event) {
     if (event == none)
       event = plan.events++;
@@ -96,14 +96,14 @@ private:
   const std::vector<RankProgram> &programs;
   const PlanOptions &options;
   std::vector<int32_t> computing, messages; ///< streams by rank
-  std::vector<size_t> turns; ///< by rank: its event before a message
+  std::vector<size_t> turns; ///< by rank: the event before its messages
   std::vector<ChannelEvents> channels;
   std::vector<size_t> sums;       ///< events by collective
   std::vector<Open> open;         ///< by rank
   std::vector<HostCopies> copies; ///< by rank
-  /// By stream: whether there is work behind its last event of HostCopies.
+  /// By stream: whether it has work after its last event of HostCopies.
   std::vector<bool> moved;
-  int32_t told = -1; ///< the rank whose action is
+  int32_t told = -1; ///< rank of the open Operation::Begin, or -1
   Plan plan;
 };
 
@@ -138,7 +138,7 @@ void Planning::makeStreams() {
     }
 }
 
-/// Streams of ranks that have stashes on their hosts.
+/// Makes the copy streams of ranks that have stashes on their hosts.
 void Planning::makeCopyStreams() {
   for (size_t r = 0; r < programs.size(); ++r)
     if (options.local[r] && memory.layouts[r].host > 0)
@@ -148,7 +148,7 @@ void Planning::makeCopyStreams() {
       }
 }
 
-/// The rank of this process that is one of a collective's, or -1.
+/// The rank of this process that takes part in a collective, or -1.
 int64_t Planning::sumsHere(const Collective &collective) {
   int64_t found = -1;
   for (const Bucket &bucket : collective.buckets) {
@@ -179,9 +179,9 @@ void Planning::join() {
   }
 }
 
-/// Tells that what follows is of a rank's action. A rank may have to wait in
-/// the middle of one while others go on, so an action is told once more where
-/// it goes on: profilers take what is enqueued for the action told last.
+/// Begins the profiler range of a rank's current action. If a rank waits in the
+/// middle of an action, others go on; so the range begins again when the action
+/// continues. Profilers assign what is enqueued to the last range begun.
 void Planning::show(int32_t rank) {
   if (told == rank)
     return;
@@ -317,11 +317,11 @@ void Planning::command(int32_t rank, size_t number) {
     return wait(stream, HostCopies::find(copies[rank].vacated,
                                          slotOfBuffer(rank, it.id, it.m)));
   case Command::Release:
-    return; // The rank's own stream keeps their order.
+    return; // The rank's own stream orders them.
   }
 }
 
-/// Copies a stash to the host or back, behind what was computed before.
+/// Copies a stash to the host or back, after all earlier work of the rank.
 void Planning::copyStash(int32_t rank, size_t number, const Command &command) {
   HostCopies &own = copies[rank];
   bool leaves = command.kind == Command::Offload;
@@ -339,8 +339,8 @@ void Planning::copyStash(int32_t rank, size_t number, const Command &command) {
   copy.frees = copy.done;
 }
 
-/// A message between processes waits on either side for everything that comes
-/// before it there: see Order.h.
+/// A message between processes waits on both sides for everything before it in
+/// the order of that side: see Order.h.
 void Planning::transfer(int64_t number, int64_t m) {
   const Channel &channel = manifest.channels[number];
   ChannelEvents &events = channels[number];
@@ -361,7 +361,7 @@ void Planning::transfer(int64_t number, int64_t m) {
   }
 }
 
-/// What a rank does with other processes, after everything before it.
+/// Adds an operation with other processes, after all earlier ones of the rank.
 void Planning::tell(int64_t rank, Operation::Kind kind, size_t number,
                     int64_t m, size_t &event) {
   record(computing[rank], turns[rank]);

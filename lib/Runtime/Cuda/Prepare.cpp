@@ -70,7 +70,8 @@ void placeMemory(const Manifest &manifest, Memory &memory,
 }
 
 namespace {
-/// Puts recorded programs on the streams of the ranks of one process.
+/// Plans recorded programs on the streams of one process, and verifies the
+/// plan.
 Plan verifiedPlan(const Manifest &manifest, const Memory &memory,
                   const std::vector<RankProgram> &programs,
                   const std::vector<Placed> &order,
@@ -85,8 +86,8 @@ Plan verifiedPlan(const Manifest &manifest, const Memory &memory,
   return plan;
 }
 
-/// Addresses far apart, and nothing that a program could take for a number of
-/// its own.
+/// Fictitious addresses: far apart, and different from all other numbers in a
+/// program.
 Memory madeUp(const Manifest &manifest, const std::vector<Layout> &layouts,
               const std::vector<Route> &routes) {
   constexpr Address first = Address(1) << 56, distance = Address(1) << 49;
@@ -152,10 +153,10 @@ std::vector<int> placeRanks(const std::string &list, size_t ranks, int count) {
 }
 
 namespace {
-/// Whether NCCL needs a thread of the host for a message or sum, which it does
-/// between hosts: in a captured graph each becomes a node that calls the host,
-/// before the kernel. Source: NCCL 2.18 to 2.28, `ncclLaunchPrepare` in
-/// src/enqueue.cc (plans with proxy operations).
+/// Whether NCCL needs a host thread for a message or sum, as it does between
+/// hosts: in a captured graph each then has a host node before the kernel.
+/// Source: NCCL 2.18 to 2.28, `ncclLaunchPrepare` in src/enqueue.cc (plans with
+/// proxy operations).
 bool callsHost(const Manifest &manifest, const Operation &it) {
   auto hostOf = [&](int64_t rank) { return manifest.ranks[size_t(rank)].host; };
   switch (it.kind) {
@@ -176,7 +177,7 @@ bool callsHost(const Manifest &manifest, const Operation &it) {
   }
 }
 
-/// Adds up the plans of all processes.
+/// Summarizes the plans of all processes.
 std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Records, orders, plans and verifies a step. That needs addresses, but no
-// device: a dry run gives it made-up ones.
+// Records, orders, plans and verifies a step. This needs addresses, but no
+// device: a dry run uses invented addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,24 +24,24 @@ struct Prepared {
   Plan plan;
 };
 
-/// What a rank's memory on its device holds, in this order; bytes.
+/// The parts of a rank's memory on its device, in this order; bytes.
 struct RankMemory {
-  int64_t arena = 0;     ///< as the compiler printed it
+  int64_t arena = 0;     ///< as the compiler reported it
   int64_t senders = 0;   ///< slots of messages that leave the device
-  int64_t constants = 0; ///< of the artifact
+  int64_t constants = 0; ///< copies of the artifact's constant arrays
   int64_t workspace = 0; ///< of libraries; 0: none
-  /// Where the workspace begins: the first multiple of `workspaceAlignment`
-  /// behind everything else.
+  /// Offset of the workspace: the first multiple of `workspaceAlignment` after
+  /// all other parts.
   int64_t workspaceOffset() const;
-  /// From the first byte to behind the last.
+  /// Bytes of all parts, including padding.
   int64_t total() const;
 };
 
-/// How messages travel between ranks on these devices.
+/// By channel: how its messages are sent between ranks on these devices.
 std::vector<Route> routesOf(const Manifest &manifest,
                             const std::vector<int> &devices);
 
-/// Sizes of the memory of a rank whose program holds contractions or not.
+/// Sizes of the memory of a rank; `contracts`: its program has contractions.
 RankMemory memoryOf(const Manifest &manifest, const Memory &memory,
                     int64_t rank, bool contracts);
 
@@ -49,11 +49,11 @@ RankMemory memoryOf(const Manifest &manifest, const Memory &memory,
 void placeMemory(const Manifest &manifest, Memory &memory,
                  const std::vector<Address> &bases);
 
-/// The whole road, with addresses set.
+/// All steps, with the addresses set in `memory`.
 Prepared prepareStep(const Artifact &artifact, const Memory &memory,
                      int64_t microbatches, const PlanOptions &options);
 
-/// The whole road with made-up addresses.
+/// The result of all steps with invented addresses.
 struct DryRun {
   Prepared prepared;
   Memory memory;
@@ -64,19 +64,19 @@ DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
               const std::vector<bool> &local);
 
 /// Which GPU each rank runs on, from the user's list ("0,0,1,1"; one entry per
-/// rank). Without one ranks go to `count` GPUs in order, neighbours together
-/// where there are fewer GPUs than ranks.
+/// rank). Without a list ranks are assigned to `count` GPUs in order;
+/// neighbours share a GPU if there are fewer GPUs than ranks.
 std::vector<int> placeRanks(const std::string &list, size_t ranks, int count);
 
-/// What the ranks of a step call, with so many microbatches, 0: as compiled;
-/// each on a device and in a process of its own, at made-up addresses. Throws
-/// an `Error` if the target is no device.
+/// The recorded programs of a step with `microbatches` (0: as compiled), as if
+/// each rank had its own device and process, at invented addresses. Throws an
+/// `Error` if the target is not a device.
 std::vector<RankProgram> recordStep(const Artifact &artifact,
                                     int64_t microbatches);
 
-/// Prepares a step with made-up addresses; what was proved and counted, one
-/// line per fact. With `processes` every rank has a process of its own, and
-/// each one's plan is verified.
+/// Prepares a step with invented addresses; returns what was proved and
+/// counted, one fact per line. With `processes` every rank has its own process,
+/// and the plan of each is verified.
 std::string proveStep(const Artifact &artifact, int64_t microbatches,
                       const std::string &devices, bool processes);
 

@@ -1,4 +1,4 @@
-//===- Product.cpp - contractions as cuBLASLt sees them -------------------===//
+//===- Product.cpp - contractions as cuBLASLt calls -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-/// The matrix X[i,j] of these extents and strides.
+/// The matrix X[i,j] with these extents and strides, as the library sees it.
 LtMatrix view(int64_t rows, int64_t columns, int64_t row, int64_t column,
               const char *name) {
   bool tall = row == 1 || rows == 1;
   bool wide = column == 1 || columns == 1;
-  // As it lies there where its rows are contiguous, else its transpose.
+  // Column-major matrices are passed as they are, others as their transpose.
   if (tall && (columns == 1 || column >= rows))
     return {false, rows, columns, columns == 1 ? rows : column};
   if (wide && (rows == 1 || row >= columns))
@@ -60,7 +60,8 @@ int epilogueOf(int32_t epilogue, bool exchanged) {
   }
 }
 
-/// Sums over k do not care how C lies; all others walk along its columns.
+/// Whether an epilogue needs a row-major C. Sums over k do not depend on the
+/// layout of C.
 bool needsColumns(int32_t epilogue) {
   return epilogue != SW_EPILOGUE_NONE && epilogue != SW_EPILOGUE_A_SUM &&
          epilogue != SW_EPILOGUE_B_SUM;
@@ -86,8 +87,9 @@ void requireType(int32_t dtype, const char *name, bool narrow) {
   }
 }
 
-/// Splits the batches into those of one call and calls: one strided dimension
-/// if the two make one, else the longer one in a call.
+/// Splits the batches into those inside a call and the number of calls: one
+/// call if the two dimensions are one strided dimension, else the longer one is
+/// inside a call.
 void batch(LtProduct &it, const sw_gemm_desc &desc) {
   const int64_t *strides[3] = {desc.a_batch, desc.b_batch, desc.c_batch};
   LtMatrix *matrices[3] = {&it.a, &it.b, &it.c};
@@ -114,7 +116,8 @@ LtProduct asProduct(const Contraction &contraction) {
   requireType(desc.a_dtype, "A", true);
   requireType(desc.b_dtype, "B", true);
   requireType(gemm.dtype, "C", false);
-  // C as it lies must not be transposed, so the operands are exchanged for it.
+  // The library cannot transpose C. For a row-major C it computes the
+  // transposed product, with the operands exchanged.
   bool exchanged = gemm.c_col == 1 || (gemm.n == 1 && gemm.c_row != 1);
   if (needsColumns(desc.epilogue) && !exchanged)
     raise("a contraction with epilogue ", desc.epilogue,

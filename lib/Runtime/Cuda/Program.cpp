@@ -21,7 +21,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-/// A rank while its entry runs; generated code knows it as its rank.
+/// A rank while its entry is recorded; generated code gets it as its sw_rank.
 struct Recording : sw_rank {
   Recording(const Manifest &manifest, const Memory &memory,
             const Constants &constants, int64_t number, int64_t count)
@@ -37,7 +37,7 @@ struct Recording : sw_rank {
     program.commands.push_back({kind, id, m, to, from, bytes});
   }
 
-  /// A call of a library; `otherwise`: with kernels in its place behind it.
+  /// Adds a call of a library; `otherwise`: kernels that can replace it follow.
   void call(Command::Kind kind, size_t number, int32_t otherwise) {
     library = otherwise ? int64_t(program.commands.size()) : -1;
     add(kind, int64_t(number));
@@ -45,7 +45,7 @@ struct Recording : sw_rank {
 
   void launch(int64_t kernel, void *const *arguments);
 
-  /// On the device.
+  /// The address on the device.
   Address at(uint64_t address) const {
     return constants.onDevice(address, memory.constants[size_t(index)]);
   }
@@ -59,7 +59,7 @@ struct Recording : sw_rank {
   Slots slots;
   RankProgram program;
   int64_t node = -1;
-  int64_t library = -1; ///< the last call with kernels behind it
+  int64_t library = -1; ///< the last call that kernels can replace
   std::string error;
   jmp_buf frame;
 };
@@ -78,10 +78,10 @@ void Recording::launch(int64_t kernel, void *const *arguments) {
   }
 }
 
-/// The rank that is recorded: `gemm` and its like are not told it.
+/// The rank being recorded, for functions without a rank argument (`gemm`).
 thread_local Recording *current = nullptr;
 
-/// Runs `body`; what it throws ends the recording.
+/// Runs `body`; an exception ends the recording.
 template <typename Body> auto recorded(sw_rank *rank, Body body) {
   auto *self = static_cast<Recording *>(rank);
   try {
@@ -117,7 +117,8 @@ void release(sw_rank *rank, int64_t buffer, int64_t m) {
   });
 }
 
-/// One buffer's slot is given up for the other's.
+/// Records a copy of a stash; its slot in `from` is released, that in `to`
+/// acquired.
 void copySlot(Recording &self, Command::Kind kind, int64_t from, int64_t to,
               int64_t m) {
   const Ring &ring = self.slots.use(from, m);
@@ -213,7 +214,7 @@ void fail(sw_rank *rank, const char *message) {
   recorded(rank, [&](Recording &) { raise(message); });
 }
 
-/// Work that a program for a device must not ask the processor to do.
+/// Rejects work on the CPU, which a program for a device must not request.
 void refuse(const char *what) {
   recorded(current, [&](Recording &) {
     raise("the program calls '", what,
@@ -317,7 +318,7 @@ template <Command::Kind kind> void sum(sw_rank *rank, int64_t collective) {
   });
 }
 
-/// Nothing with a destructor may live here: generated code leaves by longjmp.
+/// Must have no objects with destructors: generated code exits by longjmp.
 void runEntry(sw_entry entry, Recording &rank) {
   current = &rank;
   if (_setjmp(rank.frame) == 0)
@@ -329,7 +330,7 @@ void runEntry(sw_entry entry, Recording &rank) {
 
 void removeCommands(RankProgram &program, const std::vector<bool> &removed) {
   std::vector<Command> &commands = program.commands;
-  // Kernels that stand in for a call name its place.
+  // Command::instead is an index, which changes.
   std::vector<int64_t> places(commands.size());
   size_t kept = 0;
   for (size_t i = 0; i < commands.size(); ++i) {

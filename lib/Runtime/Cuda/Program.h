@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the entry of a rank does is recorded when a step is made: one command
+// When a step is made, the calls of each rank's entry are recorded: one command
 // per call, in order, with the addresses on the device. From then on a step is
-// data: Order.h finds one total order of the commands of all ranks, Plan.h the
-// streams and events that keep it, Verify.h what holds of it, and a step
+// data: Order.h finds one total order of the commands of all ranks, Plan.h
+// assigns them to streams with events, Verify.h verifies the result, and a step
 // replays it without generated code.
 //
-// Nothing in an entry may hang on what the device computes, so recording it
-// once is as good as running it at every step.
+// The calls of an entry may not depend on values that the device computes, so
+// recording it once is equivalent to running it in every step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,32 +26,32 @@ namespace stagewright::runtime::cuda {
 
 using Address = uint64_t;
 
-/// How the messages of a channel travel.
+/// How the messages of a channel are sent.
 enum class Route {
   HandOff, ///< one device: the sender writes into the receiver's slot
   Copy,    ///< two devices of this process: a copy into the receiver's slot
   Network  ///< two processes: NCCL
 };
 
-/// Where everything of a step lies; by rank or by channel.
+/// The addresses of a step, by rank or by channel.
 struct Memory {
   std::vector<Layout> layouts;
   std::vector<Address> arenas;
-  std::vector<Address> hosts;     ///< pinned, of stashes that wait there
-  std::vector<Address> constants; ///< copies of the artifact's
+  std::vector<Address> hosts;     ///< pinned memory for offloaded stashes
+  std::vector<Address> constants; ///< copies of the artifact's arrays
   std::vector<Route> routes;
-  /// The sender's ring of a channel that is no hand-off, as deep and as wide as
-  /// the receiver's.
+  /// The sender's ring of a channel that is not a hand-off, with as many slots
+  /// of the same size as the receiver's.
   std::vector<Address> senders;
 
-  /// The slot of microbatch `m` of a buffer of `rank`, wherever it lies.
+  /// The slot of microbatch `m` of a buffer of `rank`, on the device or host.
   Address slot(int64_t rank, int64_t buffer, int64_t m) const;
-  /// Where the bucket of a collective lies on a rank of it.
+  /// The address of a rank's bucket of a collective.
   Address bucket(const Manifest &manifest, int64_t collective,
                  int64_t rank) const;
-  /// The receiver's slot of microbatch `m`.
+  /// The receiver's slot of message `m`.
   Address received(const Manifest &manifest, int64_t channel, int64_t m) const;
-  /// Where the sender writes it.
+  /// The slot into which the sender writes message `m`.
   Address sent(const Manifest &manifest, int64_t channel, int64_t m) const;
 };
 
@@ -71,8 +71,8 @@ struct Command {
     Release,
     Reduce, ///< id: collective
     Await,
-    Offload,     ///< id: buffer; m; host; from the device, to its host, bytes
-    Fetch,       ///< id: buffer; m; host; to the device, from its host, bytes
+    Offload,     ///< id: buffer; m; host; from on the device, to on the host
+    Fetch,       ///< id: buffer; m; host; to on the device, from on the host
     Fetched,     ///< id: buffer; m
     BeginAction, ///< id: stage; m; bytes: its letter
     EndAction,
@@ -83,22 +83,22 @@ struct Command {
   int64_t id = 0, m = 0;
   Address to = 0, from = 0;
   int64_t bytes = 0;
-  /// Of a launch: the call before it that it stands in for, where the library
-  /// cannot do that; or -1.
+  /// Of a launch: index of the earlier library call that it replaces if the
+  /// library cannot do it; or -1.
   int64_t instead = -1;
-  /// Of a copy to or from the host: the buffer there.
+  /// Of a copy to or from the host: the buffer on the host.
   int64_t host = -1;
 
-  /// Whether the device does something.
+  /// Whether the device computes or moves data in it.
   bool works() const { return kind <= Convolve; }
-  /// Whether it may touch memory that it does not name: a bucket may have any.
+  /// Whether it may use memory without having its address: that of a bucket.
   bool mayTouchAny() const { return kind == Reduce || kind == Await; }
 };
 
 struct Contraction {
   sw_contraction_desc desc;
   Address a = 0, b = 0, c = 0, bias = 0, aux = 0;
-  double alpha = 1; ///< The products are multiplied by it.
+  double alpha = 1; ///< The product is multiplied by it.
 };
 
 struct Attention {
@@ -123,19 +123,18 @@ struct RankProgram {
   int64_t livePeak = 0; ///< bytes
 };
 
-/// Runs the entry of every rank and gives what it called. Throws an `Error` at
-/// what no program may do: a kernel that does not exist, a place outside of the
-/// rank's memory, a slot that is taken twice or not given back, work for a
-/// processor.
+/// Runs the entry of every rank and returns its calls. Throws an `Error` for
+/// invalid calls: a kernel that does not exist, an address outside the rank's
+/// memory, a slot that is taken twice or not given back, work for the CPU.
 std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches);
 
-/// Drops the commands for which `removed` is set.
+/// Removes the commands for which `removed` is set.
 void removeCommands(RankProgram &program, const std::vector<bool> &removed);
 
-/// The table that records; artifacts for a device get it instead of the
-/// processor's.
+/// The table of functions that record calls. Artifacts for a device get it
+/// instead of the CPU's.
 const sw_api &deviceCodeApi();
 
 } // namespace stagewright::runtime::cuda

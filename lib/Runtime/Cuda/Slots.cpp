@@ -1,4 +1,4 @@
-//===- Slots.cpp - who holds which slot while a rank is recorded ----------===//
+//===- Slots.cpp - checks the use of slots while recording ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,7 +70,7 @@ const Channel &Slots::end(int64_t channel, int64_t m, bool sender) const {
 
 void Slots::claim(int64_t channel, int64_t m) {
   const Channel &it = end(channel, m, true);
-  // Claimed slots are few: one for each message being written.
+  // By message, not by slot: few messages are being written at a time.
   if (!claims.insert({{channel, m}, m}).second)
     raise("claim of ", it.describe(m), " out of order");
 }

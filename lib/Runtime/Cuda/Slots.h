@@ -1,13 +1,13 @@
-//===- Slots.h - who holds which slot while a rank is recorded --*- C++ -*-===//
+//===- Slots.h - checks the use of slots while recording --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The account of one rank while its entry runs: which stash slots and which
-// ends of channels it holds for which microbatch. It finds what the rank does
-// wrong by itself; what ranks do to each other is for Order.h.
+// Tracks one rank while its entry is recorded: which stash slots and channel
+// slots it holds, and for which microbatch. It finds errors inside one rank;
+// Order.h finds those between ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,20 +27,20 @@ public:
       : manifest(manifest), layout(layout), rank(rank),
         microbatches(microbatches), live(layout.fixed), highest(live) {}
 
-  /// The ring of a buffer that may be used for `m`.
+  /// The ring of a buffer; throws if it may not be used for microbatch `m`.
   const Ring &use(int64_t buffer, int64_t m) const;
   void acquire(int64_t buffer, int64_t m);
   void release(int64_t buffer, int64_t m);
 
   void claim(int64_t channel, int64_t m);
   void send(int64_t channel, int64_t m);
-  /// Whether the message was not held yet.
+  /// Returns whether the message was not held before.
   bool receive(int64_t channel, int64_t m);
   void giveBack(int64_t channel, int64_t m);
 
-  /// The rank's program is over: throws when something is still held.
+  /// At the end of the rank's program: throws if something is still held.
   void end() const;
-  /// Highest number of live bytes, as the compiler counts them.
+  /// Max live bytes, as the compiler counts them.
   int64_t peak() const { return highest; }
   void useWorkspace(int64_t node, int64_t bytes);
 

@@ -1,12 +1,12 @@
-//===- Spans.h - what is known of spans of memory ---------------*- C++ -*-===//
+//===- Spans.h - facts about spans of memory --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Passes over a recorded program hold facts about spans of memory, such as that
-// nothing has used one since it was filled, until a command touches them.
+// Passes over a recorded program keep facts about spans of memory, such as that
+// a span is unused since it was filled, until a command accesses the span.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +33,9 @@ public:
     facts[address] = std::move(fact);
   }
 
-  /// Drops what is known of spans that share a byte with this one.
+  /// Drops the facts about spans that share a byte with this one.
   void forget(Address address, int64_t bytes) {
-    if (bytes == 0) // A number.
+    if (bytes == 0) // Not an address.
       return;
     auto next = facts.lower_bound(address + Address(bytes));
     while (next != facts.begin()) {

@@ -1,4 +1,4 @@
-//===- Staging.cpp - what hosts give and take -----------------------------===//
+//===- Staging.cpp - copies arguments and results -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

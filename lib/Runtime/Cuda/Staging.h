@@ -1,16 +1,16 @@
-//===- Staging.h - what hosts give and take -------------------*- C++ -*-===//
+//===- Staging.h - copies arguments and results -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Arguments go to the devices when they are set, and results come when they are
-// asked for: nothing keeps a copy on the host. Devices copy only from and to
-// two blocks of pinned memory for each rank, which are filled and emptied in
-// turn, so the pinned memory is bounded however large the model is. What does
-// not fit into a block lies in pageable memory meanwhile, one argument or
-// result at a time. A capture touches none of this.
+// Arguments are copied to the devices when they are set, results when they are
+// requested: no copy is kept on the host. Devices copy only from and to two
+// blocks of pinned memory per rank, used in turn, so the pinned memory is
+// bounded for any size of the model. Arguments that do not fit into a block,
+// and results, are in pageable memory meanwhile, one at a time. A captured
+// graph contains none of these copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,36 +28,36 @@ namespace stagewright::runtime::cuda {
 
 class Staging {
 public:
-  /// `devices` and `streams` by rank, null for those of other processes. Copies
-  /// are enqueued on the streams. What is given must outlive it.
+  /// `devices` and `streams` by rank, null for ranks of other processes. Copies
+  /// are enqueued on the streams. All arguments must outlive it.
   Staging(const Manifest &manifest, const Memory &memory, int64_t microbatches,
           const std::vector<const Device *> &devices,
           const std::vector<Stream> &streams);
 
-  /// The shapes of tensors, without memory.
+  /// The layouts of all ranks, without memory.
   HostArenas shapes() const;
   /// Enqueues copies of an argument to all ranks that have it; when it returns,
-  /// `tensor` has been read. Not while a step is under way.
+  /// `tensor` has been read. Must not be called while a step runs.
   void load(size_t argument, const sw_tensor &tensor);
   /// Whether anything was enqueued for a rank since the last call.
   bool takeLoaded(int64_t rank);
-  /// Waits until everything that was loaded is on the devices; an `Error` where
-  /// that takes longer than the first step may.
+  /// Waits until all loaded arguments are on the devices; throws an `Error` if
+  /// that takes longer than the limit for the first step.
   void settle();
 
-  /// A result as it lies on the devices of this process.
+  /// A result, copied from the devices of this process.
   struct Fetched {
     HostArenas arenas;
     std::vector<std::unique_ptr<std::byte[]>> images; ///< by rank
   };
-  /// Waits for it.
+  /// Copies a result to the host, and waits for it.
   Fetched fetch(size_t result);
 
 private:
-  /// Lays the chosen buffers of each rank out one after the other; bytes by
-  /// rank, 0 for ranks of other processes.
+  /// Lays out the chosen buffers of each rank consecutively; returns the bytes
+  /// by rank, 0 for ranks of other processes.
   template <typename Chosen> std::vector<int64_t> place(Chosen chosen);
-  /// Loads the chosen buffers, which `fill` fills in memory of the host.
+  /// Loads the chosen buffers after `fill` has filled them in host memory.
   template <typename Chosen, typename Fill>
   void loadChosen(Chosen chosen, Fill fill);
   Address onDevice(size_t rank, size_t buffer) const;
@@ -65,7 +65,7 @@ private:
   const Manifest &manifest;
   const Memory &memory;
   int64_t microbatches;
-  std::vector<Layout> layouts; ///< of what is copied just now
+  std::vector<Layout> layouts; ///< of the buffers being copied
   std::vector<std::optional<StagingBlocks>> blocks; ///< by rank
   std::vector<bool> loaded;                         ///< by rank
 };

@@ -1,4 +1,4 @@
-//===- StagingBlocks.cpp - pinned memory that copies go through -----------===//
+//===- StagingBlocks.cpp - pinned buffers for copies ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

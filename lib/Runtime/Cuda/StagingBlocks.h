@@ -1,4 +1,4 @@
-//===- StagingBlocks.h - pinned memory that copies go through ---*- C++ -*-===//
+//===- StagingBlocks.h - pinned buffers for copies --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Two blocks of pinned memory of one rank: while the device copies from one,
-// the host fills the other. A device copies from pageable memory only with the
-// host's help, and pinned memory is taken from all other programs.
+// the host fills the other. A device cannot copy from pageable memory without
+// the CPU, and pinned memory is not available to other programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,29 +23,30 @@ namespace stagewright::runtime::cuda {
 
 class StagingBlocks {
 public:
-  /// Bytes of a block at most. A copy of that size takes 2.5 ms over PCIe 5 (at
-  /// 26 GB/s), a thousand times what it takes to enqueue it.
+  /// Max bytes of a block. A copy of that size takes 2.5 ms over PCIe 5 (at
+  /// 26 GB/s), a thousand times the time to enqueue it.
   static constexpr int64_t maxBytes = int64_t(64) << 20;
 
-  /// For copies of `all` bytes together, or fewer, on a stream of `device`.
+  /// For copies of at most `all` bytes in total, on a stream of `device`.
   StagingBlocks(const Device &device, Stream stream, int64_t all);
 
-  /// Room in a block, which a `send` is to follow before the next call; null
-  /// where a block has less. Waits until a block is free.
+  /// Returns `bytes` bytes of a block, from or to which a copy must be enqueued
+  /// before the next call; null if a block is smaller. May wait for a block.
   std::byte *claim(int64_t bytes);
-  /// Enqueues a copy of what lies in claimed room.
+  /// Enqueues a copy from claimed bytes.
   void send(DevicePointer to, const std::byte *from, int64_t bytes);
-  /// Enqueues copies from anywhere, by pieces; `from` has been read then.
+  /// Enqueues copies from any host memory, in pieces. The caller may reuse
+  /// `from` at once.
   void upload(DevicePointer to, const std::byte *from, int64_t bytes);
-  /// Copies to anywhere, by pieces, and waits for it.
+  /// Copies to any host memory, in pieces, and waits for the copies.
   void download(std::byte *to, DevicePointer from, int64_t bytes);
   /// Waits until all copies are done.
   void settle();
 
 private:
-  /// Goes on with the other block.
+  /// Changes to the other block, once its copies are done.
   void turn();
-  /// Looks for an event that was recorded.
+  /// Polls the event of `block` until its copies are done.
   void wait(size_t block) const;
 
   const Device &device;
@@ -55,7 +56,7 @@ private:
   EventOwner done[2]; ///< copies from or to the block
   bool busy[2] = {false, false};
   size_t current = 0;
-  int64_t used = 0; ///< bytes of the current block
+  int64_t used = 0; ///< bytes claimed of the current block
 };
 
 } // namespace stagewright::runtime::cuda

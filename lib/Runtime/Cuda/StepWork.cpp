@@ -36,7 +36,7 @@ std::string sizesOf(std::initializer_list<int64_t> sizes) {
   return text;
 }
 
-/// An element type as rates of devices name it.
+/// An element type, as the rates of devices name it.
 std::string rateOf(int32_t dtype, bool tf32) {
   std::string name(dtypeName(dtype));
   return dtype == SW_F32 && tf32                      ? "tf32"
@@ -62,7 +62,7 @@ json describe(const Contraction &it) {
   const sw_contraction_desc &d = it.desc;
   const sw_gemm_desc &g = d.gemm;
   int64_t batch = g.batch[0] * g.batch[1];
-  // A batch of stride 0 shares its matrix.
+  // Batches of stride 0 share one matrix.
   auto matrices = [&](const int64_t (&strides)[2]) {
     return (strides[0] ? g.batch[0] : 1) * (strides[1] ? g.batch[1] : 1);
   };
@@ -97,8 +97,8 @@ bool keepsScores(const Manifest &manifest) {
                      });
 }
 
-/// Products of the forward are two, scores and results; the gradient has the
-/// scores again and four. Half of each where a causal mask leaves half.
+/// The forward has two products, scores and results; the gradient repeats the
+/// scores and has four more. A causal mask halves each.
 json describe(const Attention &it, bool keepsScores) {
   const sw_attention_desc &d = it.desc;
   int64_t size = dtypeSize(d.dtype);
@@ -173,7 +173,7 @@ json moved(const char *what, const std::string &name, int64_t read,
           {"flops", 0}};
 }
 
-/// The call of one command; null for what no device does.
+/// The call of one command; null if the device does nothing for it.
 json describe(const Manifest &manifest, const RankProgram &program,
               const Command &it) {
   switch (it.kind) {
@@ -214,7 +214,7 @@ json describe(const Manifest &manifest, const RankProgram &program,
 
 json callsOf(const Manifest &manifest, const RankManifest &rank,
              const RankProgram &program) {
-  std::map<std::string, size_t> known; // by what a call is
+  std::map<std::string, size_t> known; // Index of a call by its JSON.
   json calls = json::array();
   std::string node;
   for (const Command &it : program.commands) {

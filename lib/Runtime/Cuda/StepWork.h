@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each rank's device does in one step, without times: every kernel and
-// call of a library, how often, and what one call reads, writes and computes.
-// No device is needed. The cost model makes times of it (Cost/StepTime.h).
+// The work of each rank's device in one step, without times: every kernel and
+// library call, how often it runs, what one call reads, writes and computes. No
+// device is needed. The cost model predicts times from it (Cost/StepTime.h).
 //
 //   {"ranks": [{"device": "d0", "calls": [
 //      {"class": "product", "name": "bf16 4096 x 3072 x 768", "node": "h0.F",
@@ -18,10 +18,10 @@
 //       "threads": 393216}, ...]}]}
 //
 // `class` is product, attention, convolution, fill, copy, message, sum, stash,
-// or the form of a kernel of ours. `nodes` says how often each node of the
-// graph has the call, "" what is outside of all of them; `node` is the first
-// one. "scores" are the bytes of the array of scores that a deterministic
-// gradient of attention keeps in the workspace, where the library does.
+// or the form of a generated kernel. `nodes` counts the call by node of the
+// graph, "" outside of all nodes; `node` is the first of them. "scores" is the
+// size in bytes of the array of scores that the library keeps in the workspace
+// for a deterministic gradient of attention, on architectures where it does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +32,13 @@
 
 namespace stagewright::runtime::cuda {
 
-/// What a call is, for people: "forward, bf16 4 x 12 x 1024 x 1024 x 64".
+/// A call as text: "forward, bf16 4 x 12 x 1024 x 1024 x 64".
 std::string nameOf(const Attention &attention);
 std::string nameOf(const Convolution &convolution);
 
-/// The JSON form above of a step with so many microbatches, 0: as compiled.
-/// Throws an `Error` if the target is no device, or if the compiler was older
-/// than the counts of kernels.
+/// The JSON form above of a step with `microbatches` (0: as compiled). Throws
+/// an `Error` if the target is not a device, or if the artifact's compiler was
+/// too old to count the work of kernels.
 std::string countStep(const Artifact &artifact, int64_t microbatches);
 
 } // namespace stagewright::runtime::cuda

@@ -1,4 +1,4 @@
-//===- Verify.cpp - what holds of a plan ----------------------------------===//
+//===- Verify.cpp - proves that a plan has no races -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,15 +20,15 @@ namespace {
 
 using Clock = std::vector<uint32_t>; ///< by stream
 
-/// Bytes that a rank may use; with the clock of their last use where other
-/// streams use them too.
+/// A range of bytes that a rank may use. `used`: clock of the last use if other
+/// streams use it too, else null.
 struct Place {
   Address end = 0;
   Clock *used = nullptr;
 };
 using Places = std::map<Address, Place>; ///< by their first address
 
-/// The place that has this address; places of one map do not overlap.
+/// The place that contains `address`; places of one map do not overlap.
 const Place *find(const Places &places, Address address) {
   auto after = places.upper_bound(address);
   if (after == places.begin() || address >= std::prev(after)->second.end)
@@ -59,7 +59,7 @@ public:
         if (command.kind == Command::Offload || command.kind == Command::Fetch)
           copied[r][size_t(command.id)] = true;
     }
-    // What ranks sum the stream of messages uses, too.
+    // Buckets are also used by the stream of messages.
     for (const Collective &sum : manifest.collectives)
       for (const Bucket &bucket : sum.buckets)
         forBuffers(bucket, [&](Address address, int64_t) {
@@ -113,13 +113,13 @@ private:
   std::vector<Clock> recorded; ///< by event; empty: not yet
   std::vector<size_t> next;    ///< by rank: the first command not followed
   std::vector<Places> always;  ///< by rank: all but stashes and channels
-  std::vector<Places> held;    ///< by rank: of these, what it holds now
-  /// Of channels, sums and stashes that are copied: their last uses.
+  std::vector<Places> held;    ///< by rank: stash and channel slots held now
+  /// Last uses of slots of channels, buckets and copied stashes, by address.
   std::map<Address, Clock> slots;
   std::vector<std::vector<bool>> copied; ///< by rank and buffer
 };
 
-/// Follows what a rank holds up to one of its commands.
+/// Updates what a rank holds up to (not including) one of its commands.
 void Verification::advance(size_t rank, size_t command) {
   for (; next[rank] < command; ++next[rank])
     follow(rank, programs[rank].commands[next[rank]]);
@@ -163,7 +163,7 @@ bool Verification::isAddress(uint64_t value) const {
   return false;
 }
 
-/// Which buffer or channel has this address.
+/// The name of the buffer or channel that contains this address.
 std::string Verification::nameOf(Address address) const {
   for (size_t r = 0; r < programs.size(); ++r) {
     auto inside = [&](const Ring &ring) {
@@ -184,7 +184,7 @@ std::string Verification::nameOf(Address address) const {
   return "no buffer";
 }
 
-/// One use of a slot of a channel: all uses by other streams must be over.
+/// One use of shared memory: all uses by other streams must happen before it.
 void Verification::use(const Operation &operation, Clock &used,
                        Address address) {
   const Clock &now = clocks[operation.stream];
@@ -197,7 +197,7 @@ void Verification::use(const Operation &operation, Clock &used,
 
 void Verification::touch(const Operation &operation, Address address,
                          int64_t bytes) {
-  // Stashes first: they may lie in the workspace, which is always there.
+  // Stashes first: they may be inside the workspace, which is always held.
   const Place *found = find(held[operation.rank], address);
   if (!found)
     found = find(always[operation.rank], address);
@@ -254,8 +254,8 @@ void Verification::work(const Operation &operation) {
   }
 }
 
-/// A stash leaves its slot while the rank still holds it, and comes into one
-/// that it holds from then on.
+/// Checks a copy of a stash. Offload reads a slot that the rank still holds,
+/// Fetch writes one that it holds from then on.
 void Verification::copy(const Operation &operation) {
   auto rank = size_t(operation.rank);
   bool leaves = operation.kind == Operation::Offload;

@@ -1,22 +1,22 @@
-//===- Verify.h - what holds of a plan --------------------------*- C++ -*-===//
+//===- Verify.h - proves that a plan has no races ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Proves of a plan, before anything of it runs:
+// Proves for a plan, before it runs:
 //
 //   - every event that is waited for was recorded before, so the dependences
-//     have no circle;
-//   - no slot is used by two streams unless one use is over before the other
-//     begins: buffers never alias while they live, whatever the streams do;
-//   - every address that work is given lies in a buffer that the rank holds at
-//     that time, so nothing is used before it came or after it was given back.
+//     have no cycle;
+//   - if two streams use a slot, one use ends before the other begins: live
+//     buffers never alias, however the streams interleave;
+//   - every address passed to work is in a buffer that the rank holds at that
+//     time, so nothing is used before it arrives or after its release.
 //
-// What runs before what is told by vector clocks, one entry for each stream
-// (Fidge 1988, Mattern 1989); it finds races as FastTrack does (Flanagan and
-// Freund, PLDI 2009). Operations times streams.
+// The happens-before order is tracked by vector clocks, one entry per stream
+// (Fidge 1988, Mattern 1989), and races are found as in FastTrack (Flanagan and
+// Freund, PLDI 2009). Time O(operations x streams).
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Throws an `Error` with the first thing that does not hold. `sizes` are the
-/// bytes of each rank's memory, from its arena's address on.
+/// Throws an `Error` with the first violation. `sizes`: by rank, the bytes of
+/// its memory, which begins at its arena's address.
 void verifyPlan(const Manifest &manifest, const Memory &memory,
                 const std::vector<RankProgram> &programs, const Plan &plan,
                 const std::vector<int64_t> &sizes);

@@ -1,4 +1,4 @@
-//===- Described.cpp - devices that are not there -------------------------===//
+//===- Described.cpp - properties of devices without the device -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace stagewright::runtime::cudnn {
 
 namespace {
 
-/// As CUDA's "Compute Capabilities" and the data sheet of the device say.
+/// Memory is in bytes. Source: CUDA's "Compute Capabilities", and data sheets.
 struct Described {
   const char *name;
   int architecture;

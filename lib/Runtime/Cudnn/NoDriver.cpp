@@ -1,14 +1,14 @@
-//===- NoDriver.cpp - a driver that only takes kernels --------------------===//
+//===- NoDriver.cpp - a CUDA driver that runs nothing ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// cuDNN compiles the kernels of some plans itself and gives them to the driver
-// before a plan is finished. Where there is no GPU this one takes them; it has
-// the name that cuDNN opens. All else that cuDNN looks for answers that there
-// is no driver. Nothing runs.
+// cuDNN compiles the kernels of some plans itself and loads them into the
+// driver before a plan is finished. On machines without a GPU this shared
+// object, which has the name that cuDNN opens, accepts them. Its other
+// functions return the error of a stub driver. Nothing runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 static int taken = 0;
 
-/// How many libraries of kernels were loaded.
+/// The number of kernel libraries that were loaded.
 DRIVER driverTaken() { return taken; }
 
 DRIVER cuLibraryLoadData(void **library) {
@@ -26,7 +26,7 @@ DRIVER cuLibraryLoadData(void **library) {
 DRIVER cuLibraryGetKernel(void **kernel) { return *kernel = &taken, 0; }
 DRIVER cuLibraryUnload(void *) { return 0; }
 
-// CUDA_ERROR_STUB_LIBRARY, as the toolkit's driver for linking says.
+// CUDA_ERROR_STUB_LIBRARY, as the toolkit's stub driver returns.
 #define NONE(function)                                                         \
   DRIVER function() { return 34; }
 NONE(cuCtxGetCurrent)

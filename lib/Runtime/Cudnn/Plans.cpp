@@ -1,4 +1,4 @@
-//===- Plans.cpp - graphs of cuDNN and their plans ------------------------===//
+//===- Plans.cpp - cuDNN graphs and their plans ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 #include <cudnn_frontend.h>
 
-// The headers look functions up in this library.
+// The headers of cudnn-frontend look up functions in this library.
 namespace cudnn_frontend {
 void *cudnn_dlhandle = nullptr;
 } // namespace cudnn_frontend
@@ -26,7 +26,7 @@ using Numbers = std::vector<int64_t>;
 
 struct Plan::State {
   fe::graph::Graph graph;
-  std::vector<Tensor> operands; ///< null: not there
+  std::vector<Tensor> operands; ///< null if absent
   int64_t workspace = 0;
   std::string name;
 
@@ -36,7 +36,7 @@ struct Plan::State {
 
 namespace {
 
-/// The first line of what the headers say: the rest lists every engine.
+/// Throws with the first line of the message; the rest lists every engine.
 void check(fe::error_t error, const std::string &what) {
   if (error.is_good())
     return;
@@ -72,7 +72,7 @@ void begin(fe::graph::Graph &graph, const Target &target, int32_t dtype) {
   graph.set_device_properties(device);
 }
 
-/// An operand of a graph under construction.
+/// Adds an operand to a graph.
 Tensor add(fe::graph::Graph &graph, const char *name, Numbers extents,
            Numbers strides, int32_t dtype) {
   return graph.tensor(Tensor_attributes()
@@ -82,7 +82,7 @@ Tensor add(fe::graph::Graph &graph, const char *name, Numbers extents,
                           .set_data_type(typeOf(dtype)));
 }
 
-/// A result, where the graph wants it.
+/// Makes a tensor a result of the graph, with this layout.
 void write(const Tensor &tensor, Numbers extents, Numbers strides,
            int32_t dtype) {
   tensor->set_output(true)
@@ -95,12 +95,12 @@ Numbers stridesOf(const int64_t (&strides)[4]) {
   return Numbers(strides, strides + 4);
 }
 
-/// The dimensions of a convolution that are there, two at least.
+/// The three spatial dimensions of a convolution, or the last two.
 Numbers places(const int64_t (&list)[3], bool three) {
   return Numbers(list + (three ? 0 : 1), list + 3);
 }
 
-/// Extents or strides of an operand of a convolution.
+/// All extents or strides of an operand of a convolution.
 Numbers places(int64_t outer, int64_t channel, const int64_t *list,
                bool three) {
   Numbers all = {outer, channel};
@@ -114,8 +114,8 @@ void useLibrary(void *library) { fe::cudnn_dlhandle = library; }
 
 int64_t libraryVersion() { return int64_t(fe::detail::get_backend_version()); }
 
-/// Builds the plan that the library's heuristic likes best of those it can
-/// build, without engines that have one of `notes`.
+/// Builds the first plan by the library's heuristic that can be built, without
+/// engines that have one of `notes`.
 void Plan::State::finish(const Target &target,
                          std::vector<fe::NumericalNote_t> notes,
                          const std::string &what) {
@@ -158,7 +158,7 @@ Plan Plan::attention(const Target &target, const sw_attention_desc &d,
          v = add(graph, "v", ofValues, stridesOf(d.v), d.dtype);
   Tensor bias;
   if (d.has_bias) {
-    // What is shared has extent 1.
+    // A dimension along which the bias is shared has extent 1.
     auto extent = [&](int i, int64_t of) { return d.bias[i] ? of : 1; };
     bias = add(
         graph, "bias",
@@ -249,7 +249,7 @@ Plan Plan::convolution(const Target &target, const sw_convolve_desc &d) {
     write(w, ofW, wStrides, d.w_dtype);
   }
   plan.state->operands = {x, w, y};
-  // On float32 tensor cores round to TF32.
+  // For float32, tensor cores would round to TF32.
   std::vector<fe::NumericalNote_t> notes;
   if (!d.tf32 && d.x_dtype == SW_F32)
     notes = {fe::NumericalNote_t::TENSOR_CORE,

@@ -1,4 +1,4 @@
-//===- Plugin.cpp - cuDNN as the runtime's library of graphs --------------===//
+//===- Plugin.cpp - cuDNN as the runtime's graph library ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ constexpr cuda::LibraryName known = {
     "package libcudnn9-cuda-13 of NVIDIA's Debian repository, and with "
     "nvidia-cudnn-cu13 of PyPI"};
 
-/// The few functions that are called here; the headers of Plans.cpp find theirs
-/// by themselves.
+/// The functions called in this file; the headers used by Plans.cpp look up
+/// their own.
 struct Functions {
   cuda::Library library{known};
 #define STAGEWRIGHT_CUDNN(member, function)                                    \
@@ -54,8 +54,8 @@ void check(const char *what, cudnnStatus_t status) {
 
 class Cudnn final : public cuda::GraphLibrary {
 public:
-  /// For the thread's device; for one that is described only, plans are made
-  /// and cannot run.
+  /// `isThere`: for the current device; else for a description of a device,
+  /// with which plans can be made but not run.
   Cudnn(int architecture, bool anyOrder, bool isThere) {
     useLibrary(functions().library.raw());
     constexpr int64_t least = 90000;
@@ -129,7 +129,7 @@ stagewright_open_graph_library(unsigned version, int architecture,
 extern "C" SW_EXPORT cuda::GraphLibrary *
 stagewright_describe_graph_library(unsigned version, int architecture,
                                    bool anyOrder, char *error, size_t room) {
-  // Before cuDNN looks for one by this name.
+  // Load the stub of the driver before cuDNN searches for the real one.
   std::string path = ownFolder() + "libstagewright-no-driver.so";
   if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
     std::snprintf(error, room, "%s", dlerror());

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ten times the median of the steps before, two seconds at least: a step that
-// takes longer hangs. The median forgives a slow step or two, and does not grow
-// with them. The first step, making it, and what is done after the last one may
-// take a minute: libraries load their kernels, processes find each other, files
-// are written.
+// Ten times the median of the last 64 steps, at least two seconds: a step that
+// takes longer is assumed to hang. The median, unlike the mean, does not grow
+// with a few slow steps. The limit is a minute for the first step, for
+// construction and for work after the last step, which load kernels, connect
+// processes and write files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +27,11 @@ namespace stagewright::runtime {
 class Deadline {
 public:
   static constexpr double first = 60, least = 2, patience = 10; ///< seconds
-  /// How long processes wait before the first step for one that still loads
-  /// its arguments: 100 GB from a disk of 0.2 GB/s.
+  /// Seconds that processes wait before the first step for one that still loads
+  /// its arguments: enough for 100 GB from a disk of 0.2 GB/s.
   static constexpr double loading = 600;
 
-  /// `given`: what the user wants for every step, in seconds; 0: as above.
+  /// `given`: the user's limit for every step, in seconds; 0: as above.
   explicit Deadline(double given) : given(given) {}
 
   /// Seconds that the next step may take.

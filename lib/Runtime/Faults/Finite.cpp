@@ -1,4 +1,4 @@
-//===- Finite.cpp - numbers that are none ---------------------------------===//
+//===- Finite.cpp - finds infinities and NaNs -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@
 
 namespace stagewright::runtime {
 
-/// A number is finite unless all bits of its exponent are set. Blocks are
-/// looked at as a whole, which compilers make vectors of; most have no such
-/// number.
+/// The first element that is not finite: all bits of its exponent are set; -1:
+/// none. The first loop tests a block without a branch, so that it is
+/// vectorized. Most blocks need no second loop.
 template <typename Bits>
 static int64_t find(const std::byte *data, int64_t count, Bits exponent) {
   const auto *bits = reinterpret_cast<const Bits *>(data);

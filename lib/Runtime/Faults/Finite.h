@@ -1,4 +1,4 @@
-//===- Finite.h - numbers that are none -------------------------*- C++ -*-===//
+//===- Finite.h - finds infinities and NaNs ---------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,13 +20,13 @@ namespace stagewright::runtime {
 
 struct Manifest;
 
-/// The first of `count` elements that is infinite or not a number; -1 where
-/// there is none, as always for integers. As fast as memory is read.
+/// The index of the first of `count` elements that is infinite or NaN; -1 if
+/// there is none, always so for integers. Bound by memory bandwidth.
 int64_t findNotFinite(sw_dtype dtype, const std::byte *data, int64_t count);
 
-/// What is wrong with the results of a step that a rank holds: its loss, and
-/// its parameters after the update (without an update, its gradients). Empty
-/// where every number is one.
+/// Text on the first infinity or NaN in a rank's results of a step: its loss,
+/// and its parameters after the update (without an update, its gradients).
+/// Empty if all numbers are finite.
 std::string describeNotFinite(const Manifest &manifest, const sw_rank &rank);
 
 } // namespace stagewright::runtime

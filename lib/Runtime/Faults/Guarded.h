@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Generated code knows no exceptions: what fails below it is told to the
-// transport, and the thread leaves by longjmp. Private to what it calls.
+// Generated code does not support exceptions: a failure in a function that it
+// calls is reported to the transport, and the thread exits by longjmp. Private
+// to the functions that generated code calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +20,14 @@
 
 namespace stagewright::runtime {
 
-/// Runs `body`; whatever it throws ends the step, and this thread goes back to
-/// where its share of the step began: `runRank`, or a part of a loop. The
-/// exception is gone before the jump, and frames between (generated code and
+/// Runs `body`. An exception ends the step, and this thread jumps to where its
+/// part of the step began: `runRank`, or a part of a loop. The exception is
+/// destroyed before the jump, and the frames in between (generated code and
 /// this one) own nothing.
 template <typename Body> auto guarded(sw_rank *rank, Body body) {
   try {
     return body();
-  } catch (const Stopped &) { // NOLINT(bugprone-empty-catch): already told
+  } catch (const Stopped &) { // NOLINT(bugprone-empty-catch): already reported
   } catch (const std::exception &error) {
     rank->transport->fail(rank->index, error.what());
   } catch (...) {

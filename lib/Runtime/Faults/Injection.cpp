@@ -1,4 +1,4 @@
-//===- Injection.cpp - faults that a test asks for ------------------------===//
+//===- Injection.cpp - faults injected by tests ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ void Injection::strike(const sw_rank &rank) const {
   for (size_t i = 0; i < rank.described->buffers.size(); ++i) {
     const Buffer &buffer = rank.described->buffers[i];
     if (buffer.kind == BufferKind::Parameter) {
-      // All bits set are no number in every type of floating point.
+      // All bits set are a NaN in every floating-point type.
       std::memset(rank.arena + rank.layout->buffers[i].offset, 0xff,
                   size_t(std::min<int64_t>(buffer.bytes, 8)));
       return;

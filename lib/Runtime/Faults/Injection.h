@@ -1,15 +1,15 @@
-//===- Injection.h - faults that a test asks for ----------------*- C++ -*-===//
+//===- Injection.h - faults injected by tests -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// STAGEWRIGHT_INJECT=RANK:STEP:ACTION:KIND lets one rank fail when an action
-// begins; steps are counted in this process and actions in their step, from 0.
-// Kinds: `raise` (an error), `hang` (a body that never ends), `kill` (the
-// process dies), `nan` (a parameter of the rank is no number any more). Without
-// the variable a rank has no injection, and an action asks for a null pointer.
+// STAGEWRIGHT_INJECT=RANK:STEP:ACTION:KIND makes one rank fail when an action
+// begins. Steps are counted in this process and actions in their step, from 0.
+// Kinds: `raise` (an error), `hang` (an action that never ends), `kill` (the
+// process dies), `nan` (a parameter of the rank becomes NaN). Without the
+// variable a rank has no injection: an action then only tests a null pointer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ namespace stagewright::runtime {
 
 class Injection {
 public:
-  /// That of a rank; null where nothing is asked of it. Throws an `Error` for
-  /// a text of another form.
+  /// The injection of a rank; null if there is none. Throws an `Error` if the
+  /// variable is malformed.
   static std::unique_ptr<Injection> of(int64_t rank);
 
   void beginStep() { ++step, action = 0; }

@@ -1,14 +1,14 @@
-//===- Stillness.h - noticing what does not get on --------------*- C++ -*-===//
+//===- Stillness.h - time without progress ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Adds up the time between looks at something that did not change. A long time
-// between two looks counts as a short one: then whoever looks was stopped
-// himself, by a debugger, a terminal or a busy machine, and knows nothing of
-// the others.
+// Sums the time during which something observed did not change. A long time
+// between two observations counts as a short one: then the observer itself was
+// stopped, by a debugger, a terminal or a busy machine, so it does not know
+// whether the others were.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,16 @@ namespace stagewright::runtime {
 
 class Stillness {
 public:
-  /// The most that passes between two looks, in nanoseconds.
+  /// Max time that counts between two observations, nanoseconds.
   static constexpr int64_t most = 250'000'000;
 
-  /// At `time`, in nanoseconds, nothing had changed since the last look.
+  /// At `time`, nanoseconds, nothing has changed since the last observation.
   void look(int64_t time) {
     if (last)
       still += std::min(time - last, most);
     last = time;
   }
-  /// Something has changed.
+  /// Something has changed at `time`, nanoseconds.
   void moved(int64_t time) { last = time, still = 0; }
   double seconds() const { return double(still) * 1e-9; }
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Written by the rank's thread at every action, node and wait, and read by
-// whoever wants to know why a step does not end: a few relaxed stores. A reader
-// may see parts of two places; it only makes a text of them, or sees that
+// Written by the rank's thread at every action, node and wait, by a few relaxed
+// stores, and read by other threads to find out why a step does not end. A
+// reader may see a mix of two states; it only prints them, or checks whether
 // `moves` has changed.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ struct Manifest;
 
 class alignas(64) Whereabouts {
 public:
-  /// A step begins.
+  /// To be called when a step begins.
   void begin() {
     kind.store(0, relaxed), node.store(-1, relaxed);
     waiting.store(Nothing, relaxed);
@@ -46,14 +46,15 @@ public:
     node.store(-1, relaxed);
     move();
   }
-  /// The rank has come to the end of its program, or has left it.
+  /// The rank has ended its program, or has left it early.
   void leave(bool atEnd) {
     end.store(atEnd ? Ended : Left, relaxed);
     move();
   }
 
   enum Wait : int32_t { Nothing, ToSend, ToReceive, ForSum };
-  /// Until `goOn` the rank waits: for `m` of a channel, or for a collective.
+  /// Until `goOn` the rank waits for microbatch `m` of channel `number`, or for
+  /// collective `number`.
   void wait(Wait what, int64_t number, int64_t m) {
     awaited.store(number, relaxed), awaitedM.store(m, relaxed);
     waiting.store(what, relaxed);
@@ -68,7 +69,7 @@ public:
   bool isOver() const { return end.load(relaxed) != Running; }
   /// Changes with every call above.
   uint64_t moves() const { return count.load(relaxed); }
-  /// The rank that must act for the wait to end; -1 where there is none.
+  /// The rank on the other side of the awaited channel; -1: no such wait.
   int64_t awaitedRank(const Manifest &manifest) const;
   /// "action 1F3, node 'h2.F'", "action 1F3 waits for microbatch 3 of channel
   /// 'h1.F.0.to1' from rank 0".

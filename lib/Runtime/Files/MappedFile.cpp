@@ -23,7 +23,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// A file descriptor that closes itself.
+/// A file descriptor, closed by its destructor.
 struct Descriptor {
   int value;
   explicit Descriptor(int value) : value(value) {}
@@ -60,7 +60,7 @@ MappedFile::~MappedFile() {
 
 void writeFileAtomically(const std::string &path,
                          std::span<const std::span<const std::byte>> parts) {
-  // A pipe or a device is written to; a rename would put a file in its place.
+  // Pipes and devices are written directly; a rename would replace them.
   struct stat status;
   bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   std::string temporary =

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A whole file as bytes, mapped read-only. The file must not shrink while it
-// is mapped: reading past its end is a signal, as with every mapping.
+// A whole file as bytes, mapped read-only. The file must not shrink while it is
+// mapped: reading past its end raises SIGBUS, as with every mapping.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace stagewright::runtime {
 
 class MappedFile {
 public:
-  /// Throws an `Error` that names the file and the system's reason.
+  /// On failure throws an `Error` with the file and the system's reason.
   explicit MappedFile(const std::string &path);
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;
@@ -33,13 +33,14 @@ private:
   std::span<const std::byte> contents;
 };
 
-/// Writes `parts` one after another to `path` in one step: a reader sees the
-/// old file or the new one, never a part. Throws an `Error`.
+/// Writes `parts` one after another to `path` atomically: a reader sees the old
+/// or the new file, never a part. Pipes and devices are written directly.
+/// Throws an `Error` on failure.
 void writeFileAtomically(const std::string &path,
                          std::span<const std::span<const std::byte>> parts);
 
-/// Throws the `Error` that writing `path` would end in, as far as one can know
-/// without doing so: before a run of days, and not after it.
+/// Throws an `Error` if writing `path` would fail, as far as can be known
+/// without writing, so that a long run fails at its start and not at its end.
 void requireWritable(const std::string &path);
 
 } // namespace stagewright::runtime

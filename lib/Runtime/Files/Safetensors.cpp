@@ -1,4 +1,4 @@
-//===- Safetensors.cpp - tensors in a file --------------------------------===//
+//===- Safetensors.cpp - reading and writing safetensors files ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using json = nlohmann::json;
 namespace {
 
 constexpr uint64_t lengthBytes = 8;
-constexpr uint64_t headerLimit = 100'000'000; // of the reference reader
+constexpr uint64_t headerLimit = 100'000'000; // limit of the reference reader
 
 TensorView parseTensor(const std::string &name, const json &entry,
                        std::span<const std::byte> data) {
@@ -52,8 +52,8 @@ TensorView parseTensor(const std::string &name, const json &entry,
   return tensor;
 }
 
-/// The format forbids holes and overlaps: bytes that two tensors share, or
-/// that none owns, mean a file that was not written as it reads.
+/// The format forbids holes and overlaps. Bytes that two tensors share, or that
+/// no tensor has, mean that the file is corrupt.
 void requireNoOverlap(const std::map<std::string, TensorView> &tensors,
                       std::span<const std::byte> data) {
   std::vector<const TensorView *> order;
@@ -115,7 +115,7 @@ SafetensorsFile::SafetensorsFile(
     offset += tensor.bytes.size();
   }
   std::string text = entries.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' '); // tensors start aligned
+  text.resize((text.size() + 7) / 8 * 8, ' '); // aligns the tensors to 8 bytes
   uint64_t length = text.size();
   header.resize(lengthBytes + length);
   std::memcpy(header.data(), &length, lengthBytes);

@@ -1,14 +1,15 @@
-//===- Safetensors.h - tensors in a file ------------------------*- C++ -*-===//
+//===- Safetensors.h - safetensors files ------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes the safetensors format: eight bytes of header length, a
-// JSON header, then the tensors' bytes. Every offset, shape and size of a file
-// is checked against the others and against the file's length before a byte of
-// a tensor is looked at. Format: github.com/huggingface/safetensors, README.
+// Reads and writes the safetensors format: 8 bytes with the length of the
+// header, a JSON header, then the bytes of the tensors. Every offset, shape and
+// size in a file is checked against the others and against the length of the
+// file before any byte of a tensor is read. Format:
+// github.com/huggingface/safetensors, README.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +25,20 @@
 
 namespace stagewright::runtime {
 
-/// A tensor whose bytes somebody else owns.
+/// A tensor that does not own its bytes.
 struct TensorView {
   sw_dtype dtype = SW_F32;
   std::vector<int64_t> shape;
   std::span<const std::byte> bytes; ///< row-major, little-endian
 };
 
-/// The tensors in the bytes of a file, which must outlive them, by name.
-/// Throws an `Error`.
+/// The tensors of a file, by name. They refer to the bytes `file`, which must
+/// outlive them. Throws an `Error`.
 std::map<std::string, TensorView>
 parseSafetensors(std::span<const std::byte> file);
 
-/// A file before it is written. The tensors' bytes are still their owners'.
+/// The contents of a file to be written. The bytes of the tensors are not
+/// copied and must outlive it.
 struct SafetensorsFile {
   explicit SafetensorsFile(const std::map<std::string, TensorView> &tensors);
 
@@ -44,7 +46,7 @@ struct SafetensorsFile {
   std::vector<std::span<const std::byte>> parts; ///< the header first
 };
 
-/// Writes the tensors in one step, in the order of their names.
+/// Writes the tensors atomically, sorted by name.
 void writeSafetensors(const std::string &path,
                       const std::map<std::string, TensorView> &tensors);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One anonymous mapping, zeroed and aligned to a page. Not a heap: where
-// things lie in it was decided by the compiler (see Layout.h).
+// One anonymous mapping, zeroed and page-aligned. It is not a heap: the
+// compiler has fixed the offset of every buffer (see Layout.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace stagewright::runtime {
 
 class Arena {
 public:
-  /// Throws an `Error` that says how much was wanted. The pages are touched
-  /// by `populate`, so that they lie near the thread that calls it.
+  /// Throws an `Error` with the size requested. The pages are touched by
+  /// `populate`, so that they are on the NUMA node of the thread that calls it.
   explicit Arena(int64_t bytes);
   ~Arena();
   Arena(Arena &&other) noexcept;
@@ -30,7 +30,8 @@ public:
   std::byte *base() const { return memory; }
   int64_t size() const { return bytes; }
   void populate();
-  /// Leaves the memory to the process, for those who may still write there.
+  /// Gives up the memory without unmapping it, because transfers may still
+  /// write to it.
   void leave() { memory = nullptr, bytes = 0; }
 
 private:

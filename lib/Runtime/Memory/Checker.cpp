@@ -1,4 +1,4 @@
-//===- Checker.cpp - the account of live memory ---------------------------===//
+//===- Checker.cpp - accounting of live memory ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -103,7 +103,7 @@ void Checker::access(int64_t buffer, int64_t m) const {
 }
 
 void Checker::beginAction() {
-  // All but the slots of stashes that are held in it.
+  // Workspace ranges that are not poisoned: stash slots in use.
   std::map<int64_t, int64_t> kept;
   for (size_t i = 0; i < rank.buffers.size(); ++i)
     if (rank.buffers[i].place >= 0)

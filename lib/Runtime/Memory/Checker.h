@@ -1,15 +1,15 @@
-//===- Checker.h - the account of live memory -------------------*- C++ -*-===//
+//===- Checker.h - accounting of live memory --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Checking mode: one account per rank of which stash slot holds which
-// microbatch and how many bytes live at a time. It finds a slot taken twice, a
-// slot used after its release (released slots are filled with 0xff, which is
-// NaN in every floating-point type), a slot never given back, and a high-water
-// mark that is not what the compiler printed.
+// Checking mode: records, for one rank, which stash slot holds which microbatch
+// and how many bytes are live. It detects a slot acquired twice, a slot used
+// after its release (released slots are filled with 0xff, which is NaN in every
+// floating-point type) and a slot never released. It measures the peak, which
+// is compared with the one that the compiler printed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,19 +26,19 @@ class Checker {
 public:
   Checker(const RankManifest &rank, const Layout &layout, std::byte *arena);
 
-  /// Start of a step: nothing is held, and what a program must write before
-  /// it reads (everything but the arguments) is poisoned.
+  /// Starts a step: no slot is held, and all memory that the program must write
+  /// before it reads it (all that the host does not fill) is poisoned.
   void begin();
   void acquire(int64_t buffer, int64_t m);
   void release(int64_t buffer, int64_t m);
-  /// An access through `slot`: a stash slot must hold `m`.
+  /// Checks an access through `slot`: a stash slot must hold `m`.
   void access(int64_t buffer, int64_t m) const;
-  /// An action begins: nothing may be left from the last one in workspace but
-  /// stashes that are held there.
+  /// Starts an action: poisons the workspace except for stash slots in use
+  /// there, so that the action cannot read what the previous one left.
   void beginAction();
-  /// A node has used `bytes` of workspace.
+  /// Records that a node used `bytes` of workspace; throws if there are fewer.
   void useWorkspace(int64_t node, int64_t bytes);
-  /// End of a step: throws when a slot is still held.
+  /// Ends a step; throws if a slot is still held.
   void end() const;
 
   /// Highest number of live bytes since `begin`.
@@ -51,7 +51,7 @@ private:
   const Layout &layout;
   std::byte *arena;
   std::vector<std::vector<int64_t>> held; ///< by buffer and slot; -1: free
-  int64_t workspace = 0;                  ///< bytes there are
+  int64_t workspace = 0;                  ///< size in bytes
   int64_t live = 0, highest = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- HostTensors.cpp - whole tensors in and out of arenas ---------------===//
+//===- HostTensors.cpp - copies of tensors to and from arenas -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,8 +63,9 @@ void requireTensor(const sw_tensor &tensor, const HostTensor &expected,
           " has null data, expected its elements or room for them");
 }
 
-/// Joins slot m of an output along the batch dimension: the part before it is
-/// `outer`, the part from it on is contiguous.
+/// Concatenates the slots of all microbatches along the batch dimension.
+/// `outer` is the product of the extents before it; the data from it on is
+/// contiguous.
 void gather(const Interface &result, const Ring &ring, const std::byte *base,
             int64_t microbatches, std::byte *out) {
   int64_t outer = 1;

@@ -1,13 +1,14 @@
-//===- HostTensors.h - whole tensors in and out of arenas -------*- C++ -*-===//
+//===- HostTensors.h - copies of tensors to and from arenas -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which part of a host's tensor lies where: parameters in slices, one slot of a
-// batch per microbatch, outputs joined along the batch dimension. The arenas
-// may be those of ranks on processors or copies of what devices hold.
+// Copies whole tensors of the host to and from the arenas of ranks. Parameters
+// may be in slices, a batch has one slot per microbatch, and outputs are joined
+// along the batch dimension. The arenas are those of ranks on CPUs, or copies
+// of device memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 
 namespace stagewright::runtime {
 
-/// The tensor a host sees at an argument or result.
+/// The tensor that the host passes or gets for an argument or result.
 struct HostTensor {
   sw_dtype dtype;
   std::vector<int64_t> shape;
@@ -29,8 +30,8 @@ struct HostTensor {
 HostTensor hostArgument(const Interface &argument, int64_t microbatches);
 HostTensor hostResult(const Interface &result, int64_t microbatches);
 
-/// Memory that holds what hosts give and take, one base for each rank; null for
-/// ranks of other processes.
+/// The arenas of all ranks, by their base addresses; null for ranks of other
+/// processes.
 struct HostArenas {
   const Manifest &manifest;
   const std::vector<Layout> &layouts;
@@ -38,8 +39,8 @@ struct HostArenas {
   int64_t microbatches;
 };
 
-/// The numbers of the argument or result at `position`, whose tensor is checked
-/// against what it must be.
+/// The index of the argument or result at `position`. Throws if the type or
+/// shape of `tensor` is not as expected.
 size_t findArgument(const HostArenas &arenas, int64_t position,
                     const sw_tensor &tensor);
 size_t findResult(const HostArenas &arenas, int64_t position,
@@ -48,14 +49,15 @@ size_t findResult(const HostArenas &arenas, int64_t position,
 void copyIn(const HostArenas &arenas, size_t argument, const sw_tensor &tensor);
 void copyOut(const HostArenas &arenas, size_t result, const sw_tensor &tensor);
 
-/// Calls `visit(part, whole, size)` for each run of bytes that a buffer has of
-/// an argument or result: where it begins in the buffer and in the whole.
+/// Calls `visit(part, whole, size)` for each contiguous run of an argument or
+/// result in a buffer: its offset in the buffer, its offset in the whole
+/// tensor, and its size, in bytes.
 void forRuns(const Buffer &buffer, const Interface &whole,
              const std::function<void(int64_t, int64_t, int64_t)> &visit);
-/// The slot of the last microbatch, which is meant where there are several.
+/// The slot of the last microbatch, which has the result if there are several.
 const std::byte *lastSlot(const HostArenas &arenas, size_t rank, size_t buffer);
 
-/// Fills the buffers that hold the numbers of the microbatches.
+/// Fills the buffers of the microbatch numbers.
 void fillMicrobatchNumbers(const HostArenas &arenas);
 
 /// Calls `visit(rank, buffer number)` for the buffers of all ranks that hold

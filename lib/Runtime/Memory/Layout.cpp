@@ -15,7 +15,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// A ring at the end of the arena, which does not grow by it.
+/// Makes a ring at the current end of the arena, without extending the arena.
 Ring ringOf(const Layout &layout, int64_t bytes, int64_t slots,
             const std::string &name) {
   Ring ring;
@@ -30,7 +30,7 @@ Ring ringOf(const Layout &layout, int64_t bytes, int64_t slots,
   return ring;
 }
 
-/// Places a ring at the end of the arena.
+/// Makes a ring at the end of the arena and extends the arena by it.
 Ring append(Layout &layout, int64_t bytes, int64_t slots,
             const std::string &name) {
   Ring ring = ringOf(layout, bytes, slots, name);
@@ -38,7 +38,7 @@ Ring append(Layout &layout, int64_t bytes, int64_t slots,
   return ring;
 }
 
-/// Whether the host reads or fills one slot per microbatch.
+/// Whether the host reads or writes a slot for each microbatch.
 bool needsAllMicrobatches(const Buffer &buffer, const Manifest &manifest) {
   if (buffer.kind == BufferKind::Batch || buffer.kind == BufferKind::Microbatch)
     return true;
@@ -83,7 +83,7 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
   layout.buffers.reserve(manifest.ranks[rank].buffers.size());
   for (const Buffer &buffer : manifest.ranks[rank].buffers) {
     int64_t slots = buffer.slots(microbatches);
-    if (buffer.place >= 0) { // In the workspace, which may come later.
+    if (buffer.place >= 0) { // In the workspace; its offset is set below.
       layout.buffers.push_back(
           ringOf(layout, buffer.bytes, slots, buffer.name));
       if (buffer.starts >= 0)
@@ -91,7 +91,7 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
             manifest.ranks[rank].starts[size_t(buffer.starts)];
       continue;
     }
-    if (buffer.onHost) { // Behind the arena, which is not laid out yet.
+    if (buffer.onHost) { // After the arena; its offset is set below.
       layout.buffers.push_back(
           ringOf(layout, buffer.bytes, slots, buffer.name));
       layout.buffers.back().onHost = true;
@@ -139,8 +139,8 @@ int64_t predictedPeak(const Manifest &manifest, int64_t rank,
                       int64_t microbatches) {
   Layout compiled = layOut(manifest, rank, manifest.microbatches);
   Layout actual = layOut(manifest, rank, microbatches);
-  // Stashes of fewer microbatches are smaller than the compiler's, too; of how
-  // many more live at once the manifest tells no more than the arena does.
+  // With fewer microbatches stashes never exceed the compiler's peak. With more
+  // the manifest does not give a peak, so the bound is the arena.
   if (microbatches > manifest.microbatches)
     return actual.total;
   return std::min(manifest.ranks[rank].livePeak - compiled.fixed + actual.fixed,

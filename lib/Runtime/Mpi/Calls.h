@@ -1,4 +1,4 @@
-//===- Calls.h - calling MPI ------------------------------------*- C++ -*-===//
+//===- Calls.h - error checks and counts for MPI calls ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace stagewright::runtime {
 
-/// Throws an `Error` where a call has not succeeded.
+/// Throws an `Error` if a call failed.
 inline void check(int code, const char *what) {
   if (code == MPI_SUCCESS)
     return;
@@ -25,8 +25,8 @@ inline void check(int code, const char *what) {
   raise("MPI cannot ", what, ": ", std::string(text, size_t(length)));
 }
 
-/// A number of bytes as MPI counts them; above 2 GiB in lines of 64 bytes,
-/// which slots are long enough for.
+/// A message size as an MPI count and type. Counts are ints, so above 2 GiB the
+/// type is a block of 64 bytes; slots are padded to such blocks.
 struct Extent {
   explicit Extent(int64_t bytes) {
     if (bytes <= INT_MAX) {
@@ -43,7 +43,7 @@ struct Extent {
   }
   ~Extent() {
     if (type != MPI_BYTE)
-      MPI_Type_free(&type); // Requests keep what they need.
+      MPI_Type_free(&type); // Requests keep the type alive.
   }
   Extent(const Extent &) = delete;
   Extent &operator=(const Extent &) = delete;

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A shared object of its own, so that the runtime does not need MPI to be
-// there. Transfers are persistent requests; sends are synchronous (MPI 4.1,
-// section 3.4): they end when a receive has been matched. Three communicators:
-// the transfers of channels, what goes directly from one process to another or
-// to all, and the words about a step that has failed; sums have others
-// (Sums.h). Nothing here waits for ever: every wait is a loop that looks for
-// such words and for processes that have died.
+// A separate shared object, so that the runtime does not need MPI. Transfers
+// are persistent requests. Sends are synchronous (MPI 4.1, section 3.4): they
+// complete once a receive has been matched. There are three communicators: for
+// the transfers of channels, for direct messages and collectives, and for
+// reports about a failed step; sums have their own (Sums.h). No wait is
+// unbounded: every wait is a loop that polls for such reports and for processes
+// that have died.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +39,9 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// What one call of MPI carries at most when bytes are counted.
+/// Max bytes of one MPI call that counts bytes.
 constexpr int64_t most = 1 << 30;
-/// Looks at a message without a pause.
+/// Polls of a message before a wait sleeps between polls.
 constexpr int looks = 2000;
 
 class MpiMessenger final : public Messenger {
@@ -101,7 +101,7 @@ private:
   struct Transfer {
     MPI_Request request;
     enum Kind { Send, Receive, Sum } kind;
-    int64_t sum = -1; ///< its number
+    int64_t sum = -1; ///< its number in `sums`
   };
   int64_t keep(MPI_Request request, Transfer::Kind kind) {
     transfers.push_back({request, kind});
@@ -123,8 +123,8 @@ private:
   Neighbours local;
   std::function<Word()> describeSelf;
   MPI_Request stopOrder = MPI_REQUEST_NULL;
-  Word heard;             ///< what the next one says
-  std::vector<Word> said; ///< by receiver, while it is under way
+  Word heard;             ///< receive buffer of `stopOrder`
+  std::vector<Word> said; ///< by receiver: send buffers of `saying`
   std::vector<MPI_Request> saying;
   LastWords words;
   bool stopped = false, told = false;
@@ -133,7 +133,7 @@ private:
 MpiMessenger::MpiMessenger() {
   int given = 0;
   MpiSums::chooseAlgorithm();
-  // The rank's thread and nobody else calls.
+  // Only the rank's thread calls MPI.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given),
         "begin");
   Woken::watch();
@@ -149,7 +149,7 @@ void MpiMessenger::join(MPI_Comm from, int64_t key) {
   MPI_Comm_size(calls, &processes);
   int *limit = nullptr, found = 0;
   MPI_Comm_get_attr(channels, MPI_TAG_UB, &limit, &found);
-  tagLimit = found ? *limit : 32767; // What the standard promises.
+  tagLimit = found ? *limit : 32767; // The standard's minimum.
   words.expect(processes);
   local.find(calls);
   listen();
@@ -198,8 +198,7 @@ void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
                                    bool failed) {
   for (int64_t number : numbers) {
     auto &[request, kind, sum] = transfers[size_t(number)];
-    // All receives that are left wait for a step that does not come; sums have
-    // been awaited.
+    // Pending receives are for a step that will not run. Sums have completed.
     int ended = 0;
     if (!failed && kind != Transfer::Sum) {
       MPI_Request_get_status(request, &ended, MPI_STATUS_IGNORE);
@@ -212,8 +211,8 @@ void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
   }
 }
 
-/// False when patience is over; also soon after another process has failed, or
-/// at once where it has died.
+/// Polls until the request completes. False if `patience` runs out, `grace`
+/// seconds after another process reported a failure, or once one has died.
 bool MpiMessenger::wait(MPI_Request &request, Patience patience) {
   bool hurried = false;
   for (; !test(request); patience.pause()) {
@@ -229,10 +228,10 @@ bool MpiMessenger::wait(MPI_Request &request, Patience patience) {
   return true;
 }
 
-/// The same where there is nothing left to do without the other.
+/// Waits likewise, and ends all processes if the wait fails.
 void MpiMessenger::complete(MPI_Request request, const char *what,
                             int64_t other, int64_t bytes) {
-  constexpr double slowest = 10e6; // Bytes a second, of a bad network.
+  constexpr double slowest = 10e6; // Bytes per second of a slow network.
   if (wait(request, Patience(looks, limit + double(bytes) / slowest)))
     return;
   Word word;
@@ -302,7 +301,7 @@ void MpiMessenger::say(const Word &word) {
   for (Patience patience(0, 0.2);
        !told && !stopped && Woken::lately() && !patience.isOver();
        patience.pause())
-    stopTold(); // The others may have said it meanwhile.
+    stopTold(); // Another process may have reported.
   if (told)
     return;
   told = true;
@@ -326,14 +325,14 @@ bool MpiMessenger::stopTold() {
       return stopped;
     words.add(status.MPI_SOURCE, heard);
     stopped = true;
-    // One that was stopped itself, and is woken to be ended, is no witness.
+    // A process that was suspended itself has nothing to report.
     told = told || Woken::lately();
     listen();
     tellStop();
   }
 }
 
-/// All that still can say where they are; the first of them tells the user.
+/// Collects the reports of all live processes, of which the first prints them.
 void MpiMessenger::abort(int status, const std::string &error) {
   if (!error.empty()) {
     Word word;
@@ -359,7 +358,7 @@ void MpiMessenger::abort(int status, const std::string &error) {
     std::fprintf(stderr, "stagewright: error: %s\n",
                  words.text(names, died).c_str());
   } else {
-    // Who speaks ends all; the launcher's signals must not end them twice.
+    // The speaker ends all processes; wait for that in spite of signals.
     timespec rest = {3, 0};
     while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
       ;
@@ -372,11 +371,11 @@ void MpiMessenger::close() {
   char word = 0;
   std::vector<char> all;
   all.resize(size_t(processes));
-  limit = Deadline::first; // One may still write.
+  limit = Deadline::first; // Another may still write files.
   gather(&word, all.data(), 1, Patience(0, 0));
   MPI_Cancel(&stopOrder);
   MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
-  // One that hangs now must not keep the others.
+  // Ends this process if another one hangs and so blocks MPI_Finalize.
   ::alarm(unsigned(Deadline::first));
   check(MPI_Finalize(), "end");
   ::alarm(0);

@@ -1,4 +1,4 @@
-//===- Neighbours.cpp - whether processes of this host live ---------------===//
+//===- Neighbours.cpp - liveness of processes on the same host ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Crosses between processes as it is. Processes see each other where they have
-/// one kernel, which this boot of it names, and one space of numbers.
+/// Where a process runs; sent as plain bytes. Processes can watch each other if
+/// they run on the same boot of a kernel and in the same PID namespace.
 struct Site {
   char boot[64] = {}, space[64] = {}, host[128] = {};
   int64_t process = 0;

@@ -1,12 +1,12 @@
-//===- Neighbours.h - whether processes of this host live -------*- C++ -*-===//
+//===- Neighbours.h - liveness of processes on the same host ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A descriptor for every other process that this one can see: the kernel tells
-// at once when one has died, whoever started it.
+// A pidfd for every other process of the same kernel and PID namespace: the
+// kernel reports at once when one has died, whoever started it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +28,9 @@ public:
   Neighbours(const Neighbours &) = delete;
   Neighbours &operator=(const Neighbours &) = delete;
 
-  /// Of all processes of `comm`; collective.
+  /// Opens descriptors for the processes of `comm`; collective.
   void find(MPI_Comm comm);
-  /// The number of one that has died; -1.
+  /// The rank of a process that has died, or -1.
   int64_t gone();
   bool died(int64_t process) const { return dead[size_t(process)]; }
   /// "the process of rank 2 (1234)".
@@ -39,9 +39,9 @@ public:
 private:
   void forget();
 
-  std::vector<pollfd> looks; ///< by process; -1: another host's
+  std::vector<pollfd> looks; ///< by process; -1: no descriptor
   std::vector<int64_t> numbers;
-  std::vector<std::string> hosts; ///< of those elsewhere
+  std::vector<std::string> hosts; ///< empty for those that can be seen
   std::vector<bool> dead;
 };
 

@@ -65,7 +65,7 @@ template <sw_dtype dtype> MPI_Op made(MPI_Op &operation) {
 } // namespace
 
 void MpiSums::chooseAlgorithm() {
-  // Unless the user has chosen; other engines do not know the name.
+  // A choice of the user is kept; MPIs other than Open MPI ignore the variable.
   ::setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "rabenseifner",
            /*overwrite=*/0);
 }

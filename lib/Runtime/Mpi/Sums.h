@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each group of processes has a communicator of its own, made once. Sums of
-// elements that MPI does not know are those of Sum.h, as operations of MPI.
+// Each group of processes has its own communicator, created once. For types
+// that MPI cannot add (float16, bfloat16), the sums of Sum.h are MPI
+// operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,17 +26,18 @@ namespace stagewright::runtime {
 
 class MpiSums {
 public:
-  /// Before MPI begins. Open MPI sums in place by a tree, whatever the size:
-  /// every byte goes up and down once, and never both ways at a time. Halves
-  /// that are summed apart and then gathered take half the time on a link, and
-  /// add in the same order.
+  /// Call before MPI_Init. By default Open MPI sums in place by a tree, for any
+  /// size: every byte crosses a link once in each direction, never both at a
+  /// time. Rabenseifner's algorithm (reduce-scatter, then all-gather) takes
+  /// half the time on a link, and adds in the same order.
   static void chooseAlgorithm();
-  /// Describes a sum over `ranks` of `all`; all of them do so in one order.
+  /// Registers a sum over `ranks` of `all` and returns its number. All of these
+  /// ranks must register their sums in the same order.
   int64_t prepare(MPI_Comm all, void *data, sw_dtype dtype, int64_t elements,
                   std::span<const int64_t> ranks);
-  /// Begins sum `number`.
+  /// Starts sum `number`.
   void start(int64_t number, MPI_Request &request);
-  /// Frees the groups.
+  /// Frees the communicators of the groups.
   void leave();
 
 private:

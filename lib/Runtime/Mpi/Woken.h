@@ -1,13 +1,13 @@
-//===- Woken.h - whether this process was stopped ---------------*- C++ -*-===//
+//===- Woken.h - whether this process was suspended -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A launcher that ends processes sends all of them SIGCONT before. One that had
-// been stopped then finds everything too late: its waits have run out because
-// it stood still itself.
+// A launcher sends SIGCONT to all processes before it ends them. A process that
+// had been suspended (SIGSTOP) then finds that its waits have timed out, but
+// only because it did not run itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace stagewright::runtime {
 
 class Woken {
 public:
-  /// From now on SIGCONT is noticed; a handler that another part has stays.
+  /// Installs a handler of SIGCONT, unless the process has one already.
   static void watch() {
     struct sigaction before = {}, ours = {};
     sigaction(SIGCONT, nullptr, &before);
@@ -34,10 +34,10 @@ public:
     sigaction(SIGCONT, &ours, nullptr);
   }
 
-  /// Called again and again: this process runs.
+  /// Records that this process runs; must be called often.
   static void runs() { seen.store(clock(), std::memory_order_relaxed); }
 
-  /// Within the last seconds, after it had stood still.
+  /// Whether it continued in the last 3 s after more than 0.5 s of suspension.
   static bool lately() {
     constexpr int64_t milliseconds = 3000;
     int64_t at = when.load();
@@ -47,7 +47,7 @@ public:
 private:
   static int64_t clock() {
     timespec time = {};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time); // which a handler may call
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time); // signal-safe
     return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
   }
   static void notice(int) {

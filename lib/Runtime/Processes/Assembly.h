@@ -1,14 +1,14 @@
-//===- Assembly.h - processes that found each other -------------*- C++ -*-===//
+//===- Assembly.h - communication between processes -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the processes of a launch must be able to do before and after the work:
-// have numbers, agree, give each other bytes, end. MPI is one (Mpi/), sockets
-// between the children of one process are another (Sockets.h). Only one thread
-// of a process calls at a time. Whatever fails throws an `Error`.
+// What the processes of a launch need before and after a step: numbers,
+// collectives, direct messages, and a common end. Implemented by MPI (Mpi/) and
+// by sockets (Sockets.h, NetworkSockets.h). Only one thread of a process may
+// call at a time. Failures throw an `Error`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,36 +30,36 @@ class Assembly {
 public:
   virtual ~Assembly() = default;
 
-  /// Itself, where it carries messages of ranks too.
+  /// This object, if it also carries messages of ranks; else null.
   virtual Messenger *messenger() { return nullptr; }
 
-  /// What a call waits for that comes with no patience, or with endless: after
-  /// so many seconds without an answer all processes end.
+  /// Timeout of calls without a `Patience` or with an endless one: after so
+  /// many seconds without an answer all processes end.
   void limitWaits(double seconds) { limit = seconds; }
 
   /// The number of this process, and how many there are.
   virtual int64_t self() const = 0;
   virtual int64_t size() const = 0;
-  /// Gives every process a new number; each calls with its own.
+  /// Collective: gives this process the number `number`; all must differ.
   virtual void renumber(int64_t number) = 0;
 
-  /// Collective: `bytes` bytes of each process, by number, into `all`. False
-  /// when patience is over before every process has come.
+  /// Collective: gathers `bytes` bytes of each process, by number, in `all`.
+  /// False if `patience` runs out before every process has called.
   virtual bool gather(const void *mine, void *all, int64_t bytes,
                       Patience patience) = 0;
   virtual void broadcast(int64_t from, void *data, int64_t bytes) = 0;
-  /// Until the other side has taken or given all bytes.
+  /// Block until all bytes are sent, or received.
   virtual void sendNow(int64_t to, const void *data, int64_t bytes) = 0;
   virtual void receiveNow(int64_t from, void *data, int64_t bytes) = 0;
 
-  /// The number of a process that has ended before its time; -1 where there is
-  /// none, or where whoever started them ends all others by itself.
+  /// The number of a process that ended early; -1 if there is none, or if the
+  /// launcher then ends all others itself.
   virtual int64_t gone() { return -1; }
 
-  /// Ends all processes at once with that status. What failed is told to the
-  /// user, once of all processes: the error, or where the ranks are.
+  /// Ends all processes at once with `status`. Only one of them prints what
+  /// failed: the error, or where each rank is.
   [[noreturn]] virtual void abort(int status, const std::string &error) = 0;
-  /// Leaves the others in good order. Collective; the last call.
+  /// Disconnects from the others. Collective; the last call.
   virtual void close() = 0;
 
 protected:

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A host is a name and a boot of a kernel, as NCCL has it (getHostHash in its
-// src/misc/utils.cc): containers of two machines often have one name, and two
-// containers of one machine, with names of their own, may see different GPUs.
+// A host is identified by its name and the boot ID of its kernel, as in NCCL
+// (getHostHash in its src/misc/utils.cc): containers on two machines often have
+// the same name, and two containers on one machine, with different names, may
+// see different GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +20,24 @@
 
 namespace stagewright::runtime {
 
-/// Crosses between processes as it is.
+/// Sent between processes as plain bytes.
 struct HostSite {
   char name[256] = {};
-  char boot[64] = {}; ///< of the kernel; empty where it cannot be read
+  char boot[64] = {}; ///< boot ID of the kernel; empty if it cannot be read
 
   bool operator==(const HostSite &other) const;
 };
 
-/// Of this process. The variable STAGEWRIGHT_HOST of the environment stands for
-/// the name and the boot.
+/// The host of this process. The environment variable STAGEWRIGHT_HOST replaces
+/// the name and the boot ID.
 HostSite ownHost();
 
-/// What /proc says of this boot of the kernel, which is the same in all
-/// containers of a machine; empty where it cannot be read.
+/// The boot ID of the kernel, from /proc, which is the same in all containers
+/// of a machine; empty if it cannot be read.
 std::string readBoot();
 
-/// One name for each site, the same where and only where the hosts are. Where
-/// different hosts have one name, the boot follows it: "worker (boot
+/// One name for each site, equal if and only if the hosts are. If different
+/// hosts have the same name, the boot ID is appended: "worker (boot
 /// 3f1c9a52-8d4e-4b1f-9b6a-2c5d7e8f9a0b)".
 std::vector<std::string> namesOf(const std::vector<HostSite> &sites);
 

@@ -1,4 +1,4 @@
-//===- Join.cpp - what processes settle before a step ---------------------===//
+//===- Join.cpp - collectives before and after a step ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace stagewright::runtime {
 void joinRanks(const Artifact &artifact, const StepOptions &options,
                Processes &processes) {
   Assembly &assembly = processes.assembly();
-  // Everything that decides how processes talk to each other.
+  // All that determines which messages the processes exchange.
   std::string common = artifact.text() + std::to_string(options.microbatches) +
                        (options.check ? "c" : "") + (options.graph ? "g" : "") +
                        (options.trace > 0 || options.profile ? "r" : "") +
@@ -39,12 +39,12 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
 size_t findGathered(const Assembly &assembly, const HostArenas &view,
                     int64_t position, sw_tensor tensor) {
   if (assembly.self() != 0)
-    tensor.data = &tensor; // Nothing is written.
+    tensor.data = &tensor; // Never written.
   return findResult(view, position, tensor);
 }
 
-/// Of a result that lies in its buffers as the host wants it, whole or in
-/// slices: each part straight to its place, unless it lies there in pieces.
+/// Gathers a result whose buffers hold it whole or in slices. Each part is
+/// received in place, unless it is not contiguous there.
 static void gatherParts(Assembly &assembly, const HostArenas &view,
                         size_t result, const sw_tensor &tensor) {
   int64_t self = assembly.self();
@@ -107,9 +107,9 @@ void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
 }
 
 namespace {
-/// What must be added to the clock of `rank` to have that of rank 0: half way
-/// between question and answer, of the fastest of some. On one host clocks are
-/// one, and the error is that of a message.
+/// Nanoseconds to add to the clock of `rank` to get that of rank 0. Takes the
+/// fastest of 16 round trips and assumes that `rank` reads its clock half way.
+/// The error is at most half of that round trip.
 int64_t clockShift(Assembly &assembly, int64_t rank) {
   int64_t best = INT64_MAX, shift = 0, there = 0;
   for (int i = 0; i < 16; ++i) {

@@ -1,11 +1,11 @@
-//===- Join.h - what processes settle before a step -------------*- C++ -*-===//
+//===- Join.h - collectives before and after a step -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The same for ranks on processors and on devices. All of it is collective.
+// For ranks on CPUs and on devices. All but `findGathered` are collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,27 +18,28 @@
 
 namespace stagewright::runtime {
 
-/// Gives every process the number of its rank, once all have the same program
-/// and options and fit its plan; throws in all of them where they do not.
+/// Checks that all processes have the same program and options and fit its
+/// plan, and gives every process the number of its rank. Throws in all if a
+/// check fails.
 void joinRanks(const Artifact &artifact, const StepOptions &options,
                Processes &processes);
 
-/// The number of the result at `position`; only rank 0 needs room for it.
+/// The index of the result at `position`; only rank 0 needs memory for it.
 size_t findGathered(const Assembly &assembly, const HostArenas &view,
                     int64_t position, sw_tensor tensor);
 
-/// Brings the parts of a result to rank 0, one after the other, and puts them
-/// together there in `tensor`. `view` is laid out alike in all processes; of
-/// its bases each needs its own rank's.
+/// Sends the parts of a result to rank 0, one after another, which assembles
+/// them in `tensor`. `view` has the same layouts in all processes, and in each
+/// at least the base of its own rank.
 void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
                   const sw_tensor &tensor);
 
-/// Brings the records of all ranks to rank 0; whether this is it.
+/// Sends the records of all ranks to rank 0; returns whether this is rank 0.
 bool gatherRecords(Processes &processes,
                    const std::vector<std::unique_ptr<Recorder>> &records);
 
-/// `traffic` of all ranks, of which each process has its own, at rank 0;
-/// nothing elsewhere.
+/// On rank 0, the traffic of all ranks, of which each process passes its own;
+/// empty on other ranks.
 std::vector<Traffic> gatherTraffic(Assembly &assembly,
                                    std::vector<Traffic> traffic);
 

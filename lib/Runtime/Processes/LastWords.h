@@ -1,13 +1,14 @@
-//===- LastWords.h - what processes say when a step fails -------*- C++ -*-===//
+//===- LastWords.h - reports of processes after a failure -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a process fails, or hears that another has, it tells all others where
-// it is. From what has come in a short time each makes the same text; the first
-// of those that could speak says it. Who says nothing has died or hangs.
+// When a process fails, or hears that another has failed, it sends all others a
+// report: its error, or where it is in the step. Of the processes that reported
+// within a short time, the one with the lowest number prints one text for all.
+// A process without a report has died or hangs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +22,11 @@
 
 namespace stagewright::runtime {
 
-/// Crosses between processes as it is.
+/// The report of a process; sent as plain bytes.
 struct Word {
-  int64_t when = 0;    ///< by the clock of its host
-  int64_t awaited = 0; ///< 1 + the rank that it waits for; 0: none
-  int64_t raised = 0;  ///< 1: an error, else where the rank is
+  int64_t when = 0;    ///< nanoseconds by the clock of its host
+  int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none
+  int64_t raised = 0;  ///< 1: `text` is an error; 0: a place
   char text[1000] = {};
 
   void say(const std::string &what) {
@@ -35,22 +36,22 @@ struct Word {
 
 class LastWords {
 public:
-  /// Of `count` processes.
+  /// Forgets all reports; expects those of `count` processes.
   void expect(int64_t count) { words.assign(size_t(count), {}); }
   void add(int64_t from, const Word &word) {
     words[size_t(from)].given = true;
     words[size_t(from)].word = word;
   }
   bool has(int64_t from) const { return words[size_t(from)].given; }
-  /// Who is to speak for all; -1: nobody has said anything.
+  /// The process that prints for all; -1: none has reported.
   int64_t speaker() const {
     for (size_t p = 0; p < words.size(); ++p)
       if (words[p].given)
         return int64_t(p);
     return -1;
   }
-  /// The one text. `names`: by process, how it is called if it has said
-  /// nothing; `died`: whether it is known that it has died.
+  /// The text to print. By process: `names`, used for processes without a
+  /// report; `died`, whether it is known to have died.
   std::string text(const std::vector<std::string> &names,
                    const std::vector<bool> &died) const {
     std::string result;
@@ -81,8 +82,8 @@ private:
     bool given = false;
     Word word;
   };
-  /// How much a word explains: an error; a wait for who says nothing; a wait;
-  /// else.
+  /// How much a report explains: 3: an error, 2: waits for a process without a
+  /// report, 1: waits for another, 0: does not wait.
   int rank(size_t p) const {
     const Word &word = words[p].word;
     if (word.raised)

@@ -1,4 +1,4 @@
-//===- Lobby.cpp - who comes to a port ------------------------------------===//
+//===- Lobby.cpp - accepting the connections of ranks ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

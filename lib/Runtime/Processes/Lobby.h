@@ -1,14 +1,14 @@
-//===- Lobby.h - who comes to a port ----------------------------*- C++ -*-===//
+//===- Lobby.h - accepting the connections of ranks -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes the connections of ranks and leaves out all others. A rank introduces
-// itself with a `Hello`, whose length and first two fields never change, so
-// that two versions of the runtime can tell each other what they are. Who sends
-// anything else is a stranger; who sends nothing keeps nobody waiting.
+// Accepts the connections of ranks and drops all others. A rank first sends a
+// `Hello`, whose length and first two fields never change, so that two versions
+// of the runtime can detect each other. A connection that sends anything else
+// is a stranger; one that sends nothing does not delay the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@
 
 namespace stagewright::runtime {
 
-/// Crosses between processes as it is, in the order of bytes of the host: the
-/// magic word of one with another order is wrong.
+/// Sent as plain bytes in the host's byte order; a host of the other order is
+/// detected by the magic word.
 struct Hello {
   static constexpr uint64_t word = 0x53574d4545543031; ///< "SWMEET01"
   enum Kind : uint32_t { Calls, Words };               ///< see NetworkSockets.h
@@ -34,15 +34,15 @@ struct Hello {
   uint32_t version = SW_ABI_VERSION;
   uint32_t kind = Calls;
   int64_t rank = 0, ranks = 0;
-  uint64_t artifact = 0; ///< a hash; 0: not known
-  uint64_t meeting = 0;  ///< the number that rank 0 gave; 0: none yet
-  int64_t process = 0;   ///< as the host numbers it
-  int64_t port = 0;      ///< where other ranks can reach this one
+  uint64_t artifact = 0; ///< a hash; 0: unknown
+  uint64_t meeting = 0;  ///< identifies the run, from rank 0; 0: none yet
+  int64_t process = 0;   ///< its process ID
+  int64_t port = 0;      ///< where it listens for other ranks
   char host[192] = {};
 };
 static_assert(sizeof(Hello) == 256);
 
-/// Somebody who has introduced himself.
+/// A connection that has sent its `Hello`.
 struct Guest {
   Socket socket;
   TcpAddress from;
@@ -57,25 +57,25 @@ public:
   explicit Lobby(Socket listener) : listener(std::move(listener)) {}
 
   uint16_t port() const { return ownAddress(listener.get()).port(); }
-  /// The next guest; none where nobody comes within `seconds`.
+  /// The next guest; none if none comes within `seconds`.
   std::optional<Guest> next(double seconds);
-  /// Counts one who has introduced himself, but not as one of this meeting.
+  /// Counts a connection that is not of a rank of this run.
   void turnAway(const TcpAddress &from) { ++strangers, last = from; }
-  /// Empty, or who else came, for errors.
+  /// A note on those connections, for error messages; empty if there are none.
   std::string others() const;
 
 private:
   struct Arrival {
     Guest guest;
-    size_t bytes = 0; ///< of the `Hello`, so far
+    size_t bytes = 0; ///< of the `Hello`, received so far
   };
-  /// Whether it is not known yet what it is.
+  /// Reads what has arrived; returns whether the `Hello` is still incomplete.
   bool read(Arrival &arrival);
 
   Socket listener;
   std::list<Arrival> arrivals;
   int64_t strangers = 0;
-  TcpAddress last; ///< stranger
+  TcpAddress last; ///< of the last stranger
 };
 
 } // namespace stagewright::runtime

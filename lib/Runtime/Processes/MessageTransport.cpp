@@ -94,12 +94,12 @@ MessageTransport::~MessageTransport() {
     sending.leave();
 }
 
-/// After a failure transfers are left over that nobody ends.
+/// After a failed step some transfers never complete, so no other step can run.
 void MessageTransport::reset() {
   if (failed.load())
     raise("an earlier step has failed; end the processes and start again");
   forgetSent();
-  // What is still on its way is no message of the step that begins.
+  // Messages in flight belong to the last step.
   for (End &end : ends)
     for (Slot &slot : end.slots)
       if (slot.state == Sent)
@@ -206,7 +206,7 @@ void MessageTransport::release(int64_t rank, int64_t channel, int64_t m) {
   slot.state = Posted;
 }
 
-/// The transfer of a collective of this rank.
+/// The transfer of a collective; throws if `rank` is not part of it.
 int64_t MessageTransport::sumOf(int64_t rank, int64_t collective) const {
   manifest.collective(collective).placeOf(rank);
   return sums[size_t(collective)];
@@ -226,7 +226,7 @@ void MessageTransport::awaitReduced(int64_t rank, int64_t collective) {
 
 void MessageTransport::progress() noexcept {
   try {
-    if (messenger.stopTold()) // Looks after transfers, too.
+    if (messenger.stopTold()) // Also advances transfers.
       failed.store(true, std::memory_order_release);
   } catch (const std::exception &problem) {
     fail(self, problem.what());
@@ -242,7 +242,7 @@ void MessageTransport::fail(int64_t rank, const std::string &text) {
   failed.store(true, std::memory_order_release);
 }
 
-/// Whose own failure it is tells the others.
+/// Only a rank that failed itself notifies the others.
 void MessageTransport::finish(int64_t rank) {
   bool own = false;
   {
@@ -250,7 +250,7 @@ void MessageTransport::finish(int64_t rank) {
     own = !error.empty();
   }
   if (own)
-    messenger.tellStop(); // Which asks for `word`.
+    messenger.tellStop(); // Sends `word()`.
 }
 
 std::string MessageTransport::result() {

@@ -5,20 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The channels of the one rank of this process. The receiver's slots lie in its
-// arena as ever; the sender has as many of its own, for its code writes where
-// it is. Every slot has one transfer at each end, prepared when the step is
-// made. A receive is posted as soon as its slot is free: before the step, and
-// again at each release. A send starts when the program sends and is waited for
-// when its slot is claimed again. It ends only when a posted receive has taken
-// it, so it is the receiver's credit too: a sender is never further ahead than
-// the slots of both ends, and no message waits in memory of the engine.
+// The channels of the one rank of this process. The receiver's slots are in its
+// arena, as in other transports; the sender has an equal number of its own,
+// because its code writes to local memory. Every slot has one transfer at each
+// end, prepared when the step is created. A receive is posted as soon as its
+// slot is free: before the step, and again at each release. A send starts when
+// the program sends and is waited for when its slot is claimed again. It
+// completes only when a posted receive has taken the data, so it also serves as
+// the receiver's credit: a sender is never further ahead than the slots of both
+// ends, and the engine never buffers a message.
 //
 // The engine matches by (process, tag); the tag is the number of the slot among
-// all slots of all channels, the same at both ends. So what a directed edge
-// carries does not depend on the order in which different slots are used, and
-// edges need no communicators, whose number is limited and whose making is
-// collective.
+// all slots of all channels, the same at both ends. So matching does not depend
+// on the order in which different slots are used, and edges need no
+// communicators, whose number is limited and whose creation is collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +34,14 @@
 
 namespace stagewright::runtime {
 
-/// Bytes that a rank needs for the messages it sends, beside its arena.
+/// Bytes that a rank needs for send slots, in addition to its arena.
 int64_t sendingBytes(const Manifest &manifest,
                      const std::vector<Layout> &layouts, int64_t rank);
 
 class MessageTransport final : public Transport {
 public:
-  /// For the rank with the messenger's number. A wait looks `spins` times
-  /// before it naps between looks.
+  /// For the rank of the messenger's process. A wait polls `spins` times, then
+  /// sleeps between polls.
   MessageTransport(const Manifest &manifest, const std::vector<Layout> &layouts,
                    std::byte *arena, int64_t microbatches, bool poison,
                    int spins, Messenger &messenger);
@@ -60,13 +60,13 @@ public:
   void finish(int64_t rank) override;
   std::string result() override;
 
-  /// Where this rank is, or why it failed.
+  /// The report of this rank: where it is in the step, or why it failed.
   Word word() const;
-  /// Seconds that one wait may take.
+  /// Sets the max duration of one wait, in seconds.
   void limitWaits(double seconds) { limit = seconds; }
-  /// Whether the step has failed, here or elsewhere.
+  /// Whether the step has failed, on this rank or on another.
   bool stopped() const { return failed.load(); }
-  /// Leaves what is under way to itself, as after a failure.
+  /// Marks the step as failed, so that transfers in progress are abandoned.
   void abandon() { failed.store(true); }
 
 private:
@@ -76,7 +76,7 @@ private:
     int64_t m = 0, transfer = 0;
     std::byte *data = nullptr;
   };
-  /// This rank's end of a channel; without slots where it has none.
+  /// This rank's end of a channel; without slots if the rank is at neither end.
   struct End {
     bool sends = false;
     int64_t stride = 0;
@@ -100,10 +100,10 @@ private:
   Arena sending;
   std::vector<End> ends;     ///< by channel
   std::vector<int64_t> sums; ///< transfers, by collective; -1: not of this rank
-  mutable std::mutex mutex;  ///< guards `error`: parts of loops fail anywhere
+  mutable std::mutex mutex;  ///< guards `error`: any thread may fail
   std::string error;
   int64_t failedAt = 0;
-  bool inVain = false; ///< it failed because it waited
+  bool inVain = false; ///< it failed while waiting for another rank
 };
 
 } // namespace stagewright::runtime

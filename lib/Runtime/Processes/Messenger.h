@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step on the processors of several processes asks, beside Assembly.h,
-// of an engine that carries its messages. The engine is a shared object of its
-// own beside the runtime, opened when it is needed: libstagewright-mpi.so
+// The interface, besides Assembly.h, of an engine that carries the messages of
+// a CPU step between processes. The engine is a separate shared object in the
+// runtime's directory, opened when needed: libstagewright-mpi.so
 // (Mpi/Messenger.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -29,36 +29,37 @@ class Messenger : public Assembly {
 public:
   Messenger *messenger() final { return this; }
 
-  /// A transfer that can be started again and again; its number. Transfers with
-  /// one tag between two processes arrive in the order of their starts.
+  /// Prepares a transfer that can be started repeatedly; returns its number.
+  /// Transfers of one tag between two processes arrive in the order of starts.
   virtual int64_t prepareSend(const void *data, int64_t bytes, int64_t to,
                               int64_t tag) = 0;
   virtual int64_t prepareReceive(void *data, int64_t bytes, int64_t from,
                                  int64_t tag) = 0;
-  /// A sum over `ranks` of what each has at `data`, in place; all of them
-  /// prepare it, and start it, in one order. Starts and ends as transfers do.
+  /// Prepares an in-place sum over `ranks` of the arrays at `data`. All of them
+  /// must prepare and start their sums in the same order. Ends as transfers do.
   virtual int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
                              std::span<const int64_t> ranks) = 0;
   virtual void start(int64_t transfer) = 0;
-  /// Whether a started transfer has ended: of a send, that a receive of the
-  /// other side has taken it. Moves all transfers on.
+  /// Whether a started transfer has ended; a send ends when the other side has
+  /// received it. Makes progress on all transfers.
   virtual bool done(int64_t transfer) = 0;
   virtual void progress() = 0;
-  /// Forgets these transfers; those under way are called off, or left to
-  /// themselves after a failure, when their memory must stay.
+  /// Frees these transfers. Pending receives are cancelled. After a failure
+  /// nothing is cancelled, and the memory of transfers must stay allocated.
   virtual void forgetTransfers(std::span<const int64_t> numbers,
                                bool failed) = 0;
 
-  /// How this process learns where its rank is; empty: it has none now.
+  /// Sets the function that reports where the rank is; empty: not in a step.
   virtual void introduce(std::function<Word()> self) = 0;
-  /// Tells all other processes that the step has failed here, and where.
+  /// Sends all other processes the report of this one: the step has failed.
   virtual void tellStop() = 0;
-  /// Whether another process has told so; then this one answers.
+  /// Whether another process has reported a failure; if so, answers with the
+  /// report of this one.
   virtual bool stopTold() = 0;
 };
 
-/// The name under which an engine exports how it is opened: it fills `error`
-/// where it returns null.
+/// The exported function of an engine that opens it: returns null and fills
+/// `error` on failure.
 inline constexpr char openMessengerName[] = "stagewright_open_messenger";
 using OpenMessenger = Messenger *(*)(unsigned version, char *error,
                                      size_t room);

@@ -1,4 +1,4 @@
-//===- NetworkSockets.cpp - processes that met at an address --------------===//
+//===- NetworkSockets.cpp - connections of a rendezvous -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Seconds that others have to say where they are: longer than NCCL may take to
-/// leave what is under way (Peers.cpp).
+/// Max seconds to wait for reports of the others: longer than NCCL may take to
+/// abandon transfers in progress (Peers.cpp).
 constexpr double answerTime = 1;
 
-/// Seconds after the end of the talk in which the one who speaks tells the
-/// user: launchers end all processes when the first has ended.
+/// Seconds by which the other processes delay their exit, so that the one that
+/// reports can print: launchers end all processes when the first has ended.
 constexpr double speakTime = 0.1;
 
 std::vector<int> release(std::vector<Socket> sockets) {
@@ -47,13 +47,13 @@ void NetworkSockets::renumber(int64_t wanted) {
   words = std::move(other);
 }
 
-/// Takes what others have said so far.
+/// Receives the reports that have arrived.
 void NetworkSockets::listen() {
   for (size_t p = 0; p < words.size(); ++p) {
     if (int64_t(p) == number || ended[p] || heard.has(int64_t(p)))
       continue;
     int socket = words[p].get();
-    bool closed = hasClosed(socket); // Before: what it said came first.
+    bool closed = hasClosed(socket); // Checked first: a report precedes it.
     Word word;
     if (hasReceived(socket, sizeof(word)) &&
         receiveAll(socket, &word, sizeof(word), 0))
@@ -63,7 +63,8 @@ void NetworkSockets::listen() {
   }
 }
 
-/// What follows from the failure of another is no cause.
+/// Sends a report to all others. An error after another process's report is
+/// taken as its consequence, not as a cause.
 void NetworkSockets::say(const std::string &error) {
   bool isFirst = heard.speaker() < 0;
   Word word;
@@ -76,7 +77,8 @@ void NetworkSockets::say(const std::string &error) {
       sendAll(words[p].get(), &word, sizeof(word), 0);
 }
 
-/// Who neither speaks nor has ended does not answer.
+/// The message for the user. A process without a report whose connection is
+/// open did not answer.
 std::string NetworkSockets::verdict() {
   std::vector<std::string> names;
   std::vector<bool> died;
@@ -88,7 +90,8 @@ std::string NetworkSockets::verdict() {
       silent += "; " + names[p] + " did not answer";
   }
   std::string text = heard.text(names, died);
-  // Of words without an error the text has named the silent already.
+  // If no report has an error, heard.text() has already named the silent
+  // processes.
   return text.find(" did not answer") == std::string::npos ? text + silent
                                                            : text;
 }
@@ -96,7 +99,7 @@ std::string NetworkSockets::verdict() {
 void NetworkSockets::abort(int status, const std::string &error) {
   listen();
   say(error);
-  for (int socket : peers) // So that all who look notice now.
+  for (int socket : peers) // The others notice this at once.
     if (socket >= 0)
       ::shutdown(socket, SHUT_RDWR);
   auto isMissing = [this] {

@@ -1,16 +1,16 @@
-//===- NetworkSockets.h - processes that met at an address ------*- C++ -*-===//
+//===- NetworkSockets.h - connections of a rendezvous -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The sockets of processes that a launcher started, on one host or several
-// (Rendezvous.h). Calls go as between the children of one process. Nobody is
-// the parent, so every two processes have a second socket for what is said when
-// one fails: who ends early tells all others why, and the first of those that
-// can still speak tells the user. A process that is stopped (SIGSTOP) cannot be
-// ended by the others; it ends itself when it goes on.
+// Sockets between processes that a launcher started, on one host or several
+// (Rendezvous.h). Calls work as in Sockets.h. There is no parent process, so
+// every two processes have a second socket, for failures: a process that ends
+// early sends the reason to all others, and the first process that is alive
+// prints it. A suspended process (SIGSTOP) cannot be ended by others; it ends
+// itself when it continues.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ private:
 
   std::vector<Socket> words; ///< by number
   LastWords heard;
-  std::vector<bool> ended; ///< by number: whose words have come to an end
+  std::vector<bool> ended; ///< by number: its socket in `words` is closed
 };
 
 } // namespace stagewright::runtime

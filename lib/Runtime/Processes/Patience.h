@@ -1,14 +1,14 @@
-//===- Patience.h - how one waits for a message -----------------*- C++ -*-===//
+//===- Patience.h - polling with a timeout ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Nobody rings for a process that waits: it must look. It looks without a pause
-// at first, but lets others have the processor now and then: there may be fewer
-// than it knows, as in a container or where ranks of two hosts are on one. Then
-// it naps between looks, and notices when it has waited too long.
+// A process that waits for a message is not notified and has to poll. It first
+// polls without sleeping, but yields the processor now and then: there may be
+// fewer processors than it knows, as in a container or if ranks of two hosts
+// run on one. Then it sleeps between polls, and checks the timeout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,16 @@
 
 namespace stagewright::runtime {
 
-/// Seconds that others have to come after one has failed. All that live come
-/// in thousandths; where one hangs, all wait for so long.
+/// Seconds to wait for the other processes after one has failed. Those alive
+/// answer in milliseconds; only if one hangs do all wait for so long.
 constexpr double grace = 0.3;
 
 class Patience {
 public:
-  /// `spins` looks without a nap; over after `seconds`, 0: never.
+  /// Polls `spins` times without sleeping. Times out after `seconds`; 0: never.
   Patience(int spins, double seconds) : spins(spins), seconds(seconds) {}
 
-  /// One look of 32: the one at which other things are looked after, too.
+  /// True in one of 32 polls, in which callers also check for failures.
   bool isThorough() const { return looks % 32 == 31; }
 
   bool isOver() {
@@ -42,11 +42,12 @@ public:
     still.look(now());
     return still.seconds() > seconds;
   }
-  /// Whether it has looked so often that costlier looks do no harm: where it
-  /// naps, soon, for on a busy machine a nap is long.
+  /// Whether it has polled so often that expensive checks do no harm. If it
+  /// sleeps, this is after few polls, because sleeps are long on a busy
+  /// machine.
   bool isLong() const { return looks >= std::min<int64_t>(1000, spins + 64); }
   bool isEndless() const { return seconds <= 0; }
-  /// From now on it is over after `left` seconds.
+  /// Restarts the timeout with `left` seconds.
   void restart(double left) { seconds = left, still = {}; }
 
   void pause() {

@@ -1,4 +1,4 @@
-//===- Placement.cpp - which process runs which rank ----------------------===//
+//===- Placement.cpp - assignment of ranks to processes -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 using Group = std::vector<int64_t>; ///< ranks or processes of one host
 
-/// The ranks of each host of the plan, by its number.
+/// The ranks of each host of the plan, ordered by the host's number.
 std::vector<Group> planned(const Manifest &manifest) {
   std::map<int64_t, Group> groups;
   for (size_t r = 0; r < manifest.ranks.size(); ++r)
@@ -30,7 +30,7 @@ std::vector<Group> planned(const Manifest &manifest) {
   return list;
 }
 
-/// The processes of each host, in the order of the first ones.
+/// The processes of each host of the launch, ordered by their first process.
 std::vector<Group> launched(const std::vector<std::string> &hosts) {
   std::map<std::string, size_t> numbers;
   std::vector<Group> list;

@@ -1,4 +1,4 @@
-//===- Placement.h - which process runs which rank --------------*- C++ -*-===//
+//===- Placement.h - assignment of ranks to processes -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,12 @@
 
 namespace stagewright::runtime {
 
-/// The rank of every process. Ranks whose devices share a host in the plan go
-/// to processes that share one: the hosts of the plan, by their number, take in
-/// turn the first host of the launch that has as many processes and is left;
-/// on a host, ranks and processes go in order. With `anyHosts` process i has
-/// rank i. `hosts` are the names of the hosts, by process. Throws where the
-/// launch does not fit the plan; linear but for the hosts, which are few.
+/// The rank of every process. Ranks on one host in the plan get processes on
+/// one host: each host of the plan, by number, takes the first free host of the
+/// launch with as many processes; on a host, ranks and processes are matched in
+/// order. With `anyHosts` process i has rank i. `hosts` are the host names by
+/// process. Throws if the launch does not fit the plan. Linear in processes,
+/// quadratic in hosts.
 std::vector<int64_t> placeRanks(const Manifest &manifest,
                                 const std::vector<std::string> &hosts,
                                 bool anyHosts);

@@ -18,7 +18,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// A look at a message costs as much as four at memory.
+/// A poll of a message costs as much as four polls of memory.
 constexpr int looksOfMemory = 4;
 
 } // namespace
@@ -69,16 +69,16 @@ HostArenas ProcessStep::tensors() const {
 ProcessStep::~ProcessStep() {
   messenger.introduce(nullptr);
   if (transport->stopped())
-    arena.leave(); // A message may still come.
+    arena.leave(); // A message may still arrive.
 }
 
-/// Threads, and memory near them.
+/// Creates and pins threads, then touches the arena so that it is near them.
 void ProcessStep::prepare(Processes::Neighbours neighbours,
                           const StepOptions &options) {
   int64_t first = neighbours.place * options.threads;
   reserveBlasBuffers(options.threads);
   if (options.threads > 1) {
-    // Threads keep to the processors of the one that made them.
+    // Threads inherit the processors of the thread that creates them.
     if (options.pin)
       pinThread(first + 1, options.threads - 1);
     pool = std::make_unique<Pool>(
@@ -96,7 +96,7 @@ void ProcessStep::setInput(int64_t position, const sw_tensor &tensor) {
   given[argument] = true;
 }
 
-/// What failed here; empty where nothing did.
+/// Runs this rank's program; returns its error, or an empty string.
 std::string ProcessStep::runProgram() {
   try {
     requireInputs();
@@ -119,8 +119,8 @@ std::string ProcessStep::runProgram() {
 
 void ProcessStep::run() {
   ran = fresh = false;
-  // What is poisoned at the beginning must not be a message that has come: no
-  // process begins before all have done it.
+  // Poisoning must not overwrite a message that has arrived: no process starts
+  // before all have poisoned their memory.
   if (checker) {
     checker->begin();
     processes.agree("", 0, false, Patience(spins, 0));
@@ -147,8 +147,8 @@ void ProcessStep::run() {
   ran = true;
 }
 
-/// Waits for the others. Who does not come has died or hangs; then nothing is
-/// left but to end all processes.
+/// Waits for the other processes. One that does not come has died or hangs, so
+/// that all processes must be ended.
 void ProcessStep::end(const std::string &error) {
   bool failed = !error.empty() || transport->stopped();
   Patience patience(spins, failed ? grace : limit.seconds());
@@ -190,7 +190,7 @@ std::vector<double> ProcessStep::lastIdle() {
 std::unique_ptr<Runner>
 makeProcessStep(std::shared_ptr<const Artifact> artifact,
                 const StepOptions &options, Processes &processes) {
-  processes.messenger(); // Throws where ranks cannot send.
+  processes.messenger(); // Throws if ranks cannot send.
   joinRanks(*artifact, options, processes);
   Processes::Neighbours neighbours = processes.neighbours();
   return std::make_unique<ProcessStep>(std::move(artifact), options, processes,

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This process' part of a step: the arena of its rank, which runs on the thread
-// that calls. `run`, `getOutput` and `gatherRecords` are collective; results
-// and records come to the process of rank 0. A process ends every step with the
-// others: a failure anywhere is the same error in all of them.
+// The part of a step of this process: the arena of its rank, which runs on the
+// calling thread. `run`, `getOutput` and `gatherRecords` are collective, and
+// results and records are sent to the process of rank 0. All processes end a
+// step together: a failure of one is thrown as the same error by all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace stagewright::runtime {
 
 class ProcessStep final : public Runner {
 public:
-  /// For the rank that is this process' number; not collective.
+  /// For the rank with the number of this process. Not collective.
   ProcessStep(std::shared_ptr<const Artifact> artifact,
               const StepOptions &options, Processes &processes,
               Processes::Neighbours neighbours);
@@ -54,19 +54,20 @@ private:
   Processes &processes;
   Messenger &messenger;
   int64_t self;
-  Deadline limit; ///< of a wait
+  Deadline limit; ///< of waits for others
   int spins;
   Arena arena;
   std::optional<Checker> checker;
-  std::vector<int64_t> peaks; ///< by rank, of the last step
+  std::vector<int64_t> peaks; ///< live bytes in the last step, by rank
   std::unique_ptr<Pool> pool;
   std::optional<MessageTransport> transport;
   std::unique_ptr<Injection> injection;
   sw_rank rank;
 };
 
-/// Makes the step of this process once all have the same program and options
-/// and fit its plan. Collective; what only one finds wrong is thrown there.
+/// Checks that all processes have the same program and options and match its
+/// plan, then makes the step of this one. Collective. Errors in making the step
+/// are thrown only in the process where they occur.
 std::unique_ptr<Runner>
 makeProcessStep(std::shared_ptr<const Artifact> artifact,
                 const StepOptions &options, Processes &processes);

@@ -30,7 +30,7 @@ std::unique_ptr<Processes> &only() {
 
 Messenger *openEngine(const std::string &engine) {
   std::string path = ownFolder() + "libstagewright-" + engine + ".so";
-  // Open MPI opens parts of itself, which look for its symbols in the process.
+  // Open MPI loads plugins that look up its symbols globally in the process.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
     raise("this runtime cannot run ranks as processes: ", dlerror(),
@@ -48,7 +48,7 @@ Messenger *openEngine(const std::string &engine) {
   return messenger;
 }
 
-/// Where a process runs; crosses between processes as it is.
+/// Where a process runs; sent as plain bytes.
 struct Site {
   HostSite host;
   cpu_set_t processors;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One for a process, made by `connect`. What one process finds wrong, all must
-// hear, for they would wait for it; `agree` is where they do.
+// A process has one such object, created by `connect`. All processes must learn
+// of an error in one of them, or they would wait for it; `agree` exchanges
+// errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,40 +26,40 @@ struct Rendezvous;
 
 class Processes {
 public:
-  /// Joins the processes of the launch: "mpi" those that mpirun or srun
-  /// started, "sockets" the children of one process (Sockets.h). Collective,
-  /// once in a process.
+  /// Connects the processes of the launch: with "mpi" those that mpirun or srun
+  /// started, with "sockets" the children of one process (Sockets.h).
+  /// Collective; a second call has no effect.
   static void connect(const std::string &engine);
-  /// The same by an address that all know (Rendezvous.h).
+  /// Connects them through an address that all know (Rendezvous.h).
   static void connect(const Rendezvous &how);
   /// Null before `connect` and after `close`.
   static Processes *get();
   void close();
 
   Assembly &assembly() { return *link; }
-  /// An `Error` where the engine carries no messages of ranks.
+  /// Throws an `Error` if the engine carries no messages of ranks.
   Messenger &messenger();
-  /// By process, in the numbers that they have now.
+  /// Host names by process, with the current numbers.
   std::vector<std::string> hosts();
-  /// The processes of this host that share processors with this one, which is
-  /// counted, and which of them it is. Collective.
+  /// The number of processes on this host that share CPUs with this one, which
+  /// is included, and the place of this one among them. Collective.
   struct Neighbours {
     int64_t count = 0, place = 0;
   };
   Neighbours neighbours();
 
-  /// Throws the same error in every process when one of them gives a text. Of
-  /// several the one that happened first, at `when` by its clock; with `named`,
-  /// the process is named where it was not all of them. False where patience is
-  /// over before all have come.
+  /// If a process passes an error, throws it in every process; if several do,
+  /// the earliest, by the `when` of each. With `named` the message names the
+  /// process, unless all have passed one. False if `patience` runs out before
+  /// all have called.
   bool agree(const std::string &error, int64_t when, bool named,
              Patience patience);
 
-  /// Asks all processes to end in good order; may be called by a handler of a
-  /// signal, before `connect` too.
+  /// Requests an orderly end of all processes. May be called in a signal
+  /// handler, and before `connect`.
   static void interrupt() { asked.store(true); }
-  /// Whether this process, if it is alone, has been asked; of several whether
-  /// any had been when they last agreed: all have the same answer.
+  /// Whether an end was requested; with several processes, of any of them
+  /// before their last `agree`, so that all get the same answer.
   static bool interrupted();
 
 private:

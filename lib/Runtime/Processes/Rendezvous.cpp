@@ -1,4 +1,4 @@
-//===- Rendezvous.cpp - ranks that meet at an address ---------------------===//
+//===- Rendezvous.cpp - processes meet at an address ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,7 +53,7 @@ Connections meet(const Rendezvous &how) {
   if (how.rank < 0 || how.ranks < 1)
     raise("the rank is ", how.rank, " of ", how.ranks,
           " ranks; ranks count from 0, and there is at least one");
-  // Rank 0 tells all others of a number that is too large.
+  // If a rank is too large, rank 0 reports that to all.
   return how.rank == 0 ? meetAsHost(how) : meetAsVisitor(how);
 }
 

@@ -1,17 +1,18 @@
-//===- Rendezvous.h - ranks that meet at an address -------------*- C++ -*-===//
+//===- Rendezvous.h - processes meet at an address --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How processes that any launcher started find each other without MPI: rank 0
-// listens at an address that all know, as NCCL's and PyTorch's bootstraps do
-// ("env://" of torch.distributed). Every other rank comes there, in any order,
-// and says who it is and at which port it listens itself. When all have come,
-// rank 0 gives everybody the list, and every two ranks connect.
+// Connects processes that any launcher started, without MPI: rank 0 listens at
+// an address that all know, as in the bootstraps of NCCL and PyTorch ("env://"
+// of torch.distributed). Every other rank connects to it, in any order, and
+// sends its rank and the port at which it listens itself. When all have
+// connected, rank 0 sends the list to everyone, and every two ranks connect.
 //
-// Nothing is encrypted, and who can read the network can pose as a rank.
+// Nothing is encrypted or authenticated: who can read the network can
+// impersonate a rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,26 +27,26 @@ namespace stagewright::runtime {
 struct Rendezvous {
   std::string host; ///< of rank 0: a name or an address
   uint16_t port = 0;
-  int64_t rank = 0, ranks = 1; ///< of this process, of all
-  double seconds = 60;         ///< from the start of each, for all to come
-  uint64_t artifact = 0;       ///< a hash, the same for all; 0: not known
+  int64_t rank = 0, ranks = 1; ///< of this process; number of all
+  double seconds = 60;         ///< max wait for all, from the start of each
+  uint64_t artifact = 0;       ///< a hash, equal on all; 0: unknown
 
   std::string address() const { return printHostPort(host, port); }
 };
 
-/// What rank 0 has told all others, and reports to the user.
+/// An error that rank 0 has sent to all others; rank 0 reports it to the user.
 class HeardError : public Error {
   using Error::Error;
 };
 
-/// By rank; none to itself.
+/// The sockets to the other ranks, by rank; invalid for the own rank.
 struct Connections {
   std::vector<Socket> calls, words; ///< see NetworkSockets.h
 };
 
-/// Collective, of all ranks. Throws an `Error` where not all come in time, or
-/// where they do not fit each other; a `HeardError` in all but rank 0 when that
-/// is what it found. Two sockets for every two ranks.
+/// Collective over all ranks; opens two sockets for every two ranks. Throws an
+/// `Error` if not all ranks connect in time or if they are inconsistent; if
+/// rank 0 found the error, the others throw a `HeardError`.
 Connections meet(const Rendezvous &how);
 
 } // namespace stagewright::runtime

@@ -1,4 +1,4 @@
-//===- RendezvousHost.cpp - what rank 0 does for all to meet --------------===//
+//===- RendezvousHost.cpp - rank 0's side of a rendezvous -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,8 +45,8 @@ Socket Host::open() const {
         "process only");
 }
 
-/// The order is that of causes: who does not know the number of ranks may have
-/// any number itself.
+/// Checks causes first: a process with a wrong number of ranks may have any
+/// rank.
 std::string Host::whatIsWrong(const Guest &guest) const {
   const Hello &it = guest.hello;
   auto both = [&](const std::string &theirs, const std::string &ours) {
@@ -84,7 +84,7 @@ std::string Host::whatIsWrong(const Guest &guest) const {
 
 void Host::add(Guest guest) {
   if (guest.hello.meeting != 0)
-    return lobby.turnAway(guest.from); // Of a run before this one.
+    return lobby.turnAway(guest.from); // From an earlier run.
   sendAll(guest.socket.get(), &Hello::word, sizeof(Hello::word), promptly);
   if (std::string error = whatIsWrong(guest); !error.empty())
     refuse(error, &guest);
@@ -108,7 +108,7 @@ void Host::refuse(const std::string &error, const Guest *also) {
 
 /// "ranks 1, 3 of 4 have".
 std::string Host::missing() const {
-  constexpr int64_t most = 8; // That are listed.
+  constexpr int64_t most = 8; // Max ranks listed.
   std::string list;
   int64_t count = 0;
   for (size_t r = 1; r < guests.size(); ++r)

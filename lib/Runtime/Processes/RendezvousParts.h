@@ -1,12 +1,12 @@
-//===- RendezvousParts.h - what both sides of a rendezvous have -*- C++ -*-===//
+//===- RendezvousParts.h - common parts of a rendezvous ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What rank 0 (RendezvousHost.cpp) and all others (RendezvousVisitor.cpp) tell
-// each other, and do alike.
+// What rank 0 (RendezvousHost.cpp) and all other ranks (RendezvousVisitor.cpp)
+// have in common: their messages, and functions of both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +21,24 @@
 
 namespace stagewright::runtime {
 
-/// Seconds for an answer of somebody who is there.
+/// Timeout, in seconds, of one connection attempt or transfer.
 constexpr double promptly = 10;
 
-/// What rank 0 answers in the end, before the addresses by rank, or a text.
+/// The header of rank 0's final answer; the addresses by rank or an error
+/// follow.
 struct Verdict {
   uint64_t meeting = 0;
   int64_t bytes = 0;
   int64_t failed = 0;
 };
 
-/// Where a rank listens. Without an address: on the host of rank 0.
+/// Where a rank listens. Without an address it is on the host of rank 0.
 struct Entry {
   TcpAddress address;
   int64_t port = 0;
 };
 
-/// Counts down.
+/// A timeout.
 class Clock {
 public:
   explicit Clock(double seconds) : end(now() + int64_t(seconds * 1e9)) {}
@@ -48,14 +49,15 @@ private:
   int64_t end;
 };
 
-/// Whether all ranks are on this host: then no other can come in.
+/// Whether `host` is a loopback address. Then all ranks are on this host, and
+/// no connections from others are accepted.
 bool isLocal(const std::string &host);
 
-/// What `errno` says of a socket.
+/// Describes the `errno` of a socket; 0: the other side has closed.
 std::string reason();
 
-/// Both sockets to every rank that comes by itself: those that come later in
-/// the order of the ranks.
+/// Accepts both sockets of every rank that connects to this one: all higher
+/// ranks.
 void admit(const Rendezvous &how, Lobby &lobby, uint64_t meeting,
            Connections &found);
 

@@ -1,4 +1,4 @@
-//===- RendezvousVisitor.cpp - how a rank comes to rank 0 -----------------===//
+//===- RendezvousVisitor.cpp - a rank connects to rank 0 ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,10 +42,10 @@ private:
   Hello hello;
   Socket host; ///< rank 0
   Lobby lobby = Lobby(Socket());
-  std::string why; ///< rank 0 has not been reached
+  std::string why; ///< why rank 0 has not been reached
 };
 
-/// Rank 0 greets who introduces himself at once.
+/// Connects to rank 0, which answers a `Hello` at once with the magic word.
 bool Visitor::reach(const TcpAddress &at, double seconds) {
   host = connectTo(at, std::min(seconds, promptly));
   if (!host) {
@@ -69,7 +69,7 @@ bool Visitor::reach(const TcpAddress &at, double seconds) {
 void Visitor::come() {
   double nap = 0.02;
   for (Clock clock(how.seconds);; nap = std::min(2 * nap, 0.5)) {
-    try { // A name may be known later.
+    try { // The name may resolve later.
       for (const TcpAddress &at : resolve(how.host, how.port))
         if (reach(at, clock.left()))
           return;
@@ -86,7 +86,8 @@ void Visitor::come() {
   }
 }
 
-/// Rank 0 has begun before, so it ends its wait before this one does.
+/// Receives the list of all ranks. Rank 0 began to wait earlier, so it times
+/// out before this rank does.
 std::vector<Entry> Visitor::hear() {
   Verdict verdict;
   auto hear = [&](void *data, size_t bytes) {

@@ -1,4 +1,4 @@
-//===- Sockets.cpp - the children of one process --------------------------===//
+//===- Sockets.cpp - sockets between the children of a process ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,8 +35,9 @@ std::vector<int64_t> Sockets::exchangeNumbers(int64_t wanted) {
   return numbers;
 }
 
-/// Moves what can be moved now; whether that was anything. Without one process
-/// there is nothing that the others could agree on, so they end.
+/// Sends or receives what is possible without blocking; returns whether
+/// anything was. If the other process has ended, no collective can complete:
+/// all end.
 bool Sockets::move(Part &part) {
   int socket = peers[size_t(part.peer)];
   constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -54,9 +55,9 @@ bool Sockets::move(Part &part) {
   return true;
 }
 
-/// Sends and receives at once; false when patience is over before the end. With
-/// endless patience silence ends all processes in the end: one that is stopped
-/// keeps its sockets.
+/// Sends and receives all parts concurrently; false if `patience` runs out
+/// first. After `limit` seconds without progress all processes end, because a
+/// suspended process keeps its sockets open.
 bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
   int64_t last = now();
   for (;;) {
@@ -126,7 +127,8 @@ int64_t Sockets::gone() {
   return -1;
 }
 
-/// The parent hears of it by the pipe, first of when, and ends the others.
+/// Sends the time and the error through the pipe to the parent, which ends the
+/// other children.
 void Sockets::abort(int status, const std::string &error) {
   int64_t when = now();
   std::string words(reinterpret_cast<const char *>(&when), sizeof(when));
@@ -134,7 +136,7 @@ void Sockets::abort(int status, const std::string &error) {
   for (size_t at = 0; at < words.size();) {
     ssize_t written = ::write(pipe, words.data() + at, words.size() - at);
     if (written <= 0)
-      break; // The parent has gone, and so will this process.
+      break; // The parent has ended.
     at += size_t(written);
   }
   std::_Exit(status);

@@ -1,16 +1,16 @@
-//===- Sockets.h - the children of one process ------------------*- C++ -*-===//
+//===- Sockets.h - sockets between the children of a process ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An assembly on one host without MPI: a process makes a socket for every two
-// of its children before it forks them, and a pipe from each to itself. What
-// goes between two children goes in order, for all of them do the same calls.
-// The socket of a child that dies is closed: the others see that at once. The
-// pipe takes what a failed child has to say, so that the parent can say one
-// thing to the user.
+// Communication between processes on one host, without MPI: a process creates a
+// socket for every two of its children before it forks them, and a pipe from
+// each to itself. All children make the same calls in the same order, so bytes
+// need no tags. The sockets of a child that dies are closed, which the others
+// see at once. A failed child writes its error to the pipe, so that the parent
+// prints one error for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@
 
 namespace stagewright::runtime {
 
-/// The environment variable that tells a child its place: its number, the
-/// descriptor of its pipe, and those of the sockets to all children (-1: to
-/// itself), as numbers with commas.
+/// The environment variable with the connections of a child, as numbers with
+/// commas: its own number, the descriptor of its pipe, and those of the sockets
+/// to all children (-1: to itself).
 inline constexpr char socketsVariable[] = "STAGEWRIGHT_SOCKETS";
 
 class Sockets : public Assembly {
 public:
-  /// `peers` by number, stream sockets.
+  /// `peers` are stream sockets, by number.
   Sockets(int64_t self, int pipe, std::vector<int> peers);
 
   int64_t self() const override { return number; }
@@ -46,15 +46,15 @@ public:
   void close() override;
 
 protected:
-  /// Puts the sockets in the order of the numbers that all want; the new number
-  /// of each, by its old one. Collective.
+  /// Renumbers the processes and sorts `peers` by the new numbers; returns
+  /// these by old number. Collective.
   std::vector<int64_t> exchangeNumbers(int64_t wanted);
 
   int64_t number;
   std::vector<int> peers;
 
 private:
-  /// What is left of a transfer.
+  /// The rest of a transfer.
   struct Part {
     int64_t peer;
     std::byte *at;
@@ -67,8 +67,8 @@ private:
   int pipe;
 };
 
-/// The assembly of this process, as the environment says. Throws where it says
-/// nothing.
+/// The sockets of this process, from the environment variable. Throws if it is
+/// not set.
 Assembly *joinSockets();
 
 } // namespace stagewright::runtime

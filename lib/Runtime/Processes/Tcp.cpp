@@ -41,8 +41,8 @@ const sockaddr *plain(const TcpAddress &address) {
   return reinterpret_cast<const sockaddr *>(&address.bytes);
 }
 
-/// An IPv4 address that a socket of IPv6 gives ("::ffff:10.0.0.7"), as what it
-/// is: a host without IPv6 can use that only.
+/// Converts an IPv4-mapped IPv6 address ("::ffff:10.0.0.7") to IPv4, since a
+/// host without IPv6 can use only that.
 TcpAddress unmapped(const TcpAddress &address) {
   if (address.bytes.ss_family != AF_INET6 ||
       !IN6_IS_ADDR_V4MAPPED(&v6(address.bytes).sin6_addr))
@@ -56,8 +56,9 @@ TcpAddress unmapped(const TcpAddress &address) {
   return result;
 }
 
-/// Messages are small and awaited. A host that vanishes closes nothing: after
-/// 10 s of silence the kernel asks, and gives up after three more of 5 s.
+/// Messages are small and must not be delayed. A host that vanishes closes
+/// nothing: after 10 s of silence the kernel sends probes, and gives up after
+/// three, 5 s apart.
 void tune(int socket) {
   const std::pair<int, int> options[] = {{TCP_NODELAY, 1},
                                          {TCP_KEEPIDLE, 10},
@@ -69,7 +70,7 @@ void tune(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-/// Whether the socket is ready within the seconds; looks once at least.
+/// Whether the socket is ready within `seconds`; polls at least once.
 bool await(int socket, short what, double seconds) {
   pollfd look = {socket, what, 0};
   int64_t end = now() + int64_t(seconds * 1e9);
@@ -85,7 +86,7 @@ bool await(int socket, short what, double seconds) {
   }
 }
 
-/// Moves all bytes by `move`, as the socket lets it.
+/// Sends or receives all bytes by `move`, whenever the socket is ready.
 template <typename Move>
 bool moveAll(int socket, short what, size_t bytes, double seconds, Move move) {
   int64_t end = now() + int64_t(seconds * 1e9);
@@ -119,7 +120,7 @@ bool TcpAddress::isLoopback() const {
 }
 
 uint16_t TcpAddress::port() const {
-  return ntohs(v4(bytes).sin_port); // At the same place in both.
+  return ntohs(v4(bytes).sin_port); // At the same offset in both.
 }
 
 TcpAddress TcpAddress::withPort(uint16_t port) const {
@@ -164,7 +165,7 @@ std::vector<TcpAddress> resolve(const std::string &host, uint16_t port) {
 Socket listenAt(const TcpAddress &address, bool everywhere) {
   TcpAddress at = address;
   if (everywhere) {
-    at.bytes = {}; // All addresses are zero in both families.
+    at.bytes = {}; // The wildcard is zero in both families.
     at.bytes.ss_family = address.bytes.ss_family;
     at = at.withPort(address.port());
   }
@@ -173,7 +174,7 @@ Socket listenAt(const TcpAddress &address, bool everywhere) {
   if (!socket)
     return socket;
   int on = 1, off = 0;
-  // A port of a run that has just ended is free.
+  // Allows the port of a run that has just ended.
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   if (bind(socket.get(), plain(at), lengthOf(at)) != 0 ||
@@ -198,7 +199,8 @@ Socket connectTo(const TcpAddress &address, double seconds) {
       return Socket();
     }
   }
-  // Where nobody listens, the port that the system chose may be the address.
+  // If nobody listens, the system may have chosen the same port for this end,
+  // and the socket is connected to itself.
   sockaddr_storage here = {}, there = {};
   socklen_t hereSize = sizeof(here), thereSize = sizeof(there);
   getsockname(socket.get(), reinterpret_cast<sockaddr *>(&here), &hereSize);

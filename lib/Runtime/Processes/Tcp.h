@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Thin owners of what <netdb.h> and <sys/socket.h> give, for Rendezvous.h: IPv4
-// and IPv6 alike. Nothing blocks for longer than it is told to.
+// Thin wrappers of <netdb.h> and <sys/socket.h> for Rendezvous.h, for IPv4 and
+// IPv6. No call but `resolve` blocks for longer than its timeout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace stagewright::runtime {
 
-/// A socket that is closed with its owner; -1: none.
+/// Owns a socket and closes it; -1: none.
 class Socket {
 public:
   Socket() = default;
@@ -42,7 +42,7 @@ private:
   int number = -1;
 };
 
-/// An address and a port. Crosses between processes as it is.
+/// An address and a port; sent between processes as plain bytes.
 struct TcpAddress {
   sockaddr_storage bytes = {};
 
@@ -56,31 +56,31 @@ struct TcpAddress {
 /// "host:port", with brackets around an IPv6 address.
 std::string printHostPort(const std::string &host, uint16_t port);
 
-/// Where `host` can be reached, by getaddrinfo: a name or an address. Throws an
-/// `Error` where there is no such host.
+/// The addresses of `host`, a name or an address, by getaddrinfo. Throws an
+/// `Error` if there is no such host.
 std::vector<TcpAddress> resolve(const std::string &host, uint16_t port);
 
-/// Takes connections at the port of `address`, which may be 0: any free one.
-/// With `everywhere` at all addresses of this host, since other hosts may know
-/// it by another. No socket, and errno, where it cannot.
+/// Listens at the port of `address`; 0: any free one. With `everywhere` at all
+/// addresses of this host, since other hosts may reach it by another one. On
+/// failure no socket, and errno.
 Socket listenAt(const TcpAddress &address, bool everywhere);
 
-/// A connection, or no socket, and errno, where there is none within `seconds`.
+/// A connection; no socket, and errno, if it fails or takes over `seconds`.
 Socket connectTo(const TcpAddress &address, double seconds);
-/// The next connection that waits at `listener`, if any, and whose it is.
+/// Accepts the next pending connection of `listener`, if any; sets its address.
 Socket acceptFrom(int listener, TcpAddress &from);
 
 TcpAddress ownAddress(int socket);
 
-/// False, and errno (0: the other side has closed), where not all bytes have
-/// come or gone within `seconds`.
+/// Transfers all bytes. False, and errno (0: the other side has closed), if
+/// that fails or takes longer than `seconds`.
 bool receiveAll(int socket, void *data, size_t bytes, double seconds);
 bool sendAll(int socket, const void *data, size_t bytes, double seconds);
 
-/// Whether so many bytes wait to be received.
+/// Whether so many bytes can be received at once.
 bool hasReceived(int socket, size_t bytes);
 
-/// Whether the other side has closed, or cannot be reached any more.
+/// Whether the other side has closed the connection or is unreachable.
 bool hasClosed(int socket);
 
 } // namespace stagewright::runtime

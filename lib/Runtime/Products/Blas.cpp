@@ -1,4 +1,4 @@
-//===- Blas.cpp - contractions by a library that the user has -------------===//
+//===- Blas.cpp - contractions by the user's BLAS library -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ struct Library {
 };
 Library library;
 
-/// Sets an environment variable (null: removes it) for as long as it lives.
+/// Sets an environment variable (null: removes it) during its lifetime.
 class ScopedEnvironment {
 public:
   ScopedEnvironment(const char *name, const char *value) : name(name) {
@@ -69,11 +69,12 @@ template <typename F> F lookUp(void *handle, const std::string &name) {
   return reinterpret_cast<F>(address);
 }
 
-/// Loads a library whose constructor reads its settings. One thread: ranks are
-/// the parallelism, and a fixed split of a sum is what makes results repeat.
-/// Kernels by the processor: what an environment sets for other programs'
-/// OpenBLAS (Haswell kernels, to name one, halve the speed of a processor with
-/// AVX-512) must change neither our speed nor our bits.
+/// Loads a library whose constructor reads its settings from the environment.
+/// It gets one thread: parallelism is across ranks, and results are
+/// reproducible only if sums are always split alike. It chooses kernels by the
+/// processor: settings meant for OpenBLAS in other programs (for example
+/// Haswell kernels, which halve the speed of a processor with AVX-512) must
+/// change neither our speed nor our results.
 void *openLibrary(const std::string &path) {
   ScopedEnvironment threads("OPENBLAS_NUM_THREADS", "1");
   ScopedEnvironment kernels("OPENBLAS_CORETYPE",
@@ -88,7 +89,7 @@ bool adopt(void *handle) {
   found.dgemm = lookUp<Gemm<double>>(handle, "cblas_dgemm");
   if (!found.sgemm || !found.dgemm)
     return false;
-  // A process that loaded the library before us gave it all its cores.
+  // If the process loaded the library before us, it may use all cores.
   for (const char *name :
        {"openblas_set_num_threads", "bli_thread_set_num_threads"})
     if (auto set = lookUp<void (*)(int)>(handle, name))
@@ -105,12 +106,14 @@ bool adopt(void *handle) {
   return true;
 }
 
-/// Without tiles for this processor a library pays, but is not needed.
+/// Loads the library that STAGEWRIGHT_BLAS names (an error if it fails), else
+/// the first OpenBLAS found, which is optional but faster if this processor has
+/// no fast tiles.
 void findLibrary() {
   std::vector<std::string> candidates;
   const char *chosen = std::getenv("STAGEWRIGHT_BLAS");
   if (chosen)
-    candidates = {chosen}; // what the user named, or an error
+    candidates = {chosen}; // the library that the user named, or an error
   else
     candidates = {ownFolder() + "libopenblas.so.0",
                   ownFolder() + "libscipy_openblas.so", "libopenblas.so.0"};
@@ -129,15 +132,15 @@ void findLibrary() {
   library.description = std::string("tiles for ") + tilesName();
 }
 
-/// How BLAS sees one operand: transposed or not, and its leading dimension.
+/// An operand in BLAS terms: transposed or not, and its leading dimension.
 struct Operand {
   bool fits = false;
   bool transposed = false;
   int leading = 0;
 };
 
-/// `rows` x `columns` elements, `row` and `column` apart. Where an extent is 1
-/// its stride says nothing, so either form may fit.
+/// Describes `rows` x `columns` elements with the strides `row` and `column`.
+/// The stride of an extent of 1 is irrelevant, so both forms may fit.
 Operand classify(int64_t rows, int64_t columns, int64_t row, int64_t column) {
   auto leading = [](int64_t stride, int64_t outer, int64_t inner) {
     return outer == 1 ? std::max(stride, inner) : stride;
@@ -156,14 +159,14 @@ Operand classify(int64_t rows, int64_t columns, int64_t row, int64_t column) {
   return operand;
 }
 
-/// Products of at most this many terms go to OpenBLAS's kernels without packing
-/// where B is not transposed.
+/// Max multiply-adds of a product for which OpenBLAS uses kernels without
+/// packing, if B is not transposed.
 constexpr int64_t smallProduct = 1000000;
 
-/// Columns at the end of C that OpenBLAS must not be given: where neither
-/// operand is transposed, its AVX-512 kernels without packing copy A's rows for
-/// a last half tile of columns into a buffer from malloc (seen in 0.3.21),
-/// and a step allocates nothing.
+/// The number of last columns of C that OpenBLAS must not compute: if neither
+/// operand is transposed, its AVX-512 kernels without packing copy rows of A
+/// for a last half tile of columns into a buffer from malloc (seen in 0.3.21),
+/// and a step must not allocate.
 template <typename T>
 int64_t allocatingColumns(int64_t rows, int64_t n, int64_t k) {
   constexpr int64_t tile = 64 / sizeof(T);
@@ -171,9 +174,10 @@ int64_t allocatingColumns(int64_t rows, int64_t n, int64_t k) {
   return rows * n * k <= smallProduct && k >= 16 && rest <= tile / 2 ? rest : 0;
 }
 
-/// Rows per call. OpenBLAS keeps kernels without packing for products of up to
-/// 10^6 terms whose B is not transposed; they are a quarter faster than the
-/// packing ones, so slightly larger products (attention) are cut to fit.
+/// Rows per call. OpenBLAS uses kernels without packing for products of up to
+/// 10^6 multiply-adds whose B is not transposed; they are a quarter faster than
+/// those with packing, so slightly larger products (attention) are split to
+/// fit.
 int64_t rowsPerCall(int64_t m, int64_t n, int64_t k, bool transposedB) {
   constexpr int64_t small = smallProduct, worthCutting = 4 * small;
   int64_t terms = n * k;
@@ -219,8 +223,9 @@ void gemmOnce(const sw_gemm_desc &d, Gemm<T> call, const T *a, const T *b,
          right.leading, T(d.beta ? 1 : 0), c + i * d.c_row, out.leading);
 }
 
-/// Makes a batch dimension part of the rows where the batches of A and of C
-/// follow each other and B is shared: one large product beats many small ones.
+/// Merges a batch dimension into the rows if the batches of A and of C are
+/// contiguous and B is shared: one large product is faster than many small
+/// ones.
 void foldBatch(sw_gemm_desc &d, int dim) {
   if (d.batch[dim] == 1 || d.b_batch[dim] != 0 ||
       d.a_batch[dim] != d.m * d.a_row || d.c_batch[dim] != d.m * d.c_row)
@@ -259,8 +264,8 @@ void requireBlas() {
 const std::string &blasDescription() { return library.description; }
 
 void reserveBlasBuffers(int64_t threads) {
-  // Callers take the first free buffer, so only holding all at once makes the
-  // library allocate one for each.
+  // A call takes the first free buffer, so the library allocates one per thread
+  // only if all are held at once.
   if (!library.allocateBuffer || !library.freeBuffer)
     return;
   std::vector<void *> held;

@@ -1,14 +1,14 @@
-//===- Blas.h - contractions by a tuned library -----------------*- C++ -*-===//
+//===- Blas.h - contractions by tiles or a BLAS library ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What runs contractions: the runtime's own tiles, which measure best where
-// there are tiles for the processor (AVX2, AVX-512: docs/kernels.md), or one
-// BLAS per process, opened with dlopen, where the user names one or the tiles
-// are only portable.
+// What computes contractions, chosen once per process: the runtime's own tiles,
+// which are fastest on processors that they are written for (AVX2, AVX-512:
+// docs/kernels.md), or a BLAS library, opened with dlopen, if the user names
+// one or there are only portable tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,20 +28,20 @@ void requireBlas();
 /// `requireBlas`.
 const std::string &blasDescription();
 
-/// Makes a library allocate what it needs for `threads` concurrent callers,
-/// for they must find it there while a step runs.
+/// Makes the library allocate its buffers for `threads` concurrent callers,
+/// because nothing may be allocated while a step runs.
 void reserveBlasBuffers(int64_t threads);
-/// Touches what the calling thread will use: its share of that memory, or the
-/// part of its stack on which operands are packed.
+/// Touches the memory that the calling thread will use: its share of those
+/// buffers, or the part of its stack on which operands are packed.
 void warmUpBlas();
 
-/// One contraction. Exact same call, exact same bits; re-entrant. With tiles, a
-/// product cut by rows, columns or batches gives the same bits too.
+/// Computes a contraction. Re-entrant; equal calls give equal bits. With tiles,
+/// so does a product split by rows, columns or batches.
 void gemm(const sw_gemm_desc &desc, const void *a, const void *b, void *c);
-/// One convolution, by the tiles.
+/// Computes a convolution, always by tiles.
 void convolution(const sw_convolution_desc &desc, const void *a, const void *b,
                  void *c);
-/// A contraction by the library; false where the choice fell on the tiles.
+/// Computes a contraction by the library; false if the tiles were chosen.
 bool gemmByBlas(const sw_gemm_desc &desc, const void *a, const void *b,
                 void *c);
 

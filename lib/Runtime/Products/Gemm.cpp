@@ -17,9 +17,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// The same contraction with the roles of rows and columns exchanged, C^T = B^T
-/// A^T, if C's rows and not its columns lie side by side. `a` and `b` change
-/// places with it.
+/// If the rows of C are contiguous and its columns are not, the transposed
+/// contraction, C^T = B^T A^T, and swaps `a` and `b`; else `d` itself.
 sw_gemm_desc rowMajor(const sw_gemm_desc &d, const void *&a, const void *&b) {
   if (d.c_col == 1 || d.c_row != 1)
     return d;
@@ -34,8 +33,8 @@ sw_gemm_desc rowMajor(const sw_gemm_desc &d, const void *&a, const void *&b) {
   return flipped;
 }
 
-/// Makes batch dimension `dim` the rows' outer loop `row` if all its products
-/// share B, which is then packed once.
+/// If all products of batch dimension `dim` share B, makes it row loop `row`,
+/// so that B is packed once.
 void takeBatch(sw_gemm_desc &d, int dim, Product &product, int row) {
   if (d.batch[dim] == 1 || d.b_batch[dim] != 0)
     return;
@@ -110,7 +109,7 @@ void convolution(const sw_convolution_desc &d, const void *a, const void *b,
 }
 
 void warmUpBlas() {
-  // Both operands transposed: a library and the tiles then pack the most.
+  // With both operands transposed, a library and the tiles pack the most.
   constexpr int64_t n = 512;
   std::vector<float> a(n * n), b(n * n), c(n * n);
   sw_gemm_desc desc = {.dtype = SW_F32,

@@ -1,12 +1,12 @@
-//===- Multiply.cpp - sums of products by tiles ---------------------------===//
+//===- Multiply.cpp - contractions and convolutions by tiles --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the outside in: blocks of the sum, blocks of columns whose part of B is
-// packed, and what MultiplyBlock.h does with such a block.
+// The loops, outermost first: blocks of the sum; blocks of columns, for which B
+// is packed; the loops of MultiplyBlock.h inside such a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,9 +65,9 @@ template <> const Tiles<float> &tilesOf() { return portableTilesF32; }
 template <> const Tiles<double> &tilesOf() { return portableTilesF64; }
 #endif
 
-/// Bytes of B packed at a time: half of a second cache of a megabyte.
+/// Bytes of B packed at a time: half of an L2 cache of 1 MiB.
 constexpr int64_t packedBytes = 512 * 1024;
-/// B is read where it lies for fewer rows than this: copying would not pay.
+/// With fewer rows B is read in place: packing it would not pay off.
 constexpr int64_t rowsWorthPacking = 160;
 
 template <typename T>
@@ -87,7 +87,8 @@ void multiplyPart(Part<T> part, const T *a, const T *b, T *c) {
         .run();
 }
 
-/// The length of parts of `extent` of at most `most`, as equal as can be.
+/// The length of parts if `extent` is split evenly into parts of at most
+/// `most`.
 int64_t partOf(int64_t extent, int64_t most) {
   int64_t parts = (extent + most - 1) / most;
   return parts < 2 ? std::max<int64_t>(extent, 1)
@@ -101,7 +102,7 @@ void multiplyBy(const Tiles<T> &tiles, const Product &p, const T *a, const T *b,
                 T *c) {
   if (p.sum[0] == 0 || p.sum[1] == 0 || p.sum[2] == 0)
     return multiplyPart<T>({p, tiles, {0, 0, 0}, p.add, false}, a, b, c);
-  // The inner loops first, for they are cheap to run through.
+  // Inner loops get as many terms as possible: they have the least overhead.
   int64_t part[3], room = maxTerms;
   for (int i = 2; i >= 0; --i) {
     part[i] = partOf(p.sum[i], room);

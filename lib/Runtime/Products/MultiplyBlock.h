@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the outside in: tiles of rows, and panels of one or two vectors of
-// columns. A tile's part of A stays in the first cache while the panels stream
-// from the second.
+// The loops, outermost first: tiles of rows; panels of one or two vectors of
+// columns. A tile's part of A stays in the L1 cache while the panels stream
+// from L2.
 //
-// Little waits for the third cache or for memory: while a tile sums, it also
-// brings nearer what comes next. The first tiles do so for the panels of B,
-// each one panel ahead of its packing; every tile, on one of its panels, for
-// the rows of A of the tile after it. Copying in that place instead was slower:
-// 100 GFLOP/s in place of 107 on the products of a GPT's block.
+// Tiles prefetch, so that loads seldom wait for L3 or memory. While panels of B
+// are packed, the tiles prefetch B one panel ahead; every tile, on one of its
+// panels, prefetches the rows of A of the next tile. Copying instead of
+// prefetching was slower: 100 GFLOP/s instead of 107 on the products of a GPT's
+// block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@
 
 namespace stagewright::runtime {
 
-/// Terms of the sum between two updates of C, at most: a tile's part of A must
-/// fit into a first cache of 32 KiB.
+/// Max terms of the sum between two updates of C: a tile's part of A must fit
+/// into an L1 cache of 32 KiB.
 constexpr int64_t maxTerms = 512;
 
 /// The part of a product between two updates of C.
@@ -38,11 +38,11 @@ template <typename T> struct Part {
   const Tiles<T> &tiles;
   int64_t sum[3];
   bool add;
-  bool packed; ///< B is, panel after panel
+  bool packed; ///< B is packed, panel by panel
 };
 
-/// A part of a product for columns of which B lies at `b`, where it is read if
-/// `packed` is null; else it is first copied there, panel after panel.
+/// A part of a product for a block of columns, whose part of B is at `b`. If
+/// `packed` is not null, it is first copied there, panel by panel.
 template <typename T> class Block {
 public:
   Block(const Part<T> &part, const T *a, const T *b, T *packed, int64_t columns,
@@ -51,8 +51,8 @@ public:
         terms(part.sum[0] * part.sum[1] * part.sum[2]),
         simple(part.sum[0] * part.sum[1] == 1),
         rows(p.rows, p.aRow, p.cRow, part.tiles.rows, a, c) {
-    // Rows or terms of A that lie so far apart evict one another from a cache
-    // whose sets repeat every 4096 bytes: a tile's are copied.
+    // At such strides rows or terms of A evict one another from a cache whose
+    // sets repeat every 4096 bytes, so a tile's part of A is copied.
     auto collide = [](int64_t distance) {
       return distance * int64_t(sizeof(T)) % 1024 == 0;
     };
@@ -62,7 +62,8 @@ public:
   }
 
   void run() {
-    // The lines of a panel are twice as many as the terms of a tile.
+    // A panel has two cache lines per term, and a tile prefetches one per term:
+    // so the first panels are shared by two tiles.
     for (bool first = packed; !rows.done(); first = false) {
       int count = 0;
       for (; count < (first ? together : 1) && !rows.done(); ++count)
@@ -72,17 +73,17 @@ public:
   }
 
 private:
-  /// Columns from which a copy of a tile's part of A pays.
+  /// Min columns for which copying a tile's part of A pays off.
   static constexpr int64_t columnsWorthCopying = 128;
-  /// Rows of the largest tile and columns of the widest, of any processor.
+  /// Max rows and columns of a tile on any processor.
   static constexpr int64_t mostRows = 14, mostColumns = 32;
-  /// Elements between copied rows of A beyond their terms, so that no two rows
-  /// meet in one set of the cache.
+  /// Padding between copied rows of A, in elements, so that rows do not map to
+  /// the same set of the cache.
   static constexpr int64_t gap = 16;
-  /// Tiles that go through the panels while these are packed.
+  /// Number of tiles that share each panel while the panels are packed.
   static constexpr int together = 2;
 
-  /// The next tile of rows becomes number `place` of those at work.
+  /// Makes the next tile of rows number `place` of the current tiles.
   void takeTile(int place) {
     TileRows<T> &taken = group[place];
     Tile<T> &tile = tiles[place];
@@ -111,7 +112,7 @@ private:
       std::copy_n(from.a + row * p.aRow[2], terms, to + row * (terms + gap));
   }
 
-  /// All panels of the tiles at work.
+  /// Runs the current tiles on all panels.
   void multiplyPanels(int count, bool first) {
     const T *panel = packed ? packed : b;
     for (int64_t j = 0, width; j < columns; j += width) {
@@ -120,7 +121,7 @@ private:
       if (first)
         packPanel(b + j * p.bColumn, int(used), int(width), packed + j * terms);
       for (int i = 0; i < count; ++i) {
-        // In place: a copy would wait for what was just written.
+        // Changed in place: a copy would wait for values just stored.
         Tile<T> &tile = tiles[i];
         tile.b = tile.ahead = panel;
         tile.aheadStep = tile.aheadBlock = 0;
@@ -146,8 +147,8 @@ private:
                                           : part.tiles.lanes;
   }
 
-  /// Has `tile` bring nearer what lies at `from`: one line of 16 rows and then
-  /// the next if terms lie side by side, else one line of every term.
+  /// Makes `tile` prefetch from `from`: if terms are contiguous, one line of
+  /// each of 16 rows, then their next lines; else one line per term.
   void bringNear(Tile<T> &tile, const T *from, int64_t row,
                  int64_t term) const {
     constexpr int64_t line = 64 / sizeof(T);
@@ -156,15 +157,17 @@ private:
     tile.aheadBlock = term == 1 ? line - 16 * row : 0;
   }
 
-  /// Has `tile` bring nearer the rows of A of the tile after those at work.
+  /// Makes `tile` prefetch the rows of A of the tile after the current ones.
   void bringRowsNear(Tile<T> &tile) const {
     const TileRows<T> next = rows.get();
-    // The starts of terms share a line with the tile before.
+    // If rows are contiguous, the first ones share a line with the previous
+    // tile, so the last one is prefetched.
     const int64_t past = p.aSum[2] == 1 ? 0 : (next.rows - 1) * p.aRow[2];
     bringNear(tile, next.a + past, p.aRow[2], p.aSum[2]);
   }
 
-  /// Packs a panel of B, `used` of its `width` columns: each term a row.
+  /// Packs a panel of B, of whose `width` columns `used` exist, one row per
+  /// term.
   void packPanel(const T *from, int used, int width, T *to) const {
     const int64_t count = part.sum[2];
     for (int64_t s0 = 0; s0 < part.sum[0]; ++s0)
@@ -182,7 +185,7 @@ private:
       }
   }
 
-  /// Runs a tile on one panel, `used` of whose `width` columns C has.
+  /// Runs a tile on one panel, of whose `width` columns C has `used`.
   void multiplyPanel(Tile<T> &tile, int64_t width, int64_t used,
                      const TileRows<T> &of, T *c) const {
     int vectors = int(width / part.tiles.lanes);
@@ -192,8 +195,8 @@ private:
     part.tiles.tile[vectors - 1][of.rows - 1](tile);
   }
 
-  /// Runs a tile whose C has columns that are not side by side, or fewer than
-  /// the tile, by way of a tile on the stack.
+  /// Runs a tile into a buffer on the stack and copies it to C, whose columns
+  /// are not contiguous or fewer than the tile's.
   void multiplyAside(Tile<T> tile, int vectors, int count, T *c,
                      int64_t used) const {
     const int64_t width = vectors * part.tiles.lanes;

@@ -16,10 +16,10 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Terms of a product that are worth a part of their own: about 5 us.
+/// Min multiply-adds of a part: about 5 us.
 constexpr int64_t termsPerPart = 500000;
 
-/// Rows and columns are cut where a panel of the tiles begins.
+/// Rows and columns are cut at multiples of a panel of the tiles.
 constexpr int64_t panel = 32;
 
 enum class Along { OuterBatch, InnerBatch, Rows, Columns };
@@ -29,8 +29,8 @@ struct Cut {
   int64_t extent, length;
 };
 
-/// Whole batches if every thread then has as much to do as the others; else the
-/// longer of rows and columns.
+/// Cuts between batches if that balances the threads; else along the longer of
+/// rows and columns.
 Cut cutFor(const sw_gemm_desc &d, int64_t threads, int64_t most) {
   int64_t parts = std::min(threads, most);
   for (int i : {0, 1})
@@ -81,7 +81,7 @@ struct ConvolutionJob {
   sw_convolution_desc desc;
   const void *a, *b;
   void *c;
-  int loop; ///< over rows, the one that is cut
+  int loop; ///< the row loop that is cut
 };
 
 void runPart(const ConvolutionJob &job, int64_t from, int64_t extent) {
@@ -121,7 +121,7 @@ void parallelConvolution(sw_rank &rank, const sw_convolution_desc &d,
   int64_t parts = int64_t(terms / double(termsPerPart));
   if (!rank.pool || here().shares || parts < 2)
     return convolution(d, a, b, c);
-  // Images, or what else is the longest loop over rows.
+  // Cut the longest row loop, often that over images.
   ConvolutionJob job = {d, a, b, c, 0};
   for (int i = 1; i < 3; ++i)
     if (d.rows[i] > d.rows[job.loop])

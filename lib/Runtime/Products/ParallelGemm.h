@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cuts a contraction along a batch, its rows or its columns, never along its
-// sum, and gives the parts to the rank's threads. With the runtime's tiles (see
-// Multiply.h) the result has the bits of one thread.
+// Splits a contraction by batches, rows or columns, never by its sum, over the
+// rank's threads. With the runtime's tiles (see Multiply.h) the result has the
+// same bits as on one thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace stagewright::runtime {
 
-/// `gemm` on the rank's pool, if it has one and the work is worth it.
+/// `gemm` on the rank's pool, if it has one and the product is large enough.
 void parallelGemm(sw_rank &rank, const sw_gemm_desc &desc, const void *a,
                   const void *b, void *c);
 

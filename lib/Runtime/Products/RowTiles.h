@@ -1,4 +1,4 @@
-//===- RowTiles.h - the rows of a product, tile after tile ------*- C++ -*-===//
+//===- RowTiles.h - the row tiles of a product ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,19 +12,19 @@
 
 namespace stagewright::runtime {
 
-/// A tile's rows, of which A and C start where it says.
+/// The rows of one tile; `a` and `c` point to the first one in A and in C.
 template <typename T> struct TileRows {
   int rows;
   const T *a;
   T *c;
 };
 
-/// Walks the tiles of all rows, which are three loops. Tiles are as equal as
-/// can be: one of a row or two wastes most of its loads.
+/// Iterates over the tiles of all rows, which are three loops. Tiles have
+/// nearly equal sizes: a tile of one or two rows wastes most of its loads.
 template <typename T> class RowTiles {
 public:
-  /// Extents of the loops, distances of their rows in A and C, and the most
-  /// rows a tile can have.
+  /// Extents of the loops, strides of their rows in A and C, and the max number
+  /// of rows per tile.
   RowTiles(const int64_t (&extents)[3], const int64_t (&aRow)[3],
            const int64_t (&cRow)[3], int64_t most, const T *a, T *c)
       : extents(extents), aRow(aRow), cRow(cRow), a(a), c(c),

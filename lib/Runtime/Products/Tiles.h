@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only code of the runtime that is compiled once per kind of processor:
-// tiles of C that fit into registers, and the copies that feed them. It knows
-// neither descriptors nor caches; `Multiply.cpp` cuts products into tiles.
+// The only code of the runtime that is compiled once per instruction set:
+// kernels for tiles of C that fit into registers, and the packing of B and A.
+// `Multiply.cpp` handles descriptors and caches, and cuts products into tiles.
 //
-// The shape of a tile, rows of broadcasts from A times two vectors of B, is
-// that of BLIS (Van Zee and van de Geijn, 2015). A is read where it lies: with
-// at least six rows a tile needs fewer loads than multiplications whatever A's
-// strides, so packing A would buy nothing but a second copy.
+// The shape of a tile, broadcasts from rows of A times two vectors of B, is
+// that of BLIS (Van Zee and van de Geijn, 2015). A is read in place: with at
+// least six rows a tile has fewer loads than multiplications for any strides of
+// A, so packing A would only add a copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +24,10 @@
 namespace stagewright::runtime {
 
 /// C[i, j] (+)= the sum over `outer`, `inner` and `terms` of A[i] * B[j], for
-/// the rows of one tile and one or two vectors of columns. Distances count
-/// elements; columns of B and C lie side by side. With every term one line of
-/// memory that a later tile will read is brought nearer: those at `ahead`, then
-/// `aheadStep` on, and `aheadBlock` more after every 16 terms.
+/// the rows of one tile and one or two vectors of columns. Strides count
+/// elements; columns of B and C are contiguous. With every term one cache line
+/// is prefetched for later tiles: at `ahead`, which then advances by
+/// `aheadStep`, and by `aheadBlock` more after every 16 terms.
 template <typename T> struct Tile {
   const T *a, *b;
   T *c;
@@ -40,7 +40,7 @@ template <typename T> struct Tile {
   int64_t aheadStep, aheadBlock;
 };
 
-/// The code for one kind of processor.
+/// The kernels for one instruction set.
 template <typename T> struct Tiles {
   int lanes; ///< elements of a vector
   int rows;  ///< of the largest tile

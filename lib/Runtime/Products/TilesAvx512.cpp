@@ -1,5 +1,4 @@
-//===- TilesAvx512.cpp - tiles for AVX-512: 28 sums, 2 columns, 1 broadcast
-//-------===//
+//===- TilesAvx512.cpp - tiles for AVX-512: 28 sums of 32 registers -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

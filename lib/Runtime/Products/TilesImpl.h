@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Included by one file per kind of processor, each compiled with that
-// processor's flags. Everything is in an unnamed namespace and nothing of the
-// standard library is instantiated, or the linker might keep a copy that only
-// some processors can run.
+// Included by one file per instruction set, each compiled with its flags.
+// Everything is in an unnamed namespace and no template of the standard library
+// is instantiated: else the linker might keep a copy for all that only some
+// processors can run.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Products/Tiles.h"
 
-// Sums live in registers only where every loop over them is unrolled.
+// Sums stay in registers only if all loops over them are unrolled.
 #if defined(__clang__)
 #define SW_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -24,7 +24,7 @@
 namespace stagewright::runtime {
 namespace {
 
-/// `bytes` bytes of T, at any address.
+/// A vector of `bytes` bytes of T, at any address.
 template <typename T, int bytes> struct VectorOf {
   using Type
       [[gnu::vector_size(bytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
@@ -35,14 +35,14 @@ void tile(const Tile<T> &t) {
   using Vector [[gnu::vector_size(bytes)]] = T;
   using Unaligned = typename VectorOf<T, bytes>::Type;
   constexpr int lanes = bytes / sizeof(T);
-  // Three rows share a base: a processor has too few registers for a pointer
-  // each, and an address can hold a base and one or two distances.
+  // Three rows share a base pointer: there are too few registers for one per
+  // row, and an address can be a base plus once or twice a stride.
   constexpr int groups = (rows + 2) / 3;
   Vector sum[rows][vectors] = {};
   const int64_t row = t.aRow, aTerm = t.aTerm, bTerm = t.bTerm;
   const T *ahead = t.ahead;
   const int64_t aheadStep = t.aheadStep, aheadBlock = t.aheadBlock;
-  // C is touched once the sums are done; its lines may come meanwhile.
+  // C is used after the sums; its lines are prefetched meanwhile.
   SW_UNROLL
   for (int i = 0; i < rows; ++i)
     SW_UNROLL
@@ -69,7 +69,7 @@ void tile(const Tile<T> &t) {
         for (int g = 0; g < groups; ++g)
           a[g] += aTerm;
         b += bTerm;
-        // A mask: with a branch here compilers keep some sums in memory.
+        // A mask, because with a branch compilers keep some sums in memory.
         __builtin_prefetch(ahead, 0, 2);
         ahead += aheadStep + (aheadBlock & -int64_t(k % 16 == 15));
       }
@@ -84,8 +84,8 @@ void tile(const Tile<T> &t) {
   }
 }
 
-/// Copies rows of `columns` elements by two vectors, which overlap where
-/// `columns` is less than both hold, into rows of `width`.
+/// Copies rows of `columns` elements into rows of `width`, as two vectors,
+/// which overlap if `columns` is less than two vectors.
 template <typename T, int bytes>
 void copyRows(T *to, const T *from, int64_t row, int64_t terms, int columns,
               int width) {
@@ -121,8 +121,8 @@ template <int... i> struct Count<0, i...> {
   using Type = List<i...>;
 };
 
-/// Swaps the blocks off the diagonal of all squares of side 2 * `side`, for
-/// sides 1, 2, 4 ...: a transposition within registers.
+/// Transposes within registers: swaps the off-diagonal blocks of all squares of
+/// side 2 * `side`, for sides 1, 2, 4 ...
 template <int lanes, int side, typename Vector, int... i>
 void exchange(Vector (&v)[lanes], List<i...> list) {
   SW_UNROLL
@@ -175,7 +175,7 @@ constexpr Tiles<T> listTiles(List<i...>) {
           packColumns<T, bytes>};
 }
 
-/// The tiles for vectors of `bytes` bytes, `rows` rows at most.
+/// The tiles for vectors of `bytes` bytes, with at most `rows` rows.
 template <typename T, int bytes, int rows> constexpr Tiles<T> makeTiles() {
   return listTiles<T, bytes>(typename Count<rows>::Type());
 }

@@ -1,5 +1,4 @@
-//===- TilesPortable.cpp - tiles for any processor
-//--------------------------===//
+//===- TilesPortable.cpp - tiles for any processor ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

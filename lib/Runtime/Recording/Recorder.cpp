@@ -1,4 +1,4 @@
-//===- Recorder.cpp - what happened when ----------------------------------===//
+//===- Recorder.cpp - times of actions, transfers and nodes ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -103,7 +103,7 @@ void Recorder::toldNode(int64_t node, double seconds) {
     nodes[node].add(seconds);
 }
 
-/// Waiting for messages is no part of an action.
+/// Records the time of an action, which excludes waiting for messages.
 void Recorder::sampleAction(const Event &action) {
   size_t kind = actionKinds.find(char(action.kind));
   auto stage = std::find(stages.begin(), stages.end(), action.id);
@@ -113,7 +113,7 @@ void Recorder::sampleAction(const Event &action) {
   actions[number].add(double(action.end - action.begin) * 1e-9);
 }
 
-/// Updates run once a step: they are part of what is behind its actions.
+/// Updates run once per step and count as time after its last action.
 void Recorder::endStep(int64_t start, int64_t end) {
   StepTimes times = {start, end, start, end, 0};
   int64_t received = start;
@@ -133,7 +133,7 @@ void Recorder::endStep(int64_t start, int64_t end) {
     stepTimes.push_back(times);
 }
 
-/// Clocks of a device may call a step shorter than what it did, or nothing.
+/// By a device's clock a step may be shorter than its actions, or 0.
 double Recorder::idleOf(const StepTimes &step) {
   return step.end > step.start
              ? std::max(0.0,

@@ -1,4 +1,4 @@
-//===- Recorder.h - what happened when --------------------------*- C++ -*-===//
+//===- Recorder.h - times of actions, transfers and nodes -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,60 +45,60 @@ public:
   Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
            int64_t trace, bool profile);
 
-  /// Forgets the oldest step, if there are as many as are kept; samples stay.
+  /// Begins a step; drops the oldest one if the log is full. Samples stay.
   void begin();
   /// The step ran from `start` to `end`.
   void endStep(int64_t start, int64_t end);
 
   void beginAction(int32_t kind, int64_t stage, int64_t m);
   void endAction();
-  /// A claim returned that began at `start`; the event ends with the send.
+  /// A claim that began at `start` has returned; its event ends with the send.
   void claimed(int64_t channel, int64_t start) { claims[channel] = start; }
   void sent(int64_t channel, int64_t m, int64_t end);
   void received(int64_t channel, int64_t m, int64_t start);
-  /// A sum over ranks began at `start`; its event ends when it is there.
+  /// A sum over ranks began at `start`; its event ends when it is complete.
   void sumBegun(int64_t collective, int64_t start) { sums[collective] = start; }
   void summed(int64_t collective);
   void beginNode() { nodeBegin = profiling ? now() : 0; }
   void endNode(int64_t node);
 
-  /// What a device did, told after the step: an action begins when it has all
-  /// that it receives.
+  /// Adds an event of a device after the step. An action begins when all its
+  /// messages have arrived.
   void told(const Event &event);
   void toldNode(int64_t node, double seconds);
 
   bool traces() const { return tracing; }
   bool profiles() const { return profiling; }
-  /// Of the last step.
+  /// Events of the last step.
   std::span<const Event> events() const {
     return starts.empty() ? std::span<const Event>()
                           : events(starts.size() - 1);
   }
-  /// Of the kept step of that number, the oldest first.
+  /// Events of a kept step; number 0 is the oldest.
   std::span<const Event> events(size_t step) const;
   size_t kept() const { return starts.size(); }
-  /// Events of the last step that found no room.
+  /// Events of the last step that did not fit into the log.
   int64_t lost() const { return dropped; }
   /// Seconds of every recorded call of a node.
   std::span<const float> samples(int64_t node) const;
-  /// The same of an action of the rank's `stage`-th stage, from when it has all
-  /// that it receives; `kind` is one of actionKinds.
+  /// Seconds of an action of the rank's `stage`-th stage, from when all its
+  /// messages have arrived; `kind` is an index into actionKinds.
   std::span<const float> samples(size_t stage, size_t kind) const;
   static constexpr std::string_view actionKinds = "FBIWR";
 
-  /// When a step and this rank's actions began and ended, and how long actions
-  /// ran that waited for nothing.
+  /// Begin and end of a step and of this rank's actions, and the total time of
+  /// actions without waiting, in nanoseconds.
   struct StepTimes {
     int64_t start = 0, first = 0, last = 0, end = 0, busy = 0;
   };
   std::span<const StepTimes> steps() const { return stepTimes; }
-  /// The median, over steps, of the part of their time in which no action ran.
+  /// The median, over steps, of the fraction of time in which no action ran.
   double idleShare() const;
   /// The same of the last step.
   double lastIdle() const { return idleOf(lastTimes); }
 
-  /// All that was recorded as bytes, and back into a recorder of the same rank
-  /// and options in another process, whose clock is `shift` ahead.
+  /// Serialises all records, and reads them into a recorder of the same rank
+  /// and options in another process, adding `shift` to all times.
   std::vector<std::byte> pack() const;
   void unpack(std::span<const std::byte> bytes, int64_t shift);
 
@@ -107,7 +107,7 @@ private:
   void sampleAction(const Event &action);
   static double idleOf(const StepTimes &step);
 
-  /// The last calls of something.
+  /// Seconds of the last calls of a node or action.
   struct Samples {
     std::vector<float> ring;
     int64_t calls = 0;
@@ -121,7 +121,7 @@ private:
   std::vector<size_t> starts; ///< in the log, of the kept steps
   size_t used = 0, keep;
   int64_t dropped = 0;
-  Event open;                  ///< the action that runs
+  Event open;                  ///< the current action
   std::vector<int64_t> claims; ///< by channel
   std::vector<int64_t> sums;   ///< by collective
   int64_t nodeBegin = 0, lastReceive = 0;
@@ -138,9 +138,10 @@ private:
 std::string traceJson(const Manifest &manifest,
                       const std::vector<const Recorder *> &ranks);
 
-/// Profile JSON: the median seconds of every node, of every kind of action of
-/// every stage, of the way of a message to a rank that waits for it ("hops", by
-/// ranks), and of a step with what is before and behind all actions.
+/// Profile JSON, with median seconds: of every node, of every kind of action of
+/// every stage, of a message that its receiver waits for ("hops", by pair of
+/// ranks), of a step, and of its parts before the first and after the last
+/// action.
 std::string profileJson(const Manifest &manifest,
                         const std::vector<const Recorder *> &ranks);
 

@@ -1,11 +1,11 @@
-//===- RecorderBytes.cpp - records of another process ---------------------===//
+//===- RecorderBytes.cpp - serialised records -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Between processes of one build: numbers cross as they lie in memory.
+// For processes of the same build: numbers are copied as they are in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ void put(std::vector<std::byte> &bytes, const T *data, size_t count) {
   bytes.insert(bytes.end(), first, first + count * sizeof(T));
 }
 
-/// Takes parts off the front of bytes.
+/// Reads from the front of `bytes`.
 struct Reader {
   template <typename T> void get(T *data, size_t count) {
     if (bytes.size() < count * sizeof(T))

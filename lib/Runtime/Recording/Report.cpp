@@ -30,8 +30,8 @@ void addMedian(json &table, const std::string &name,
     table[name] = median(std::vector<float>(samples.begin(), samples.end()));
 }
 
-/// Seconds from a send to the end of its receive, where the receiver waited for
-/// it: of the slowest channel between two ranks.
+/// Median seconds from a send to the end of its receive, if the receiver waited
+/// for it; for every pair of ranks, of its slowest channel.
 json hopsOf(const Manifest &manifest,
             const std::vector<const Recorder *> &ranks) {
   std::map<std::pair<int64_t, int64_t>, int64_t> sent; // By channel and m.
@@ -57,8 +57,8 @@ json hopsOf(const Manifest &manifest,
   return hops;
 }
 
-/// Seconds of a step, and what of it is before the first action of all ranks
-/// and behind the last.
+/// Median seconds of a step, and of its parts before the first and after the
+/// last action of all ranks.
 json stepOf(const std::vector<const Recorder *> &ranks) {
   std::vector<double> seconds, before, after;
   for (size_t i = 0; i < ranks[0]->steps().size(); ++i) {
@@ -68,7 +68,7 @@ json stepOf(const std::vector<const Recorder *> &ranks) {
       all.last = std::max(all.last, rank->steps()[i].last);
     }
     seconds.push_back(double(all.end - all.start) * 1e-9);
-    // Clocks of a device may put an action behind the end of the step.
+    // By a device's clock an action may end after the step.
     before.push_back(double(std::max<int64_t>(0, all.first - all.start)) *
                      1e-9);
     after.push_back(double(std::max<int64_t>(0, all.end - all.last)) * 1e-9);
@@ -89,7 +89,8 @@ std::string profileJson(const Manifest &manifest,
     const RankManifest &rank = manifest.ranks[r];
     for (size_t n = 0; n < rank.nodes.size(); ++n)
       addMedian(nodes, rank.nodes[n], ranks[r]->samples(int64_t(n)));
-    // Twins run a stage on two ranks: the later one is as good as the other.
+    // Twin placement has a stage on two ranks: the entry of the later rank
+    // remains.
     for (size_t s = 0; s < rank.stages.size(); ++s)
       for (size_t k = 0; k < Recorder::actionKinds.size(); ++k)
         addMedian(actions,

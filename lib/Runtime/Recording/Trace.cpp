@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same rows, names and categories as in the trace of a simulation
-// (Simulation/WriteTrace.h), so that the two can be held side by side.
+// The rows, names and categories are those of a simulated trace
+// (Simulation/WriteTrace.h), so that the two can be compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace {
 /// The processes of a trace.
 enum Process { Devices, Channels, Sums };
 
-/// A bar: an action from when it has all that it receives until it ends, or a
-/// transfer at one end of its channel.
+/// A bar: an action, from when all its messages have arrived, or a transfer at
+/// one end of its channel.
 struct Bar {
   int64_t begin = 0, end = 0;
   Process process = Devices;
@@ -115,8 +115,8 @@ void Trace::addNames() {
     name("thread_name", Sums, int64_t(r), "rank " + std::to_string(r));
 }
 
-/// An action begins by receiving what it needs; its bar begins when it has it,
-/// so that waiting is a gap.
+/// An action first receives its messages. Its bar begins after that, so that
+/// waiting shows as a gap.
 void Trace::addActions(size_t rank, size_t step) {
   std::vector<int64_t> received;
   for (const Event &event : ranks[rank]->events(step))
@@ -165,7 +165,7 @@ void Trace::addTransfer(const Event &event) {
          {channel.messages ? "message" : "microbatch", event.m}}}});
 }
 
-/// From when a rank's bucket is complete until the sum is there.
+/// From when a rank's bucket is complete until its sum is.
 void Trace::addSum(const Event &event, size_t rank) {
   events.push_back({{"ph", "X"},
                     {"name", manifest.collectives[size_t(event.id)].name},
@@ -182,13 +182,14 @@ void Trace::point(const char *phase, const Bar &bar, int64_t time, int64_t id) {
                {"id", id},          {"pid", bar.process}, {"tid", bar.thread},
                {"ts", micros(time)}};
   if (*phase == 'f')
-    flow["bp"] = "e"; // Of the bar around it, not the next one.
+    flow["bp"] = "e"; // Binds to the enclosing bar, not the next.
   events.push_back(std::move(flow));
 }
 
-/// An arrow from the action that sends, over the receive, to the action that
-/// waits for it; viewers tie an arrow to the bar that is there at its time. A
-/// message before or behind all actions goes from or to its own bar.
+/// Adds an arrow from the action that sends, through the receive, to the action
+/// that waits for it; viewers bind an arrow to the bar at its time. Without an
+/// action before the send or after the receive, it starts or ends at the
+/// transfer's bar.
 void Trace::addArrow(const Event &sent, const Event &received) {
   const Channel &channel = manifest.channels[sent.id];
   Bar from = barOf(sent), to = barOf(received);

@@ -1,4 +1,4 @@
-//===- Pool.cpp - the threads inside a rank -------------------------------===//
+//===- Pool.cpp - the threads of a rank -----------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,20 +22,20 @@ Place &here() {
 
 namespace {
 
-/// Parts per thread: enough that one that is held up leaves some to the others.
+/// Parts per thread: enough that others can take over those of a slow thread.
 constexpr int64_t partsPerThread = 4;
 
 struct Job {
   sw_rank &rank;
   Pool::Body body;
   void **arguments;
-  // The library orders what its threads do; a thread sanitizer that does not
-  // see into it learns the order from these.
+  // pthreadpool synchronises its threads, but is not instrumented: these
+  // atomics show ThreadSanitizer that order.
   std::atomic<bool> begun{false};
   std::atomic<int64_t> ended{0};
 };
 
-/// One part on one of the threads. Nothing with a destructor may live here.
+/// Runs one part on one thread. No destructors here: it may end by longjmp.
 void runPart(void *context, size_t lower, size_t count) {
   Job &job = *static_cast<Job *>(context);
   job.begun.load(std::memory_order_acquire);
@@ -77,7 +77,7 @@ void Pool::runParts(sw_rank &rank, Body body, void **arguments, int64_t extent,
 }
 
 void Pool::onEach(sw_rank &rank, void (*what)()) {
-  // Who has a part waits until each thread has one.
+  // A thread that has a part waits until each thread has one.
   struct Meeting {
     void (*what)();
     int64_t expected;

@@ -1,17 +1,17 @@
-//===- Pool.h - the threads inside a rank -----------------------*- C++ -*-===//
+//===- Pool.h - the threads of a rank ---------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank's thread and its helpers, who share the iterations of one loop at a
+// A rank's thread and its helpers, which share the iterations of one loop at a
 // time: pthreadpool (Marat Dukhan), in which the caller takes part, helpers
-// spin before they sleep, and who is done early takes from the others. A fork
-// and join of two threads takes 0.4 us while both are awake.
+// spin before they sleep, and idle threads steal work. A fork and join of two
+// threads takes 0.4 us while both are awake.
 //
-// A loop inside a loop runs on the thread that meets it. An iteration that
-// fails ends its thread's share by longjmp, and the step when all are back.
+// A nested loop runs on the thread that reaches it. A failing iteration ends
+// its part by longjmp; the step fails when all threads have joined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ namespace stagewright::runtime {
 
 class Pool {
 public:
-  /// `threads` counts the calling one. `maySpin`: each has a processor.
+  /// `threads` includes the calling thread. `maySpin`: each thread has its own
+  /// processor.
   Pool(int64_t threads, bool maySpin);
   ~Pool();
   Pool(const Pool &) = delete;
@@ -37,8 +38,8 @@ public:
   int64_t threads() const { return count; }
 
   using Body = void (*)(void **arguments, int64_t lower, int64_t upper);
-  /// Runs `body` on parts of [0, extent), each but the last a multiple of
-  /// `grain` long and beginning at one.
+  /// Runs `body` on parts of [0, extent). Each part begins at a multiple of
+  /// `grain`; the length of each but the last is a multiple of `grain`.
   void run(sw_rank &rank, Body body, void **arguments, int64_t extent,
            int64_t grain);
 
@@ -54,9 +55,9 @@ private:
   uint32_t flags;
 };
 
-/// What a thread is doing: for which rank, and where a failure goes.
+/// The context of a thread: its rank, and where a failure jumps to.
 struct Place {
-  sw_rank *rank = nullptr; ///< null on a host's thread
+  sw_rank *rank = nullptr; ///< null on threads of no rank
   jmp_buf *frame = nullptr;
   bool shares = false; ///< inside a loop that several threads share
 };

@@ -1,4 +1,4 @@
-//===- Processors.cpp - processors of this process ------------------------===//
+//===- Processors.cpp - processors and pinning ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Of the process as it was when the runtime was first asked: a thread that is
-/// pinned sees its own processors only.
+/// The processors that the process could use at the first call, cached: a
+/// pinned thread would see only its own processors.
 const cpu_set_t *allowed() {
   static const struct Allowed {
     cpu_set_t set;

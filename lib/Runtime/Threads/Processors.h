@@ -1,15 +1,14 @@
-//===- Processors.h - processors of this process ----------------*- C++ -*-===//
+//===- Processors.h - processors and pinning --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How many processors there are for this process, where its threads run, and
-// how long one looks before it sleeps: waking a thread takes 20 to 50 us,
-// seeing a change of memory a tenth of one. Whoever has a processor of its own
-// spins; whoever has none would spin in the way of the thread that it waits
-// for.
+// The processors of this process, pinning of threads to them, and how long a
+// thread spins before it sleeps: waking a thread takes 20 to 50 us, seeing a
+// change in memory 0.1 us. A thread with a processor of its own spins; without
+// one, it would only delay the thread that it waits for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +19,21 @@
 
 namespace stagewright::runtime {
 
-/// Processors this process may use, which is what `taskset` and containers
-/// leave of those there are.
+/// The number of processors that this process may use, as limited by `taskset`
+/// or a container.
 int64_t processors();
 
-/// Restricts the calling thread, and the threads it makes, to `count`
-/// processors of this process from the number `first` on, counted round.
+/// Pins the calling thread, and threads that it creates later, to `count`
+/// processors of this process from number `first` on, modulo their number.
 void pinThread(int64_t first, int64_t count);
 
-/// How often a thread looks before it sleeps when `threads` are busy: about
-/// 20 ms, as long as an action of a large model, or hardly.
+/// How often a thread polls before it sleeps if `threads` are busy: for about
+/// 20 ms, the length of an action of a large model, if each has a processor;
+/// else only 20 times.
 int spinsFor(int64_t threads);
 
-/// Looks at `done` up to `limit` times, with a pause between; whether it came
-/// true.
+/// Polls `done` up to `limit` times, with a pause between; returns whether it
+/// became true.
 template <typename Done> bool spin(int limit, Done done) {
   for (int i = 0; i < limit; ++i) {
     if (done())

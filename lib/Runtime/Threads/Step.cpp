@@ -1,4 +1,4 @@
-//===- Step.cpp - a step that can run -------------------------------------===//
+//===- Step.cpp - a step with a thread per rank ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ namespace stagewright::runtime {
 
 namespace {
 constexpr int64_t maxThreads = 1024;
-/// How often an idle rank looks for the next step: 50 us, where the host has a
-/// processor for itself.
+/// How often an idle rank polls for the next step before it sleeps: for 50 us,
+/// if the host's thread has a processor of its own.
 constexpr int idleSpins = 2000;
 } // namespace
 
@@ -62,7 +62,7 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   }
   startThreads(options.pin);
   try {
-    // The threads zero the arenas first, each its own.
+    // Only after each thread has zeroed its arena.
     fillMicrobatchNumbers(tensors());
     fillConstants();
   } catch (...) {
@@ -130,8 +130,8 @@ void Step::stopThreads() {
   threads.clear();
 }
 
-/// Until each thread has come back. The host's thread has a processor of its
-/// own only where one is left.
+/// Waits until all threads are idle. It spins only if there is a processor left
+/// for the host's thread.
 void Step::waitForThreads() {
   auto done = [&] { return finished.load() == ranks.size(); };
   if (spin(spinsFor(allThreads + 1), done))
@@ -140,8 +140,8 @@ void Step::waitForThreads() {
   ended.wait(lock, done);
 }
 
-/// The same in a step. A rank that neither waits nor gets on ends it; if it
-/// does not come back then, its thread is left to itself.
+/// Waits likewise during a step. A rank that neither waits nor makes progress
+/// fails the step; if it then does not return, its thread is abandoned.
 void Step::watch(double seconds) {
   auto done = [&] { return finished.load() == ranks.size(); };
   if (spin(spinsFor(allThreads + 1), done))
@@ -173,10 +173,10 @@ void Step::watch(double seconds) {
   }
 }
 
-/// What a rank's thread does before its first step. A failure is the step's.
+/// Prepares a rank's thread for its first step. Failures go to the transport.
 void Step::prepare(int64_t rank, bool pin) try {
   if (threadsPerRank > 1) {
-    // Threads keep to the processors of the one that made them.
+    // Threads inherit the processors of the thread that creates them.
     if (pin)
       pinThread(rank * threadsPerRank + 1, threadsPerRank - 1);
     pools[rank] =

@@ -1,4 +1,4 @@
-//===- Step.h - a step that can run -----------------------------*- C++ -*-===//
+//===- Step.h - a step with a thread per rank -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // An instance of an artifact: one arena and one waiting thread per rank.
-// Everything a step needs is allocated here and touched once; running
-// allocates nothing. The host copies whole tensors in and out; which rank
-// holds which part of them is the manifest's business.
+// Everything a step needs is allocated here and touched once; running allocates
+// nothing. The host copies whole tensors in and out; the manifest specifies
+// which rank holds which part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ private:
   std::optional<ThreadTransport> transport;
   std::vector<std::unique_ptr<Injection>> injections; ///< by rank
   std::vector<sw_rank> ranks;
-  /// What the host has seen of a rank in a step.
+  /// What the host last observed of a rank during a step.
   struct Seen {
     uint64_t moves = 0;
     Stillness stillness;
@@ -72,14 +72,14 @@ private:
   Deadline limit;
   bool isAbandoned = false;
 
-  // The host rings `generation` to start a step or, with `quit`, to end the
-  // threads; each thread adds itself to `finished`.
+  // The host increments `generation` to start a step or, with `quit`, to end
+  // the threads; each thread that is done increments `finished`.
   alignas(64) std::atomic<uint32_t> generation{0};
   alignas(64) std::atomic<uint32_t> finished{0};
   std::mutex ending;
   std::condition_variable ended; ///< all threads have finished
   std::atomic<bool> quit{false};
-  std::vector<std::unique_ptr<Pool>> pools; ///< by rank, if it has threads
+  std::vector<std::unique_ptr<Pool>> pools; ///< by rank; null for one thread
   std::vector<std::thread> threads;
 };
 

@@ -14,8 +14,8 @@
 namespace stagewright::runtime {
 
 namespace {
-/// Bytes of a block at each rank: small enough to share, and for the caches of
-/// all that add.
+/// Bytes of a block in the array of each rank: small enough that all ranks take
+/// part, and that a block of every array fits in the cache.
 constexpr int64_t blockBytes = 1 << 16;
 } // namespace
 

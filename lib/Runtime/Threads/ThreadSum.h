@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// When all ranks have begun, the bucket is cut into blocks. Every rank that has
-// nothing better to do takes the next one, adds the ranks' elements in the
-// order of the ranks, and stores the sums in all of them: which rank adds which
-// block changes no bit. Nothing is copied or allocated.
+// Once all ranks have begun, each rank that waits takes the next block of the
+// bucket, adds the ranks' elements in the order of the ranks, and stores the
+// sums in all of them. So the bits do not depend on which rank adds which
+// block. Nothing is copied or allocated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ public:
   /// Adds one block, if one is left. Expects `isReady`.
   bool addBlock();
 
-  /// How many ranks have begun, and how many blocks are there.
+  /// The number of ranks that have begun, and of blocks that are summed.
   alignas(64) std::atomic<int64_t> begun{0};
   alignas(64) std::atomic<int64_t> added{0};
 

@@ -92,7 +92,7 @@ void ThreadTransport::ringRanksOf(int64_t collective) {
     ring(bucket.rank);
 }
 
-/// A rank that waits adds to the sums it has begun, until its wish comes true.
+/// While a rank waits, it adds blocks of the sums that it has begun.
 void ThreadTransport::help(int64_t rank, const Wish &wish) {
   for (int64_t number : open[rank]) {
     ThreadSum &sum = *sums[number];
@@ -129,8 +129,8 @@ void ThreadTransport::waitFor(int64_t rank, const Wish &wish) {
     return;
   Waiter &me = waiters[rank];
   me.listening.store(true);
-  // The other side changes the state, then reads `listening`; here it is the
-  // other way round. So either this load sees the change or the bell rings.
+  // The other side changes the state, then reads `listening`; this side sets
+  // `listening`, then reads the state. So it sees the change or is woken.
   while (true) {
     uint32_t before = me.bell.load();
     help(rank, wish);
@@ -189,7 +189,8 @@ void ThreadTransport::awaitReduced(int64_t rank, int64_t collective) {
 
 std::byte *ThreadTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
-  // What one's own claim or send left there, nobody else will take away.
+  // An error: the slot has this rank's own claim, or its send of the same
+  // message.
   State now = slot.state.load(std::memory_order_acquire);
   if ((now & 3) == claimed || now == state(m, published))
     raise("claim of ", manifest.channels[channel].describe(m), " out of order");
@@ -202,7 +203,7 @@ void ThreadTransport::send(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   checkFailed();
   require(slot, channel, m, state(m, claimed), "send of");
-  // Sequentially consistent: the waiter's flag is read after it (see waitFor).
+  // Sequentially consistent: `listening` is read after it (see waitFor).
   slot.state.store(state(m, published));
   count(rank, manifest.channels[channel]);
   ring(manifest.channels[channel].to);
@@ -231,7 +232,7 @@ void ThreadTransport::release(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   checkFailed();
   require(slot, channel, m, state(m, received), "release of");
-  // While the slot is still held: what is not, belongs to the sender.
+  // Before the slot is freed, because then it belongs to the sender.
   if (poison)
     std::memset(addressOf(channel, m), 0xff, rings[channel].stride);
   slot.state.store(freeSlot); // as in send
@@ -239,7 +240,7 @@ void ThreadTransport::release(int64_t rank, int64_t channel, int64_t m) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ends: failure, deadlock, a program that is over
+// Failure, deadlock, the end of a program
 //===----------------------------------------------------------------------===//
 
 void ThreadTransport::failLocked(const std::string &text) {
@@ -255,7 +256,7 @@ void ThreadTransport::fail(int64_t rank, const std::string &text) {
   failLocked("rank " + std::to_string(rank) + ": " + text);
 }
 
-/// Whether somebody waits and nobody is left to end it. Only under `mutex`.
+/// Whether a rank waits and no rank is left to end that. Requires `mutex`.
 bool ThreadTransport::stuck() const {
   bool waiting = false;
   for (const Waiter &waiter : waiters) {

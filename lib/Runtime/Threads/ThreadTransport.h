@@ -9,11 +9,10 @@
 // arena, and a message is a change of a slot's state; the sender's code writes
 // straight into the slot, so nothing is copied.
 //
-// Waiting ranks spin a little, then sleep. A rank that fails, a rank that ends
-// while another waits for it, and a circle of waiting ranks stop all of them:
-// whoever goes to sleep or ends checks whether anybody is left who could make
-// a waiting rank's wish come true. So no call here blocks for ever unless
-// generated code itself does.
+// Waiting ranks spin, then sleep. If a rank fails, if it ends while another
+// waits for it, or if ranks wait in a cycle, all of them stop: a rank that goes
+// to sleep or ends checks whether some rank can still end a wait. So no call
+// here blocks for ever unless generated code itself does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +31,7 @@ namespace stagewright::runtime {
 class ThreadTransport final : public Transport {
 public:
   /// `arenas` and `layouts` by rank; both must outlive the transport. A rank
-  /// that waits looks `spins` times before it sleeps.
+  /// that waits polls `spins` times before it sleeps.
   ThreadTransport(const Manifest &manifest, const std::vector<Layout> &layouts,
                   const std::vector<std::byte *> &arenas, int64_t microbatches,
                   bool poison, int spins);
@@ -49,11 +48,12 @@ public:
   void finish(int64_t rank) override;
   std::string result() override;
 
-  /// Where a rank is that has not moved for so long, and who waits for it.
+  /// Where a rank is that has not moved for `seconds`, and which ranks wait for
+  /// it.
   std::string describeStill(int64_t rank, double seconds) const;
 
 private:
-  /// `free`, or a microbatch and what was done with it.
+  /// `freeSlot`, or a microbatch and the state of its message.
   using State = int64_t;
   enum : State { freeSlot = 0, claimed = 1, published = 2, received = 3 };
   static State state(int64_t m, State what) { return m << 2 | what; }
@@ -66,14 +66,14 @@ private:
     int64_t stride = 0, count = 0;
     std::unique_ptr<Slot[]> slots;
   };
-  /// What a rank waits for: that `word` is `wanted`.
+  /// What a rank waits for: `word` to become `wanted`.
   struct Wish {
     const std::atomic<int64_t> *word = nullptr;
     int64_t wanted = 0;
     int64_t channel = 0, m = 0;
-    int64_t collective = -1; ///< else a slot of the channel
+    int64_t collective = -1; ///< -1: a slot of the channel
   };
-  /// One rank's bell, and what it waits for while asleep (under `mutex`).
+  /// What wakes a rank, and what it waits for while asleep (under `mutex`).
   struct alignas(64) Waiter {
     std::atomic<uint32_t> bell{0};
     std::atomic<bool> listening{false};

@@ -1,13 +1,13 @@
-//===- Worker.h - a thread beside the steps ---------------------*- C++ -*-===//
+//===- Worker.h - a background thread ---------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the next batch, writes a checkpoint. One thread for all of them, from
-// the beginning: a new one each time would cost a start, be pinned as who asks
-// for it, and leave memory in whichever of the allocator's arenas it finds.
+// Reads the next batch, writes a checkpoint. One thread for all tasks, from the
+// start: a new one per task would take time to start, inherit the pinning of
+// its creator, and leave memory in several of the allocator's arenas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace stagewright::runtime {
 class Worker {
 public:
   Worker() : thread([this] { serve(); }) {}
-  /// Does first what is left.
+  /// Runs the remaining tasks first.
   ~Worker() {
     {
       std::lock_guard lock(mutex);
@@ -40,7 +40,7 @@ public:
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
-  /// Runs `body` after what was asked for before; its result or its error.
+  /// Runs `body` after all earlier tasks; the future has its result or error.
   template <typename Body>
   std::future<std::invoke_result_t<Body>> run(Body body) {
     using Result = std::invoke_result_t<Body>;
@@ -74,7 +74,7 @@ private:
   std::condition_variable changed;
   std::deque<std::function<void()>> work;
   bool ends = false;
-  std::thread thread; ///< Last: it uses the others.
+  std::thread thread; ///< Last, because it uses the others.
 };
 
 } // namespace stagewright::runtime

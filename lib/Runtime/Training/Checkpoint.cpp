@@ -29,7 +29,7 @@ static std::string fileOf(const std::string &role) {
   return role == "state" ? "state.safetensors" : "params.safetensors";
 }
 
-/// Of bytes that follow those with the sum `before`.
+/// CRC-32 of `bytes`; `before` is that of the bytes that precede them.
 static uint32_t checksum(std::span<const std::byte> bytes,
                          uint32_t before = 0) {
   return bytes.empty()
@@ -39,7 +39,7 @@ static uint32_t checksum(std::span<const std::byte> bytes,
                                 bytes.size()));
 }
 
-/// Length and sum of a file, for the manifest.
+/// Length and checksum of a file, for the manifest.
 static json describe(const SafetensorsFile &file) {
   size_t bytes = 0;
   uint32_t sum = 0;
@@ -50,7 +50,7 @@ static json describe(const SafetensorsFile &file) {
   return {{"bytes", bytes}, {"crc32", sum}};
 }
 
-/// Brings a file, or the names in a folder, to the disk.
+/// Flushes a file, or the entries of a folder, to the disk.
 static void synchronise(const fs::path &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   bool done = file >= 0 && ::fsync(file) == 0;
@@ -128,7 +128,7 @@ CheckpointWriter::CheckpointWriter(std::string where, int64_t keep)
   if (error || !fs::is_directory(directory))
     raise("'", directory, "' is no folder for checkpoints",
           error ? ": " + error.message() : "");
-  // What a run that was killed has left half.
+  // Unfinished checkpoints of runs that were killed.
   for (const auto &entry : fs::directory_iterator(directory, error))
     if (entry.path().filename().string().starts_with(".writing-step-"))
       fs::remove_all(entry.path(), error);

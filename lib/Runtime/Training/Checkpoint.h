@@ -8,8 +8,8 @@
 // A checkpoint is a folder DIRECTORY/step-000000000100:
 //   params.safetensors, state.safetensors   tensors by the model's names
 //   checkpoint.json                         the step; bytes and CRC-32 of both
-// No stage and no rank is in it, so any plan of the same model reads it, and
-// any reader of safetensors.
+// It does not depend on stages or ranks, so a step with any plan of the same
+// model can read it, as can any safetensors reader.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@
 
 namespace stagewright::runtime {
 
-/// What one checkpoint holds, with its own copy of the bytes.
+/// The contents of one checkpoint, with its own copy of the bytes.
 struct Snapshot {
   struct Tensor {
     std::string role, name; ///< parameter or state
@@ -35,22 +35,22 @@ struct Snapshot {
     std::vector<int64_t> shape;
     std::vector<std::byte> bytes;
   };
-  int64_t step = 0; ///< Steps that were run before it.
+  int64_t step = 0; ///< Number of steps done.
   std::vector<Tensor> tensors;
 };
 
-/// Writes the checkpoints of a run into one folder, on a thread.
+/// Writes the checkpoints of a run into one folder, on its own thread.
 class CheckpointWriter {
 public:
   /// Keeps the last `keep` checkpoints. Throws an `Error` if `directory` cannot
-  /// be made. Its end waits; an error that nobody has heard is lost.
+  /// be created. The destructor waits for a write and ignores its error.
   CheckpointWriter(std::string directory, int64_t keep);
-  /// Begins to write; waits for the checkpoint before, and throws its error.
-  /// Until this one is written nobody may change the snapshot.
+  /// Waits for the previous write, throws its error if any, and starts this
+  /// one. The snapshot must not change until it is written.
   void write(std::shared_ptr<const Snapshot> snapshot);
-  /// Waits for what is being written; throws its error.
+  /// Waits for the pending write; throws its error if any.
   void finish();
-  /// Whether something is being written, still after so many seconds.
+  /// Waits up to `seconds` for the pending write; whether it still runs.
   bool isBusy(double seconds);
 
 private:
@@ -60,35 +60,35 @@ private:
   Worker worker;
 };
 
-/// Writes one checkpoint, whole or not at all, and removes old ones.
+/// Writes one checkpoint atomically and removes old ones.
 void writeCheckpoint(const std::string &directory, const Snapshot &snapshot,
                      int64_t keep);
 
-/// The step of the newest checkpoint by its name; null where there is none.
+/// The step of the newest checkpoint, from its name; nullopt if there is none.
 std::optional<int64_t> newestStep(const std::string &directory);
 
-/// A checkpoint that has been checked.
+/// A checkpoint whose sizes and checksums have been verified.
 class Checkpoint {
 public:
-  /// The newest checkpoint of `directory`. Throws an `Error` if there is none,
-  /// or if the newest is damaged; it says why and names the one before.
+  /// Opens the newest checkpoint of `directory`. Throws an `Error` if there is
+  /// none, or if it is damaged; the error names the cause and the one before.
   static Checkpoint newest(const std::string &directory);
-  /// Throws an `Error` with the file and the reason.
+  /// Opens a checkpoint. Throws an `Error` with the file and the reason.
   explicit Checkpoint(const std::string &folder);
 
   int64_t step() const { return number; }
   const std::string &folder() const { return path; }
-  /// By the model's name; throws an `Error` where type or shape differ or the
-  /// tensor is missing.
+  /// The bytes of the tensor with the model's name for it. Throws an `Error` if
+  /// it is missing or has another type or shape.
   std::span<const std::byte> find(const std::string &role,
                                   const std::string &name, sw_dtype dtype,
                                   const std::vector<int64_t> &shape) const;
-  /// Throws an `Error` where it has other tensors than those.
+  /// Throws an `Error` if it has tensors of `role` other than `names`.
   void requireOnly(const std::string &role,
                    const std::set<std::string> &names) const;
 
 private:
-  std::string path, offer; ///< And what else there is to resume from.
+  std::string path, offer; ///< Second: end of errors, names another one.
   int64_t number = 0;
   std::vector<std::unique_ptr<MappedFile>> files;
   std::map<std::string, std::map<std::string, TensorView>>

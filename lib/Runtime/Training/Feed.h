@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The samples of step s are those at the places s n to s n + n - 1 of an
+// With n samples per step, step s takes samples s n to s n + n - 1 of an
 // endless sequence: all samples in the order of the first epoch, then in that
 // of the second, and so on.
 //
@@ -25,14 +25,14 @@ namespace stagewright::runtime {
 
 class Feed {
 public:
-  /// All `files` have a sample for each place; the shortest counts. Without a
-  /// seed samples come in the order of the files. Throws an `Error` if they
-  /// are fewer than a step takes.
+  /// Position i of every file is sample i; the shortest file gives the number
+  /// of samples. Without a seed, samples come in the order of the files. Throws
+  /// an `Error` if there are fewer samples than a step takes.
   Feed(std::vector<std::unique_ptr<SampleFile>> files, int64_t samplesPerStep,
        std::optional<uint64_t> seed);
 
-  /// The batch of step `step`, one vector of bytes for each file, valid until
-  /// the next call. While it is used a thread reads the batch after it.
+  /// The batch of step `step`, one vector of bytes per file, valid until the
+  /// next call. Meanwhile a thread reads the next batch.
   const std::vector<std::vector<std::byte>> &take(int64_t step);
 
   int64_t samples() const { return count; }

@@ -1,4 +1,4 @@
-//===- Samples.cpp - batches in files -------------------------------------===//
+//===- Samples.cpp - training samples in files ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -141,7 +141,7 @@ SampleSource parseSampleSource(const std::string &text) {
   return source;
 }
 
-/// The tensor of that name, or the only one.
+/// The tensor `name`; if `name` is empty, the only tensor.
 static const TensorView &
 findTensor(const std::map<std::string, TensorView> &tensors,
            const std::string &name) {

@@ -1,4 +1,4 @@
-//===- Chain.cpp - how long one microbatch is under way -------------------===//
+//===- Chain.cpp - min times between a microbatch's actions ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ int64_t timesThatFit(double memory, double each, int64_t most) {
                   int64_t(std::floor(memory / each * (1 + 1e-12) + 1e-9)));
 }
 
-/// What is left of `problem` if every action takes as long as its share of a
-/// pair: any schedule of pairs is one of these, half behind half.
+/// `problem`, with each action's share of a pair as its time: any schedule of
+/// pairs is one of this problem, with the halves of a pair one after the other.
 static ScheduleProblem sharesOfPairs(ScheduleProblem problem) {
   double factor = problem.overlap > 0 ? problem.overlap : 1;
   for (StageCosts &stage : problem.stages)
@@ -44,7 +44,7 @@ Chain::Chain(const ScheduleProblem &given) : problem(sharesOfPairs(given)) {
       f = std::min(f, given.stages[s].forward.value);
       i = std::min(i, given.stages[s].inputGradient.value);
     }
-    // Alone it takes all its time, in a pair it waits for the other.
+    // Until its result: alone its own time, in a pair the time of the pair.
     for (int64_t s : own) {
       forwards[s] = given.stages[s].forward.value;
       inputs[s] = given.stages[s].inputGradient.value;

@@ -1,18 +1,18 @@
-//===- Chain.h - how long one microbatch is under way -----------*- C++ -*-===//
+//===- Chain.h - min times between a microbatch's actions -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Times that a microbatch needs between two of its actions if it waits for
-// nobody: sums over the stages that lie between, so no schedule is faster.
+// Min times between two actions of a microbatch that never waits: sums over the
+// stages in between, so no schedule is faster.
 //
-// Where pairs overlap, every action is given its share of the pair as its own
-// time, one half behind the other: any schedule of pairs is then a schedule of
-// such single actions, and what holds for all those holds for it. Only what a
-// microbatch waits for is longer, since a pair hands on at its end.
-//
+// If pairs overlap, an action's time is its share of the pair, and the two
+// halves run one after the other: any schedule of pairs is also a schedule of
+// such single actions, so bounds for these hold for it. Only the times between
+// a microbatch's actions are longer, since a pair passes on its results at its
+// end.
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_CHAIN_H
@@ -22,16 +22,16 @@
 
 namespace stagewright::bounds {
 
-/// A number of times that something fits in `memory`, at most `most`; rounding
-/// is in favour of one more, so that bounds err on the safe side.
+/// How often `each` fits in `memory`, at most `most`. If in doubt it rounds up,
+/// so that bounds remain valid.
 int64_t timesThatFit(double memory, double each, int64_t most);
 
 class Chain {
 public:
   explicit Chain(const ScheduleProblem &given);
 
-  const ScheduleProblem problem; ///< With shares of pairs for times.
-  /// By rank, in increasing order.
+  const ScheduleProblem problem; ///< Times are shares of pairs.
+  /// Stages by rank, in increasing order.
   std::vector<std::vector<int64_t>> stages;
 
   int64_t last() const { return int64_t(problem.stages.size()) - 1; }
@@ -63,8 +63,8 @@ public:
   }
   /// F, I and W of all stages of `rank` for one microbatch.
   double work(int64_t rank) const;
-  /// By how much the first F and the last backward of a rank, which are in no
-  /// pair, are longer than their shares, together.
+  /// How much longer than their shares the first F and the last backward of a
+  /// rank take together; they are in no pair.
   double alonePremium(int64_t rank) const { return alone[rank]; }
 
 private:

@@ -29,7 +29,7 @@ Counting::Counting(const Chain &chain, const Window &window, double value)
     first.forward.end[0] = chain.forwardTime(window.from);
 }
 
-/// Raises `times` to those of `by` and a delay; whether any moved.
+/// Raises `times` to at least `by` + `delay`; returns whether any changed.
 static bool raise(std::vector<double> &times, const std::vector<double> &by,
                   double delay, double slack) {
   bool moved = false;
@@ -41,7 +41,7 @@ static bool raise(std::vector<double> &times, const std::vector<double> &by,
   return moved;
 }
 
-/// Lowers `times` to those of `by` less a delay; whether any moved.
+/// Lowers `times` to at most `by` - `delay`; returns whether any changed.
 static bool lower(std::vector<double> &times, const std::vector<double> &by,
                   double delay, double slack) {
   bool moved = false;
@@ -60,7 +60,7 @@ bool Counting::narrowOne(int64_t rank) {
       raise(own.input.start, own.forward.start, f + chain.turn(rank), slack);
   bool sooner =
       lower(own.forward.end, own.input.end, i + chain.turn(rank), slack);
-  // Every rank ends within the value of its own first start.
+  // For spans: every rank ends at most `value` after its own first start.
   double end = window.makespan ? value : own.forward.end[0] - f + value;
   if (end < own.endBy - slack) {
     own.endBy = end;
@@ -72,7 +72,7 @@ bool Counting::narrowOne(int64_t rank) {
   if (!own.run(scratch))
     return false;
   stale[rank] = false;
-  // Narrower windows of its own change nothing but what they pass on.
+  // Windows that this walk has narrowed need no other walk of this rank.
   if (!window.makespan &&
       own.earliestEnd - value > own.forward.start[0] + slack) {
     own.forward.start[0] = own.earliestEnd - value;
@@ -128,10 +128,10 @@ void Counting::timesOf(int64_t rank, Walk::Scratch &times) {
 }
 
 static constexpr int kRounds = 12;
-/// A few seconds, and some ten megabytes.
+/// Limit of steps: a few seconds, and tens of megabytes.
 static constexpr double kMostSteps = 2e8;
 
-/// Steps of walks in one attempt at a value.
+/// Max steps of walks in one attempt to refute a value.
 static double stepsOfOne(const Chain &chain) {
   double states = 0;
   for (const StageCosts &stage : chain.problem.stages)
@@ -155,7 +155,7 @@ double refuteByCounting(const Chain &chain, const Window &window, double from,
   };
   if (effort < stepsOfOne(chain) || from <= 0 || !refuted(from * (1 + 1e-9)))
     return from;
-  // Double the step until a value stands, then halve between.
+  // Doubles the step until a value is not refuted, then bisects.
   double low = from, step = from * 0.005;
   while (effort > 0 && refuted(low + step)) {
     low += step;

@@ -5,15 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One stage per rank. Suppose a schedule of value C exists. The n-th F of a
-// rank, whichever microbatch it is, cannot start before the n-th F of the rank
-// above has arrived; the n-th I not before n forwards have been down to the
-// last rank and back. So every n-th action of a rank has an earliest start and,
-// from C, a latest end, and they pass from rank to rank. Within a rank only
-// counts matter to what it holds: a walk over the numbers (f, i, w) of actions
-// done, with memory, finds the earliest and the latest time of every step,
-// exactly but for the delay from an F to its own I. Where no walk is left, C is
-// refuted.
+// For one stage per rank. Suppose a schedule of value C exists. The n-th F of a
+// rank, of whichever microbatch, cannot start before the n-th F of the previous
+// rank has arrived; the n-th I not before n forwards have gone to the last rank
+// and back. So every n-th action of a rank has an earliest start and, from C, a
+// latest end, and these pass from rank to rank. Within a rank, memory depends
+// only on counts: a walk over the numbers (f, i, w) of actions done that fit in
+// memory finds the earliest and the latest time of every step, exactly but for
+// the delay from an F to its own I. If no walk is left, C is refuted.
 //
 // No order of microbatches is assumed. A round takes time linear in the numbers
 // (f, i, w) that memory allows, at most m^3 / 6, times ranks.
@@ -28,16 +27,16 @@
 
 namespace stagewright::bounds {
 
-/// The windows of all actions under one value.
+/// The time windows of all actions if a schedule of `value` exists.
 class Counting {
 public:
   Counting(const Chain &chain, const Window &window, double value);
 
-  /// Narrows the windows for as many rounds or until they stand; false if the
-  /// value is refuted.
+  /// Narrows the windows for at most `rounds`, or until they no longer change;
+  /// false if the value is refuted.
   bool narrow(int rounds);
   const Walk &walk(int64_t rank) const { return walks[rank]; }
-  /// The times of the states of `rank` within its windows.
+  /// Computes the times of the states of `rank` within its windows.
   void timesOf(int64_t rank, Walk::Scratch &times);
   /// Steps of walks so far.
   double steps() const { return walked; }
@@ -56,11 +55,12 @@ private:
   double walked = 0;
 };
 
-/// Whether no schedule has a value of at most `value` for `window`.
+/// Whether counting refutes `value` for `window`; also false if it takes too
+/// long.
 bool refutesByCounting(const Chain &chain, const Window &window, double value);
 
-/// The largest value found to be refuted for `window`, at least `from`, with
-/// about `effort` steps of walks, of which it takes off what it uses.
+/// The largest value that counting refutes for `window`, or `from`. It takes
+/// about `effort` steps of walks, and subtracts those from `effort`.
 double refuteByCounting(const Chain &chain, const Window &window, double from,
                         double &effort);
 

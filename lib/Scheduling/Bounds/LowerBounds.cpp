@@ -14,7 +14,7 @@ namespace stagewright {
 
 using namespace bounds;
 
-/// The best that any rank gives for `window`.
+/// The best bound for `window` from any rank.
 static LowerBound boundOf(const Chain &chain, const Window &window) {
   LowerBound bound;
   bound.reason = "work";
@@ -29,8 +29,8 @@ static LowerBound boundOf(const Chain &chain, const Window &window) {
   return bound;
 }
 
-/// Twins: a stage lies on ranks s and p - 1 - s, which share its microbatches
-/// as they like, so only the two together have known work.
+/// Twin placement: a stage is on ranks s and p - 1 - s, which share its
+/// microbatches in any way, so only the work of both together is known.
 static LowerBound boundOfTwins(const Chain &chain, bool makespan) {
   LowerBound bound;
   bound.reason = "work";
@@ -45,18 +45,18 @@ static LowerBound boundOfTwins(const Chain &chain, bool makespan) {
   }
   if (chain.problem.forwardOnly)
     return bound;
-  // One microbatch down and up, and the last W.
+  // The forward and backward of one microbatch, and the last W.
   double path = chain.around(0, 0) + chain.inputTime(0) + chain.weightTime(0);
   if (path > bound.value.value && makespan)
     bound = {Seconds(path), "heads and tails", 0};
   return bound;
 }
 
-/// Steps of walks per objective, about 10 ns each: enough to be exact to many
-/// digits for 8 ranks and 32 microbatches, and nothing for many more.
+/// Steps of walks per objective, about 10 ns each: enough for many exact digits
+/// with 8 ranks and 32 microbatches. With many more nothing is counted.
 static constexpr double kCountingEffort = 2e7;
 
-/// Whether every rank runs one stage of a chain down and up.
+/// Whether every rank has one stage, with forward and backward.
 static bool canCount(const ScheduleProblem &problem) {
   return problem.placement != Placement::Twin && problem.chunks == 1 &&
          !problem.forwardOnly;
@@ -100,7 +100,7 @@ LowerBounds lowerBounds(const ScheduleProblem &problem) {
 
 LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &given) {
   ScheduleProblem problem = given;
-  // B hands on at its end and frees all at its end: an I that does all.
+  // B passes on its result and frees all memory at its end, as an I with W.
   for (StageCosts &stage : problem.stages) {
     stage.inputGradient += stage.weightGradient;
     stage.weightGradient = Seconds();
@@ -111,7 +111,7 @@ LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &given) {
 
 LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &given) {
   ScheduleProblem problem = given;
-  // Leave out the recomputations and what they hold: less of both.
+  // Without recomputations and their memory the bounds can only be lower.
   for (StageCosts &stage : problem.stages) {
     stage.activation = stage.recomputeInput;
     stage.kept = std::min(stage.kept, stage.activation);

@@ -1,14 +1,14 @@
-//===- Pending.cpp - the work that memory has room for --------------------===//
+//===- Pending.cpp - work that fits in a rank's memory --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each is the smaller of two upper estimates. The first counts: every stage of
-// the rank as the lightest and the longest among them, whole numbers; exact for
-// one stage. The second is the knapsack with fractions: exact but for rounding
-// where stages differ.
+// Each result is the smaller of two upper bounds. The first counts whole
+// actions, as if every stage of the rank had the least memory and the longest
+// time among them; exact for one stage. The second is the fractional knapsack:
+// exact up to the fractions if stages differ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,17 @@
 namespace stagewright::bounds {
 
 namespace {
-/// Up to M times `size` more memory for `gain` more time.
+/// An item of the knapsack, up to M times: `size` of memory, `gain` of time.
 struct Piece {
   double size, gain;
 };
 } // namespace
 
-/// Most gain of `times` of each piece, and fractions, in `memory`.
+/// The max gain in `memory` with up to `times` of each piece, also in
+/// fractions.
 static double fractional(std::vector<Piece> pieces, double memory,
                          int64_t times) {
-  // No size and no gain would compare as equal to everything.
+  // A piece without size and gain would compare as equal to all.
   std::erase_if(pieces, [](const Piece &piece) { return piece.gain == 0; });
   std::sort(pieces.begin(), pieces.end(), [](const Piece &a, const Piece &b) {
     return a.gain * b.size > b.gain * a.size;
@@ -76,7 +77,8 @@ double backwardsThatFit(const Chain &chain, int64_t rank, int64_t most,
     kept = std::min(kept, stage.kept);
     input = std::max(input, i);
     weight = std::max(weight, w);
-    // A microbatch waits for W alone or for both: the concave hull of the two.
+    // A microbatch waits for W or for both I and W: the concave hull of these
+    // two.
     double more = stage.activation - stage.kept;
     if (w * more >= i * stage.kept) {
       pieces.push_back({stage.kept, w});

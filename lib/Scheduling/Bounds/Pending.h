@@ -1,12 +1,12 @@
-//===- Pending.h - the work that memory has room for ------------*- C++ -*-===//
+//===- Pending.h - work that fits in a rank's memory ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How much a rank can do before its first I, and how much can be left to do
-// after its last F: both are limited by what the rank holds at that moment.
+// How much a rank can do before its first I, and how much can remain after its
+// last F: both are limited by the memory of what is then kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,13 @@
 
 namespace stagewright::bounds {
 
-/// Most time of forwards of `rank` whose activations fit in its memory, at most
-/// `most` of them over all its stages.
+/// Upper bound of the time of forwards of `rank` whose activations fit in its
+/// memory, at most `most` of them over all its stages.
 double forwardsThatFit(const Chain &chain, int64_t rank, int64_t most);
 
-/// Most time of I (and, if `weights`, of W) of `rank` that can be pending while
-/// everything that the pending actions need is in memory: at most `most`
-/// activations waiting for I, any number of the rest for W.
+/// Upper bound of the time of I (and, if `weights`, of W) of `rank` that can be
+/// pending while all that these actions need is in memory: at most `most`
+/// activations that wait for I, any number of others that wait for W.
 double backwardsThatFit(const Chain &chain, int64_t rank, int64_t most,
                         bool weights);
 

@@ -1,4 +1,4 @@
-//===- Walk.cpp - the orders of one rank, by counts -----------------------===//
+//===- Walk.cpp - orders of a stage, as paths of states -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 
 namespace stagewright::bounds {
 
-/// Far enough from every time, near enough for sums.
+/// Later than any time, but small enough to be added to.
 static constexpr double kNever = 1e300;
 
 Walk::Walk(const StageCosts &costs, int64_t microbatches, double memory,
@@ -19,8 +19,8 @@ Walk::Walk(const StageCosts &costs, int64_t microbatches, double memory,
       times{costs.forward.value, costs.inputGradient.value,
             costs.weightGradient.value},
       activation(costs.activation), kept(costs.kept),
-      // A rank that cannot hold one microbatch has no schedule; bounds speak of
-      // those that have.
+      // If memory cannot hold one microbatch there is no schedule; bounds are
+      // for problems that have one.
       memory(std::max(memory, costs.activation) * (1 + 1e-9)), slack(slack),
       microbatches(microbatches) {
   for (Times *windows : {&forward, &input}) {
@@ -37,7 +37,7 @@ bool Walk::holds(const State &s) const {
   return activation * double(s.f - s.i) + kept * double(s.i - s.w) <= memory;
 }
 
-/// The steps that lead to `to`.
+/// Writes the steps that lead to `to`; returns their number.
 int Walk::enter(const State &to, Step steps[3]) const {
   int number = 0;
   if (to.f > to.i)
@@ -45,7 +45,7 @@ int Walk::enter(const State &to, Step steps[3]) const {
                        forward.start[to.f - 1],
                        forward.end[to.f - 1],
                        times[0]};
-  // While I runs, its activation is there.
+  // While I runs, its activation is still in memory.
   if (to.i > to.w && holds({to.f, to.i - 1, to.w}))
     steps[number++] = {{to.f, to.i - 1, to.w},
                        input.start[to.i - 1],

@@ -1,12 +1,13 @@
-//===- Walk.h - the orders of one rank, by counts ---------------*- C++ -*-===//
+//===- Walk.h - orders of a stage, as paths of states -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All orders of F, I and W of one stage that its memory has room for, as walks
-// over the numbers done of each, where the n-th F and the n-th I have a window.
+// All orders of F, I and W of one stage that fit its memory, as paths through
+// states. A state is the number of F, I and W done. The n-th F and the n-th I
+// each have a time window.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,12 @@ namespace stagewright::bounds {
 
 class Walk {
 public:
-  /// When the n-th action of a kind can start and has to end.
+  /// Window of the n-th action of a kind: earliest start, latest end. Seconds.
   struct Times {
     std::vector<double> start, end;
   };
 
-  /// Room for the times of all states, which walks may share.
+  /// Buffers with a time for every state; several walks may share them.
   struct Scratch {
     std::vector<double> earliest, latest;
   };
@@ -33,15 +34,15 @@ public:
   Walk(const StageCosts &costs, int64_t microbatches, double memory,
        double slack);
 
-  /// Narrows the windows to what some walk uses; false if there is no walk.
+  /// Narrows the windows to the times that paths use; false if there is none.
   bool run(Scratch &scratch);
 
-  /// The latest time of a state from which `endBy` and all windows can be met,
-  /// out of what run() has left in `scratch`.
+  /// The latest time at which a state may be reached so that `endBy` and all
+  /// later windows can be met; read from the `scratch` of the last run().
   double latest(const Scratch &scratch, int64_t f, int64_t i, int64_t w) const {
     return scratch.latest[indexOf({f, i, w})];
   }
-  /// Whether memory has room for an action after which so many are done.
+  /// Whether memory can hold what is kept when so many F, I and W are done.
   bool fits(int64_t f, int64_t i, int64_t w) const { return holds({f, i, w}); }
 
   double numStates() const {
@@ -50,21 +51,21 @@ public:
   }
 
   Times forward, input;
-  double endBy;       ///< By when everything has to be done.
-  double earliestEnd; ///< When everything can be done.
+  double endBy;       ///< Latest end of all actions.
+  double earliestEnd; ///< Earliest end of all actions.
 
 private:
   struct State {
     int64_t f, i, w;
   };
-  /// One action more.
+  /// An edge between states: one action.
   struct Step {
     State from;
     double start, end; ///< Window of the action.
     double length;
   };
 
-  /// By f, then by activations held, then by what waits for W.
+  /// Sorted by f, then by f - i (activations held), then by i - w (pending W).
   size_t indexOf(const State &s) const {
     return size_t((s.f * (mostHeld + 1) + s.f - s.i) * (mostKept + 1) + s.i -
                   s.w);
@@ -77,7 +78,7 @@ private:
   double times[3]; ///< F, I, W.
   double activation, kept, memory, slack;
   int64_t microbatches;
-  int64_t mostHeld = 0, mostKept = 0; ///< Of f - i and of i - w.
+  int64_t mostHeld = 0, mostKept = 0; ///< Max of f - i and of i - w.
 };
 
 } // namespace stagewright::bounds

@@ -1,4 +1,4 @@
-//===- Windows.cpp - bounds from what one rank has to run -----------------===//
+//===- Windows.cpp - bounds from the work of one rank ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ static void raise(LowerBound &bound, double value, const char *reason,
 }
 
 namespace {
-/// Actions of one kind: none starts before `head`, and `tail` follows each.
+/// Actions of a kind: none starts before `head`, each is followed by `tail`.
 struct Jobs {
   double head, tail, work;
 };
@@ -112,8 +112,8 @@ void raiseByFillAndDrain(const Chain &chain, const Window &window,
   forwards *= double(chain.problem.microbatches);
   rest *= double(chain.problem.microbatches);
 
-  // Some I before the last F: at most all but one F are ahead of the first I,
-  // all but one I behind the last F, and the two idle times are apart.
+  // If an I runs before the last F: at most all but one F precede the first I,
+  // all but one I follow the last F, and the two idle times are disjoint.
   auto idle = [&](double before, double behind) {
     return std::pair(std::max(0., toFirstInput - before),
                      std::max(tail, fromLastForward - behind));
@@ -122,7 +122,7 @@ void raiseByFillAndDrain(const Chain &chain, const Window &window,
       idle(forwardsThatFit(chain, machine, actions - 1),
            backwardsThatFit(chain, machine, actions - 1, weights));
   double extra = fill + drain;
-  // Or every F is ahead of every I, if memory can hold them all.
+  // Or every F precedes every I, if memory can hold all activations.
   double room = 0;
   for (int64_t s : chain.stages[machine])
     room += chain.problem.stages[s].activation;

@@ -1,16 +1,15 @@
-//===- Windows.h - bounds from what one rank has to run ---------*- C++ -*-===//
+//===- Windows.h - bounds from the work of one rank -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A window is the time that a bound is about: from the first start anywhere to
-// the last end anywhere (makespan), or from the first start of a rank to its
+// A window is the interval that a bound is for: from the first start anywhere
+// to the last end anywhere (makespan), or from the first start of a rank to its
 // last end (span). Both begin with a forward of some stage: stage 0, or the
-// lowest stage of the rank, since a microbatch passes that one first; and both
-// end no earlier than the last W of that same stage. Whatever lies between is
-// the same for both.
+// lowest stage of the rank, which a microbatch reaches first; and both end no
+// earlier than the last W of that stage. All else is the same for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@
 namespace stagewright::bounds {
 
 struct Window {
-  int64_t from = 0; ///< The stage it begins and ends with.
+  int64_t from = 0; ///< The stage that it begins and ends with.
   int64_t rank = 0; ///< Whose span it is.
   bool makespan = false;
   /// Every rank starts as soon as the first microbatch reaches it, as in
@@ -36,20 +35,20 @@ struct Window {
   }
 };
 
-/// Raises `bound` to what `machine` makes of `window`
+/// Raises `bound` to what `machine` implies for `window`
 /// (docs/schedule-bounds.md): its work after a head and before a tail.
 void raiseByHeadsAndTails(const Chain &chain, const Window &window,
                           int64_t machine, LowerBound &bound);
 
-/// The same by all its work, of which some can be in no pair.
+/// Likewise from all its work, some of which cannot be in a pair.
 void raiseByWorkAlone(const Chain &chain, const Window &window, int64_t machine,
                       LowerBound &bound);
 
-/// The same by what it cannot do before its first I and after its last F.
+/// Likewise from what it cannot do before its first I and after its last F.
 void raiseByFillAndDrain(const Chain &chain, const Window &window,
                          int64_t machine, LowerBound &bound);
 
-/// The same by memory times time.
+/// Likewise from memory times time.
 void raiseByMemory(const Chain &chain, const Window &window, int64_t machine,
                    LowerBound &bound);
 

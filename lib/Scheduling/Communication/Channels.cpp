@@ -24,8 +24,8 @@ channelsOf(std::vector<std::pair<int64_t, int64_t>> pairs) {
       edges.push_back(edge);
   }
   std::vector<int64_t> colours = colourEdges(ranks, edges);
-  // Both directions of a pair of ranks in two rounds; without those that only
-  // the other direction would need.
+  // Two rounds per colour, one for each direction; rounds without a channel are
+  // removed.
   std::vector<Channel> channels;
   std::map<int64_t, int64_t> rounds;
   for (auto [from, to] : pairs) {

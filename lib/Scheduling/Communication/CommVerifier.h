@@ -1,4 +1,4 @@
-//===- CommVerifier.h - lists with communication under test -----*- C++ -*-===//
+//===- CommVerifier.h - checks of schedules with communication --*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace stagewright {
 
-/// Holds lists whose computations have passed against the rules of
-/// Communication.h.
+/// Checks lists against the rules of Communication.h. Their computations must
+/// have passed verify().
 class CommVerifier {
 public:
   CommVerifier(const CommSchedule &schedule, const StageGraph &graph,
@@ -44,12 +44,12 @@ private:
             : kind == CommKind::Receive ? receives
                                         : waits)[id];
   }
-  /// Where the list runs action `number`.
+  /// The position of action `number` in the list of its rank.
   OrderMark markOf(size_t number) const {
     return {dependences.rank(number), stepOf[number]};
   }
 
-  /// What stops a rank: the entry of another that has not been posted yet.
+  /// What blocks a rank: the entry of another that has not been posted yet.
   struct Stop {
     size_t message = kNowhere; ///< None.
     CommKind wants = CommKind::Send;

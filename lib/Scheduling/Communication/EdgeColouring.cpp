@@ -1,4 +1,4 @@
-//===- EdgeColouring.cpp - as few colours as edges that meet need ---------===//
+//===- EdgeColouring.cpp - proper edge colouring of a graph ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@ namespace stagewright {
 
 namespace {
 
-/// Colours edges one after another.
+/// Colours edges one by one.
 class Colouring {
 public:
   Colouring(int64_t vertices,
@@ -94,10 +94,10 @@ int64_t Colouring::freeColour(int64_t vertex) {
   return colour;
 }
 
-/// Gives `edge` a colour, or none, in place of the one it has.
+/// Changes the colour of `edge`; kNone removes it.
 void Colouring::paint(int64_t edge, int64_t colour) {
   auto [a, b] = edges[edge];
-  // A neighbour may have taken the old colour's entry already.
+  // An adjacent edge may already have the entry of the old colour.
   if (int64_t old = colourOf[edge]; old != kNone)
     for (int64_t end : {a, b})
       if (at(end, old) == edge)
@@ -107,8 +107,8 @@ void Colouring::paint(int64_t edge, int64_t colour) {
     at(a, colour) = at(b, colour) = edge;
 }
 
-/// Swaps two colours along the path of both that starts at `start` with an edge
-/// of `first`; `second` must be free there.
+/// Swaps two colours along the path that alternates between them and starts at
+/// `start` with an edge of colour `first`; `second` must be free at `start`.
 void Colouring::swapPath(int64_t start, int64_t first, int64_t second) {
   std::vector<int64_t> path;
   int64_t vertex = start, colour = first;
@@ -126,9 +126,9 @@ void Colouring::swapPath(int64_t start, int64_t first, int64_t second) {
     paint(path[i], swapped[i]);
 }
 
-/// König: a colour free at one end and another free at the other end; the path
-/// of both from the one end cannot reach the other, as it would close an odd
-/// circle.
+/// König's theorem: takes a colour free at one end and one free at the other,
+/// and swaps them along the alternating path from one end. The path cannot
+/// reach the other end, as it would close an odd cycle.
 void Colouring::addBipartite(int64_t edge) {
   auto [a, b] = edges[edge];
   int64_t ofA = freeColour(a), ofB = freeColour(b);
@@ -137,8 +137,8 @@ void Colouring::addBipartite(int64_t edge) {
   paint(edge, ofA);
 }
 
-/// Edges of `vertex` from `edge` on, each of a colour free at the far end of
-/// the one before, as long as possible.
+/// A maximal fan: edges of `vertex`, starting with `edge`, each with a colour
+/// that is free at the far end of the previous one.
 std::vector<int64_t> Colouring::fanOf(int64_t vertex, int64_t edge) {
   std::vector<int64_t> fan = {edge};
   for (bool longer = true; longer;) {
@@ -155,16 +155,16 @@ std::vector<int64_t> Colouring::fanOf(int64_t vertex, int64_t edge) {
   return fan;
 }
 
-/// Misra and Gries: swap so that a colour is free at both the centre and the
-/// end of a fan, then turn the fan by one.
+/// Misra and Gries: swap colours so that one is free both at the centre and at
+/// the end of a fan, then shift the colours along the fan by one edge.
 void Colouring::addByFan(int64_t edge) {
   int64_t centre = edges[edge].first;
   std::vector<int64_t> fan = fanOf(centre, edge);
   int64_t c = freeColour(centre), d = freeColour(other(fan.back(), centre));
   if (c != d)
     swapPath(centre, d, c);
-  // Now d is free at the centre. The swap may have broken the fan behind an
-  // edge; up to there, or before it, one edge's far end has d free.
+  // Now d is free at the centre. The swap may have cut the fan short, but at
+  // the far end of some edge of the part that is still a fan, d is free.
   size_t end = 0;
   while (!isFree(other(fan[end], centre), d))
     ++end;

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Why the result finishes: posts never stop a rank, so without waits for sends
-// the ranks wait for each other just as the computations do, and those finish.
-// A receive is posted before its first use by construction. Only the waits for
-// sends can close a circle, over a receive that is posted late; they are put
-// off until no rank waits for ever, at the latest to the end.
+// Why the result finishes: posts never block a rank, so without waits for sends
+// the ranks wait only as the computations do, and those finish. A receive is
+// posted before its first use by construction. Only waits for sends can close a
+// cycle, through a receive that is posted late; more send buffers delay them
+// until the ranks finish, in the worst case to the end of the lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ namespace stagewright {
 
 namespace {
 
-/// The second half: sends, waits, and the lists.
+/// The second half of the insertion (the first is Receives.h): sends, waits,
+/// lists.
 class Inserter {
 public:
   Inserter(const Schedule &schedule, const Dependences &dependences,
@@ -34,13 +35,13 @@ public:
   CommPlan plan(int64_t sendBuffers) const;
 
 private:
-  /// Where a communication stands: before a block, or behind it.
+  /// Position of a communication: before its block, or after it (sends).
   enum class Place { Receive, Wait, Send };
   struct Put {
-    size_t block; ///< kEnd: behind the last.
+    size_t block; ///< kEnd: after the last.
     Place place;
-    size_t order;   ///< Among those of one place.
-    size_t message; ///< Its place in `sent`.
+    size_t order;   ///< Sort key within a place.
+    size_t message; ///< Its index in `sent`.
 
     friend auto operator<=>(const Put &, const Put &) = default;
   };
@@ -58,7 +59,7 @@ private:
 
 } // namespace
 
-/// Where the communication of `channel` stands, for both of its ranks.
+/// Adds the communication of `channel` to the lists of both its ranks.
 void Inserter::putChannel(const Receives::Stretch &channel, int64_t sendBuffers,
                           std::vector<std::vector<Put>> &puts) const {
   const std::vector<size_t> &sent = receives.sent;
@@ -69,8 +70,8 @@ void Inserter::putChannel(const Receives::Stretch &channel, int64_t sendBuffers,
   for (size_t i = channel.begin; i < channel.end; ++i) {
     const Message &message = messages[sent[i]];
     size_t made = receives.blocks[message.made];
-    // Among receives of one place, those of other channels too, the first
-    // wanted comes first; along a channel the order stays.
+    // Receives at one place, also of other channels, are sorted by first use;
+    // those of one channel keep their order.
     wanted = std::max(wanted, message.firstUse);
     to.push_back({receives.postAt[i], Place::Receive, wanted, i});
     from.push_back({made, Place::Send, message.made, i});
@@ -86,7 +87,7 @@ void Inserter::putChannel(const Receives::Stretch &channel, int64_t sendBuffers,
           {kEnd, Place::Wait, messages[sent[route[i]]].made, route[i]});
 }
 
-/// The list of `rank` from what is put among its computations.
+/// The list of `rank`: its computations, with `puts` between them.
 CommOrder Inserter::listOf(int64_t rank, std::vector<Put> puts) const {
   std::sort(puts.begin(), puts.end());
   CommOrder order;
@@ -133,7 +134,7 @@ CommPlan Inserter::plan(int64_t sendBuffers) const {
 Result<CommPlan> insertCommunication(const Schedule &schedule,
                                      const StageGraph &graph,
                                      const CommOptions &options) {
-  StageGraph endless = graph; // Depths bind the receives, not the makers.
+  StageGraph endless = graph; // Depths limit only the receives.
   for (StageEdge &edge : endless.edges)
     edge.depth = 0;
   if (Status status = verify(schedule, endless); !status)

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The messages of a schedule in a flat table: a class for every (phase that
-// makes it, from stage, to stage), and in each class one per microbatch, with
-// the numbers in Dependences of what makes and uses it.
+// makes the value, from stage, to stage), and in each class one message per
+// microbatch, with the numbers in Dependences of the actions that make and use
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ namespace stagewright {
 struct MessageClass {
   ActionKind value = ActionKind::Forward;
   int64_t from = 0, to = 0; ///< Stages.
-  int64_t depth = 0;        ///< The least that an edge states; 0 for none.
+  int64_t depth = 0;        ///< Min of the depths on its edges; 0: none given.
 };
 
 struct Message {
@@ -50,14 +51,15 @@ public:
   }
   bool crosses(size_t id) const { return fromRank(id) != toRank(id); }
 
-  /// The message of a class (value, from, to), or size() if there is none such.
+  /// The message of class (value, from, to), or size() if there is none.
   size_t find(ActionKind value, int64_t from, int64_t to,
               int64_t microbatch) const;
-  /// The message that `entry`, a communication, is about, or size().
+  /// The message that the communication `entry` sends, receives or waits for,
+  /// or size() if there is none.
   size_t find(const CommAction &entry) const;
 
-  /// Calls `visit(id)` for the messages from other ranks that are first used by
-  /// action `number`; visitLast() for those it is the last to use.
+  /// Calls `visit(id)` for the messages from other ranks whose first use is
+  /// action `number`; visitLast() for those whose last use it is.
   template <typename Visit> void visitFirst(size_t number, Visit visit) const {
     forEachInto(number, [&](size_t id) {
       if (messages[id].firstUse == number && crosses(id))
@@ -71,7 +73,7 @@ public:
     });
   }
 
-  /// What the sender, the receiver or the wait of a message is written as.
+  /// The entry of kind `kind` (a send, receive or wait) for a message.
   CommAction entry(CommKind kind, size_t id) const;
 
 private:
@@ -84,7 +86,7 @@ private:
   const Dependences &dependences;
   int64_t microbatches;
   std::vector<MessageClass> classes;
-  std::vector<std::vector<size_t>> outOf, into; ///< By stage: classes.
+  std::vector<std::vector<size_t>> outOf, into; ///< Classes by stage.
   std::vector<Message> messages;
 };
 

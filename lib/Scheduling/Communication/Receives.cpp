@@ -39,7 +39,7 @@ void Receives::findBlocks(const Dependences &dependences) {
   }
 }
 
-/// Finds the channels, and their routes.
+/// Finds the channels and the routes of each.
 void Receives::findRoutes(int64_t receiveBuffers) {
   std::map<std::tuple<int64_t, int64_t, size_t>, size_t> known;
   for (size_t i = 0; i < sent.size(); ++i) {
@@ -66,12 +66,13 @@ void Receives::findRoutes(int64_t receiveBuffers) {
   postAt.assign(sent.size(), 0);
 }
 
-/// Posts the receives of `channel` as early as their buffers allow. Returns the
-/// route that makes one too late for its first use, or routes.size().
+/// Posts the receives of `channel` as early as their buffers allow. If a
+/// receive is then later than the first use, returns the route with too few
+/// buffers; otherwise routes.size().
 size_t Receives::tryPlace(const Stretch &channel) {
   using Ends =
       std::priority_queue<size_t, std::vector<size_t>, std::greater<size_t>>;
-  std::map<size_t, Ends> held; // By route: the blocks behind the last uses.
+  std::map<size_t, Ends> held; // By route: blocks after last uses.
   size_t at = 0, limit = routes.size();
   for (size_t i = channel.begin; i < channel.end; ++i) {
     const Message &message = messages[sent[i]];

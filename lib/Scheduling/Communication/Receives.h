@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first half of inserting communication: the messages of each channel in
-// the order of their sends, and before which block of the receiver each receive
-// is posted. A block is an action or a pair.
+// The first half of inserting communication: sorts the messages of each channel
+// by their sends, and chooses the block of the receiver before which each
+// receive is posted. A block is an action or a pair.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ public:
   Receives(const StageGraph &graph, const Dependences &dependences,
            const CommOptions &options);
 
-  /// Posts every receive as early as the buffers let it, and finds how many
-  /// those are. Fails where an edge states fewer than needed.
+  /// Posts every receive as early as the buffers allow, and finds how many
+  /// buffers each route needs. Fails if an edge states a smaller depth.
   Status place();
 
   struct Route : CommRoute {
-    bool stated = false; ///< Its buffers are an edge's depth.
+    bool stated = false; ///< An edge states the depth.
   };
   /// Messages [begin, end) of `sent`.
   struct Stretch {
@@ -37,12 +37,12 @@ public:
 
   const Messages messages;
   std::vector<size_t> blocks; ///< By action: its block, from 0 on its rank.
-  std::vector<size_t> sent; ///< Messages that cross, channel by channel, in the
-                            ///< order of the sends.
+  std::vector<size_t> sent; ///< Messages between ranks, channel by channel, in
+                            ///< the order of the sends.
   std::vector<Stretch> channels;
   std::vector<Route> routes;
-  std::vector<size_t> routeOf; ///< By place in `sent`.
-  std::vector<size_t> postAt;  ///< By place in `sent`: the block behind it.
+  std::vector<size_t> routeOf; ///< By index in `sent`.
+  std::vector<size_t> postAt;  ///< By index in `sent`: block after the post.
 
 private:
   void findBlocks(const Dependences &dependences);

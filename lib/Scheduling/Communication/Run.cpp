@@ -1,13 +1,13 @@
-//===- Run.cpp - ranks that post, wait and finish -------------------------===//
+//===- Run.cpp - checking communication for deadlocks ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Both ends of a channel have one order by now and every receive stands before
-// its use, so a message has arrived as soon as its send is posted, and a send
-// is done as soon as its receive is.
+// By the earlier checks both ends of a channel have the same order, and every
+// receive is posted before its use. So a message has arrived as soon as its
+// send is posted, and a send is complete as soon as its receive is posted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,14 +37,15 @@ private:
   Error describe() const;
 
   const CommVerifier &lists;
-  std::vector<size_t> next;   ///< By rank: step.
-  std::vector<size_t> number; ///< By rank: of its next computation.
-  std::vector<Stop> stops;    ///< By rank.
+  std::vector<size_t> next;   ///< By rank: its next step.
+  std::vector<size_t> number; ///< By rank: number of its next computation.
+  std::vector<Stop> stops;    ///< By rank: what it waits for.
   std::vector<char> sent, received;
   std::vector<size_t> awake;
 };
 
-/// What the entry, computation `number` if it is one, still waits for.
+/// What `entry` still waits for; `number` is its action, if it is a
+/// computation.
 CommVerifier::Stop CommVerifier::Run::stopOf(const CommAction &entry,
                                              size_t number) const {
   Stop stop;
@@ -74,7 +75,7 @@ void CommVerifier::Run::step(size_t rank) {
   const CommOrder &order = lists.schedule.ranks[rank];
   for (; next[rank] < order.size(); ++next[rank]) {
     const CommAction &entry = order[next[rank]];
-    // The second of a pair has been waited for with the first.
+    // The first action of a pair has waited for the inputs of both.
     bool waits = entry.kind != CommKind::Compute || !entry.action.paired;
     if (waits)
       stops[rank] = stopOf(entry, number[rank]);
@@ -109,7 +110,7 @@ Status CommVerifier::Run::finish() {
   return {};
 }
 
-/// Follows waits from rank to rank until one comes twice, and names that cycle.
+/// Follows waits from rank to rank until a rank repeats, and reports the cycle.
 Error CommVerifier::Run::describe() const {
   int64_t rank = 0;
   while (!stands(rank))

@@ -1,4 +1,4 @@
-//===- Text.cpp - the text form of lists with communication ---------------===//
+//===- Text.cpp - text form of orders with communication ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ static constexpr Word kWords[] = {{CommKind::WaitSend, "WAIT_SEND_"},
                                   {CommKind::Send, "SEND_"},
                                   {CommKind::Receive, "RECV_"}};
 
-/// The peer that needs not be written; -1 for none.
+/// The default peer, which is not written; -1: none.
 static int64_t usualPeer(CommKind kind, ActionKind value, int64_t stage) {
   if (value == ActionKind::WeightGradient ||
       stage == std::numeric_limits<int64_t>::max())
@@ -61,7 +61,7 @@ std::string toString(const CommOrder &order) {
   return text;
 }
 
-/// Reads one communication.
+/// Parses one communication.
 static Result<CommAction> parseCommunication(std::string_view text) {
   Error wrong{"'" + std::string(text) +
               "' is not a communication; write stage, SEND_, RECV_ or "
@@ -109,7 +109,7 @@ Result<CommOrder> parseCommOrder(std::string_view text) {
     size_t length = std::min(text.find_first_of(kSpace), text.size());
     std::string_view word = text.substr(0, length);
     text.remove_prefix(length);
-    // A computation has no underscore but in the tail of a pair.
+    // A computation has no underscore, except in the suffix of a pair.
     if (word.front() != '(' && word.find('_') != std::string_view::npos) {
       Result<CommAction> entry = parseCommunication(word);
       if (!entry)

@@ -1,4 +1,4 @@
-//===- Alternate.cpp - forwards first, then by turns ----------------------===//
+//===- Alternate.cpp - warm-up, then alternating B and F ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

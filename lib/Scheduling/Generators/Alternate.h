@@ -1,12 +1,12 @@
-//===- Alternate.h - forwards first, then by turns --------------*- C++ -*-===//
+//===- Alternate.h - warm-up, then alternating B and F ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the schedules of one stage per rank that differ only in
-// how many forwards a rank runs before its first backward.
+// Private to this folder: the schedules with one stage per rank that differ
+// only in how many forwards a rank runs before its first backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,14 @@
 
 namespace stagewright {
 
-/// Forwards before the first backward, of a rank that has `own` replicas, with
-/// `ahead` on it and the ranks behind it: 1 and p - r where every rank has one.
-/// At least 1, and n times as many for n times the replicas.
+/// Number of forwards before the first backward on a rank with `own` replicas;
+/// `ahead` counts the replicas of it and all later ranks. With one replica per
+/// rank these are 1 and p - r. The result is at least 1, and n times as large
+/// for n times the replicas.
 using WarmUp = std::function<int64_t(int64_t ahead, int64_t own)>;
 
-/// A rank runs as many forwards as `warmUp` says, then one backward and one
-/// forward by turns; holds as many activations as that, at most M.
+/// A rank runs as many forwards as `warmUp` returns, but at most M, then
+/// alternates a backward and a forward. It holds that number of activations.
 Result<Schedule> alternate(const char *kind, const ScheduleShape &shape,
                            const WarmUp &warmUp);
 

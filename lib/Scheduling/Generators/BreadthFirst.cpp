@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two chunks, the second in small letters:
+// Two chunks, the second in lower case:
 //
 //   rank 0 FFFFFFFFffffffff         bbbbbbbbbbbbbbbbBBBBBBBBBBBBBBBB
 //          0123456701234567         00112233445566770011223344556677
@@ -16,8 +16,8 @@
 //   rank 3    FFFFFFFFffffffffbbbbbbbbbbbbbbbbBBBBBBBBBBBBBBBB
 //             012345670123456700112233445566770011223344556677
 //
-// A rank has done with a chunk before it begins the next: weights that are
-// sharded are gathered once for all forwards and once for all backwards.
+// A rank finishes a chunk before it starts the next, so sharded weights are
+// gathered once for all forwards and once for all backwards.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Builder.cpp - orders, one action after another ---------------------===//
+//===- Builder.cpp - building the order of a rank -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 
 namespace stagewright {
 
-/// Forwards of a schedule that is still written down: with their I and W, 2^24
-/// of them take 1.5 GiB.
+/// Max number of forwards of a schedule: with their I and W, 2^24 of them take
+/// 1.5 GiB.
 static constexpr int64_t kMostForwards = int64_t(1) << 24;
 
 void Builder::run(ActionKind kind, int64_t stage) {

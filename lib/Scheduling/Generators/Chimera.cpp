@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Microbatches 0 to 3 come in at rank 0, 4 to 7 at rank 3 (in small letters):
+// Microbatches 0 to 3 enter at rank 0, 4 to 7 at rank 3 (in small letters):
 //
 //   rank 0 FF fbbfbb BBF BBFfbbfbb BB  BB
 //          01 444555 002 113666777 22  33
@@ -16,13 +16,13 @@
 //   rank 3 ff FBBFBB bbf bbfFBBFBB bb  bb
 //          45 000111 446 557222333 66  77
 //
-// Where a backward takes as long as a forward, 1F1B of p / 2 microbatches
-// leaves every second slot of a rank free, and the other direction needs just
-// those: F of stage s and microbatch i is in slot s + 2 i, B in slot 2 p - 1 -
-// s + 2 i, and p is even. A unit of p microbatches takes 2 p slots of every
-// rank and the next one follows without a gap ("direct concatenation"). The
-// order is that of these slots, here drawn with a backward twice as long as a
-// forward.
+// If a backward takes as long as a forward, 1F1B of p / 2 microbatches leaves
+// every second slot of a rank free, and the other direction uses exactly these:
+// F of stage s and microbatch i takes slot s + 2i, its B takes slot
+// 2p - 1 - s + 2i, and p is even. A unit of p microbatches takes 2p slots of
+// every rank; the next unit follows without a gap ("direct concatenation"). The
+// order is that of these slots; the picture shows it with backwards twice as
+// long as forwards.
 //
 //===----------------------------------------------------------------------===//
 

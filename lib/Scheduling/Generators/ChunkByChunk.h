@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: breadth-first orders.
+// Private to this folder: breadth-first orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace stagewright {
 
-/// All forwards of one chunk after another, then all backwards, last chunk
-/// first; microbatches of the backward in increasing order or `decreasing`.
+/// All forwards, chunk by chunk, then all backwards from the last chunk to the
+/// first; backwards take microbatches in increasing or `decreasing` order.
 Result<Schedule> chunkByChunk(const char *kind, const ScheduleShape &shape,
                               bool decreasing);
 

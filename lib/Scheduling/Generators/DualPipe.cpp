@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Microbatches 0 to 3 come in at rank 0, 4 to 7 at rank 3 (in small letters);
-// half as many as of other schedules pass a stage, but a rank has two of them:
+// Microbatches 0 to 3 enter at rank 0, 4 to 7 at rank 3 (in small letters).
+// Only half of the microbatches pass a stage, but each rank has two stages:
 //
 //   rank 0 FFFfiwfFbbfBBbbf BBbbIWIW
 //          0124445355600667 11772233
@@ -17,8 +17,8 @@
 //   rank 3 fffFIWFfBBFbbBBF bbBBiwiw
 //          4560001711244223 55336677
 //
-// A forward and the backward behind it are a pair, which may be computed at the
-// same time: the one's communication beside the other's arithmetic.
+// A forward and the backward after it are a pair, which may run at the same
+// time: one communicates while the other computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ Result<Schedule> generateDualPipe(const ScheduleShape &shape) {
   for (int64_t rank = 0; rank < p; ++rank) {
     Builder order(p, shape.forwardOnly);
     bool firstHalf = rank < p / 2;
-    // The second direction's stages are counted from the other end.
+    // The other direction counts its stages from the other end.
     int64_t down = rank, up = p - 1 - rank;
     order.startAt(up, m / 2);
     runDualPipeSteps(order, {firstHalf ? down : up, firstHalf ? up : down,

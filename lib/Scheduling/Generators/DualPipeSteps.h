@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room. DualPipe and DualPipeV run the same eight steps: a rank
-// has a stage `near` the end that its microbatches come in at and a stage `far`
-// from it. Under DualPipe these are stages of two pipelines in opposite
-// directions, under DualPipeV of one that turns.
+// Private to this folder. DualPipe and DualPipeV run the same eight steps. A
+// rank has two stages: `near`, the one closer to the rank where microbatches
+// enter, and `far`. In DualPipe they belong to two pipelines in opposite
+// directions, in DualPipeV to one pipeline in the form of a V.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,18 @@
 
 namespace stagewright {
 
-/// A rank's place among those that a microbatch passes before the turn.
+/// A rank's place among those that a microbatch passes before the turn of the V
+/// (DualPipeV) or the middle of the pipeline (DualPipe).
 struct DualPipeRank {
   int64_t near = 0, far = 0; ///< Stages.
-  int64_t place = 0;         ///< From the end that `near` comes in at.
-  int64_t places = 1;        ///< Ranks until the turn, or half of all ranks.
-  int64_t microbatches = 1;  ///< Of each of the two stages.
+  int64_t place = 0;         ///< From 0, the rank where `near`'s enter.
+  int64_t places = 1;        ///< Ranks before the turn, or half of all ranks.
+  int64_t microbatches = 1;  ///< On each of the two stages.
 };
 
 class Builder;
 
-/// Appends the actions of a step.
+/// Appends the rank's actions of all eight steps.
 void runDualPipeSteps(Builder &order, const DualPipeRank &rank);
 
 } // namespace stagewright

@@ -1,11 +1,11 @@
-//===- DualPipeV.cpp - DualPipe cut in half -------------------------------===//
+//===- DualPipeV.cpp - DualPipe on half of the ranks ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two chunks, the second in small letters; they go down and back up:
+// Two chunks in the form of a V, the second in lower case:
 //
 //   rank 0 FFFFFFFfiwfiwfiwfFbbfBBbbf BBbbf BBbbf BBbbIWIWIWIW
 //          01234560001112223733400445 11556 22667 337744556677
@@ -16,9 +16,9 @@
 //   rank 3    FfFfFfFfFbbfBBFbbfBBFbbfBBFbbfBBbbBBbbBBiIiIwWwW
 //             001122334004005115116226227337334444555566776677
 //
-// The ranks of DualPipe's second half run what those of the first half run:
-// with both of its directions in one pipeline that turns, half of them will do,
-// and no weights lie on two ranks.
+// In DualPipe, the second half of the ranks mirrors the first. If one V-shaped
+// pipeline replaces the two directions, half of the ranks are enough, and no
+// weights are on two ranks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- EarlyBackward.cpp - 1F1B with room for transfers -------------------===//
+//===- EarlyBackward.cpp - 1F1B with time for transfers -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 //   rank 3    FBBFBBFBBFBBFBBFBBFBBFBB
 //             000111222333444555666777
 //
-// Rank r warms up with 2 (p - r) - 1 forwards, about two for every hop to the
-// last stage: while one microbatch is computed on, another is on the wire.
-// 1F1B, one forward for every hop, waits for every transfer.
+// Rank r warms up with 2 (p - r) - 1 forwards, one and two more for every hop
+// to the last stage: one microbatch is computed while another is transferred.
+// 1F1B, with one more for every hop, waits for every transfer.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ForwardOnly.cpp - inference through several chunks -----------------===//
+//===- ForwardOnly.cpp - inference with several chunks --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 //   rank 3    FFFFffffFFFFffff
 //             0123012345674567
 //
-// A group of p microbatches comes back to rank 0 just when its last one has
-// left it. The next group follows without a gap.
+// A group of p microbatches returns to rank 0 just after its last microbatch
+// has left it. The next group follows without a gap.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,7 +15,7 @@
 //             012345670011223344556677
 //
 // Backwards run in increasing order too, unlike LoopedBFS in PyTorch: gradients
-// are then summed in the same order as under 1F1B, bit for bit.
+// are then summed in the same order as in 1F1B, and are equal bit for bit.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two chunks, the second in small letters:
+// Two chunks, the second in lower case:
 //
 //   rank 0 FFFFffffFFF   bbFbb fbbfbbfBBfBBBB BB bb bb bb bbBBBBBBBB
 //          01230123456   00711 42253360071122 33 44 55 66 7744556677
@@ -16,10 +16,10 @@
 //   rank 3    FFFFfbbfbbfbbfbbFBBFBBFBBFBBfbbfbbfbbfbbBBBBBBBB
 //             012300011122233340051162273344455566677744556677
 //
-// Depth first: a microbatch soon comes back to the rank for its next chunk. The
-// more chunks there are, the sooner the last rank gets its first microbatch; a
-// hop is paid for every chunk. Rank r warms up with two microbatches for every
-// hop to the last rank and one group for every other chunk.
+// Depth first: a microbatch soon returns to the rank for its next chunk. With
+// more chunks the last rank starts earlier, but each chunk adds hops. Rank r
+// warms up with two forwards for every hop to the last rank and one group for
+// every chunk but one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- InterleavedZb.cpp - interleaved, with I and W apart ----------------===//
+//===- InterleavedZb.cpp - interleaved 1F1B with split backwards ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 //   rank 3    FFFFfifififiwFIwFIwFIwFIWfiWfiWfiWfiwIwIwIwIWWWW
 //             012300112233040151262373044155266377445566774567
 //
-// As the last rank needs no W to go on, one microbatch for every hop to it is
-// enough to warm up with; rank r puts W off by r of its actions, as in ZB-H1.
+// The last rank does not wait for W to continue, so warm-up needs only one
+// microbatch per hop to it; rank r delays W by r of its actions, as in ZB-H1.
 //
 //===----------------------------------------------------------------------===//
 

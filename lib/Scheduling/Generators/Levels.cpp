@@ -1,12 +1,12 @@
-//===- Levels.cpp - two microbatches at a time, level by level ------------===//
+//===- Levels.cpp - groups of microbatches, level by level ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two shards of two levels, the second in small letters, where the ranks of a
-// level do not wait for one another:
+// Two levels of two shards, the second level in lower case, drawn as if the
+// ranks of a level did not wait for one another:
 //
 //   rank 0 FFffbbbbBBBBFFffbbbbBBBB
 //          010100110011232322332233
@@ -21,7 +21,7 @@
 namespace stagewright {
 
 Result<Schedule> generateLevels(const ScheduleShape &shape) {
-  constexpr int64_t kGroup = 2; // One computes while the other crosses.
+  constexpr int64_t kGroup = 2; // One computes, the other is sent.
   Result<Schedule> schedule =
       startSchedule("levels", shape, Placement::Loop, 1, 0);
   if (!schedule)

@@ -1,4 +1,4 @@
-//===- LoopWithin.cpp - a loop with a limit on what it holds --------------===//
+//===- LoopWithin.cpp - a loop with limited memory ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace stagewright {
 using enum ActionKind;
 
 namespace {
-/// Something of each of F, I and W.
+/// One value for each of F, I and W.
 template <typename T> struct ByKind {
   T forwards = {}, inputGradients = {}, weightGradients = {};
 
@@ -28,15 +28,16 @@ template <typename T> struct ByKind {
   }
 };
 
-/// How many microbatches of a stage have run.
+/// Number of microbatches of a stage that have run.
 using Counts = ByKind<int64_t>;
 
-/// The place of an action among those of its kind on its rank, and its stage.
+/// Sort key of an action among those of its kind on its rank; the last element
+/// is its stage.
 using Place = std::array<int64_t, 4>;
 
-/// What a rank holds and could run.
+/// What a rank holds, and the actions that it can run.
 struct RankState {
-  int64_t held = 0; ///< In chunks, one between I and W counted twice.
+  int64_t held = 0; ///< In chunks; a chunk between I and W counts twice.
   int64_t lastStage = 0;
   ByKind<std::set<Place>> arrived;
 };
@@ -72,8 +73,8 @@ Loop::Loop(const ScheduleShape &shape, int64_t most, int64_t inFlight)
   offer(Forward, 0);
 }
 
-/// Whether the next microbatch of a stage can run. All stages take microbatches
-/// in their order.
+/// Whether the next microbatch of a stage can run. Every stage runs
+/// microbatches in order.
 bool Loop::hasArrived(ActionKind kind, int64_t stage) {
   const Counts &own = now[stage];
   if (kind == WeightGradient)
@@ -88,7 +89,7 @@ bool Loop::hasArrived(ActionKind kind, int64_t stage) {
          (shape.forwardOnly || own.forwards - own.inputGradients < inFlight);
 }
 
-/// Puts the next action of a stage among those of its rank, if it can run.
+/// Adds the next action of a stage to those of its rank, if it can run.
 void Loop::offer(ActionKind kind, int64_t stage) {
   if (!hasArrived(kind, stage) || (shape.forwardOnly && kind != Forward))
     return;
@@ -101,9 +102,9 @@ void Loop::offer(ActionKind kind, int64_t stage) {
   rankOf(stage).arrived.of(kind).insert(place);
 }
 
-/// The action that a rank runs in a slot, in the order of the header.
+/// The action that a rank runs in a slot, by the rules in LoopWithin.h.
 std::optional<Action> Loop::choose(RankState &rank) {
-  // F and I each make one chunk more.
+  // F and I each add one to the chunks held.
   bool isFull = rank.held + 1 > most * shape.chunks;
   std::array<ActionKind, 3> kinds = {InputGradient, Forward, WeightGradient};
   if (isFull)
@@ -119,7 +120,7 @@ std::optional<Action> Loop::choose(RankState &rank) {
   return std::nullopt;
 }
 
-/// Offers what may follow an action, once all of its slot are counted.
+/// Offers the successors of an action, after all of its slot are counted.
 void Loop::follow(const Action &action) {
   int64_t stage = action.stage;
   offer(action.kind, stage);
@@ -134,7 +135,7 @@ void Loop::follow(const Action &action) {
   RankState &rank = rankOf(stage);
   if (action.kind != Forward || stage != rank.lastStage || !drains(stage))
     return;
-  // From now on the last chunk goes first.
+  // From now on W of the last chunk run first.
   rank.arrived.weightGradients.clear();
   for (int64_t s = stage % shape.ranks; s < stages; s += shape.ranks)
     offer(WeightGradient, s);

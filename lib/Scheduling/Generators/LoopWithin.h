@@ -1,26 +1,27 @@
-//===- LoopWithin.h - a loop with a limit on what it holds ------*- C++ -*-===//
+//===- LoopWithin.h - a loop with limited memory ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: list scheduling of chunks around the devices, with I
-// and W apart. All actions take one slot; in each slot every rank runs the
-// first of what has arrived:
+// Private to this folder: list scheduling for loop placement with I and W
+// separate. All actions take one slot; in each slot every rank runs the first
+// of its available actions:
 //
 //   1. an I, of the oldest microbatch;
-//   2. a forward, of the oldest group of p microbatches, of that the first
-//      chunk, of that the oldest microbatch;
-//   3. a W, the oldest,
+//   2. a forward: of the oldest group of p microbatches, in it of the first
+//      chunk, in that of the oldest microbatch;
+//   3. the oldest W.
 //
-// and once all its forwards have run, that of the last chunk, whose gradients
-// are then whole first. A W goes before an I or F where the rank would
-// otherwise hold more than `most` microbatches in all its chunks; a chunk
-// between I and W counts twice, as its gradients are held beside its inputs. A
-// microbatch enters only while fewer than `most` and ceil(p / 8) more are
-// between their first forward and their last I. What is limited is what enters,
-// never what goes on, so that no limit can stop the loop.
+// Once all forwards of a rank have run, W of its last chunk come first, so that
+// the gradients of that chunk are complete first. A W goes before an I or F if
+// the rank would otherwise hold more than `most` microbatches in all its
+// chunks; a chunk between I and W counts twice, as its gradients are held in
+// addition to its inputs. A microbatch enters only while fewer than `most` +
+// ceil(p / 8) are between their first forward and their last I. Only the entry
+// is blocked, never a microbatch that has entered, so the limits cannot cause a
+// deadlock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +32,8 @@
 
 namespace stagewright {
 
-/// The order described above for `most` = p, or where it is `wide` ceil(p / 8)
-/// more; `kind` is the name of the generator.
+/// The order described above for `most` = p, or p + ceil(p / 8) if `wide`.
+/// `kind` is the name of the generator.
 Result<Schedule> loopWithin(const char *kind, const ScheduleShape &shape,
                             bool wide);
 

@@ -1,4 +1,4 @@
-//===- LoopedBreadthFirst.cpp - breadth first and back --------------------===//
+//===- LoopedBreadthFirst.cpp - breadth first, backwards reversed ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,7 @@
 //   rank 3    FFFFFFFFffffffffbbbbbbbbbbbbbbbbBBBBBBBBBBBBBBBB
 //             012345670123456777665544332211007766554433221100
 //
-// Every rank undoes its forwards in the order in which a stack would give them
-// back.
+// Every rank runs its backwards in the reverse order of its forwards.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,11 +1,11 @@
-//===- LoopedZb.cpp - a loop in the memory of 1F1B ------------------------===//
+//===- LoopedZb.cpp - zero-bubble loop in the memory of 1F1B --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two chunks, the second in small letters:
+// Two chunks, the second in lower case:
 //
 //   rank 0 FFFFffffF  iwiw IWFIWiiwFIWFIwffWff  iw iwIWIWiwiwIWIW
 //          012301234  0011 0051123262273345367  44 55445566776677
@@ -16,9 +16,9 @@
 //   rank 3    FFFFfifiwIfWIiwfiWFIwIFWFwWF  fifiwIfWIiwfiwIwIWWW
 //             0123001100201213314223526337  44554464565776677567
 //
-// A rank holds no more than p microbatches, as in 1F1B: enough that it has work
-// while one goes round all chunks and back. ceil(p / 8) more may be on their
-// way, held by others.
+// A rank delays no W that would make it hold more than p microbatches, the
+// memory of 1F1B: enough work while one passes all chunks and returns. In the
+// whole pipeline, ceil(p / 8) more may be in flight, held by other ranks.
 //
 //===----------------------------------------------------------------------===//
 

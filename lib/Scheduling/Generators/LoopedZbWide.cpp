@@ -1,4 +1,4 @@
-//===- LoopedZbWide.cpp - a loop in more memory ---------------------------===//
+//===- LoopedZbWide.cpp - looped-zb with more memory ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 //   rank 3    FFFFfififIwIiWfiwFIWIFwFFWfiwWfiIfwIiWfiwIwIwWWW
 //             012300112001203314213526724433554645647756677567
 //
-// looped-zb that may hold ceil(p / 8) microbatches more: where hops or stages
-// of unlike length delay some, others have arrived.
+// looped-zb that may hold ceil(p / 8) more microbatches: if hops or unequal
+// stages delay some, a rank can run others.
 //
 //===----------------------------------------------------------------------===//
 

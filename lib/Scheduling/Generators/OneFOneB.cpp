@@ -14,8 +14,8 @@
 //   rank 3    FBBFBBFBBFBBFBBFBBFBBFBB
 //             000111222333444555666777
 //
-// Rank r warms up with p - r forwards, as many as microbatches are on the way
-// to the last stage and back when its first gradient comes.
+// Rank r warms up with p - r forwards: the number of microbatches in flight
+// from it to the last stage and back when its first gradient arrives.
 //
 //===----------------------------------------------------------------------===//
 

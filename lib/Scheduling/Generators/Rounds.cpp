@@ -1,4 +1,4 @@
-//===- Rounds.cpp - chunks by turns ---------------------------------------===//
+//===- Rounds.cpp - depth-first order of chunks ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,9 +24,9 @@ std::vector<int64_t> rounds(const ScheduleShape &shape, int64_t rank,
   return stages;
 }
 
-/// The group of `shape`, p if it names none. Every group needs at least p
-/// microbatches, lest a rank wait for a microbatch that waits for its own,
-/// unless there is only one.
+/// The group size G of `shape`, by default p. Every group must have at least p
+/// microbatches; with fewer, ranks would wait for each other. Only a single
+/// group of all microbatches, if set explicitly, may be smaller.
 static Result<int64_t> checkGroup(const char *kind,
                                   const ScheduleShape &shape) {
   int64_t p = shape.ranks, m = shape.microbatches;

@@ -1,4 +1,4 @@
-//===- Searched.cpp - the best order that is found for a plan -------------===//
+//===- Searched.cpp - the best order found for a plan ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,11 +10,10 @@
 
 namespace stagewright {
 
-/// The search is the same whoever asks and whenever, so that a program runs in
-/// the order that its plan was timed in; a planner waits for about two tenths
-/// of a second.
+/// A fixed effort, so that a program runs in the order that its plan was timed
+/// with; a planner waits about 0.2 s for the search.
 static constexpr double kEffort = 0.1;
-/// Actions of a step, at most.
+/// Max actions of a step.
 static constexpr int64_t kMostActions = 1 << 14;
 
 static Result<Schedule> search(const ScheduleShape &shape,

@@ -13,14 +13,15 @@
 
 namespace stagewright {
 
-/// What `action` adds to the chunks held, if nothing is freed before W.
+/// Change of the number of chunks held by `action`, if memory is freed only by
+/// W.
 static int64_t growth(const Action &action) {
   if (action.kind == ActionKind::Forward)
     return 1;
   return action.kind == ActionKind::WeightGradient ? -1 : 0;
 }
 
-/// Step 1 for one rank: its actions in the order of their slots.
+/// Step 1 of VBlock.h for one rank: its actions in the order of their slots.
 static std::deque<Action> planOf(const VBlock &block, int64_t down, int64_t up,
                                  const ScheduleShape &shape) {
   using enum ActionKind;
@@ -58,7 +59,7 @@ static int64_t peakOf(const std::deque<Action> &plan) {
 }
 
 namespace {
-/// Step 2: all ranks, slot by slot.
+/// Step 2 of VBlock.h: all ranks, slot by slot.
 class Squeeze {
 public:
   Squeeze(Schedule schedule, std::vector<std::deque<Action>> plans,
@@ -72,7 +73,7 @@ public:
       cap = std::max(cap, peakOf(plan));
   }
 
-  /// The number of slots that it takes.
+  /// Runs all actions. Returns the number of slots used.
   int64_t run() {
     int64_t slot = 0;
     for (; !finished(); ++slot)
@@ -103,7 +104,7 @@ private:
   std::vector<std::deque<Action>> plans;
   bool forwardOnly, weightsLast;
   std::vector<int64_t> held;
-  std::vector<int64_t> open;  ///< I and W to come of forwards that have run.
+  std::vector<int64_t> open;  ///< I and W left of forwards that have run.
   std::vector<int64_t> ended; ///< By phase, stage and microbatch.
   int64_t cap = 0;
 };
@@ -125,8 +126,8 @@ void Squeeze::step(size_t rank, int64_t slot) {
   std::deque<Action> &plan = plans[rank];
   auto chosen = plan.end();
   int64_t sofar = held[rank], most = sofar;
-  // What could start: the I and W of forwards that have run, and of either
-  // stage the next forward, as those behind it wait for more.
+  // Actions that may be ready: I and W of forwards that have run, and the next
+  // forward of each stage (later ones have to wait for it).
   int64_t left = open[rank];
   for (int64_t stage : {int64_t(rank), schedule.stages - 1 - int64_t(rank)})
     left +=
@@ -135,7 +136,7 @@ void Squeeze::step(size_t rank, int64_t slot) {
     bool forward = next->kind == ActionKind::Forward;
     bool fits = next == plan.begin() || !forward || most < cap;
     if (fits && ready(*next, slot)) {
-      // A W can wait as long as the forwards behind it need no room.
+      // A W can wait while the forwards after it fit the memory.
       bool canWait = weightsLast && sofar < cap &&
                      next->kind == ActionKind::WeightGradient;
       if (!canWait || chosen == plan.end())

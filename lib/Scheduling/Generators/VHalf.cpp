@@ -1,4 +1,4 @@
-//===- VHalf.cpp - half the memory on a V ---------------------------------===//
+//===- VHalf.cpp - a V schedule with half the memory ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,10 @@
 //   rank 3    FfFfFf  iwIFWfiwIFWfiwIFWfiwIFWfiwIFWfiwIiIWwiIWwW
 //             001122  000303111414222525333636444747555665677677
 //
-// Forwards go down in steps of two slots and come back up in steps of one, I
-// the other way round, so that between them hardly anything lies idle: the time
-// from F to W is about half of what ZB-V needs on all ranks.
+// Forwards advance one stage every two slots on the way down and every slot on
+// the way up, I the other way round, so that on every rank the lifetimes of the
+// two activations, from F to W, add up to about 6 p slots, half of those of
+// ZB-V.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ namespace stagewright {
 
 Result<Schedule> generateVHalf(const ScheduleShape &shape) {
   int64_t p = shape.ranks;
-  // Moves the I so that no two slots of a rank are equal modulo 6.
+  // Delays I so that no two slots of a rank are equal modulo 6.
   int64_t shift = p % 2 == 0 ? 3 : 0;
   return repeatBlock("v-half", shape, [=](int64_t rank) {
     return VBlock{2 * rank, 3 * p - rank - 2, 3 * p + shift + 2 * rank - 1,

@@ -1,11 +1,11 @@
-//===- VMin.cpp - least memory on a V -------------------------------------===//
+//===- VMin.cpp - V placement with minimal memory -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two chunks, the second in small letters; they go down and back up:
+// Two chunks in the form of a V, the second in lower case:
 //
 //   rank 0 FFF    fiw  fiwIWF fiIwWFfiIwWFfiIwWFfiIwWFfiIwW fiIwW   IW
 //          012    000  111003 22121433232544343655454766565 77676   77
@@ -16,8 +16,9 @@
 //   rank 3    FfFf    iIwWFfiIwWFfiIwWFfiIwWFfiIwWFfiIwWFfiIwW  iIwW
 //             0011    0000221111332222443333554444665555776666  7777
 //
-// Every step of a microbatch follows the one before it: it cannot be held for a
-// shorter time, 4p slots on rank 0, of which a microbatch begins every 6.
+// The F and I of a microbatch follow one another without delay, so that it is
+// held as briefly as possible: 4p slots on rank 0 (4p + 2 if 3 divides p). One
+// microbatch starts every 6 slots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ namespace stagewright {
 
 Result<Schedule> generateVMin(const ScheduleShape &shape) {
   int64_t p = shape.ranks;
-  // Moves the I so that no two slots of a rank are equal modulo 6.
+  // Delays the I so that no two slots of a rank are equal modulo 6.
   int64_t shift = p % 3 == 0 ? 2 : 0;
   return repeatBlock("v-min", shape, [=](int64_t rank) {
     return VBlock{rank, 2 * p - rank - 1, 2 * p + shift + rank,

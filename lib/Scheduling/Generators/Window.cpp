@@ -1,4 +1,4 @@
-//===- Window.cpp - the order with a bound --------------------------------===//
+//===- Window.cpp - 1F1B with a proved bound ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,13 @@
 //   rank 3    FBBFBBFBBFBBFBBFBBFBBFBB
 //             000111222333444555666777
 //
-// A microbatch moves on by one block in every window: compute, transfer,
-// compute, ... down the stages and back up, the last stage's forward and
-// backward in one window. Stage i is reached in window 2 i and left in window
-// 4 (p - 1) - 2 i, so that it runs 4 (p - 1 - i) forwards before the first
-// backward; inside a window the backward goes first. A resource has at most one
-// forward and one backward in a window, hence the bound of planners.md 1.6.
+// Time is divided into windows, and in each a microbatch advances by one block:
+// compute, transfer, compute, ... to the last stage and back. The last stage
+// runs forward and backward in one window. Stage i runs the forward in window
+// 2 i and the backward in window 4 (p - 1) - 2 i, so it runs 4 (p - 1 - i)
+// forwards before the first backward; in a window the backward goes first. A
+// resource has at most one forward and one backward in a window, hence the
+// bound of planners.md 1.6.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,8 +14,8 @@
 //   rank 3    FIFIFIFIWFIWFIWFIWFIWWWW
 //             001122330441552663774567
 //
-// 1F1B, but the stage before waits for I only, and W fills what is left: rank r
-// puts it off by r microbatches, so that every rank holds what rank 0 does.
+// 1F1B, but the previous stage waits only for I, and W fills the gaps. Rank r
+// delays W by r microbatches, so every rank holds as much as rank 0.
 //
 //===----------------------------------------------------------------------===//
 

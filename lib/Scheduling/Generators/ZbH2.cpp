@@ -14,10 +14,10 @@
 //   rank 3    FIFIFIFIFIFIFIWFIWWWWWWW
 //             001122334455660771234567
 //
-// Twice as many forwards first fill the time until the first gradient comes,
-// and twice as many W the time after the last one. With hops in the way
-// (`zb-h2-latency`) a rank runs 2 x more forwards for every hop to the last
-// rank, x the part of a forward that a hop takes.
+// Twice as many warm-up forwards as in ZB-H1 fill the time until the first
+// gradient arrives, and twice as many delayed W the time after the last one. If
+// hops take time (`zb-h2-latency`), a rank runs 2 x more forwards for every hop
+// to the last rank; x is the time of a hop / that of a forward, at most 1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,11 +1,11 @@
-//===- ZbH2Latency.cpp - zero bubble over slow links ---------------------===//
+//===- ZbH2Latency.cpp - zero bubble over slow links ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a hop takes as long as a forward (hopRatio 1):
+// If a hop takes as long as a forward (hopRatio 1):
 //
 //   rank 0 FFFFFFFF     IWIWIWIWIWIWIWIW
 //          01234567     0011223344556677
@@ -16,9 +16,9 @@
 //   rank 3       FIFIFIFIFIFIFIFIWWWWWWWW
 //                001122334455667701234567
 //
-// For every hop between a rank and the last one, there and back, it runs as
-// many more forwards as the hop takes; W falls behind by as much for every hop
-// to the first rank.
+// Like ZB-H2, but for every hop to the last rank and back, a rank runs hopRatio
+// more forwards, at most 1. W are delayed further by the same number for every
+// hop to the first rank and back.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,11 +1,11 @@
-//===- ZbV.cpp - zero bubble on a V ---------------------------------------===//
+//===- ZbV.cpp - zero bubble with V placement -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two chunks, the second in small letters; they go down and back up:
+// Two chunks in the form of a V, the second in lower case:
 //
 //   rank 0 FFFFFFFfiwfiwfiwfiwFIWfiwIWfiwIWfiwIWfiwIWIWIWIW
 //          012345600011122233370044411555226663377744556677
@@ -16,9 +16,9 @@
 //   rank 3    FfFfFfFfiwFIWfiwFIWfiwFIWfiwFIWfiwIiIiIiIWwwwWWW
 //             001122330040041151152262263373374445566774567567
 //
-// The rank that runs the first stage runs the last one, too: it gets its first
-// gradient after 2p - 1 forwards of its own, and all ranks hold the same. With
-// F = I = W nothing is ever waited for between a rank's first and last action.
+// The rank with the first stage also has the last one: its first gradient
+// arrives after 2p - 1 forwards of its first stage, and all ranks hold the
+// same. With F = I = W no rank is idle between its first and its last action.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@
 
 namespace stagewright {
 
-/// Forwards and one I and W of the last chunk for every rank below, until the
-/// first gradient has come back.
+/// Forwards, then F, I and W of the second chunk for this and every later rank,
+/// until the first gradient of the first chunk has arrived.
 static void warmUp(Builder &order, const ScheduleShape &shape, int64_t rank) {
   using enum ActionKind;
   int64_t down = rank, up = 2 * shape.ranks - 1 - rank;
@@ -41,7 +41,7 @@ static void warmUp(Builder &order, const ScheduleShape &shape, int64_t rank) {
     order.run({Forward, InputGradient, WeightGradient}, up);
 }
 
-/// What is left to do after the last forward.
+/// The actions that remain after the last forward.
 static void drain(Builder &order, const ScheduleShape &shape, int64_t rank) {
   using enum ActionKind;
   int64_t down = rank, up = 2 * shape.ranks - 1 - rank;

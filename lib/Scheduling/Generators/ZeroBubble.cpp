@@ -1,4 +1,4 @@
-//===- ZeroBubble.cpp - I and W apart, one stage per rank -----------------===//
+//===- ZeroBubble.cpp - zero-bubble, one stage per rank -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- ZeroBubble.h - I and W apart, one stage per rank ---------*- C++ -*-===//
+//===- ZeroBubble.h - zero-bubble, one stage per rank -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the zero-bubble schedules of one stage per rank, which
-// differ in how far forwards run ahead and W stay behind.
+// Private to this folder: the zero-bubble schedules with one stage per rank.
+// They differ in how far forwards run ahead and W are delayed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,10 @@
 
 namespace stagewright {
 
-/// Rank r runs `ahead(p - 1 - r)` forwards, then a forward, an I and the W of
-/// `ahead(r)` microbatches before that one by turns. Holds ahead(p - 1 - r) + 1
-/// + ahead(r) activations, at most M: where `ahead` is linear, the same on all
-/// ranks.
+/// Rank r runs `ahead(p - 1 - r)` forwards, then alternates: a forward, an I,
+/// and the W of the microbatch `ahead(r)` before that of the I. Holds ahead(p -
+/// 1 - r) + 1 + ahead(r) activations, but at most M: the same number on all
+/// ranks if `ahead` is linear.
 Result<Schedule> zeroBubble(const char *kind, const ScheduleShape &shape,
                             const std::function<int64_t(int64_t)> &ahead);
 

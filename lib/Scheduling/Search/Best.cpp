@@ -1,4 +1,4 @@
-//===- Best.cpp - the best order found so far -----------------------------===//
+//===- Best.cpp - the best schedule found so far --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 
 namespace stagewright::search {
 
-/// What two sums of the same times may differ by.
+/// Max relative difference of two sums of the same times.
 static constexpr double kRounding = 1e-9;
 
 static bool less(Seconds a, Seconds b) {

@@ -1,14 +1,15 @@
-//===- Best.h - the best order found so far ---------------------*- C++ -*-===//
+//===- Best.h - the best schedule found so far ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What all searches of one problem have in common: the objective, the bound to
-// stop at, and the best so far. Among equal values of the objective the other
-// metric decides, then how regular an order is, since a program runs
-// repetitions as loops and the rest from tables, and then who came first.
+// What all searches of one problem share: the objective, the bound at which to
+// stop, and the best schedule so far. If the objective is equal, the other
+// metric decides, then the regularity of the orders, since a program runs
+// repetitions as loops and the rest from tables; the first one found wins a
+// tie.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,30 +27,30 @@ public:
        const AutoScheduleOptions &options)
       : problem(problem), bounds(bounds), options(options) {}
 
-  /// Takes `schedule` if it is complete, within memory and better.
+  /// Takes `schedule` if it is complete, fits the memory and is better.
   bool offer(const Schedule &schedule, const std::string &origin);
-  /// The same for what FastTimer has just timed: cheap where it is no better.
+  /// The same for orders that `timer` has just timed; cheap if no better.
   bool offer(const FastOrders &orders, const FastTimer &timer,
              const FastProblem &fast, const std::string &origin);
 
   bool found() const { return !schedule.ranks.empty(); }
-  /// The objective first, then the other metric.
+  /// The objective and the other metric, in this order.
   template <typename Time>
   std::pair<Time, Time> order(Time makespan, Time span) const {
     return options.objective == ScheduleObjective::Makespan
                ? std::pair(makespan, span)
                : std::pair(span, makespan);
   }
-  /// Value of the objective, and of the other metric.
+  /// The best value of the objective, and its other metric.
   std::pair<Seconds, Seconds> value() const { return values; }
-  /// Nothing better can come, but for the other metric.
+  /// Whether the objective is optimal; the other metric may still improve.
   bool meetsBound() const;
   Seconds bound() const {
     return options.objective == ScheduleObjective::Makespan
                ? bounds.makespan.value
                : bounds.span.value;
   }
-  /// Tells who asked to be told.
+  /// Calls options.progress, if set.
   void report() const;
 
   const ScheduleProblem &problem;
@@ -60,15 +61,16 @@ public:
   std::string origin;
 
 private:
-  /// Less than 0: better than the best so far but for regularity; 0: as good.
+  /// Without regard to regularity: negative if `offered` is better than the
+  /// best so far, 0 if equal.
   int compare(std::pair<Seconds, Seconds> offered) const;
 
   std::pair<Seconds, Seconds> values;
   int64_t irregularities = 0;
 };
 
-/// How often an order does not go on as it did one microbatch earlier: 0 or a
-/// few for what repeats one body.
+/// Number of actions whose kind or stage differs from that of the action one
+/// microbatch earlier; 0 or a few if every order repeats one body.
 int64_t irregularityOf(const Schedule &schedule);
 
 } // namespace stagewright::search

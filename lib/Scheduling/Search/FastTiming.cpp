@@ -1,4 +1,4 @@
-//===- FastTiming.cpp - times of many orders of one problem ---------------===//
+//===- FastTiming.cpp - fast timing for searches --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace stagewright::search {
 
-/// The power of two that takes `total` close to, but not over, 2^bits: numbers
-/// with few digits stay exact, and sums of them stay within an int64_t.
+/// The power of two that scales `total` to almost 2^bits, never above: numbers
+/// with few digits stay exact, and their sums fit an int64_t.
 static double scaleFor(double total, int bits) {
   if (!(total > 0))
     return 1;
@@ -78,7 +78,7 @@ FastProblem FastProblem::of(const ScheduleProblem &problem, bool split) {
   double timeScale = scaleFor(time, 52), memoryScale = scaleFor(activation, 52);
   result.tick = 1 / timeScale;
   addLanes(result, problem, split, timeScale, memoryScale);
-  // What sums of fractions miss the limit by is no reason to refuse them.
+  // An order must not be refused because of the rounding errors of sums.
   double limit = std::min(problem.memory, 2 * activation) * (1 + 1e-9);
   result.memory = std::llround(limit * memoryScale) + 2 * problem.microbatches;
   for (int64_t rank = 0; rank < problem.ranks; ++rank) {

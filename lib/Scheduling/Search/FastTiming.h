@@ -1,18 +1,19 @@
-//===- FastTiming.h - times of many orders of one problem -------*- C++ -*-===//
+//===- FastTiming.h - fast timing for searches ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What searches run thousands of times: timeSchedule() on flat arrays of whole
-// numbers, without checks, pairs or recomputation. Times are in ticks, a power
-// of two of seconds, and memory in grains, so sums are exact and a comparison
-// gives the same answer on every machine. Linear in the actions; run()
-// allocates nothing.
+// timeSchedule() for searches, which call it thousands of times: on flat
+// integer arrays, without checks, pairs or recomputation. Times are in ticks, a
+// power of two of seconds, and memory in grains, so that sums are exact and
+// comparisons give the same result on every machine. Linear in the number of
+// actions; run() does not allocate.
 //
-// A lane is one phase of one stage; an action is a lane and a microbatch in one
-// number. Where backwards are not split there is no W and I stands for B.
+// A lane is one phase of one stage; an action is a lane and a microbatch,
+// packed into one number. If backwards are not split, there is no W, and I
+// stands for B.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,7 @@ struct Lane {
   Ticks hop = 0; ///< From the end of `input` to the earliest start.
   int32_t rank = 0;
   int32_t input = -1;    ///< The lane of another stage that it waits for.
-  int32_t consumer = -1; ///< The rank whose lane waits for it, if another one.
+  int32_t consumer = -1; ///< Another rank whose lane waits for it, or -1.
   Grains taken = 0;      ///< At its start.
   Grains freed = 0;      ///< At its end.
 };
@@ -49,14 +50,14 @@ struct Lane {
 struct FastProblem {
   int32_t ranks = 1, stages = 1, microbatches = 1;
   int32_t shift = 0;       ///< 1 << shift >= microbatches.
-  int32_t phases = 3;      ///< Of a stage: F; F and B; or F, I and W.
+  int32_t phases = 3;      ///< Per stage: F; F and B; or F, I and W.
   std::vector<Lane> lanes; ///< 3 * stages, by stage and phase.
   std::vector<std::vector<int32_t>> stagesOf; ///< By rank, increasing.
   Grains memory = 0;                          ///< Of each rank.
   double tick = 1;                            ///< Seconds of a tick.
 
-  /// `problem` must pass check(); its overlap is not looked at. Twin placement
-  /// has no lanes. At most 2^28 actions.
+  /// `problem` must pass check(); its overlap is ignored. Twin placement is not
+  /// supported. At most 2^28 actions.
   static FastProblem of(const ScheduleProblem &problem, bool split = true);
 
   Code code(int32_t stage, Phase phase, int32_t microbatch) const {
@@ -76,13 +77,12 @@ struct FastProblem {
 };
 
 /// The codes of `schedule`, whose actions must be F, B, I and W of the
-/// problem's stages. B becomes I where backwards are whole, I and W where they
-/// are split.
+/// problem's stages. B becomes I if backwards are whole, else I and W.
 FastOrders encode(const Schedule &schedule, const FastProblem &problem);
 Schedule decode(const FastOrders &orders, const FastProblem &problem,
                 std::string kind);
 
-/// The most that a rank holds in `order`: it depends on no other rank.
+/// Peak memory of a rank with this `order`; independent of the other ranks.
 Grains peakOf(std::span<const Code> order, const FastProblem &problem);
 bool fitsMemory(const FastOrders &orders, const FastProblem &problem);
 
@@ -91,8 +91,8 @@ class FastTimer {
 public:
   explicit FastTimer(const FastProblem &problem);
 
-  /// Every action as early as it can. False where the ranks wait for each
-  /// other; orders must be complete and right within each rank.
+  /// Starts every action as early as possible. Returns false on deadlock;
+  /// orders must be complete, and valid within each rank.
   bool run(const FastOrders &orders);
 
   /// Of the last run that returned true.

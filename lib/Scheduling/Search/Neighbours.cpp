@@ -1,4 +1,4 @@
-//===- Neighbours.cpp - stages side by side on one rank as one ------------===//
+//===- Neighbours.cpp - merging adjacent stages of a rank -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,13 @@
-//===- Neighbours.h - stages side by side on one rank as one ----*- C++ -*-===//
+//===- Neighbours.h - merges the stages of a rank ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Under linear placement the chunks of a rank are neighbours: nothing is gained
-// by running anything between them, so a search sees one stage with their sums.
+// Under linear placement the chunks of a rank are consecutive stages. Running
+// other actions between them gains nothing, so the search uses one stage per
+// rank with the sums of their costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +19,12 @@
 
 namespace stagewright::search {
 
-/// `problem`, of linear placement, with one stage per rank.
+/// `problem`, which has linear placement, with one stage per rank.
 ScheduleProblem mergeNeighbours(const ScheduleProblem &problem);
 
-/// A schedule of mergeNeighbours(problem) with each action once per chunk:
-/// forwards upwards, the others downwards. Takes and holds as much.
+/// Repeats each action of a schedule of mergeNeighbours(problem) for every
+/// chunk: forwards and recomputes in order of stages, the others in reverse.
+/// Time and memory stay the same.
 Schedule expandNeighbours(const Schedule &merged, int64_t chunks);
 
 } // namespace stagewright::search

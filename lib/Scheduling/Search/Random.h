@@ -1,12 +1,12 @@
-//===- Random.h - numbers that look random ----------------------*- C++ -*-===//
+//===- Random.h - reproducible pseudo-random numbers ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, and the same on every
-// machine, which the distributions of the standard library are not.
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, and with equal
+// results on every machine, unlike the distributions of the standard library.
 //
 //===----------------------------------------------------------------------===//
 

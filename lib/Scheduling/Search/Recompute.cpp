@@ -1,4 +1,4 @@
-//===- Recompute.cpp - forwards again where memory asks for it ------------===//
+//===- Recompute.cpp - fitting orders into memory by recomputation --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,8 +41,8 @@ private:
   bool weightsFirst;
   double limit;
   double held = 0;
-  std::map<Key, size_t> backwardAt; ///< Of what is in flight: where it ends.
-  std::map<Key, size_t> backwards;  ///< Of everything.
+  std::map<Key, size_t> backwardAt; ///< Index of the backward, if in flight.
+  std::map<Key, size_t> backwards;  ///< Index of the backward, for all.
   std::map<Key, bool> recomputed;
   std::deque<Key> weights; ///< I has run, W has not.
   Order result;
@@ -64,7 +64,7 @@ bool Fitter::runWeight() {
   return true;
 }
 
-/// Gives the activations of what ends last up until its R.
+/// Frees the activations whose backward is last; an R will compute them again.
 bool Fitter::giveUp(const Key &current) {
   const std::pair<const Key, size_t> *last = nullptr;
   for (const auto &entry : backwardAt)
@@ -96,7 +96,7 @@ bool Fitter::append(const Action &action) {
   } else if (action.kind == ActionKind::WeightGradient) {
     auto waiting = std::find(weights.begin(), weights.end(), key);
     if (waiting == weights.end())
-      return true; // Run early.
+      return true; // It has run early.
     weights.erase(waiting);
     held -= stage.kept;
   } else if (isBackward(action.kind)) {

@@ -1,14 +1,14 @@
-//===- Recompute.h - forwards again where memory asks for it ----*- C++ -*-===//
+//===- Recompute.h - fitting orders into memory -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An order that holds too much is made to fit: where memory runs out, the
-// microbatch whose backward is furthest away gives its activations up (Belady's
-// rule) and runs its forward again before that backward, or a weight gradient
-// is run early. Then each R goes to the earliest idle time that memory allows.
+// Makes an order that needs too much memory fit. Where memory runs out, either
+// the activations whose backward is furthest away are freed (Belady's rule) and
+// recomputed by an R before that backward, or a W is run early. Then each R
+// moves to the earliest idle time that memory allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +20,24 @@
 
 namespace stagewright::search {
 
-/// `schedule`, which has no R, within the memory of `problem`, each R right
-/// before its backward; none where that is not enough. `weightsFirst`: early
-/// weight gradients before R. Linear in the actions times those in flight.
+/// Makes `schedule`, which has no R, fit the memory of `problem`, with each R
+/// right before its backward; none if that is not enough. `weightsFirst`: run W
+/// early before adding an R. Time: actions times number in flight.
 std::optional<Schedule> addRecompute(const Schedule &schedule,
                                      const ScheduleProblem &problem,
                                      bool weightsFirst);
 
 /// `schedule` with every R of `rank` in the earliest idle time that memory
-/// allows, by `timing`.
+/// allows and that is at least half as long; `timing` is that of `schedule`.
 Schedule advanceRecompute(const Schedule &schedule,
                           const ScheduleTiming &timing,
                           const ScheduleProblem &problem, int64_t rank);
 
-/// Offers orders for more memory than there is, made to fit.
+/// Finds orders for more memory than there is, makes them fit and offers them.
 void searchRecompute(const ScheduleProblem &problem, Best &best);
 
 /// Microbatches one after another, each through all stages and back: the order
-/// that holds least.
+/// that needs the least memory.
 Schedule oneByOne(const ScheduleProblem &problem, bool split);
 
 } // namespace stagewright::search

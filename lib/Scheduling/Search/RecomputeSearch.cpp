@@ -1,4 +1,4 @@
-//===- RecomputeSearch.cpp - which orders to make fit ---------------------===//
+//===- RecomputeSearch.cpp - search for orders with recomputation ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace stagewright::search {
 
 namespace {
 
-/// What a rank holds after each action of an order.
+/// The memory that a rank holds after each action of an order.
 std::vector<double> heldAfter(const Order &order,
                               const ScheduleProblem &problem,
                               const std::vector<bool> &recomputed) {
@@ -53,7 +53,7 @@ Schedule advanceRecompute(const Schedule &schedule,
     const StageCosts &costs = problem.stages[action.stage];
     double more = costs.activation - costs.recomputeInput;
     std::vector<double> held = heldAfter(order, problem, recomputed);
-    // A forward takes at its start what it may give back at its end.
+    // An action may take memory at its start that it frees at its end.
     size_t to = at;
     for (size_t k = at; k-- > 1;) {
       double peak = std::max(
@@ -72,7 +72,7 @@ Schedule advanceRecompute(const Schedule &schedule,
     if (to == at)
       continue;
     std::rotate(order.begin() + to, order.begin() + at, order.begin() + at + 1);
-    // What the gap held before is taken.
+    // The gap counts as filled, even if the R is shorter.
     std::rotate(times.begin() + to, times.begin() + at, times.begin() + at + 1);
     Seconds start = times[to - 1].second;
     times[to] = {start, std::max(start + costs.forward, times[to + 1].first)};
@@ -80,7 +80,8 @@ Schedule advanceRecompute(const Schedule &schedule,
   return advanced;
 }
 
-/// Offers what `schedule` becomes within memory, then with R in idle times.
+/// Makes `schedule` fit the memory and offers it; if it is the best, also moves
+/// its R to idle times.
 static void offerFitting(const Schedule &schedule,
                          const ScheduleProblem &problem, Best &best) {
   for (bool weightsFirst : {true, false}) {
@@ -103,8 +104,8 @@ void searchRecompute(const ScheduleProblem &problem, Best &best) {
   if (problem.placement == Placement::Twin ||
       (!chain && problem.placement == Placement::Linear))
     return;
-  // Orders for more memory than there is, and for backwards that take as long
-  // as they do with a forward before them.
+  // Search with more memory than there is, also with backwards lengthened by
+  // the forward that a recomputation would add.
   AutoScheduleOptions plain = best.options;
   plain.progress = nullptr;
   for (double factor : {1.25, 1.5, 2.0, 3.0, 4.0, 8.0})

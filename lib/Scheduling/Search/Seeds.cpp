@@ -1,4 +1,4 @@
-//===- Seeds.cpp - what the generators give for a problem -----------------===//
+//===- Seeds.cpp - schedules of all suitable generators -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ static bool fits(const Generator &generator, const ScheduleProblem &problem,
          (problem.spare == 0 || generator.anyStages);
 }
 
-/// The largest time of a hop over the smallest of a forward.
+/// The longest hop divided by the shortest forward.
 static double hopRatioOf(const ScheduleProblem &problem) {
   double hop = 0, forward = 0;
   for (int64_t s = 0; s + 1 < problem.numStages(); ++s)

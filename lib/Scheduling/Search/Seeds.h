@@ -1,13 +1,13 @@
-//===- Seeds.h - what the generators give for a problem ---------*- C++ -*-===//
+//===- Seeds.h - schedules of all suitable generators -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// No search gives less than the best known order: every generator whose
-// placement, chunks and domain fit is asked, with several warm-ups and groups
-// where it takes them.
+// A search starts from the schedules of all generators whose placement, chunks
+// and requirements fit the problem, so its result is never worse. They are made
+// with the warm-up for the longest hop and with that for no hops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +19,11 @@
 
 namespace stagewright::search {
 
-/// Schedules of the generators that are defined for `problem`; their `kind` is
-/// the generator's name. Memory is not looked at.
+/// Schedules of the generators that are defined for `problem`, without
+/// duplicates; `kind` is the generator's name. Memory limits are not checked.
 std::vector<Schedule> seedsFor(const ScheduleProblem &problem, bool split);
 
-/// Whether peaks are within the problem's memory, but for rounding.
+/// Whether all peaks are within the problem's memory, apart from rounding.
 bool withinMemory(const std::vector<double> &peaks,
                   const ScheduleProblem &problem);
 

@@ -1,12 +1,12 @@
-//===- WakeTimes.h - which rank is next -------------------------*- C++ -*-===//
+//===- WakeTimes.h - the rank with the earliest time ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One time per rank and the smallest of them, as a tree of winners: what an
-// event queue of one event per rank comes down to. Ties go to the lower rank.
+// A tournament tree of one time per rank, with the earliest at its root: an
+// event queue with one event per rank. Ties go to the lower rank.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- TorchCsv.cpp - schedules as PyTorch's CSV --------------------------===//
+//===- TorchCsv.cpp - reading and writing PyTorch's CSV -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 namespace stagewright {
 
-/// An error where a stage before the last one is on no rank.
+/// An error if a stage before the last one is on no rank.
 static Status checkStages(const Schedule &schedule, const TorchCell &last) {
   std::set<int64_t> stages;
   for (const Order &order : schedule.ranks)
@@ -29,8 +29,8 @@ static Status checkStages(const Schedule &schedule, const TorchCell &last) {
                std::to_string(missing) + " is on no rank"};
 }
 
-/// One cell that names a large number would make tables as large: there must be
-/// as many actions as forwards that the numbers stand for.
+/// A single cell with a large number would make tables of that size, so there
+/// must be at least as many actions as stages times microbatches.
 static Status checkSize(const TorchCsv &csv, const TorchCell &stage,
                         const TorchCell &microbatch) {
   int64_t wanted = csv.schedule.stages * csv.schedule.microbatches;
@@ -88,7 +88,7 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   csv.schedule.stages = highStage->action.stage + 1;
   csv.schedule.microbatches = highMicrobatch->action.microbatch + 1;
   csv.lastMicrobatch = placeOf(*highMicrobatch);
-  csv.lastMicrobatch.pop_back(); // A blank.
+  csv.lastMicrobatch.pop_back(); // The trailing blank.
   if (Status status = checkSize(csv, *highStage, *highMicrobatch); !status)
     return status.error();
   csv.communication.stages = csv.schedule.stages;
@@ -96,9 +96,9 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   return csv;
 }
 
-/// An error where a stage runs on two ranks or a rank runs nothing.
+/// An error if a stage runs on two ranks or a rank runs nothing.
 static Status checkWritable(const Schedule &schedule) {
-  std::vector<std::pair<int64_t, size_t>> owners; // Of each stage.
+  std::vector<std::pair<int64_t, size_t>> owners; // Stage, rank.
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     std::vector<int64_t> stages;
     for (const Action &action : schedule.ranks[rank])

@@ -1,4 +1,4 @@
-//===- TorchCsvCells.cpp - the cells of PyTorch's CSV ---------------------===//
+//===- TorchCsvCells.cpp - reading the cells of PyTorch's CSV -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 namespace stagewright {
 
 std::string placeOf(const TorchCell &cell) {
-  constexpr size_t kShown = 40; // The file may be of another kind altogether.
+  constexpr size_t kShown = 40; // The file may not be a schedule at all.
   std::string text(cell.text.substr(0, kShown));
   for (char &c : text)
     if (c < ' ' || c > '~')
@@ -31,7 +31,7 @@ static std::string_view strip(std::string_view text) {
 
 namespace {
 
-/// What follows the stage in a cell of communication.
+/// The part after the stage in a cell of communication.
 struct OpName {
   std::string_view name;
   TorchOp op;
@@ -40,7 +40,7 @@ struct OpName {
 
 } // namespace
 
-/// A name that another one begins with comes behind it.
+/// A name that is a prefix of another must come after it.
 static constexpr std::array<OpName, 10> opNames = {
     {{"WAIT_REDUCE_GRAD", TorchOp::WaitReduceGrad, false},
      {"WAIT_SEND_F", TorchOp::WaitSendF, true},
@@ -53,8 +53,9 @@ static constexpr std::array<OpName, 10> opNames = {
      {"SEND_B", TorchOp::SendB, true},
      {"RECV_B", TorchOp::RecvB, true}}};
 
-/// Reads `text` into `cell`: an action but R and U, which torch has not, or a
-/// cell of communication, which is an action with a long kind.
+/// Reads `text` into `cell`: an action except R and U, which PyTorch does not
+/// have, or a communication, which has the form of an action with a longer
+/// kind.
 static bool readAction(std::string_view text, TorchCell &cell) {
   std::string action(text);
   size_t kind = text.find_first_not_of("0123456789");
@@ -120,11 +121,11 @@ static Status readCell(TorchCell cell, std::vector<TorchCell> &row) {
 Result<std::vector<std::vector<TorchCell>>>
 readTorchCells(std::string_view text) {
   std::vector<std::vector<TorchCell>> ranks;
-  // A mark of the byte order, which a spreadsheet writes, is no text.
+  // Skip a byte order mark, which spreadsheets write.
   if (constexpr std::string_view kMark = "\xEF\xBB\xBF";
       text.starts_with(kMark))
     text.remove_prefix(kMark.size());
-  // The last line may have an end; more empty lines at the end mean nothing.
+  // Ignore line ends and empty lines at the end of the file.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
     text.remove_suffix(1);
   if (text.empty())
@@ -137,7 +138,7 @@ readTorchCells(std::string_view text) {
     for (size_t number = 1;; ++number) {
       size_t comma = std::min(rest.find(','), rest.size());
       std::string_view content = strip(rest.substr(0, comma));
-      // Python's writer puts no quotes here, a spreadsheet may.
+      // Spreadsheets may quote cells; Python's writer does not.
       if (content.size() >= 2 && content.front() == '"' &&
           content.back() == '"')
         content = strip(content.substr(1, content.size() - 2));

@@ -1,11 +1,12 @@
-//===- TorchCsvCells.h - the cells of PyTorch's CSV -------------*- C++ -*-===//
+//===- TorchCsvCells.h - reading the cells of PyTorch's CSV -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: text and cells, before they are a schedule.
+// Private to this folder: the text and its cells, before they become a
+// schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@
 
 namespace stagewright {
 
-/// What a cell does beside compute; torch's names without a microbatch number.
+/// What a cell does. Except for Compute, these are PyTorch's operations.
 enum class TorchOp {
   Compute,
   SendF,
@@ -32,32 +33,32 @@ enum class TorchOp {
   WaitReduceGrad
 };
 
-/// One action of a cell; a pair makes two.
+/// One action of a cell; a cell with a pair has two.
 struct TorchCell {
   TorchOp op = TorchOp::Compute;
-  Action action;               ///< Its kind counts for Compute only.
-  size_t line = 0, number = 0; ///< From 1.
-  std::string_view text;       ///< Of the whole cell.
+  Action action;               ///< Its kind is valid only for Compute.
+  size_t line = 0, number = 0; ///< Place in the file, from 1.
+  std::string_view text;       ///< The text of the whole cell.
 };
 
 /// All cells that are not blank, by rank. The views point into `text`.
 Result<std::vector<std::vector<TorchCell>>>
 readTorchCells(std::string_view text);
 
-/// Whether a cell is part of a transfer.
+/// Whether `op` is a send, a receive or the wait for a send.
 inline bool isTransfer(TorchOp op) {
   return op >= TorchOp::SendF && op <= TorchOp::WaitSendB;
 }
 
-/// "line 2, cell 5: '3SEND_F1' ".
+/// The start of an error: "line 2, cell 5: '3SEND_F1' ".
 std::string placeOf(const TorchCell &cell);
 
-/// The cells of a transfer and of compute as entries of communication; none for
-/// the others.
+/// The entry of communication for a cell that transfers or computes; none for
+/// other cells.
 std::optional<CommAction> communicationOf(const TorchCell &cell);
 
-/// An error unless the gradients of a rank's stages are reduced one at a time
-/// and waited for, as torch demands.
+/// An error unless a rank reduces the gradients of one stage at a time and
+/// waits for each reduction, as PyTorch requires.
 Status checkTorchReductions(const std::vector<TorchCell> &row);
 
 } // namespace stagewright

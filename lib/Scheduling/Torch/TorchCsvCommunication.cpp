@@ -1,12 +1,12 @@
-//===- TorchCsvCommunication.cpp - the other cells of PyTorch's CSV -------===//
+//===- TorchCsvCommunication.cpp - communication in PyTorch's CSV ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Between torch's cells and entries of Communication.h; FSDP's cells stand only
-// in the file.
+// Converts between PyTorch's cells and the entries of Communication.h. Cells of
+// FSDP have no entry: they are checked when read, and derived when written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace stagewright {
 std::optional<CommAction> communicationOf(const TorchCell &cell) {
   CommAction entry;
   entry.action = cell.action;
-  // The stage that a forward comes from or a gradient goes to, or the other.
+  // The neighbours: a forward comes from stage `before`, a gradient goes to it.
   int64_t before = cell.action.stage - 1, behind = cell.action.stage + 1;
   auto transfer = [&](CommKind kind, ActionKind value, int64_t peer) {
     entry.kind = kind;
@@ -76,7 +76,7 @@ Status checkTorchReductions(const std::vector<TorchCell> &row) {
 
 namespace {
 
-/// Writes one rank's row.
+/// Writes the row of one rank.
 class RowWriter {
 public:
   explicit RowWriter(const CommOrder &order);
@@ -84,12 +84,13 @@ public:
 
 private:
   void add(const std::string &cell) { row += (row.empty() ? "" : ",") + cell; }
-  /// `sUNSHARD` before the cell that has the first action of stage s, its
-  /// reduction and `sRESHARD` behind the cell that has the last.
+  /// addOpening() writes `sUNSHARD` before the cell with the first action of
+  /// stage s, addClosing() the reduction and `sRESHARD` after that with the
+  /// last.
   void addOpening(size_t index);
   void addClosing(size_t index);
 
-  /// A stage's first and last entry that computes.
+  /// The first and the last compute entry of a stage.
   struct Uses {
     int64_t stage;
     size_t first, last;
@@ -139,7 +140,7 @@ void RowWriter::addClosing(size_t index) {
 }
 
 Result<std::string> RowWriter::write() {
-  std::vector<size_t> toClose; // Behind the sends of what has run.
+  std::vector<size_t> toClose; // After the sends of these actions.
   auto close = [&] {
     for (size_t index : std::exchange(toClose, {}))
       addClosing(index);

@@ -1,4 +1,4 @@
-//===- Artifact.cpp - from the LLVM dialect to a file that runs --------===//
+//===- Artifact.cpp - LLVM dialect to shared object -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,8 +35,8 @@ static llvm::json::Object describe(const Processor &processor) {
       {"features", llvm::json::Array(processor.features)}};
 }
 
-/// The manifest with what is known about the target, and about a device, or
-/// null.
+/// The manifest, extended by the facts about the target and about `device`,
+/// which may be null.
 static std::string completeManifest(StringRef text,
                                     const llvm::json::Object *device,
                                     ArrayRef<Processor> processors) {
@@ -62,7 +62,8 @@ static std::string completeManifest(StringRef text,
   return withMembers(text, more);
 }
 
-/// The module of one processor; the first holds the manifest.
+/// Translates the code of one processor. The first one's module holds the
+/// manifest.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(ModuleOp module, llvm::LLVMContext &context,
           const Processor &processor, StringRef manifest) {
@@ -90,7 +91,7 @@ translate(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
-/// The processors and the complete manifest, or nothing after an error.
+/// The processors and the complete manifest; failure after an error.
 static FailureOr<std::pair<std::vector<Processor>, std::string>>
 prepare(ModuleOp module, const ArtifactOptions &options) {
   auto manifest = module->getAttrOfType<StringAttr>("rank.manifest");

@@ -1,4 +1,4 @@
-//===- CodeCache.cpp - object code kept between compiles ---------------===//
+//===- CodeCache.cpp - a cache of object code -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,8 +39,8 @@ std::string stampOfFile(const std::string &path) {
              status.getLastModificationTime().time_since_epoch().count());
 }
 
-/// The stamp of the file that `code` was loaded from. For the program itself
-/// the name may be that of another file, or of none.
+/// The stamp of the file that `code` was loaded from. For the executable
+/// itself, dladdr() may return a wrong name or none.
 static std::string stampOfCode(const void *code) {
   Dl_info info;
   return stampOfFile(dladdr(code, &info) && info.dli_fname ? info.dli_fname
@@ -50,7 +50,7 @@ static std::string stampOfCode(const void *code) {
 CodeCache::CodeCache(llvm::StringRef folder) : folder(folder) {
   if (folder.empty())
     return;
-  // What fails here fails again, and harmlessly, when an entry is written.
+  // Errors are ignored here: add() then fails too, which is harmless.
   (void)llvm::sys::fs::create_directories(folder);
   for (std::string part :
        {std::string(LLVM_VERSION_STRING), stampOfFile("/proc/self/exe"),
@@ -69,7 +69,7 @@ std::string CodeCache::keyOf(llvm::ArrayRef<llvm::StringRef> parts) const {
   return llvm::toHex(hash.final<20>(), /*LowerCase=*/true);
 }
 
-/// The prefix is the one that `llvm::pruneCache` knows.
+/// `llvm::pruneCache` only considers files with this prefix.
 std::string CodeCache::pathOf(llvm::StringRef key) const {
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, "llvmcache-" + key);
@@ -80,7 +80,7 @@ std::optional<llvm::SmallVector<char, 0>>
 CodeCache::find(llvm::StringRef key) const {
   if (folder.empty())
     return std::nullopt;
-  // Reading it is what keeps it from being pruned.
+  // The access time keeps entries in use from being pruned.
   auto file = llvm::sys::fs::openNativeFileForRead(
       pathOf(key), llvm::sys::fs::OF_UpdateAtime);
   if (!file) {
@@ -115,7 +115,7 @@ void CodeCache::add(llvm::StringRef key, llvm::ArrayRef<char> object) const {
   stream << kMagic << llvm::toStringRef(digest);
   stream.write(object.data(), object.size());
   stream.flush();
-  // A full disk leaves nothing.
+  // If the disk is full, the entry is discarded.
   bool failed = stream.has_error();
   stream.clear_error();
   llvm::consumeError(failed ? file->discard() : file->keep(path));

@@ -1,14 +1,15 @@
-//===- CodeCache.h - object code kept between compiles ----------*- C++ -*-===//
+//===- CodeCache.h - a cache of object code ---------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder of object files by the hash of all that they were made from. An
-// entry holds a hash of itself, and one that does not match is as good as none.
-// Entries appear by a rename, so that any number of compilers may share the
-// folder. It never fails: without a folder to write to, everything is compiled.
+// A folder of object files, named by the hash of all inputs of their
+// compilation. An entry holds a hash of its contents; if that does not match,
+// the entry is ignored. Entries are created by renaming, so any number of
+// compilers may share the folder. A cache never fails: if the folder cannot be
+// written, everything is compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,32 +25,34 @@
 
 namespace stagewright {
 
-/// Size and time of a file, or "none": another build of it may make other code.
+/// Size and time of a file, or "none". They identify the build of a tool,
+/// because another build may generate other code.
 std::string stampOfFile(const std::string &path);
 
 class CodeCache {
 public:
-  /// Keeps entries in `folder`; an empty one keeps nothing.
+  /// Keeps entries in `folder`; if that is empty, nothing is kept.
   explicit CodeCache(llvm::StringRef folder);
 
-  /// The key of code made from `parts` by this compiler: each part counts as a
-  /// whole, and so do this program and the LLVM it runs with.
+  /// The key of code made from `parts` by this compiler. The hash separates the
+  /// parts, and covers this program and the LLVM that it runs with.
   std::string keyOf(llvm::ArrayRef<llvm::StringRef> parts) const;
 
-  /// The object under `key`, whole and unchanged, if it is there.
+  /// The object under `key`, if there is an intact one.
   std::optional<llvm::SmallVector<char, 0>> find(llvm::StringRef key) const;
 
   void add(llvm::StringRef key, llvm::ArrayRef<char> object) const;
 
-  /// Removes the entries that were read longest ago until at most `bytes`
-  /// remain; 0 is the default limit, looked at now and then only.
+  /// Removes entries not read for 30 days, then the least recently read ones
+  /// until at most `bytes` remain. 0 stands for the default limit, which is
+  /// only checked at intervals.
   void prune(uint64_t bytes) const;
 
 private:
   std::string pathOf(llvm::StringRef key) const;
 
   std::string folder;
-  std::string compiler; ///< What would make other code of the same input.
+  std::string compiler; ///< Identifies this program and its LLVM.
 };
 
 } // namespace stagewright

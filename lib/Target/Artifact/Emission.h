@@ -20,24 +20,25 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(
     const ArtifactOptions &options,
     llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Default);
 
-/// Features of the processor that generated code may use and a runtime can
-/// check, by LLVM's names.
+/// The features that generated code may use and that a runtime can check, by
+/// LLVM's names.
 std::vector<std::string> featuresOf(const llvm::TargetMachine &machine);
 
-/// One of the processors that an artifact is for.
+/// A processor that an artifact contains code for.
 struct Processor {
-  ArtifactOptions options; ///< With this processor alone.
+  ArtifactOptions options; ///< With this processor only.
   std::unique_ptr<llvm::TargetMachine> machine;
   std::vector<std::string> features;
-  std::string suffix; ///< Of the names of its functions; the first has none.
+  std::string suffix; ///< Of its functions' names; "" for the first.
 };
 
-/// The processors of `options`, first those that ask most of a machine.
+/// The processors of `options`, those with the most features first.
 llvm::Expected<std::vector<Processor>>
 processorsOf(const ArtifactOptions &options);
 
-/// Makes `module` the code of one more processor: what it defines ends with
-/// `suffix`, and data and the runtime's table are those of the first module.
+/// Makes `module` the code of an additional processor: appends `suffix` to the
+/// names of its functions, and declares data and the runtime's table, which the
+/// first module defines.
 void addSuffix(llvm::Module &module, llvm::StringRef suffix);
 
 /// Gives every declaration `sw_x` a body that jumps through member x of the
@@ -47,13 +48,13 @@ llvm::Error defineRuntimeCalls(llvm::Module &module);
 /// Places `json` in the section that the runtime reads first.
 void embedManifest(llvm::Module &module, llvm::StringRef json);
 
-/// Object files in memory, one per function, always in the same order.
+/// Object files in memory, one per function, in a deterministic order.
 struct Objects {
   std::vector<llvm::SmallVector<char, 0>> code;
-  size_t cached = 0; ///< Of them, those that an earlier compile made.
+  size_t cached = 0; ///< Number of these taken from the cache.
 };
 
-/// Optimises and generates code with up to `threads` threads.
+/// Optimises `module` and generates code, with up to `threads` threads.
 llvm::Expected<Objects> emitObjects(std::unique_ptr<llvm::Module> module,
                                     const ArtifactOptions &options,
                                     mlir::TimingScope &timing);

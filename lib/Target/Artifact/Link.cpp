@@ -1,4 +1,4 @@
-//===- Link.cpp - object files to a shared object ----------------------===//
+//===- Link.cpp - links object files into a shared object -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@
 
 namespace stagewright {
 
-/// The linker: where the build found it, else the first of the usual names.
+/// The linker that the build found, else the first of the usual names.
 static llvm::Expected<std::string> findLinker() {
   if (llvm::sys::fs::can_execute(STAGEWRIGHT_LINKER))
     return STAGEWRIGHT_LINKER;
@@ -30,10 +30,10 @@ static llvm::Expected<std::string> findLinker() {
       STAGEWRIGHT_LINKER);
 }
 
-/// Fails if native code calls something that neither it nor the C library and
-/// its mathematics define: the runtime could not load it.
+/// Fails if native code calls a function that is neither defined in it nor in
+/// the C library or libm, because the runtime could not load it.
 static llvm::Error checkSymbols(llvm::StringRef path) {
-  // With those that it needs: the C library.
+  // dlsym also searches the dependences of libm, such as the C library.
   static void *library = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
   auto file = llvm::object::ObjectFile::createObjectFile(path);
   if (!file)
@@ -63,7 +63,7 @@ llvm::Error linkObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
-  // Beside the target: a rename is atomic within one file system only.
+  // In the folder of the target: a rename is only atomic within a file system.
   llvm::SmallString<128> result;
   if (std::error_code error =
           llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%", result))

@@ -1,4 +1,4 @@
-//===- Objects.cpp - optimisation and code generation, in parallel -----===//
+//===- Objects.cpp - parallel optimisation and code generation ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,7 @@ createTargetMachine(const ArtifactOptions &options,
   std::string cpu = native ? llvm::sys::getHostCPUName().str() : options.cpu;
   std::string features;
   if (native) {
-    // Sorted: the same machine gives the same artifact.
+    // Sorted, so that the same machine gives the same artifact.
     llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
     std::vector<std::string> names;
     for (auto &entry : host)
@@ -58,7 +58,7 @@ createTargetMachine(const ArtifactOptions &options,
         "processor '%s' is unknown; expected 'native' or a name of LLVM, as "
         "x86-64-v3",
         cpu.c_str());
-  // Products are fused into sums where both carry `contract`, not everywhere.
+  // Fuse multiply-adds only if both operations have the `contract` flag.
   llvm::TargetOptions targetOptions;
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(
@@ -68,8 +68,8 @@ createTargetMachine(const ArtifactOptions &options,
 }
 
 std::vector<std::string> featuresOf(const llvm::TargetMachine &machine) {
-  // What instruction selection uses by itself, and the operating system or an
-  // older processor may lack.
+  // Features that instruction selection uses on its own, and that the operating
+  // system or an older processor may lack.
   static const llvm::StringSet<> checked = {
       "sse3",         "ssse3",          "sse4.1",     "sse4.2",
       "popcnt",       "lzcnt",          "bmi",        "bmi2",
@@ -98,7 +98,7 @@ static llvm::Error generate(llvm::Module &module, llvm::TargetMachine &machine,
   return llvm::Error::success();
 }
 
-/// What of `machine` and of `unit` makes a difference to its code.
+/// The cache key: all parts of `machine` and `unit` that affect the code.
 static std::string keyOf(const CodeCache &cache, const Unit &unit,
                          const llvm::TargetMachine &machine) {
   return cache.keyOf({unit.name, unit.isProgram ? "program" : "kernel",
@@ -106,7 +106,7 @@ static std::string keyOf(const CodeCache &cache, const Unit &unit,
                       machine.getTargetFeatureString(), unit.bitcode});
 }
 
-/// Optimises and compiles one unit, in a context of its own.
+/// Optimises and compiles one unit, in its own LLVM context.
 static llvm::Error compileUnit(const Unit &unit, llvm::TargetMachine &machine,
                                llvm::SmallVector<char, 0> &object) {
   llvm::LLVMContext context;
@@ -122,12 +122,13 @@ static llvm::Error compileUnit(const Unit &unit, llvm::TargetMachine &machine,
 }
 
 namespace {
-/// The machines of one thread. A machine remembers how it was used last, so
-/// there is one for each use, or the code would depend on who compiled what.
+/// The target machines of one thread. A machine keeps state from its last use;
+/// with one per use, code does not depend on which thread compiles what.
 struct Machines {
   std::unique_ptr<llvm::TargetMachine> kernels;
-  /// Thousands of calls in a row: a register allocator that thinks takes more
-  /// than linear time over them, and what it gains is not to be measured.
+  /// For rank programs, which are thousands of calls in a row: an optimising
+  /// register allocator takes more than linear time and has no measurable
+  /// benefit.
   std::unique_ptr<llvm::TargetMachine> programs;
 
   static llvm::Expected<Machines> create(const ArtifactOptions &options) {
@@ -159,7 +160,7 @@ llvm::Expected<Objects> emitObjects(std::unique_ptr<llvm::Module> module,
     for (size_t i; (i = next++) < units.size();) {
       llvm::TargetMachine &machine =
           units[i].isProgram ? *machines.programs : *machines.kernels;
-      // What remains holds the manifest, which is never the same twice.
+      // The unit without a name contains the manifest and is never cached.
       bool keeps = !options.cacheFolder.empty() && !units[i].name.empty();
       std::string key = keeps ? keyOf(cache, units[i], machine) : "";
       auto known = keeps ? cache.find(key) : std::nullopt;

@@ -1,4 +1,4 @@
-//===- Optimise.h - LLVM's optimisations of one module ----------*- C++ -*-===//
+//===- Optimise.h - LLVM optimisation of one module -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace stagewright {
 
-/// LLVM's pipeline of level 3 for `machine`. `packs` makes vectors of equal
-/// operations side by side, which threads of a device are already.
+/// Runs LLVM's O3 pipeline for `machine`. `packs` enables SLP vectorisation,
+/// which has no use on GPUs, where threads are the vector lanes.
 void optimise(llvm::Module &module, llvm::TargetMachine &machine, bool packs);
 
 } // namespace stagewright

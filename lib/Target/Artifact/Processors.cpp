@@ -1,4 +1,4 @@
-//===- Processors.cpp - one artifact for several processors ------------===//
+//===- Processors.cpp - one artifact for several processors ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

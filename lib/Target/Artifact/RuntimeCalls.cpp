@@ -1,4 +1,4 @@
-//===- RuntimeCalls.cpp - calls through the runtime's table, the manifest -===//
+//===- RuntimeCalls.cpp - calls through the runtime's table ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -59,7 +59,8 @@ llvm::Error defineRuntimeCalls(llvm::Module &module) {
   auto *api = new llvm::GlobalVariable(
       module, pointer, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
       llvm::ConstantPointerNull::get(pointer), "stagewright_api");
-  // Exported for the runtime to set, and never replaced by another object's.
+  // Exported so that the runtime can set it; protected, so that no other
+  // object's symbol replaces it.
   api->setVisibility(llvm::GlobalValue::ProtectedVisibility);
 
   for (llvm::Function &function : module) {
@@ -91,7 +92,7 @@ llvm::Error defineRuntimeCalls(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-/// FNV-1a, 64 bits: guards against accidents, not against an attacker.
+/// FNV-1a, 64 bits: detects accidental changes, not attacks.
 static uint64_t hash(llvm::StringRef text) {
   uint64_t value = 0xcbf29ce484222325;
   for (unsigned char byte : text) {

@@ -1,4 +1,4 @@
-//===- Units.cpp - functions as modules of their own -------------------===//
+//===- Units.cpp - functions as separate modules --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,13 +24,13 @@ using llvm::Function;
 using llvm::GlobalValue;
 using llvm::GlobalVariable;
 
-/// Whether other functions may have a copy of `variable`.
+/// Whether each module may get its own copy of `variable`.
 bool isCopied(const GlobalVariable &variable) {
   return variable.isConstant() && variable.hasInitializer() &&
          variable.hasLocalLinkage() && !variable.hasSection();
 }
 
-/// Declares in one module what a function of another refers to.
+/// Adds declarations for the symbols that a function of another module uses.
 class Declarer final : public llvm::ValueMaterializer {
 public:
   Declarer(llvm::Module &target, llvm::ValueToValueMapTy &values,
@@ -49,7 +49,8 @@ public:
     auto *variable = llvm::dyn_cast<GlobalVariable>(value);
     if (!variable)
       return nullptr;
-    // A copy is nobody else's, so its name, which may hold a number, is free.
+    // A copy is local to its module, so its name, which may contain a number,
+    // can be replaced.
     bool copied = isCopied(*variable);
     auto *here = new GlobalVariable(
         target, variable->getValueType(), variable->isConstant(),
@@ -76,7 +77,7 @@ public:
   explicit Splitter(llvm::Module &module) : module(module) {}
 
   std::vector<Unit> split() {
-    // What one unit defines, others refer to; the artifact exports none of it.
+    // Units refer to each other's symbols, which the artifact does not export.
     for (GlobalValue &value : module.global_values()) {
       auto *variable = llvm::dyn_cast<GlobalVariable>(&value);
       if (!value.hasLocalLinkage() || (variable && isCopied(*variable)) ||
@@ -100,7 +101,7 @@ public:
   }
 
 private:
-  /// A jump through the runtime's table: too small for a unit of its own.
+  /// A jump through the runtime's table, too small for a unit of its own.
   static bool isRuntimeCall(const Function &function) {
     return function.getName().starts_with("sw_");
   }
@@ -110,7 +111,8 @@ private:
     llvm::WriteBitcodeToFile(module, stream);
   }
 
-  /// Callees first: a unit holds the final names of what it calls.
+  /// Visits callees first, because a unit contains the final names of its
+  /// callees.
   void visit(Function &function) {
     if (!visited.insert(&function).second)
       return;
@@ -149,7 +151,7 @@ private:
     copy->setVisibility(function.getVisibility());
     copy->setDSOLocal(function.isDSOLocal());
     write(part, unit.bitcode);
-    // Reached before it was named: a name that is in a unit stays.
+    // A callee whose name is already in a unit must keep it.
     for (Function *callee : called)
       if (!named.contains(callee))
         pinned.insert(callee);
@@ -159,9 +161,10 @@ private:
       units.push_back(std::move(unit));
   }
 
-  /// Names `function` by what it does, in the place of numbers that say only
-  /// where it stood (`kernel.7`, `h23.B`); false if there is such a function
-  /// already.
+  /// Replaces the numbers in the name of `function`, which only reflect its
+  /// position (`kernel.7`, `h23.B`), by a hash of its code. Programs and pinned
+  /// functions keep their names. Returns false, and replaces its uses, if there
+  /// is an equal function already.
   bool name(Function &function, Unit &unit) {
     std::string stem = function.getName().str();
     llvm::erase_if(stem, llvm::isDigit);

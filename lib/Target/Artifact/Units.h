@@ -1,14 +1,14 @@
-//===- Units.h - functions as modules of their own --------------*- C++ -*-===//
+//===- Units.h - functions as separate modules ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Code is generated function by function, so that a function that was compiled
-// before need not be compiled again, whatever stands beside it now. It is no
-// place for optimisations across functions: kernels are not inlined anyway, and
-// what is called by pointer or through the runtime's table cannot be.
+// Code is generated function by function, so that an unchanged function is not
+// compiled again when other functions change. This prevents optimisations
+// across functions, but costs nothing: kernels are not inlined anyway, and
+// calls by pointer or through the runtime's table cannot be.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,23 +23,23 @@
 
 namespace stagewright {
 
-/// One function, or the data and the calls of the runtime that remain.
+/// One function, or the rest: the data and the calls of the runtime.
 struct Unit {
-  /// The function's name in the artifact, empty for what remains. In the
-  /// bitcode it is `kUnitName`: where a function stood is not part of what is
-  /// compiled.
+  /// The function's name in the artifact; empty for the rest. In the bitcode it
+  /// is `kUnitName`, so that the compiled code does not depend on the
+  /// function's position.
   std::string name;
   llvm::SmallString<0> bitcode;
-  /// A rank program: calls in long rows, run once each. It is compiled fast,
-  /// not well.
+  /// A rank program: a long sequence of calls, each run once. It is compiled
+  /// with few optimisations, to save compile time.
   bool isProgram = false;
 };
 
 inline constexpr llvm::StringLiteral kUnitName = "stagewright.unit";
 
-/// Takes `module` apart, callees first and what remains last. The units of
-/// equal modules are equal, and two functions that are equal but for numbers in
-/// their names become one.
+/// Splits `module` into units, callees first and the rest last. Equal modules
+/// give equal units. Functions that only differ in numbers in their names
+/// become one.
 std::vector<Unit> splitUnits(std::unique_ptr<llvm::Module> module);
 
 } // namespace stagewright

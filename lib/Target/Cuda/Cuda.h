@@ -1,4 +1,4 @@
-//===- Cuda.h - parts of the road to NVIDIA's devices -----------*- C++ -*-===//
+//===- Cuda.h - parts of the CUDA target ------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@
 
 namespace stagewright::cuda {
 
-/// The target for a list of architectures, as `sm_80,sm_90a`, with PTX as
-/// `createDeviceTarget` says.
+/// The target for a list of architectures, such as `sm_80,sm_90a`. `ptx` is as
+/// for `createDeviceTarget`.
 llvm::Expected<std::unique_ptr<DeviceTarget>>
 createTarget(llvm::StringRef architectures, llvm::StringRef ptx,
              llvm::StringRef cacheFolder);
@@ -28,23 +28,23 @@ createTarget(llvm::StringRef architectures, llvm::StringRef ptx,
 /// Lowers a `gpu.module` in place to the NVVM and LLVM dialects.
 mlir::LogicalResult lowerToNvvm(mlir::Operation *kernels);
 
-/// The bitcode of a lowered module, with the functions of CUDA's device library
-/// that it calls.
+/// Translates a lowered module to bitcode, and links the functions of CUDA's
+/// device library that it calls.
 llvm::Expected<llvm::SmallString<0>> translate(mlir::Operation *kernels);
 
-/// Whether code can be written for devices of that name, as `sm_90a`.
+/// Whether LLVM can generate code for an architecture such as `sm_90a`.
 llvm::Expected<bool> isArchitecture(llvm::StringRef name);
 
 /// PTX of `bitcode` for an architecture such as `sm_90a`.
 llvm::Expected<std::string> toPtx(llvm::StringRef bitcode,
                                   llvm::StringRef architecture);
 
-/// Machine code of PTX, by ptxas. `log` receives what it says of registers and
-/// spills.
+/// Assembles PTX to machine code with ptxas. `log` receives its report on
+/// registers and spills.
 llvm::Expected<llvm::SmallVector<char, 0>>
 assemble(llvm::StringRef ptx, llvm::StringRef architecture, std::string &log);
 
-/// What tells one ptxas from another.
+/// Identifies the build of ptxas.
 llvm::Expected<std::string> stampOfAssembler();
 
 /// Kernels for one architecture: machine code, or PTX, which a driver compiles
@@ -55,12 +55,12 @@ struct Image {
   llvm::SmallVector<char, 0> bytes;
 };
 
-/// One file of several images, by fatbinary. Nothing in it is compressed, so
-/// that PTX can be read there.
+/// Joins images into one file, with fatbinary. Nothing is compressed, so that
+/// the PTX stays readable.
 llvm::Expected<llvm::SmallVector<char, 0>> join(llvm::ArrayRef<Image> images);
 
-/// A file of the CUDA toolkit, by its path below the toolkit's folder:
-/// `$CUDA_HOME`, where nvcc in PATH lies, or /usr/local/cuda.
+/// A file of the CUDA toolkit, by its path in the toolkit's folder. That is
+/// `$CUDA_HOME`, the folder of nvcc in PATH, or /usr/local/cuda.
 llvm::Expected<std::string> findInToolkit(llvm::StringRef path,
                                           llvm::StringRef package);
 

@@ -22,7 +22,8 @@ using namespace mlir;
 
 namespace stagewright::cuda {
 
-/// The shared memory of a block is one array whose size the launch gives.
+/// Replaces uses of dynamic shared memory by one external array, whose size is
+/// set at launch.
 static void nameSharedMemory(gpu::GPUModuleOp module) {
   constexpr unsigned sharedSpace = 3;
   OpBuilder builder(module.getBodyRegion());

@@ -1,4 +1,4 @@
-//===- Ptx.cpp - from the NVVM dialect to PTX -----------------------------===//
+//===- Ptx.cpp - translates the NVVM dialect to PTX -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -101,8 +101,8 @@ llvm::Expected<bool> isArchitecture(llvm::StringRef name) {
   return info->isCPUStringValid(name);
 }
 
-/// Writes the least version of PTX that knows the architecture, which the most
-/// assemblers read.
+/// A target machine that writes the lowest PTX version that supports the
+/// architecture, so that as many assemblers as possible read it.
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(llvm::StringRef architecture) {
   auto target = findTarget();

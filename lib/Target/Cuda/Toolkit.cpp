@@ -39,7 +39,7 @@ llvm::Expected<std::string> findInToolkit(llvm::StringRef path,
 }
 
 namespace {
-/// A file that is gone when this is.
+/// A temporary file, removed by the destructor.
 struct Temporary {
   llvm::SmallString<128> name;
   llvm::FileRemover remover;
@@ -67,7 +67,7 @@ struct Temporary {
 };
 } // namespace
 
-/// Runs a program; what it prints goes to `log`, and into the error.
+/// Runs a program. Its output is stored in `log`, and is part of the error.
 static llvm::Error runTool(llvm::ArrayRef<std::string> command,
                            std::string &log) {
   Temporary output;

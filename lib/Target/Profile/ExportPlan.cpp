@@ -1,4 +1,4 @@
-//===- ExportPlan.cpp - a program as plain data ---------------------------===//
+//===- ExportPlan.cpp - the plan of a program -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// The execution order that the simulator knows a schedule by.
+/// The simulator's execution order for a schedule; 1F1B if it has none.
 static ExecutionOrder orderOf(StringRef schedule) {
   if (schedule == "early-backward")
     return ExecutionOrder::CapB;

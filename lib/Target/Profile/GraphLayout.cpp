@@ -1,4 +1,4 @@
-//===- GraphLayout.cpp - which node takes and makes what ------------------===//
+//===- GraphLayout.cpp - the nodes of a graph and their values ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 
 namespace stagewright {
 
-/// Names of nodes are unique, those of layers need not be.
+/// Makes the names of layers unique, because those of nodes must be.
 void GraphLayout::nameLayers(const Problem &problem) {
   std::set<std::string> taken;
   for (const Layer &layer : problem.layers) {
@@ -69,7 +69,7 @@ std::string GraphLayout::nodeName(LayerPhase place) const {
 }
 
 Status GraphLayout::placeValues(const Problem &problem) {
-  // Those with a stated transfer come first among the results of a node.
+  // Values with a stated transfer come first among the results of a node.
   for (bool stated : {true, false})
     for (auto [number, value] : llvm::enumerate(problem.values)) {
       if (value.uses.empty() || value.transfer.has_value() != stated)
@@ -97,7 +97,8 @@ Status GraphLayout::placeValues(const Problem &problem) {
 
 Status GraphLayout::placeResidents(const Problem &problem) {
   position.resize(problem.residents.size());
-  // Parameters that have no gradient yet, by what must be equal.
+  // Parameters without a gradient so far, by size and layers, which must equal
+  // those of the gradient.
   std::map<std::pair<int64_t, std::vector<int64_t>>, std::vector<size_t>> open;
   for (auto [number, resident] : llvm::enumerate(problem.residents)) {
     if (resident.layers.empty() || resident.kind == ResidentKind::Gradient)

@@ -1,12 +1,12 @@
-//===- GraphLayout.h - which node takes and makes what ----------*- C++ -*-===//
+//===- GraphLayout.h - the nodes of a graph and their values ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the nodes of a problem in the order of the graph's
-// block, before there is any IR.
+// Private to this folder: the nodes of a problem in the order of the graph's
+// block, before any IR is built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,8 @@
 
 namespace stagewright {
 
-/// A node to be: what it takes and makes, by number of value and resident.
+/// A node to be built; its operands and results are numbers of values and
+/// residents.
 struct NodePlan {
   LayerPhase place;
   std::vector<size_t> inputs, outputs;
@@ -27,20 +28,20 @@ struct NodePlan {
 /// Forwards by layer, then backwards from the last layer to the first.
 struct GraphLayout {
   std::vector<NodePlan> nodes;
-  /// Whether backwards are two nodes, I and W.
+  /// Whether each backward is two nodes, I and W.
   bool splitBackward = false;
-  std::vector<std::string> layerNames; ///< Each once.
-  /// Numbers of residents that are arguments and results of the graph, in
-  /// order; where a resident stands among them.
+  std::vector<std::string> layerNames; ///< Unique.
+  /// Numbers of the residents that are arguments and results of the graph, in
+  /// order; by resident, its index among the arguments or results.
   std::vector<size_t> arguments, results, position;
-  std::vector<size_t> parameterOf; ///< Argument of each result.
+  std::vector<size_t> parameterOf; ///< Argument for each result.
 
-  /// "conv1.F".
+  /// The name of a node, such as "conv1.F".
   std::string nodeName(LayerPhase place) const;
   size_t numberOf(LayerPhase place) const;
 
-  /// Fails for values that no order of nodes allows and for gradients without
-  /// their parameter.
+  /// Fails if a value flows against the order of nodes, or a gradient has no
+  /// parameter.
   static Result<GraphLayout> create(const Problem &problem);
 
 private:

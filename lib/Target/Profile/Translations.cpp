@@ -1,4 +1,4 @@
-//===- Translations.cpp - imports and exports of pp-translate -------------===//
+//===- Translations.cpp - translations of pp-translate --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// Reports an error of a reader, "file:12: reason" or "file: reason", at its
-/// place in the file.
+/// Reports a reader's error, "file:12: reason" or "file: reason", at the line
+/// in the file that it names.
 static void emitAtPlace(MLIRContext *context, StringRef file,
                         StringRef message) {
   unsigned line = 1;
@@ -33,7 +33,7 @@ static void emitAtPlace(MLIRContext *context, StringRef file,
   emitError(FileLineColLoc::get(context, file, line, 1), message.ltrim());
 }
 
-/// Reads the one buffer of `sources` in `format`.
+/// Reads the only buffer of `sources` in `format`.
 static OwningOpRef<Operation *>
 import(StringRef format, llvm::SourceMgr &sources, MLIRContext *context) {
   const llvm::MemoryBuffer *buffer =
@@ -55,7 +55,7 @@ import(StringRef format, llvm::SourceMgr &sources, MLIRContext *context) {
   return std::move(*module);
 }
 
-/// Writes the plan of the one program of `module`.
+/// Writes the plan of the only program of `module`.
 static LogicalResult exportPlan(Operation *op, llvm::raw_ostream &stream) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
@@ -88,7 +88,7 @@ static LogicalResult exportPlan(Operation *op, llvm::raw_ostream &stream) {
   return success();
 }
 
-/// Writes the orders of the one schedule of `module` as PyTorch does.
+/// Writes the orders of the only schedule of `module` in PyTorch's format.
 static LogicalResult exportSchedule(Operation *op, llvm::raw_ostream &stream) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
@@ -109,7 +109,7 @@ static LogicalResult exportSchedule(Operation *op, llvm::raw_ostream &stream) {
 }
 
 static void registerDialects(DialectRegistry &registry) {
-  // Bodies of nodes are of any dialect.
+  // Nodes may contain operations of any dialect.
   mlir::registerAllDialects(registry);
   stagewright::registerAllDialects(registry);
 }

@@ -46,7 +46,7 @@ private:
   OpBuilder builder;
   Location loc;
 
-  std::vector<mlir::Value> made; ///< Of each value.
+  std::vector<mlir::Value> made; ///< SSA values, by value of `problem`.
   SmallVector<mlir::Value> yielded;
   SmallVector<int64_t> yieldedTo;
 };

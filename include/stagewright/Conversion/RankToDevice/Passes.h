@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructors and registration of the passes in dialects/Rank/DevicePasses.td,
-// where each is described. They end at the gpu dialect: what one vendor's
-// devices alone can do comes behind it, in Target. Much of what comes before
-// kernels is the same for the host and stands in RankToHost.
+// which describes each. They end at the gpu dialect; the lowering specific to a
+// vendor follows in Target. Most steps before the kernels are shared with the
+// host and are in RankToHost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,34 +40,34 @@ using host::kEpilogue;
 constexpr llvm::StringLiteral kGroup = "device.group";
 /// Attribute of a member of a row group: its loop for each row.
 constexpr llvm::StringLiteral kRows = "device.rows";
-/// Attribute of a sum over rows: in how many parts its kernel leaves it, in the
-/// buffer that is its last argument.
+/// Attribute of a sum over rows: the number of partial sums that its kernel
+/// stores, in the buffers that are its last arguments.
 constexpr llvm::StringLiteral kParts = "device.parts";
-/// Attribute of the call of a kernel that is done only where the library cannot
-/// do the call before it.
+/// Attribute of the call of a kernel: it runs only if the library does not
+/// support the call before it.
 constexpr llvm::StringLiteral kOtherwise = "device.otherwise";
 /// Attribute of a kernel's declaration: its number among the kernels.
 constexpr llvm::StringLiteral kKernel = "device.kernel";
-/// Attributes of a kernel: blocks of the grid, threads of a block (three
-/// numbers each), and bytes of shared memory of a block.
+/// Attributes of a kernel: the grid in blocks and the block in threads (three
+/// numbers each), and the bytes of shared memory per block.
 constexpr llvm::StringLiteral kGrid = "device.grid";
 constexpr llvm::StringLiteral kBlock = "device.block";
 constexpr llvm::StringLiteral kShared = "device.shared";
-/// Attribute of a kernel: bytes that it may touch behind each argument; -1 for
-/// a number.
+/// Attribute of a kernel: bytes that it may access from the address in each
+/// argument; -1 for a number.
 constexpr llvm::StringLiteral kExtents = "device.extents";
-/// On a device's kernel: its arguments that begin with zeros where their bit is
-/// set in the last argument, which only a kernel with such has. On its
-/// function: that there are some.
+/// On a kernel of the gpu dialect: its arguments whose sums start from zero
+/// instead of the stored values if their bit is set in the last argument, which
+/// only such a kernel has. On the function that it is made from: a unit.
 constexpr llvm::StringLiteral kSums = "device.sums";
-/// Attribute of a kernel: the form that its code has (attention, rows, sums,
-/// elements or loops), bytes that a launch reads and writes, and its scalar
-/// operations, as KernelWork.h counts them; `mean` where it divides a buffer by
-/// a count.
+/// Attribute of a kernel: the form of its code (attention, rows, sums, elements
+/// or loops), the bytes that a launch reads and writes, and its scalar
+/// operations, as KernelWork.h counts them; `mean` if it divides a buffer by a
+/// count.
 constexpr llvm::StringLiteral kWork = "device.work";
-/// Elements of the longest row that the threads of a block keep in registers.
+/// Max elements of a row that the threads of a block keep in registers.
 constexpr int64_t kLongestRow = 8192;
-/// Name of the module of all kernels.
+/// Name of the module that contains all kernels.
 constexpr llvm::StringLiteral kKernels = "kernels";
 
 } // namespace stagewright::device

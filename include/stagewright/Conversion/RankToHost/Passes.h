@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructors and registration of the passes in dialects/Rank/HostPasses.td,
-// where each is described. Together they turn bodies on tensors and rank
-// programs into the LLVM dialect; none of them knows about stages or schedules.
-// The order of the passes was found by measurement and is written down once, in
-// `buildHostPipeline`.
+// which describes each. Together they lower bodies on tensors and rank programs
+// to the LLVM dialect; none depends on stages or schedules. Their order was
+// found by measurement; `buildBodyPipeline` and `buildLLVMPipeline` define it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,25 +35,25 @@ namespace stagewright::host {
 #define GEN_PASS_REGISTRATION
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
-/// Argument attribute of a body: the argument is summed into, its result (one
-/// of the last, in order) is tied to it.
+/// Argument attribute of a body: the body adds to the argument, and one of the
+/// last results (in order) is tied to it.
 constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
 /// Function attribute of a body: bytes of workspace it needs; the workspace is
 /// its last argument.
 constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
-/// Attribute of a contraction or convolution: its result is overwritten, not
-/// summed into.
+/// Attribute of a contraction or convolution: it overwrites its output instead
+/// of adding to it.
 constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
-/// Attribute of a linalg.generic: it is a convolution, and becomes a call.
+/// Attribute of a linalg.generic: it is a convolution that becomes a call.
 constexpr llvm::StringLiteral kConvolution = "host.convolution";
-/// Attribute of a contraction and of the operation behind it that its call does
-/// as well, as libraries of devices can: the name of what that is.
+/// Attribute of a contraction and of the operation after it that the same call
+/// of a GPU library computes (the epilogue): the name of the epilogue.
 constexpr llvm::StringLiteral kEpilogue = "host.epilogue";
 /// Attribute of a call of a contraction: element types of A, B and C.
 constexpr llvm::StringLiteral kTypes = "host.types";
-/// Attribute of a loop: its turns are independent, in any order and at once.
+/// Attribute of a loop: its iterations are independent and may run in parallel.
 constexpr llvm::StringLiteral kParallel = "host.parallel";
-/// Alignment of every buffer, in bytes: one cache line, one widest vector.
+/// Alignment of every buffer, in bytes: a cache line, and the widest vector.
 constexpr int64_t kAlignment = 64;
 
 /// Whether `function` is a body on tensors or buffers: private, with a region,

@@ -1,13 +1,13 @@
-//===- Action.cpp - one action --------------------------------------------===//
+//===- Action.cpp - emits one action of a rank ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Receives stand before the first node that reads, claims before the node that
-// writes, sends behind it, releases behind the last node that reads: a transfer
-// overlaps with everything that does not need it.
+// A receive is placed before the first node that reads, a claim before the node
+// that writes, a send after it, and a release after the last node that reads,
+// so that a transfer overlaps with all work that does not need it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ void RankEmitter::findReleases() {
       releases[channel.last][channel.lastAt].channels.push_back(number);
 }
 
-/// Memory of `value`, which an action `key` reads.
+/// Memory of `value`, which action `key` reads.
 Value RankEmitter::read(Value value, const ActionKey &key) {
   Value &memory = present[value];
   if (memory)
@@ -78,7 +78,7 @@ Value RankEmitter::stashOf(Value value, const ValuePlan &made) const {
   return stashes.lookup({value, made.stashes.front().stage});
 }
 
-/// Memory of `value`, which the node at hand writes: its home.
+/// Memory of `value`, which the current node writes: its home.
 Value RankEmitter::write(Value value) {
   const ValuePlan &made = plan.values.find(value)->second;
   MemRefType type = memoryOf(value.getType());
@@ -100,8 +100,8 @@ Value RankEmitter::write(Value value) {
              rank::ViewOp::create(builder, loc, type, workspace, made.offset);
 }
 
-/// Copies `value` to every place but its home, then sends it: a slot that is
-/// sent is not read again.
+/// Copies `value` from its home to its other places, then sends it. Copies come
+/// first, because a sent slot must not be read.
 void RankEmitter::distribute(Value value) {
   const ValuePlan &made = plan.values.find(value)->second;
   MemRefType type = memoryOf(value.getType());
@@ -158,7 +158,7 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key,
   return success();
 }
 
-/// A result of the step that is an argument of the graph.
+/// Writes a result of the step that is an argument of the graph.
 void RankEmitter::passThrough(int64_t result, const ActionKey &key) {
   pipeline::GraphOp graph = plan.graph;
   auto yield = cast<pipeline::YieldOp>(graph.getBody().front().getTerminator());
@@ -194,15 +194,16 @@ void RankEmitter::emitReleases(const ActionKey &key, unsigned position) {
     rank::OffloadOp::create(builder, loc, buffer, onHost, numbers.turn);
 }
 
-/// Turns that the copy of a stage takes in all.
+/// The number of turns of the copy of a stage.
 Value RankEmitter::countTurns(const ActionKey &key) {
   if (plan.pipelines > 1 || plan.numCopies() == 1)
     return microbatches;
   return constant(plan.microbatchesOf[key.stage / plan.numStages].size());
 }
 
-/// Begins to copy back what the next turn of the action reads and, at the first
-/// one, what this turn does: turns t + min(t, 1) to before min(t + 2, all).
+/// Begins to copy back offloaded values. If the action fetches ahead, those
+/// that its next turn reads and, in the first turn, also those of that turn:
+/// turns [t + min(t, 1), min(t + 2, all)). Else those of this turn.
 void RankEmitter::emitFetches(const ActionKey &key) {
   auto found = fetches.find(key);
   if (found == fetches.end())
@@ -222,7 +223,7 @@ void RankEmitter::emitFetches(const ActionKey &key) {
     rank::FetchOp::create(builder, loc, buffers.onHost, buffers.back, turn);
 }
 
-/// The route of an action has the number of its copy.
+/// The numbers of a microbatch in action `key`, on the route of its copy.
 Numbers RankEmitter::numbersOf(const ActionKey &key, Value inOrder) {
   Numbers all{inOrder, inOrder, inOrder};
   if (plan.pipelines > 1) {
@@ -255,7 +256,7 @@ LogicalResult RankEmitter::emitAction(const ActionKey &key, Value inOrder) {
 LogicalResult RankEmitter::emitPart(const ActionKey &key) {
   present.clear();
   auto found = plan.actions.find(key);
-  if (found == plan.actions.end()) // No node has work there.
+  if (found == plan.actions.end()) // No node belongs to it.
     return success();
   const ActionPlan &action = found->second;
   emitFetches(key);

@@ -15,8 +15,8 @@ bool RankEmitter::hasEnd() const {
   return !accumulators.empty() || plan.update;
 }
 
-/// Every part first goes to its owner: a claim of a channel with one message
-/// never waits.
+/// Sends every part to its owner, before any is received. A channel with one
+/// message has a free slot, so claiming it never waits.
 void RankEmitter::sendParts(Value zero) {
   for (auto [number, channel] : names.parts) {
     if (!accumulators.count(number))
@@ -29,13 +29,13 @@ void RankEmitter::sendParts(Value zero) {
   }
 }
 
-/// The slot of the sum that this rank owns, alone or with others.
+/// The slot of the sum of `result` that this rank owns, alone or with others.
 Value RankEmitter::ownedSlot(int64_t result) {
   return slots[accumulators.at(plan.accumulatorOf(result, rank))];
 }
 
-/// The owner adds the parts in the order of their stages, whenever they come:
-/// the sum is the same in every run.
+/// Adds the parts in the order of their stages, not of their arrival, so that
+/// the sum is reproducible.
 void RankEmitter::addParts(Value zero) {
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     if (part.owner || plan.rankOfResult[part.result] != rank ||

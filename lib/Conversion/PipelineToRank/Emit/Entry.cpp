@@ -1,4 +1,4 @@
-//===- Entry.cpp - loops and tables of a rank ---------------------------===//
+//===- Entry.cpp - loops and tables of a rank -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ Value RankEmitter::constant(int64_t value) {
   return known;
 }
 
-/// clamp(constant + (perMicrobatch ? M : 0), 0, M), with what the sign of the
-/// constant makes superfluous left out.
+/// clamp(constant + (perMicrobatch ? M : 0), 0, M), simplified by the sign of
+/// the constant.
 Value RankEmitter::bound(const SegmentBound &bound) {
   Value all = microbatches;
   if (!bound.perMicrobatch)
@@ -64,7 +64,7 @@ LogicalResult RankEmitter::emitSegment(const Segment &segment) {
   return success();
 }
 
-/// One loop over the rows; every case once, in the order of its first row.
+/// One loop over the rows of a table; a case for each action, in order of use.
 LogicalResult RankEmitter::emitTable(const RankOrder &order) {
   llvm::MapVector<std::pair<char, int64_t>, ActionKey> cases;
   SmallVector<int64_t> which, microbatches, numbers;
@@ -95,7 +95,7 @@ LogicalResult RankEmitter::emitTable(const RankOrder &order) {
   return success();
 }
 
-/// Those of the step, M, or (M - k + p - 1) / p of pipeline k of p.
+/// Microbatches of the rank's pipeline: M, or (M - k + p - 1) / p for k of p.
 Value RankEmitter::countMicrobatches() {
   Value all = entry.getMicrobatches();
   if (plan.pipelines == 1)

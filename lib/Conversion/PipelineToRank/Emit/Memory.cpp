@@ -1,4 +1,4 @@
-//===- Memory.cpp - buffers of a rank -----------------------------------===//
+//===- Memory.cpp - buffers of a rank -------------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -89,8 +89,8 @@ LogicalResult RankEmitter::declareArguments() {
   return success();
 }
 
-/// Whether one slot is enough for result `index`: only the last microbatch
-/// counts, and it is the last to run.
+/// Whether one slot is enough for result `index`: only the value of the last
+/// microbatch is used, and that microbatch runs last.
 bool RankEmitter::keepsLastOnly(int64_t index) const {
   if (plan.combineOf(index) != "last")
     return false;
@@ -105,7 +105,7 @@ bool RankEmitter::keepsLastOnly(int64_t index) const {
   });
 }
 
-/// Names of result `index` of the graph, and its place among the step's.
+/// The name of result `index` of the graph: its role, and its name or index.
 static std::string nameOfResult(pipeline::GraphOp graph, int64_t index) {
   auto name =
       graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kName);
@@ -148,7 +148,7 @@ void RankEmitter::declareAccumulator(unsigned number) {
 
 void RankEmitter::declareResults() {
   pipeline::GraphOp graph = plan.graph;
-  for (const BucketPlan &bucket : plan.buckets) // Each in one piece.
+  for (const BucketPlan &bucket : plan.buckets) // Each contiguous.
     if (bucket.starts.count(rank))
       for (int64_t result : bucket.results)
         declareAccumulator(plan.accumulatorOf(result, rank));

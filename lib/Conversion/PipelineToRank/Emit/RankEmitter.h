@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what a plan decided, rank by rank; decides nothing. What all ranks
-// share is in Module.cpp.
+// Writes the decisions of a plan, rank by rank; makes none itself. Module.cpp
+// writes what all ranks share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,25 +22,25 @@ namespace stagewright::torank {
 struct ModuleNames {
   mlir::SymbolTable &symbols;
   std::vector<mlir::FlatSymbolRefAttr> channels; ///< By number in the plan.
-  /// Of the parts of gradients that travel, by number of the accumulator.
+  /// Channels of sent parts of gradients, by number of the accumulator.
   std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
   std::vector<mlir::FlatSymbolRefAttr> sums; ///< By bucket.
-  /// Of packs of an update, by pack and receiver.
+  /// Channels of packs of an update, by pack and receiver.
   std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> packs;
-  /// Of new parameters, by argument of the graph and receiver.
+  /// Channels of new parameters, by argument of the graph and receiver.
   std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> parameters;
   Variants variants;
   llvm::DenseSet<mlir::Operation *> called;
 };
 
-/// A microbatch by its numbers.
+/// The numbers of a microbatch.
 struct Numbers {
-  mlir::Value inOrder; ///< Within its pipeline, as orders count.
+  mlir::Value inOrder; ///< Within its pipeline, as in orders.
   mlir::Value ofStep;
-  mlir::Value turn; ///< Of its route: slots and messages go by it.
+  mlir::Value turn; ///< Within its route; selects slots and messages.
 };
 
-/// Position and slice of argument or result `index` of the graph.
+/// Position of an argument or result in the original step, and its slice.
 struct Place {
   int64_t position;
   std::optional<int64_t> slice;
@@ -123,30 +123,30 @@ private:
   mlir::Operation *lastConstant = nullptr;
   std::map<int64_t, mlir::Value> constants;
   mlir::Value microbatches; ///< Of the rank's pipeline.
-  /// Where the program runs any number of them.
+  /// Set only if the program runs any number of them.
   mlir::Value lastMicrobatch;
   llvm::StringSet<> bufferNames;
   mlir::Value workspace;
   mlir::DenseMap<unsigned, mlir::Value> arguments; ///< Buffers.
   /// Buffers, by value and the stage that uses them.
   mlir::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> stashes;
-  /// Of offloaded stashes: where they wait, and where they come back to.
+  /// Buffers of an offloaded stash: on the host, and for the copy back.
   struct HostBuffers {
     mlir::Value onHost, back;
   };
   llvm::MapVector<std::pair<mlir::Value, int64_t>, HostBuffers> offloaded;
-  /// By the action that uses them first.
+  /// Buffers to fetch, by the first action that uses them.
   std::map<ActionKey, mlir::SmallVector<HostBuffers>> fetches;
   std::map<int64_t, mlir::Value> outputs;       ///< Buffers, by result.
   std::map<unsigned, mlir::Value> accumulators; ///< Buffers, by number.
   /// Buffers of state and constants, by argument of @update.
   std::map<unsigned, mlir::Value> updateBuffers;
-  /// Slots that are there for the whole step.
+  /// Slots that live for the whole step, by buffer.
   mlir::DenseMap<mlir::Value, mlir::Value> slots;
-  Numbers numbers; ///< Of the action at hand.
-  /// Memory of the values that it has touched.
+  Numbers numbers; ///< Of the current action.
+  /// Memory of the values that the current action has read or written.
   mlir::DenseMap<mlir::Value, mlir::Value> present;
-  /// What is released after node `position` of an action.
+  /// What is released after the node at a position of an action.
   struct Releases {
     mlir::SmallVector<mlir::Value> stashes; ///< Buffers.
     mlir::SmallVector<unsigned> channels;
@@ -156,22 +156,23 @@ private:
   std::map<ActionKey, std::map<unsigned, Releases>> releases;
 };
 
-/// The slot that holds a tensor.
+/// The type of a slot for a tensor.
 mlir::MemRefType memoryOf(mlir::Type tensor);
 
 /// The collectives of `plan` (Sums.cpp).
 void emitCollectives(const Plan &plan, ModuleNames &names,
                      mlir::OpBuilder &builder);
 
-/// Adds what @update has and the step has not to the step's signature, and the
-/// channels of packs and parameters (Update.cpp).
+/// emitUpdateInterface adds to the step's signature what only @update has;
+/// emitUpdateChannels writes the channels of packs and parameters (Update.cpp).
 void emitUpdateInterface(const Plan &plan, stagewright::rank::StepOp step);
 void emitUpdateChannels(const Plan &plan, ModuleNames &names,
                         llvm::function_ref<mlir::FlatSymbolRefAttr(
                             std::string, int64_t, int64_t, mlir::Type)>
                             create);
 
-/// As the dialect writes it, where every so many-th microbatch has a slot.
+/// `depth` as the dialect encodes it, if every `stride`-th microbatch has a
+/// slot.
 int64_t depthOf(const RingDepth &depth, int64_t stride);
 
 } // namespace stagewright::torank

@@ -44,7 +44,7 @@ void RankEmitter::beginSum(unsigned number, Value m, Value last) {
   rank::AllReduceOp::create(builder, loc, names.sums[number], buffers, m, last);
 }
 
-/// What the node at `position` of an action completes in the last microbatch.
+/// Begins the sums that are complete after the node at `position`.
 void RankEmitter::beginSums(const ActionKey &key, unsigned position) {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);
@@ -57,8 +57,9 @@ void RankEmitter::beginSums(const ActionKey &key, unsigned position) {
   }
 }
 
-/// A rank that has several parts of a gradient adds them first. One whose
-/// pipeline had no microbatch, so that -1 is the last, has begun no sum.
+/// Begins the sums that start at the end of the step; a rank with several parts
+/// of a gradient adds them first. If its pipeline had no microbatch (the last
+/// is -1), also begins its other sums.
 void RankEmitter::beginLateSums() {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);

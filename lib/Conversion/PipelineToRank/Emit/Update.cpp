@@ -191,7 +191,7 @@ void RankEmitter::emitUpdate(Value zero) {
   sendParameters(zero);
 }
 
-/// What the owner of a parameter has made goes to all that read it.
+/// Sends updated parameters from their owners to all ranks that read them.
 void RankEmitter::sendParameters(Value zero) {
   auto emit = [&](bool sends) {
     forCopies(plan, [&](const UpdateArgument &it, int64_t from, int64_t to) {

@@ -61,7 +61,7 @@ struct DeviceCallAttentionPass
     }
     out[2] = strideOf(int(keys ? of.keyDim() : of.queryDim()));
     out[3] = strideOf(int(values ? of.valueDim() : of.widthDim()));
-    // What is written may have become a part of something.
+    // The buffer may be a view of another one that is not aligned.
     bool aligned = offset % kUnit == 0 && out[3] == 1 &&
                    llvm::all_of(ArrayRef(out).drop_back(), [](int64_t stride) {
                      return stride % kUnit == 0;
@@ -74,8 +74,8 @@ struct DeviceCallAttentionPass
     return success();
   }
 
-  /// Strides of batch, head, query and key; 0 of what shares the bias. As
-  /// makeBias leaves it.
+  /// Strides of batch, head, query and key of the bias that makeBias made; 0
+  /// for dimensions that it does not have.
   static void biasStridesOf(const Attention &of, const LibraryHeads &heads,
                             int64_t (&out)[4]) {
     auto type = cast<MemRefType>(of.operand("mask").getType());
@@ -129,7 +129,7 @@ struct DeviceCallAttentionPass
       return failure();
     StringRef name =
         isa<pipeline::AttentionOp>(of.op) ? "sw_attend" : "sw_attend_gradient";
-    // The bias comes last, and there may be none.
+    // The bias is the last buffer, and optional.
     SmallVector<Value> buffers;
     for (StringRef operand : of.names)
       if (operand != "mask")

@@ -1,4 +1,4 @@
-//===- Halves.cpp - gradients of attention in two halves ------------------===//
+//===- Halves.cpp - attention gradients as two operations -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace stagewright::device {
 
 using pipeline::Attention;
 
-/// For every query the sum of `output` times its gradient.
+/// Makes delta: for every query, the sum of `output` times its gradient.
 static Value makeDelta(OpBuilder &builder, const Attention &of,
                        SmallVectorImpl<Operation *> &made) {
   Location loc = of.op->getLoc();

@@ -1,12 +1,13 @@
-//===- Halves.h - gradients of attention in two halves ----------*- C++ -*-===//
+//===- Halves.h - attention gradients as two operations ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Gradients of queries are sums over keys, those of keys over queries: as two
-// kernels each sum is made by one thread. Both read a sum for every query.
+// The gradient of queries is a sum over keys; those of keys and values are sums
+// over queries. In two kernels, each sum is computed by one thread. Both
+// kernels read delta, a sum for every query.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +19,11 @@
 namespace stagewright::device {
 
 struct Halves {
-  llvm::SmallVector<mlir::Operation *> sums; ///< zeros, and what adds to them
+  llvm::SmallVector<mlir::Operation *> sums; ///< compute delta
   mlir::Operation *queries, *keys;
 };
 
-/// Writes them beside `whole`, which is on tensors or on buffers.
+/// Writes the operations that replace `whole`, on tensors or on buffers.
 Halves writeHalves(mlir::OpBuilder &builder,
                    pipeline::AttentionGradientOp whole);
 

@@ -1,4 +1,4 @@
-//===- Library.cpp - attention that the device's library takes ------------===//
+//===- Library.cpp - attention that the library supports ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Widths of heads that the library takes (sw_attention_desc).
+/// Max width of a head that the library supports (sw_attention_desc).
 constexpr int64_t kMostWidth = 128;
 
 std::optional<LibraryHeads>
@@ -35,8 +35,8 @@ LibraryHeads::get(const pipeline::Attention &attention) {
   return heads;
 }
 
-/// Whether rows of `value` begin at multiples of 16 bytes and lie side by side:
-/// a whole tensor, or views of it that cut rows into such pieces.
+/// Whether rows of `value` are contiguous and begin at multiples of 16 bytes: a
+/// whole tensor, or views of it that split rows into such pieces.
 static bool isAligned(Value value) {
   auto last = [](ArrayRef<int64_t> list) { return list.back(); };
   while (true) {
@@ -61,12 +61,12 @@ static bool isAligned(Value value) {
   }
 }
 
-/// A key with so small a score has no weight beside others; a row of such
-/// scores alone has equal weights, to the rounding of float32.
+/// The score of a masked key. It has no weight beside others; a row of only
+/// such scores has equal weights, up to the rounding of float32.
 constexpr float kHidden = -1e9f;
 
-/// Whether the library can be given the mask as numbers that are added: one for
-/// all heads, or for each where none share keys.
+/// Whether the library accepts the mask as a bias: one for all heads, or one
+/// per head if no heads share keys.
 static bool isBias(const pipeline::Attention &attention,
                    const LibraryHeads &heads) {
   if (!attention.has("mask"))
@@ -91,7 +91,7 @@ Value makeBias(OpBuilder &builder, const pipeline::Attention &attention,
   AffineMap from = attention.map("mask");
   Value mask = attention.operand("mask");
   Type element = attention.type("mask").getElementType();
-  // Of what the mask has, and of all queries.
+  // The batch and head that the mask has, then queries and keys.
   SmallVector<unsigned> dims;
   for (int dim : {heads.batch, heads.head})
     if (dim >= 0 && from.isFunctionOfDim(unsigned(dim)))
@@ -101,7 +101,7 @@ Value makeBias(OpBuilder &builder, const pipeline::Attention &attention,
   map = AffineMap::getMultiDimMapWithTargets(from.getNumDims(), dims, context);
   if (!element.isInteger(1) && map == from)
     return mask;
-  // The mask's dimensions among those of the bias.
+  // Rename the dimensions of the mask to those of the bias.
   SmallVector<AffineExpr> renamed(from.getNumDims(),
                                   getAffineConstantExpr(0, context));
   SmallVector<int64_t> shape;
@@ -144,7 +144,7 @@ bool isForLibrary(const pipeline::Attention &attention) {
   for (StringRef name : attention.names) {
     if (name == "statistics" || name == "mask")
       continue;
-    // Width last; heads that share keys side by side.
+    // The width is the last dimension; heads that share keys are adjacent.
     AffineMap map = attention.map(name);
     unsigned width = map.getDimPosition(map.getNumResults() - 1);
     if (attention.type(name).getElementType() != element ||

@@ -1,4 +1,4 @@
-//===- SplitAttention.cpp - gradients of attention in two halves ----------===//
+//===- SplitAttention.cpp - attention gradients as two operations ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 
 using pipeline::Attention;
 
-/// Writes the mask of `op` as numbers that are added.
+/// Replaces the mask of `op` by a bias, which is added to the scores.
 void addBias(Operation *op, const Attention &attention) {
   OpBuilder builder(op);
   auto number =

@@ -1,15 +1,15 @@
-//===- TensorTiles.cpp - products of tiles by tensor cores ----------------===//
+//===- TensorTiles.cpp - products of tiles on tensor cores ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A block is 4 warps with 16 rows each, and tensor cores multiply 16 x 16 by 16
-// x 8 numbers (mma.m16n8k16): lane 4 y + x of a warp has the scores of rows y
-// and y + 8 in columns 2 x, 2 x + 1 of every 8. That is as they take their left
-// operand, so weights stay in registers. Tiles of columns have two buffers: one
-// is filled by asynchronous copies while the other is multiplied ("Warp Level
+// A block is 4 warps with 16 rows each. Tensor cores multiply 16 x 16 by 16 x 8
+// numbers (mma.m16n8k16): lane 4 y + x of a warp holds the scores of rows y and
+// y + 8 in columns 2 x and 2 x + 1 of every 8. That is the layout of their left
+// operand, so weights stay in registers. Tiles of columns have two buffers:
+// asynchronous copies fill one while the other is multiplied ("Warp Level
 // Matrix Multiply-Accumulate Instructions" and "cp.async" in NVIDIA's PTX ISA;
 // T. Dao, "FlashAttention-2", 2023, section 3).
 //
@@ -25,12 +25,12 @@ namespace stagewright::device {
 namespace {
 
 constexpr int64_t kThreadsOfRow = 4, kRows = 2, kRowStep = 8, kSide = 2;
-/// Rows, columns and terms of one product.
+/// Rows, columns and terms (m, n, k) of one tensor core product.
 constexpr int64_t kShape[] = {16, 8, 16};
 constexpr int64_t kRowsOfWarp = kShape[0], kTerms = kShape[2];
-/// Columns of two products, whose operands one load has.
+/// Columns of two products, whose right operands one load fetches.
 constexpr int64_t kColumns = 2 * kShape[1];
-/// Most sums and scores of a thread, of its 255 registers.
+/// Max sums and scores of a thread, which has 255 registers.
 constexpr int64_t kMostNumbers = 160;
 constexpr int64_t kCopied = 16; ///< bytes of an asynchronous copy
 
@@ -62,15 +62,15 @@ private:
       : TileWriter(writer, attention, layout, kRows, c), buffers(buffers),
         lane(writer.modulo(writer.threadId(), kWarp)) {}
 
-  /// Whether asynchronous copies can move all that is walked.
+  /// Whether asynchronous copies can load all operands that are looped over.
   static bool isCopied(ThreadWriter &writer,
                        const pipeline::Attention &attention);
-  /// Four matrices of 8 x 8: of every 8 lanes each gives where a row begins.
+  /// Loads four 8 x 8 matrices; every 8 lanes give the rows of one.
   Values loadMatrices(const Tile &tile, Value row, Value column,
                       NVVM::MMALayout order);
   /// Two numbers of the tiles' type in one register.
   Value pack(Value low, Value high);
-  /// Adds a product to 4 sums, which are two each of two rows.
+  /// Adds a product to 4 sums: two in each of two rows.
   void addProduct(ValueRange a, ValueRange b, Value *low, Value *high);
 
   int64_t buffers;
@@ -123,7 +123,7 @@ TensorTiles::make(ThreadWriter &writer, const pipeline::Attention &attention,
   for (int64_t width : needs.sums)
     sums += int64_t(llvm::alignTo(width, kTerms)) / kThreadsOfRow * kRows;
   bool copied = isCopied(writer, attention);
-  // Copies beside products are worth smaller tiles, but not the smallest.
+  // Overlapped copies justify smaller tiles, but not the smallest.
   constexpr std::pair<int64_t, int64_t> kColumnsAndBuffers[] = {
       {64, 2}, {32, 2}, {64, 1}, {32, 1}, {16, 2}, {16, 1}};
   for (auto [columns, buffers] : kColumnsAndBuffers) {
@@ -156,7 +156,7 @@ void TensorTiles::load(const Tile &tile, const Strided &from, Value base,
   };
   forPieces(tile, from, base, first, limit, rowDim, widthDim,
             lanesOf(layout.element), [&](Value to, Value place, Value inside) {
-              // What is outside is filled with zeros, and not read.
+              // Elements outside are filled with zeros, and not read.
               Value count;
               if (inside)
                 count = arith::SelectOp::create(builder, loc, inside,
@@ -201,8 +201,8 @@ TileWriter::Values TensorTiles::walk(Value lower, Value upper,
   Values last = writer.loop(
       lower, upper, columns(), carried,
       [&](Value first, ValueRange values) -> Values {
-        // The copies of all threads are there, and nobody reads the other
-        // buffer any more.
+        // The copies of all threads are complete, and no thread still reads the
+        // other buffer.
         NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
         writer.barrier();
         Value other =
@@ -288,8 +288,9 @@ void TensorTiles::addProduct(ValueRange a, ValueRange b, Value *low,
 }
 
 TileWriter::Values TensorTiles::multiply(const Tile &a, const Tile &b) {
-  // Lanes name rows of the four matrices of `a`: its 16 rows, then the same 8
-  // columns on; of `b`, 8 rows, the same 8 columns on, then the next 8 rows.
+  // Lanes give the addresses of rows of four matrices: of `a` 16 rows, then the
+  // same rows 8 columns further; of `b` 8 rows, the same rows 8 columns
+  // further, then both for the next 8 rows.
   Value inHalf = writer.modulo(lane, 16), half = writer.dividedBy(lane, 16);
   Value rowOfA = writer.add(firstRowOfWarp(writer), inHalf);
   Value rowOfB = writer.add(writer.times(half, 8), writer.modulo(lane, 8));

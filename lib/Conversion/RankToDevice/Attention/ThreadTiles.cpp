@@ -1,4 +1,4 @@
-//===- ThreadTiles.cpp - products of tiles, a thread each -----------------===//
+//===- ThreadTiles.cpp - products of tiles without tensor cores -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A block is 16 x 8 threads, and a tile of scores 16 R rows x 8 C columns:
-// thread (y, x) has R x C of them, rows y + 16 r and columns x + 8 c. Of sums
-// it has 4 side by side in each chunk of 32.
+// thread (y, x) computes R x C of them, rows y + 16 r and columns x + 8 c. Of
+// other sums it computes 4 adjacent ones in each chunk of 32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +20,11 @@ namespace stagewright::device {
 namespace {
 
 constexpr int64_t kDown = 16, kAcross = 8;
-/// Elements of a row that the threads of a row read at once, and one of them.
+/// Elements of a row that a row of threads reads at once, and one thread.
 constexpr int64_t kChunk = 32;
 constexpr unsigned kLanes = 4;
-/// Most sums of a thread, of its 255 registers, with the padding of rows: those
-/// of the keys' and the values' gradients of heads of 256.
+/// Max sums of a thread, which has 255 registers, with the padding of rows:
+/// enough for the gradients of keys and values of heads of 256.
 constexpr int64_t kMostSums = 65;
 
 class ThreadTiles final : public TileWriter {
@@ -70,7 +70,7 @@ public:
 private:
   using TileWriter::TileWriter;
 
-  /// Where a thread's rows begin in a tile.
+  /// The offsets of a thread's rows in a tile.
   Values startsOfRows(const Tile &tile) {
     Values starts;
     for (int64_t i = 0; i < r; ++i)

@@ -1,4 +1,4 @@
-//===- TileWriter.cpp - scores and their numbers --------------------------===//
+//===- TileWriter.cpp - scores of attention and arithmetic ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -76,7 +76,7 @@ TileWriter::Masked TileWriter::mask(Value score, Value query, Value key,
     of.slope =
         arith::SubFOp::create(builder, loc, constant(1), times(part, part));
   }
-  // Keys that are none, or later than the query, weigh nothing.
+  // Keys past the last one, or later than a causal query, get weight 0.
   Value seen = isKey(key);
   if (attention.causal)
     seen = both(seen, arith::CmpIOp::create(

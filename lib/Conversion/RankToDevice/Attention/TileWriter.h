@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the kernels of attention share. A block has some rows of one head and
-// walks columns of the other operand, a tile of scores at a time. All threads
-// of a row are neighbours in a warp and add up by shuffles.
+// The common part of the attention kernels. A block of threads computes some
+// rows of one head and loops over the columns of the other operand, one tile of
+// scores at a time. All threads of a row are adjacent in a warp and combine
+// values by shuffles.
 //
 //        columns: tile b, in shared memory             width
 //            +---------------+                    +-------------+
@@ -16,10 +17,11 @@
 //            +---------------+    tile b        = | of a thread |
 //                                                 +-------------+
 //
-// Of the T threads of a row, each has `side` neighbours, then every (T x side)
-// th: scores one by one (ThreadTiles) or as tensor cores have them
+// Each of the T threads of a row has groups of `side` adjacent columns, T x
+// side apart: single scores (ThreadTiles), or as tensor cores distribute them
 // (TensorTiles). Rows of a tile are padded to whole chunks, and by 16 bytes
-// more, so that 8 rows lie in different banks. Beyond the array a tile is zero.
+// more, so that 8 rows are in different banks. Outside of the array a tile is
+// zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,28 +33,28 @@
 
 namespace stagewright::device {
 
-/// An operand with its stride in every dimension of the space of attention.
+/// An operand with its stride in every dimension of the iteration space.
 struct Strided {
   Memory memory;
   llvm::SmallVector<int64_t> strides;
 };
 
-/// Rows in shared memory.
+/// A tile of rows in shared memory.
 struct Tile {
   Memory memory;
   int64_t rows, width, stride;
   int64_t buffers = 1;
   mlir::Value start = {}; ///< of the buffer in use; null: that of the memory
-  /// Of weights that stay in registers: those of a thread.
+  /// The weights of a thread, if they stay in registers.
   llvm::SmallVector<mlir::Value> numbers = {};
 };
 
-/// What a kernel needs of its tiles.
+/// The tiles that a kernel needs.
 struct TileNeeds {
-  llvm::SmallVector<int64_t> sums;   ///< widths, of each row
+  llvm::SmallVector<int64_t> sums;   ///< widths of the sums per row
   llvm::SmallVector<int64_t> own;    ///< widths of tiles of the block's rows
-  llvm::SmallVector<int64_t> walked; ///< and of those of columns
-  int64_t scores, weights; ///< tiles that a thread has at once, and puts
+  llvm::SmallVector<int64_t> walked; ///< widths of tiles of columns
+  int64_t scores, weights;           ///< tiles live at once; tiles for put()
 };
 
 /// The dimensions of the rows and of the width of an operand.
@@ -63,7 +65,7 @@ class TileWriter {
 public:
   static constexpr int64_t kThreads = 128;
 
-  /// Scores of a thread, rows first.
+  /// Scores or sums of a thread, row by row.
   using Values = llvm::SmallVector<mlir::Value>;
   using Load = llvm::function_ref<void(const Tile &tile, unsigned number,
                                        mlir::Value first)>;
@@ -84,42 +86,42 @@ public:
   Strided operand(llvm::StringRef name) {
     return operand(writer, attention, name);
   }
-  /// Where an operand begins for these indices of the batch dimensions.
+  /// Index of an operand's first element for these batch indices.
   mlir::Value base(const Strided &operand, llvm::ArrayRef<mlir::Value> batches);
   Tile tile(int64_t rows, int64_t width, int64_t buffers = 1);
-  /// One of columns, for `walk`.
+  /// A tile of columns, for `walk`.
   virtual Tile walkedTile(int64_t width) { return tile(columns(), width); }
-  /// One that `put` fills.
+  /// A tile that `put` fills.
   virtual Tile weightTile() = 0;
-  /// Fills a tile from row `first` on, of `limit` rows.
+  /// Fills a tile with rows from `first` on; rows from `limit` on are zero.
   virtual void load(const Tile &tile, const Strided &from, mlir::Value base,
                     mlir::Value first, int64_t limit, unsigned rowDim,
                     unsigned widthDim);
-  /// One number of a row, as f32; `otherwise` beyond `limit`.
+  /// One number of a row, as f32; `otherwise` from row `limit` on.
   mlir::Value loadRow(const Strided &from, mlir::Value base, mlir::Value row,
                       int64_t limit, unsigned rowDim, mlir::Value otherwise);
-  /// Keeps a thread's scores as weights; `share` comes between the last of
-  /// these and `accumulate`.
+  /// Stores a thread's scores as weights; call `share` after the last `put` and
+  /// before `accumulate`.
   virtual void put(Tile &tile, mlir::ValueRange scores) = 0;
   virtual void share() = 0;
   /// Stores the sums of a thread.
   void store(mlir::ValueRange sums, const Strided &to, mlir::Value base,
              mlir::Value first, int64_t limit, unsigned rowDim,
              unsigned widthDim);
-  /// Runs `turn` for the columns of [lower, upper), a tile of them at a time,
-  /// which `load` fills. `again`: others have used the tiles before.
+  /// Loops over the columns [lower, upper), a tile at a time: `load` fills the
+  /// tiles, `turn` is the loop body. `again`: the tiles were used before.
   virtual Values walk(mlir::Value lower, mlir::Value upper,
                       llvm::ArrayRef<Tile> tiles, Load load,
                       mlir::ValueRange state, bool again, Turn turn);
 
   //===--- Products -------------------------------------------------------===//
-  /// Scores: rows of `a` times rows of `b`, over their width.
+  /// Scores: products of rows of `a` and rows of `b`, summed over the width.
   virtual Values multiply(const Tile &a, const Tile &b) = 0;
-  /// `sums` with the product of `weights` and `b`, over its rows.
+  /// `sums` plus the product of `weights` and `b` over the rows of `b`.
   virtual Values accumulate(mlir::ValueRange sums, const Tile &weights,
                             const Tile &b) = 0;
   Values zeros(int64_t width);
-  /// What a thread of a row has, combined over the threads of that row.
+  /// Combines the values of all threads of a row.
   mlir::Value
   overRow(mlir::Value value,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
@@ -127,14 +129,14 @@ public:
   //===--- Scores ---------------------------------------------------------===//
   mlir::Value rowOf(mlir::Value first, int64_t i);
   mlir::Value columnOf(mlir::Value first, int64_t j);
-  /// A score scaled, capped and masked; what the cap multiplies its gradient by
-  /// (null: 1), and whether the mask lets it pass (null: it does).
+  /// A scaled, capped and masked score; the factor of its gradient from the cap
+  /// (null: 1); and whether it is unmasked (null: it is).
   struct Masked {
     mlir::Value score, slope, passes;
   };
   Masked mask(mlir::Value score, mlir::Value query, mlir::Value key,
               const std::optional<Strided> &mask, mlir::Value maskBase);
-  /// What dropout multiplies a weight by.
+  /// The dropout factor of a weight.
   mlir::Value keep(mlir::Value query, mlir::Value key, const Strided &keep,
                    mlir::Value base);
 
@@ -150,10 +152,10 @@ protected:
   /// How the threads of a block share a tile of scores, and the sums.
   struct Layout {
     int64_t threads;   ///< of a row
-    int64_t rowStep;   ///< between rows of a thread
-    int64_t scoreSide; ///< scores side by side
-    int64_t sumSide;   ///< sums side by side
-    int64_t chunk;     ///< elements of which a row of a tile has whole ones
+    int64_t rowStep;   ///< distance of the rows of a thread
+    int64_t scoreSide; ///< adjacent scores of a thread
+    int64_t sumSide;   ///< adjacent sums of a thread
+    int64_t chunk;     ///< elements; rows of tiles are padded to multiples
     mlir::Type element;
     mlir::Value (*rowOfThread)(ThreadWriter &writer);
   };
@@ -164,17 +166,17 @@ protected:
   static Strided operand(ThreadWriter &writer,
                          const pipeline::Attention &attention,
                          llvm::StringRef name);
-  /// Elements of tiles of these widths in shared memory.
+  /// Elements in shared memory of tiles of these widths.
   static int64_t elementsOf(const Layout &layout, int64_t rows,
                             llvm::ArrayRef<int64_t> widths);
   /// Elements of `type` in 16 bytes.
   static unsigned lanesOf(mlir::Type type);
-  /// Whether so many elements of a row lie side by side where one load reaches
-  /// them.
+  /// Whether one load can read `lanes` elements of a row: they are contiguous
+  /// and aligned.
   static bool isWide(const Strided &from, unsigned widthDim, int64_t width,
                      int64_t lanes);
   /// Calls `move` for every piece of `lanes` elements of a tile that the thread
-  /// fills: where it lies in the tile and in `from`, and whether it is inside.
+  /// fills, with its index in the tile and in `from`, and whether it is inside.
   void forPieces(const Tile &tile, const Strided &from, mlir::Value base,
                  mlir::Value first, int64_t limit, unsigned rowDim,
                  unsigned widthDim, unsigned lanes,
@@ -186,9 +188,9 @@ protected:
   mlir::Value down, across; ///< first row of a thread; its number in the row
 
 private:
-  /// Whether `key` is a key; null where all of a tile are.
+  /// Whether `key` is less than the number of keys; null if always true.
   mlir::Value isKey(mlir::Value key);
-  /// The element of an array of queries and keys; `otherwise` beyond.
+  /// The element of `from` at (query, key); `otherwise` outside of it.
   mlir::Value elementOf(const Strided &from, mlir::Value base,
                         mlir::Value query, mlir::Value key,
                         mlir::Value otherwise);
@@ -199,17 +201,17 @@ private:
 using MakeTiles = std::unique_ptr<TileWriter> (*)(
     ThreadWriter &writer, const pipeline::Attention &attention,
     const TileNeeds &needs);
-/// Tiles of f32, of which each thread multiplies its own; null if nothing fits.
+/// Tiles of f32, multiplied by each thread for itself; null if nothing fits.
 std::unique_ptr<TileWriter>
 makeThreadTiles(ThreadWriter &writer, const pipeline::Attention &attention,
                 const TileNeeds &needs);
 /// Tiles of 16-bit numbers, multiplied by tensor cores, sums in f32; null if
-/// the operands are others, or nothing fits.
+/// the operands have other types, or nothing fits.
 std::unique_ptr<TileWriter>
 makeTensorTiles(ThreadWriter &writer, const pipeline::Attention &attention,
                 const TileNeeds &needs);
-/// What a block may have on every device since sm_80; section "Compute
-/// Capabilities" of the CUDA programming guide.
+/// Max bytes of shared memory of a block that all devices since sm_80 support;
+/// section "Compute Capabilities" of the CUDA programming guide.
 constexpr int64_t kMostShared = 96 << 10;
 
 } // namespace stagewright::device

@@ -1,4 +1,4 @@
-//===- WriteAttention.cpp - which kernel of attention ---------------------===//
+//===- WriteAttention.cpp - choose the kernel of attention ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block has some queries of one head and walks the keys. What it knows of a
-// row after some of them is the largest score m, the sum l of exp(x - m) and
-// the weighted sum of values, which are scaled when m grows (T. Dao,
+// A block computes some queries of one head and loops over the keys. The state
+// of a row after some keys is the max score m, the sum l of exp(x - m) and the
+// weighted sum of values; both sums are rescaled when m grows (T. Dao,
 // "FlashAttention-2", 2023, algorithm 1).
 //
 //===----------------------------------------------------------------------===//
@@ -76,7 +76,7 @@ LogicalResult writeForward(ThreadWriter &writer,
             top = largest(top, own[j]);
           }
           top = tiles.overRow(top, largest);
-          // Until a row has seen a key, nothing is scaled.
+          // Before the first key that is not masked, nothing is scaled.
           Value none =
               arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                     top, tiles.constant(-INFINITY));

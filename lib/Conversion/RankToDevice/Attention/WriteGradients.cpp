@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights are computed again from the statistics, p = exp(x - log sum exp x),
-// and gradients of scores from them, ds = p (do . v - delta). Gradients of
-// queries are summed by a block that has these queries and walks the keys,
-// those of keys and values by one that has these keys and walks the queries: so
-// each sum is made by one thread, in one order (T. Dao, "FlashAttention-2",
-// 2023, section 3.1, which adds up the former by atomics instead).
+// Weights are recomputed from the statistics, p = exp(x - log sum exp x), and
+// gradients of scores from them, ds = p (do . v - delta). Gradients of queries
+// are summed by a block that has these queries and loops over the keys, those
+// of keys and values by one that has these keys and loops over the queries. So
+// one thread makes each sum, in a fixed order (T. Dao, "FlashAttention-2",
+// 2023, section 3.1, sums the former by atomics instead).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-/// What a query brings along.
+/// The statistics of a query, and its delta.
 struct QueryRow {
   Value statistics, delta;
 };
 
-/// The weights of scores, and in their place the gradients of these.
+/// Replaces scores by weights, and these by the gradients of the scores.
 class Weights {
 public:
   Weights(Heads &heads, TileWriter &tiles)
@@ -41,7 +41,7 @@ public:
         arith::SubFOp::create(builder, loc, masked.score, row.statistics));
   }
 
-  /// For the weight that `number` made last.
+  /// The gradient of the score of `weight`, which `number` made last.
   Value gradient(Value weight, Value product, const QueryRow &row) {
     OpBuilder &builder = tiles.writer.builder;
     Location loc = tiles.writer.loc;
@@ -56,11 +56,11 @@ public:
                          : made;
   }
 
-  /// What the weight that `number` made last multiplies values by.
+  /// `weight`, which `number` made last, after dropout.
   Value dropped(Value weight) { return times(weight, kept); }
 
 private:
-  /// A factor that is null is 1.
+  /// A null factor is 1.
   Value times(Value value, Value factor) {
     return factor ? arith::MulFOp::create(tiles.writer.builder,
                                           tiles.writer.loc, value, factor)
@@ -143,8 +143,8 @@ LogicalResult writeKeyGradient(ThreadWriter &writer,
                      /*scores=*/2,
                      /*weights=*/2};
   std::unique_ptr<TileWriter> made = make(writer, attention, needs);
-  // Where the sums of both gradients are too many, the queries are walked for
-  // each: scores are computed twice.
+  // If the sums of both gradients do not fit, the block loops over the queries
+  // for each: scores are computed twice.
   bool together = bool(made);
   if (!together) {
     needs.sums = {std::max(width, valueWidth)};
@@ -165,7 +165,8 @@ LogicalResult writeKeyGradient(ThreadWriter &writer,
   heads.load(keys, key, heads.first);
   heads.load(values, value, heads.first);
 
-  // Sums of keys' gradients, then of values'; either may be none.
+  // `state`: the sums of the keys' gradients, then those of the values'; either
+  // may be absent.
   auto walkQueries = [&](ValueRange state, size_t ofKeys) {
     bool forKeys = ofKeys != 0, forValues = ofKeys != state.size();
     Part query = heads.part("query"), dOutput = heads.part("d_output"),

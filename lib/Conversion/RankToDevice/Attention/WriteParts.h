@@ -12,39 +12,39 @@
 
 namespace stagewright::device {
 
-/// An operand where the head of a block begins.
+/// An operand, from the head of the block on.
 struct Part {
   llvm::StringRef name;
   Strided from;
   mlir::Value base;
 };
 
-/// What scores and weights are changed by, element by element.
+/// The operands that change scores and weights element by element.
 struct ScoreParts {
   std::optional<Part> mask, keep;
 };
 
-/// Which head a block works on, and which of its rows: grid x counts both, rows
-/// first. With rows of keys, a head is one of keys; heads of queries that share
-/// it are walked.
+/// The head and the rows of a block: grid x enumerates both, rows fastest. If
+/// rows are keys, the head is a key head, and the block loops over the query
+/// heads that share it.
 class Heads {
 public:
-  /// `rows`: extent of the rows, queries or keys, of which a block has some;
-  /// `of`: the operand whose batch dimensions are a block's.
+  /// `rows`: the number of all rows, queries or keys; `of`: the operand whose
+  /// batch dimensions the grid enumerates.
   Heads(TileWriter &tiles, int64_t rows, llvm::StringRef of);
 
-  mlir::Value first; ///< row of the block
+  mlir::Value first; ///< first row of the block
 
   Part part(llvm::StringRef name);
   ScoreParts scoreParts();
-  /// Extents of the batch dimensions that a block walks, 1 for the others.
+  /// Extents of the batch dimensions in a block's loops, 1 for the others.
   llvm::ArrayRef<int64_t> walked() const { return walks; }
-  /// Sets the indices of these.
+  /// Sets the indices of these dimensions.
   void walkTo(llvm::ArrayRef<mlir::Value> indices);
 
   //===--- Rows of keys or of queries -------------------------------------===//
   void load(const Tile &tile, const Part &part, mlir::Value first);
-  /// Walks the rows of `parts` in [lower, upper), each in a tile of `tiles`.
+  /// Loops over rows [lower, upper) of `parts`, each loaded to its tile.
   TileWriter::Values walk(mlir::Value lower, mlir::Value upper,
                           llvm::ArrayRef<Tile> tiles,
                           llvm::ArrayRef<Part> parts, mlir::ValueRange state,
@@ -55,11 +55,11 @@ public:
   void storeRow(const Part &part, mlir::Value query, mlir::Value value);
   TileWriter::Masked mask(const ScoreParts &parts, mlir::Value score,
                           mlir::Value query, mlir::Value key);
-  /// What dropout multiplies a weight by; null: there is none.
+  /// The dropout factor of a weight; null without dropout.
   mlir::Value keep(const ScoreParts &parts, mlir::Value query, mlir::Value key);
-  /// One beyond the last key that a block of queries sees.
+  /// One past the last key that a block of queries attends to.
   mlir::Value keysSeen();
-  /// The first query, of a column of tiles, that sees a block of keys.
+  /// The first query that attends to a block of keys, rounded down to a tile.
   mlir::Value queriesFrom();
 
 private:

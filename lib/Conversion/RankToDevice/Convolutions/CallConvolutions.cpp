@@ -40,7 +40,8 @@ struct DeviceCallConvolutionsPass
         return signalPassFailure();
   }
 
-  /// Strides of an operand by image or filter, channel and three places.
+  /// Strides of an operand, in elements: of its images or filters, of its
+  /// channels, and of three spatial dimensions.
   LogicalResult stridesOf(rank::ConvolveOp op, unsigned role,
                           int64_t (&out)[5]) {
     auto type = dyn_cast<MemRefType>(op.getRoles()[role].getType());
@@ -57,7 +58,7 @@ struct DeviceCallConvolutionsPass
     unsigned places = op.getNumPlaces(), absent = 3 - places;
     for (unsigned i = 0; i < places; ++i)
       out[2 + absent + i] = strides[size_t(dims[2 + i])];
-    // What is not there lies around what is.
+    // Missing spatial dimensions have extent 1 and are the outer ones.
     for (unsigned i = 0; i < absent; ++i)
       out[2 + i] = out[2 + absent] * op.getExtent(role, 2);
     return success();

@@ -1,4 +1,4 @@
-//===- Geometry.cpp - which convolution a sum of products is --------------===//
+//===- Geometry.cpp - recognizes convolutions among sums of products ------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace stagewright::device {
 namespace {
 
 /// An operand without the zeros around and between its elements: element i of
-/// dimension d of `source` lies at low[d] + step[d] * i.
+/// dimension d of `source` is at low[d] + step[d] * i of the operand.
 struct Peeled {
   Value source;
   Numbers low, step;
@@ -80,7 +80,7 @@ private:
 };
 
 /// If `value` is another tensor with the dimensions of `flipped` reversed, that
-/// tensor. Dimensions of extent 1 are reversed and not, as one likes.
+/// tensor; else null. A dimension of extent 1 counts as reversed or not.
 Value matchReversed(Value value, const llvm::SmallDenseSet<unsigned> &flipped) {
   Value source;
   AffineMap map = host::matchCopy(value, source);
@@ -101,14 +101,14 @@ Value matchReversed(Value value, const llvm::SmallDenseSet<unsigned> &flipped) {
   return source;
 }
 
-/// Two loops that walk one dimension of the image.
+/// Two loops that index one dimension of the image, by cu * u + cv * v.
 struct Place {
   unsigned imageDim, u, v;
   int64_t cu, cv;
 };
 
-/// The loops of a convolution by what they index: I the image operand, K the
-/// other one, C what is computed.
+/// The loops of a convolution by the operands that they index: I is the image
+/// operand, K the other input, C the result.
 struct Loops {
   SmallVector<AffineMap> maps; ///< of I, K and C
   int batch = -1;              ///< I and C
@@ -176,7 +176,7 @@ private:
   }
 };
 
-/// Tries to read an operation as each of the three.
+/// Matches an operation as a convolution or as one of its two gradients.
 class Reader {
 public:
   Reader(linalg::GenericOp op, unsigned image, const Loops &loops)
@@ -218,7 +218,8 @@ private:
     return list;
   }
 
-  /// The rest of a place, from extents of image, window and result.
+  /// Appends a dimension, from extents x of the image, the window and y of the
+  /// result; false if they do not fit.
   static bool add(Geometry &to, int64_t stride, int64_t dilation,
                   int64_t before, int64_t x, int64_t window, int64_t y) {
     int64_t reach = (window - 1) * dilation + 1;

@@ -18,8 +18,8 @@ namespace stagewright::device {
 
 namespace {
 
-/// How an operand lies for the library: by its dimension, which of outermost,
-/// channels and places that is.
+/// The layout of an operand for the library: for each dimension in memory,
+/// whether it is batch or filter (0), channel (1) or a spatial one (2 and up).
 Numbers layoutOf(size_t places, bool channelsLast) {
   Numbers order = {0};
   if (!channelsLast)
@@ -72,7 +72,7 @@ struct DeviceRaiseConvolutionsPass
     unsigned written = it.writes == rank::Convolution::Result  ? 2
                        : it.writes == rank::Convolution::Image ? 0
                                                                : 1;
-    // All three lie as the image does, or the result where the image is made.
+    // All three have the image's layout, or the result's if the image is made.
     bool channelsLast = !llvm::is_sorted(
         it.dims[it.writes == rank::Convolution::Image ? 2 : 0]);
     Numbers order = layoutOf(places, channelsLast);

@@ -1,13 +1,13 @@
-//===- ContractionDims.h - rows, columns, sum and batch ---------*- C++ -*-===//
+//===- ContractionDims.h - the dimensions of a contraction ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The dimensions of a contraction C += A * B by the operands they index, as in
-// an einsum. Unlike upstream's inferContractionDims it takes maps, not an
-// operation, so a change can be judged before it is made.
+// The dimensions of a contraction C += A * B, by the operands that they index,
+// as in an einsum. Unlike upstream's inferContractionDims it takes maps, not an
+// operation, so a change can be checked before it is made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct ContractionDims {
   llvm::SmallVector<unsigned> batch; ///< index all three
   bool complete = true;              ///< no dimension indexes one operand alone
 
-  /// From the indexing maps of A, B and C, projected permutations all.
+  /// From the indexing maps of A, B and C, all projected permutations.
   static ContractionDims get(llvm::ArrayRef<mlir::AffineMap> maps) {
     ContractionDims dims;
     for (unsigned dim = 0; dim < maps[0].getNumDims(); ++dim) {

@@ -1,4 +1,4 @@
-//===- ContractionsToCalls.cpp - products as calls of the runtime -----===//
+//===- ContractionsToCalls.cpp - products as calls of the runtime ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ struct Call {
     std::memcpy(call.words.data(), &desc, sizeof(desc));
     return call;
   }
-  /// The same call adding to C.
+  /// The same call with beta = 1, which adds to C.
   template <typename Desc> Call adding() const {
     Desc desc;
     std::memcpy(&desc, words.data(), sizeof(desc));
@@ -68,7 +68,7 @@ struct HostContractionsToCallsPass
     descriptors.clear();
     SmallVector<linalg::LinalgOp> contractions;
     getOperation().walk([&](linalg::LinalgOp op) {
-      // What canonicalisation made of a convolution over nothing is none.
+      // A canonicalized convolution may have fewer operands, and is none then.
       bool isConvolution = op->hasAttr(kConvolution) && isOfThreeBuffers(op);
       if (isa<linalg::ContractOp>(op) || isConvolution)
         contractions.push_back(op);
@@ -127,8 +127,8 @@ struct HostContractionsToCallsPass
     return success();
   }
 
-  /// The points in `box`. Of each of `loops` the strides count; `base` holds
-  /// the addresses of the first elements of all points.
+  /// Lowers the points in `box`. Only the strides of `loops` are used; `start`
+  /// has the addresses of the elements at the first point of `op`.
   void lowerBox(OpBuilder &builder, linalg::LinalgOp op, const LoopBox &box,
                 ArrayRef<Loop> loops, const Value (&start)[3],
                 const Sizes &sizes) {
@@ -161,18 +161,18 @@ struct HostContractionsToCallsPass
       emitRestOfSum(builder, loc, call.adding(), base, outer, nest.k, sizes);
   }
 
-  /// Leaves in `nest.k` the loops of the sum that remain, and in `outer` the
-  /// others.
+  /// Creates a matrix product. Leaves the remaining loops of the sum in
+  /// `nest.k`, and the others in `outer`.
   static Call gemm(Nest &nest, int32_t dtype, int32_t beta, Loops &outer) {
     Loop rows = takeLongest(nest.m), columns = takeLongest(nest.n),
          sum = takeLongest(nest.k);
-    // What is left of rows and columns repeats the call like a batch; what is
-    // left of the sum must add to C.
+    // Remaining loops of rows and columns repeat the call like a batch;
+    // remaining loops of the sum must add to C.
     Loops batch = nest.batch;
     llvm::append_range(batch, nest.m);
     llvm::append_range(batch, nest.n);
     if (batch.size() > 2) {
-      // The library repeats the longest two.
+      // The library takes the longest two as batches.
       llvm::stable_sort(batch, [](const Loop &a, const Loop &b) {
         return a.extent > b.extent;
       });
@@ -197,8 +197,8 @@ struct HostContractionsToCallsPass
     return Call::get("sw_gemm", desc);
   }
 
-  /// The same for a convolution; exchanges A and B where C's rows, not its
-  /// columns, lie side by side.
+  /// Creates a convolution. Swaps A and B if the rows of C, not its columns,
+  /// are contiguous.
   static Call convolution(Nest &nest, int32_t dtype, int32_t beta,
                           Value (&base)[3], Loops &outer) {
     auto hasUnit = [](const Loops &loops) {
@@ -216,7 +216,7 @@ struct HostContractionsToCallsPass
     Loop columns = takeLongest(nest.n);
     outer = nest.batch;
     llvm::append_range(outer, nest.n);
-    // The descriptor holds the innermost three; the sum's others add.
+    // The descriptor has the innermost three; other loops of the sum add.
     auto takeInnermost = [](Loops &loops, Loops *rest) {
       Loops taken(loops.end() - std::min<size_t>(loops.size(), 3), loops.end());
       loops.resize(loops.size() - taken.size());
@@ -240,7 +240,7 @@ struct HostContractionsToCallsPass
     return Call::get("sw_convolution", desc);
   }
 
-  /// Calls for all points of the loops `k` but the origin, which is done.
+  /// Emits calls for all points of the loops `k` but the origin, which is done.
   void emitRestOfSum(OpBuilder &builder, Location loc, const Call &call,
                      Value (&base)[3], ArrayRef<Loop> outer, ArrayRef<Loop> k,
                      const Sizes &sizes) {

@@ -1,12 +1,12 @@
-//===- LinearMap.h - how far one step of a loop goes ------------*- C++ -*-===//
+//===- LinearMap.h - coefficients of linear indexing maps -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The coefficients of indexing maps whose results are sums of dimensions times
-// constants, as those of contractions and convolutions are.
+// Coefficients of indexing maps whose results are linear in the dimensions,
+// such as those of contractions and convolutions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 
 namespace stagewright::host {
 
-/// Coefficient of every dimension (inner) in every result (outer); nothing if a
-/// result is not linear or has a constant part.
+/// The coefficient of every dimension (inner) in every result (outer); none if
+/// a result is not linear or has a constant term.
 inline std::optional<llvm::SmallVector<llvm::SmallVector<int64_t>>>
 coefficientsOf(mlir::AffineMap map) {
   llvm::SmallVector<llvm::SmallVector<int64_t>> results;

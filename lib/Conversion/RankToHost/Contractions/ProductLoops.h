@@ -1,14 +1,14 @@
-//===- ProductLoops.h - the loops of a product ------------------*- C++ -*-===//
+//===- ProductLoops.h - the loops of a matrix product -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A contraction has any number of rows, columns, terms and batches; a call of a
-// library has one loop of each, and two of batches. Which those are is chosen
-// here, for the call and for whoever must know before whether a library takes
-// it.
+// A contraction may have several loops of each kind: rows (m), columns (n),
+// terms (k) and batches. A library call has one of each kind, but two of
+// batches. The loops of the call are chosen here, both for writing it and for
+// checking beforehand whether a library supports the contraction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,16 @@
 
 namespace stagewright::host {
 
-/// One loop of a contraction: its extent and the distance, in elements, of its
-/// next step in A, B and C.
+/// One loop of a contraction: its extent, and its stride, in elements, in A, B
+/// and C.
 struct Loop {
   int64_t extent;
   int64_t stride[3];
 };
 using Loops = llvm::SmallVector<Loop>;
 
-/// Merges loops that walk memory as one, longest stride outermost.
+/// Drops loops of extent 1, sorts the others by stride in operand `key`,
+/// largest outermost, and merges neighbours that one loop can replace.
 inline Loops merge(Loops loops, int key) {
   llvm::erase_if(loops, [](const Loop &loop) { return loop.extent == 1; });
   llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
@@ -49,9 +50,10 @@ inline Loops merge(Loops loops, int key) {
   return merged;
 }
 
-/// Takes the longest loop out of `loops`; the library is most efficient on it.
-/// An absent loop has extent 1. A loop with unit stride in an operand of which
-/// the other loop has none must be the one the library sees.
+/// Removes the loop for the library call from `loops` and returns it: the
+/// longest of those with a unit stride in some operand and an extent of at
+/// least 8, because the library needs unit strides; else the longest of all,
+/// because long loops are most efficient. Returns extent 1 if there is none.
 inline Loop takeLongest(Loops &loops) {
   if (loops.empty())
     return {1, {0, 0, 0}};
@@ -67,11 +69,12 @@ inline Loop takeLongest(Loops &loops) {
   return taken;
 }
 
-/// What a product walks; a call takes its loops out of it.
+/// The merged loops of a contraction by kind; those of a call are taken from
+/// it.
 struct Nest {
   Loops m, n, k, batch;
 
-  /// Of the loops of a contraction, by dimension.
+  /// `loops`: the loops of the contraction, by dimension.
   static Nest get(const ContractionDims &dims, llvm::ArrayRef<Loop> loops) {
     auto of = [&](llvm::ArrayRef<unsigned> list, int key) {
       return merge(

@@ -37,7 +37,7 @@ bool isByte(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
 
-/// Whether a device's library multiplies operands of 8 bits: see
+/// Whether a device's library can multiply these operands of 8 bits: see
 /// sw_contraction_desc.
 bool areForLibrary(Type left, Type right, const ContractionDims &dims,
                    ArrayRef<int64_t> ranges) {
@@ -85,7 +85,7 @@ struct HostRaiseContractionsPass
   void generalizeNamed(func::FuncOp function, IRRewriter &rewriter) {
     SmallVector<linalg::AggregatedOpInterface> aggregates;
     function.walk([&](linalg::AggregatedOpInterface op) {
-      aggregates.push_back(op); // softmax, for one
+      aggregates.push_back(op); // for example softmax
     });
     for (linalg::AggregatedOpInterface op : aggregates) {
       rewriter.setInsertionPoint(op);
@@ -94,7 +94,7 @@ struct HostRaiseContractionsPass
         rewriter.replaceOp(op, *parts);
     }
     host::generalizeNamed(function, rewriter, [](Operation *op) {
-      // What is left of them, pooling for one, is lowered by its name.
+      // The remaining convolutions, such as pooling, are lowered by name.
       return !isa<linalg::ContractOp, linalg::FillOp,
                   linalg::ConvolutionOpInterface>(op);
     });
@@ -156,7 +156,7 @@ struct HostRaiseContractionsPass
     ++numRaised;
   }
 
-  /// Reads through one transposed or broadcast copy behind an operand.
+  /// Replaces an operand that is a transposed or broadcast copy by its source.
   bool foldOperand(linalg::ContractOp op, IRRewriter &rewriter) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     for (unsigned i : {0u, 1u}) {
@@ -179,7 +179,8 @@ struct HostRaiseContractionsPass
     return false;
   }
 
-  /// Writes a result, whose one use is a transposed copy, in that order.
+  /// If the only use of the result is a transposed copy, writes it in that
+  /// order.
   bool foldResult(linalg::ContractOp &op, IRRewriter &rewriter) {
     Value result = op.getResult(0);
     if (!result.hasOneUse() || !isZero(op.getOutputs()[0]))

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradients of a convolution with a stride read the result's gradient
-// widened with zeros. What becomes of one that does, with stride s, gradient g
-// and w flipped, in one dimension:
+// The gradients of a strided convolution read the gradient of the result
+// widened (dilated) with zeros. They are rewritten to read it as it is. In one
+// dimension, with stride s, gradient g of the result and flipped weights w:
 //
 //   weight  dw[t] = sum over q of x[t + q] * wide(g)[q]
 //                 = sum over i of x[t + s * i] * g[i]
 //   input   dx[r] = sum over t of wide(g)[r + t] * w[t]
-//     where only every s-th t meets a number, so that the elements dx[p + s*i]
+//     where wide(g) is nonzero at every s-th t, so the elements dx[p + s * i]
 //     of one phase p are a convolution of g with every s-th element of w.
 //
 //===----------------------------------------------------------------------===//
@@ -39,8 +39,8 @@ bool isNamedConvolution(Operation *op) {
              linalg::Conv3DNcdhwFcdhwOp>(op);
 }
 
-/// A tensor widened with zeros: element i of dimension d of `source` lies at
-/// offsets[d] + i * strides[d].
+/// A tensor widened with zeros: element i of dimension d of `source` is at
+/// index offsets[d] + i * strides[d].
 struct Widened {
   Value source;
   ArrayRef<int64_t> offsets, strides;
@@ -60,8 +60,8 @@ struct Widened {
   }
 };
 
-/// One dimension of an input gradient's result, and of the sum that walks with
-/// it.
+/// A widened dimension of an input gradient: the dimensions that its two loops,
+/// over the result and over the weights, index.
 struct PhasedDim {
   unsigned image;  ///< dimension of the widened operand
   unsigned result; ///< dimension of the result
@@ -69,13 +69,13 @@ struct PhasedDim {
   int64_t stride;
 };
 
-/// The part of a phase in one dimension.
+/// A phase of the result in one dimension.
 struct Phase {
-  int64_t first;  ///< place of its first element in the result
-  int64_t extent; ///< its elements
-  int64_t tap;    ///< first weight that meets numbers
-  int64_t taps;   ///< and how many do
-  int64_t start;  ///< place in the gradient that both meet first
+  int64_t first;  ///< index of its first element in the result
+  int64_t extent; ///< number of its elements
+  int64_t tap;    ///< index of the first weight not multiplied by zeros
+  int64_t taps;   ///< number of such weights
+  int64_t start;  ///< index in g of the first element read
 
   static Phase get(int64_t first, int64_t stride, int64_t offset,
                    int64_t results, int64_t weights) {
@@ -152,8 +152,8 @@ struct HostRaiseConvolutionsPass
     return made;
   }
 
-  /// A widened operand whose stretched dimensions are loops of the sum alone:
-  /// sums over what was widened.
+  /// If only reduction loops index the widened dimensions of an operand (a
+  /// weight gradient), sums over its source instead.
   bool narrowSum(linalg::GenericOp op, IRRewriter &rewriter) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     for (unsigned i : {0u, 1u}) {
@@ -169,7 +169,7 @@ struct HostRaiseConvolutionsPass
         auto dim = dyn_cast<AffineDimExpr>(result);
         fits &= offset == 0 && dim &&
                 !(stride != 1 && maps[2].isFunctionOfDim(dim.getPosition()));
-        // Other extents must be those of the wide tensor, not of its source.
+        // The other operand is read at the index in the wide tensor.
         if (fits)
           steps[dim.getPosition()] = result * stride;
       }
@@ -194,8 +194,8 @@ struct HostRaiseConvolutionsPass
     return false;
   }
 
-  /// The stretched dimensions of an input gradient's image, or nothing if it is
-  /// of another form.
+  /// The widened dimensions of operand `image` of an input gradient, or nothing
+  /// if `op` is of another form.
   static std::optional<SmallVector<PhasedDim>>
   matchPhased(linalg::GenericOp op, unsigned image, const Widened &widened) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -223,7 +223,7 @@ struct HostRaiseConvolutionsPass
     return phased;
   }
 
-  /// An input gradient, phase by phase.
+  /// Rewrites an input gradient as one convolution per phase.
   bool splitIntoPhases(linalg::GenericOp op, IRRewriter &rewriter) {
     for (unsigned image : {0u, 1u}) {
       auto widened = Widened::match(op.getDpsInputs()[image]);
@@ -247,7 +247,7 @@ struct HostRaiseConvolutionsPass
 
     SmallVector<SmallVector<Phase>> phases;
     SmallVector<int64_t> low(source.getRank(), 0), high(source.getRank(), 0);
-    // Dimensions that are not stretched keep the room around the source.
+    // Dimensions that are not widened keep the padding around the source.
     for (int64_t d = 0; d < source.getRank(); ++d)
       if (widened.strides[d] == 1) {
         low[d] = widened.offsets[d];
@@ -296,7 +296,7 @@ struct HostRaiseConvolutionsPass
     return true;
   }
 
-  /// One phase, written into its places of `result`.
+  /// Computes one phase and inserts it into `result`.
   Value emitPhase(linalg::GenericOp op, unsigned image,
                   ArrayRef<PhasedDim> dims, ArrayRef<SmallVector<Phase>> phases,
                   ArrayRef<size_t> at, ArrayRef<int64_t> low, Value padded,
@@ -315,7 +315,7 @@ struct HostRaiseConvolutionsPass
     for (auto [dim, list, index] : llvm::zip_equal(dims, phases, at)) {
       const Phase &phase = list[index];
       if (phase.taps == 0 || phase.extent <= 0)
-        return result; // no weight meets a number: zeros
+        return result; // all products are zero
       imageAt[dim.image] = low[dim.image] + phase.start;
       imageSize[dim.image] = phase.reach();
       weightAt[dim.weight] = phase.tap;

@@ -12,18 +12,18 @@
 
 namespace stagewright::host {
 
-/// Attribute of a contraction: its points at which the first of two loops is
-/// less than the second do not matter. The loops and their extents when that
-/// was found; of a slice of these loops it says nothing.
+/// Attribute of a contraction: points at which the index of the first of two
+/// loops is less than that of the second are not needed. It holds the loops and
+/// their extents when it was set; it does not apply to a slice of these loops.
 constexpr llvm::StringLiteral kTriangle = "host.triangle";
 
-/// A part of the points of an operation, for each of its loops.
+/// A box of points of an operation: a range of each of its loops.
 struct LoopBox {
   llvm::SmallVector<int64_t> begins, extents;
 };
 
-/// Boxes that hold every point of `op` that matters, together once; their
-/// results do not overlap. One box of all points where there is no triangle.
+/// Disjoint boxes that cover every needed point of `op`; their results do not
+/// overlap. One box of all points if there is no triangle.
 llvm::SmallVector<LoopBox> boxesOf(mlir::linalg::LinalgOp op);
 
 } // namespace stagewright::host

@@ -1,4 +1,4 @@
-//===- FuseElementwise.cpp - fusion of elementwise producers ----------===//
+//===- FuseElementwise.cpp - fusion of elementwise producers --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,18 +19,18 @@ namespace stagewright::host {
 
 namespace {
 
-/// Largest body a fused operation may get, in operations; beyond it registers
-/// spill and compile time grows.
+/// Max operations in the body of a fused operation; larger bodies spill
+/// registers and take long to compile.
 constexpr int64_t kLargestBody = 64;
-/// Most operands of a fused operation: more arrays than this at once outrun the
-/// hardware's prefetch streams.
+/// Max operands of a fused operation: hardware prefetchers cannot follow more
+/// arrays at once.
 constexpr int64_t kMostOperands = 16;
 
 int64_t countOps(linalg::GenericOp op) {
   return std::distance(op.getBody()->begin(), op.getBody()->end()) - 1;
 }
 
-/// Functions of many instructions, which are not worth repeating.
+/// Whether `op` becomes many instructions, which are not worth repeating.
 bool isCostly(Operation &op) {
   if (op.getNumRegions() != 0)
     return true;
@@ -48,8 +48,8 @@ bool hasOneUser(linalg::GenericOp op) {
   return true;
 }
 
-/// Inputs of `producer` as large as its result that `consumer` does not read
-/// already: what it would read instead of the result.
+/// Inputs of `producer`, at least as large as its result, that `consumer` does
+/// not read yet. After fusion it reads these instead of the result.
 SetVector<Value> newReads(linalg::GenericOp producer,
                           linalg::GenericOp consumer) {
   auto sizeOf = [](Value value) {
@@ -78,14 +78,16 @@ struct HostFuseElementwisePass
     if (countOps(producer) + countOps(consumer) > kLargestBody ||
         producer->getNumOperands() + consumer->getNumOperands() > kMostOperands)
       return false;
-    // What reads its initial value would read it again for every point.
+    // A producer that reads its initial value would read it again at every
+    // point.
     for (OpOperand &init : producer.getDpsInitsMutable())
       if (!producer.getMatchingBlockArgument(&init).use_empty())
         return false;
     if (isLongRow(producer, consumer))
       return true;
     bool costly = llvm::any_of(*producer.getBody(), isCostly);
-    // Inside a larger space a producer is computed again for every point of it.
+    // If the consumer has more points, each of them computes the producer
+    // again.
     if (costly && pointsOf(consumer) > pointsOf(producer))
       return false;
     if (hasOneUser(producer))
@@ -94,8 +96,9 @@ struct HostFuseElementwisePass
            newReads(producer, consumer).size() <= 1;
   }
 
-  /// Whether `producer` makes rows too long to be kept between consumers, which
-  /// read no more bytes without them.
+  /// Whether the rows of `producer` are too long to be kept on the device
+  /// between its consumers, and fusion does not make `consumer` read more
+  /// bytes.
   bool isLongRow(linalg::GenericOp producer, linalg::GenericOp consumer) {
     auto type = dyn_cast<RankedTensorType>(producer.getResult(0).getType());
     if (longestRow == 0 || !type || !type.hasStaticShape() ||
@@ -111,7 +114,7 @@ struct HostFuseElementwisePass
     return bytes <= pipeline::bytesOf(type);
   }
 
-  /// Reshapes move away from between two elementwise operations only.
+  /// Folds a reshape only if it is between two elementwise operations.
   static bool shouldFoldReshape(OpOperand *use) {
     Operation *producer = use->get().getDefiningOp();
     Operation *consumer = use->getOwner();

@@ -1,4 +1,4 @@
-//===- OrderLoops.cpp - cheapest dimension innermost ------------------===//
+//===- OrderLoops.cpp - cheapest dimension innermost ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ namespace stagewright::host {
 namespace {
 
 /// Cost of one step along `dim` in an operand, in elements moved: a strided
-/// access moves a cache line for each element, and strided stores cannot be
-/// gathered.
+/// access moves a cache line for each element. A strided store costs more,
+/// because it cannot use a gather.
 int64_t accessCost(AffineMap map, unsigned dim, bool store) {
   if (!map.isFunctionOfDim(dim))
     return 0;

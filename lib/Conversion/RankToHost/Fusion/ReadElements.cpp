@@ -1,14 +1,14 @@
-//===- ReadElements.cpp - arrays of which a few elements are read ---------===//
+//===- ReadElements.cpp - compute only elements that are read -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A loss reads one logarithm of a probability for each token, out of a whole
-// vocabulary; an embedding reads rows of a table that was cast to a narrower
-// type. Such an array is not written: each element is computed where an index
-// reads it, from the elements that the array was computed from.
+// A loss reads one log-probability for each token, out of a whole vocabulary;
+// an embedding reads rows of a table that was cast to a narrower type. Such an
+// array is not written: each element is computed where it is read, from the
+// elements that the array was computed from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mlir;
 namespace stagewright::host {
 namespace {
 
-/// Whether one element of the result of `op` can be computed by itself.
+/// Whether each element of the result of `op` can be computed by itself.
 bool isElementwise(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
       op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
@@ -38,7 +38,7 @@ bool isElementwise(linalg::GenericOp op) {
   });
 }
 
-/// The element that `read` reads of the result of `op`.
+/// Computes the element of the result of `op` that `read` reads.
 Value computeElement(linalg::GenericOp op, tensor::ExtractOp read,
                      OpBuilder &builder) {
   Location loc = read.getLoc();

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// Finds the addition in a region that is given `table` and yields `result`.
+/// Finds the addition in a region with argument `table` and result `result`.
 bool RowAdditions::descend(Value table, Value result) {
   tables.append({table, result});
   if (auto loop = result.getDefiningOp<scf::ForOp>()) {
@@ -34,7 +34,7 @@ bool RowAdditions::descend(Value table, Value result) {
   return stored && table.hasNUses(uses) && matchUpdate(table, stored);
 }
 
-/// Whether `stored` is a slice of `table` with a row added to it.
+/// Whether `stored` writes back a slice of `table` to which a row was added.
 bool RowAdditions::matchUpdate(Value table, tensor::InsertSliceOp stored) {
   update = stored.getSource().getDefiningOp<linalg::GenericOp>();
   if (stored.getDest() != table || !stored.getResult().hasOneUse() || !update ||
@@ -62,7 +62,8 @@ std::optional<RowAdditions> RowAdditions::match(scf::ForOp outermost) {
   return found;
 }
 
-/// Makes elements of the table `type`, and each row's when it is added.
+/// Changes the element type of the table to `type`, and extends the elements of
+/// rows to it before they are added.
 void RowAdditions::widen(FloatType type) {
   for (Value table : tables)
     table.setType(cast<RankedTensorType>(table.getType()).clone(type));

@@ -17,19 +17,19 @@
 
 namespace stagewright::host {
 
-/// A nest of loops over a table of which each turn adds a row to a slice that
-/// it computes, perhaps under a condition, and does nothing else to the table:
-/// the gradient of a lookup.
+/// A loop nest that carries a table. Each iteration adds a row to a slice of
+/// the table, possibly under a condition, and does nothing else to it: the
+/// gradient of a lookup.
 class RowAdditions {
 public:
   static std::optional<RowAdditions> match(mlir::scf::ForOp outermost);
 
-  /// What the table is before the first turn.
+  /// The table before the first iteration.
   mlir::Value start() { return outermost.getInitArgs()[0]; }
 
-  /// Starts from `sum`, of the table's shape and of its type or a wider float;
-  /// rows are then added in the type of `sum`. Returns the table after the last
-  /// turn.
+  /// Makes the loops start from `sum`, of the table's shape and of its element
+  /// type or a wider float type, in which rows are then added. Returns the
+  /// table after the last iteration.
   mlir::Value addTo(mlir::Value sum);
 
 private:
@@ -38,9 +38,9 @@ private:
   void widen(mlir::FloatType type);
 
   mlir::scf::ForOp outermost;
-  llvm::SmallVector<mlir::Value> tables; ///< all that the table is called
-  mlir::linalg::GenericOp update;        ///< of the slice, by a row
-  mlir::arith::AddFOp add;               ///< of one element
+  llvm::SmallVector<mlir::Value> tables; ///< all SSA values of the table
+  mlir::linalg::GenericOp update;        ///< adds a row to the slice
+  mlir::arith::AddFOp add;               ///< adds one element
 };
 
 } // namespace stagewright::host

@@ -1,13 +1,13 @@
-//===- SimplifyUnits.cpp - dimensions of extent one ----------------------===//
+//===- SimplifyUnits.cpp - dimensions of extent 1 -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Frameworks keep a summed dimension as one of extent one, add and drop it by
-// reshapes, and sum over it when they differentiate a broadcast. Each of these
-// stands between two operations that could be one.
+// Frameworks keep reduced dimensions with extent 1, add and drop such
+// dimensions by reshapes, and sum over them in the gradient of a broadcast.
+// Each of these operations keeps its neighbours from being fused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ using namespace mlir;
 namespace stagewright::host {
 namespace {
 
-/// Whether some operand has every loop as a dimension of its own, so that its
-/// extent is known.
+/// Whether every loop is, by itself, the index of a dimension of some operand,
+/// so that its extent is known.
 bool boundsEveryLoop(ArrayRef<AffineMap> maps) {
   llvm::SmallBitVector bound(maps[0].getNumDims());
   for (AffineMap map : maps)
@@ -32,7 +32,7 @@ bool boundsEveryLoop(ArrayRef<AffineMap> maps) {
   return bound.all();
 }
 
-/// A sum over one element is no sum.
+/// Removes reduction loops of extent 1.
 struct DropUnitSums : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -44,7 +44,7 @@ struct DropUnitSums : OpRewritePattern<linalg::GenericOp> {
     auto iterators = op.getIteratorTypesArray();
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     auto results = ArrayRef(maps).take_back(op.getNumDpsInits());
-    SmallVector<int64_t> places; // of every loop afterwards, or -1
+    SmallVector<int64_t> places; // new number of each loop, or -1
     SmallVector<utils::IteratorType> kept;
     for (auto [dim, range] : llvm::enumerate(ranges)) {
       bool dropped = iterators[dim] == utils::IteratorType::reduction &&
@@ -85,8 +85,9 @@ struct DropUnitSums : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// An elementwise operation on a constant initial value reads the number, and
-/// does not add it if it is zero (which only the sign of a zero could tell).
+/// Makes an elementwise operation on a filled initial value read the scalar
+/// instead, and drops the addition of a zero (which changes at most the sign of
+/// a zero).
 struct StartFromNumber : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -136,7 +137,7 @@ struct ReadThroughUnits : OpRewritePattern<linalg::GenericOp> {
     SmallVector<AffineExpr> exprs(source.getRank(),
                                   getAffineConstantExpr(0, map.getContext()));
     for (auto [i, group] : llvm::enumerate(groups)) {
-      int64_t place = group.front(); // of what the group is apart from units
+      int64_t place = group.front(); // dimension with extent > 1, if any
       for (int64_t dim : group) {
         if (shape[dim] == 1 || dim == place)
           continue;
@@ -180,8 +181,8 @@ struct ReadThroughUnits : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// A copy that only drops dimensions of extent one is a reshape, which what
-/// adds the copy to a gradient looks through.
+/// Replaces a copy that only drops dimensions of extent 1 by a reshape. The
+/// patterns that add the copy to a gradient can see through reshapes.
 struct CopyIsReshape : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -194,8 +195,8 @@ struct CopyIsReshape : OpRewritePattern<linalg::GenericOp> {
             op.getBody()->getArgument(0) ||
         !op.getIndexingMapsArray()[1].isIdentity())
       return failure();
-    // Dimensions of the copy, each with those of extent one before it; the last
-    // with those behind it too.
+    // The source dimensions of each dimension of the copy: its own with those
+    // of extent 1 before it; for the last also those after it.
     SmallVector<ReassociationIndices> groups;
     ReassociationIndices open;
     unsigned loops = 0;

@@ -1,4 +1,4 @@
-//===- SumSlices.cpp - padded tensors added where they are not zero -------===//
+//===- SumSlices.cpp - add padded tensors only in their slices ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace stagewright::host {
 
 namespace {
 
-/// A tensor that is zero outside of a slice, and `source` there.
+/// A tensor that is `source` in a slice, and zero outside.
 struct Padded {
   Value source;
   Value background; ///< Zero everywhere; null for a `tensor.pad`.
@@ -53,7 +53,7 @@ std::optional<Padded> matchPadded(Value value) {
                 SmallVector<int64_t>(pad.getType().getRank(), 1)};
 }
 
-/// Whether no element lies in both slices.
+/// Whether the slices have no element in common.
 bool areDisjoint(const Padded &a, const Padded &b) {
   for (size_t i = 0; i < a.offsets.size(); ++i) {
     int64_t endA = a.offsets[i] + (a.sizes[i] - 1) * a.strides[i];
@@ -68,10 +68,10 @@ bool areDisjoint(const Padded &a, const Padded &b) {
 }
 
 struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
-  /// Of sums made here: the slices outside of which they are zero.
+  /// By sum made here: the slices outside of which it is zero.
   DenseMap<Value, SmallVector<Padded>> filled;
 
-  /// The tensor that starts as `padded` does, to be updated in slices.
+  /// Creates a tensor equal to `padded`, which can be updated in slices.
   Value start(Value value, const Padded &padded, OpBuilder &builder) {
     if (padded.background)
       return value;
@@ -91,7 +91,7 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
         numbers(at.sizes, builder), numbers(at.strides, builder));
   }
 
-  /// `sum` with the source of `padded` added to its slice.
+  /// Adds the source of `padded` to its slice of `sum`.
   Value addTo(Value sum, const Padded &padded, Location loc,
               OpBuilder &builder) {
     auto type = cast<RankedTensorType>(padded.source.getType());
@@ -102,7 +102,7 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
     return insert(update, sum, padded, builder);
   }
 
-  /// Whether `slices` hold every element of a tensor, each once.
+  /// Whether `slices` cover every element of a tensor exactly once.
   static bool coverAll(ArrayRef<Padded> slices, Type type) {
     int64_t left = cast<RankedTensorType>(type).getNumElements();
     for (auto [i, slice] : llvm::enumerate(slices)) {
@@ -117,8 +117,8 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
     return left == 0;
   }
 
-  /// Lets the last `count` insertions into `value`, which leave nothing of what
-  /// they start from, start from nothing.
+  /// Makes the last `count` insertions into `value`, which together overwrite
+  /// all elements, start from an empty tensor.
   static void dropBackground(Value value, size_t count) {
     tensor::InsertSliceOp first;
     for (; count > 0; --count) {
@@ -136,7 +136,7 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
 
   /// Rewrites `add` if it adds a padded tensor.
   void rewrite(Operation *add) {
-    // The later operand: of a chain of sums the earlier is the sum so far.
+    // Last operand first: in a chain of sums the first one is the sum so far.
     SmallVector<Value> summands(add->getOperands());
     if (auto generic = dyn_cast<linalg::GenericOp>(add))
       summands = generic.getDpsInputs();

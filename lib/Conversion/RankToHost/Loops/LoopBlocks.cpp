@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// A square of vectors, transposed: log2(n) times the halves are interleaved.
+/// Transposes a square of n vectors: interleaves its halves log2(n) times.
 static void transpose(OpBuilder &builder, Location loc,
                       SmallVectorImpl<Value> &rows) {
   int64_t n = rows.size();
@@ -36,7 +36,7 @@ static void transpose(OpBuilder &builder, Location loc,
 
 LoopBody::Vectors LoopBody::readBlock(OpBuilder &builder, const Access &access,
                                       const Position &position) const {
-  // Read along the loop across, once for each lane.
+  // Read along loop `across`, once for each lane of the vector loop.
   Access along = access;
   std::swap(along.steps[plan.vector], along.steps[plan.across]);
   Position swapped = position;
@@ -76,7 +76,7 @@ void LoopBody::writeBlock(OpBuilder &builder, const Position &position) {
   transposed.clear();
 }
 
-/// Whole blocks, the columns behind them, and the rows below.
+/// Writes the whole blocks, the columns after them, and the rows below.
 void LoopNest::writeBlocks(const Position &position) {
   int64_t rows = space.extents[plan.across], side = plan.width;
   bool parallel = outermost;

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what one point, or a vector of points, of a LoopSpace computes: reads,
-// the operations of the body, writes. What does not change along the vector
-// loop is written once, as scalars. Memory is read through pointers of LLVM: a
-// `vector.load` of i1 would read bits, and descriptors cost compile time.
+// Writes the code for one point, or a vector of points, of a LoopSpace: loads,
+// the operations of the body, stores. What is invariant along the vector loop
+// is written once, as scalars. Memory is accessed through LLVM pointers: a
+// `vector.load` of i1 would read bits, and memref descriptors cost compile
+// time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +21,9 @@
 
 namespace stagewright::host {
 
-/// How far the loops around have come.
+/// The current iteration of the enclosing loops.
 struct Position {
-  /// The number of each loop, null for one not entered yet.
+  /// The index of each loop, null for one not entered yet.
   llvm::SmallVector<mlir::Value> numbers;
 
   Position entered(unsigned loop, mlir::Value number) const {
@@ -36,21 +37,21 @@ class LoopBody {
 public:
   LoopBody(LoopSpace &space, const LoopPlan &plan) : space(space), plan(plan) {}
 
-  /// Writes what does not change along the vector loop.
+  /// Writes what is invariant along the vector loop.
   void writeScalars(mlir::OpBuilder &builder, const Position &position);
 
-  /// Writes the rest for `piece`, counted from `position` (where the vector
-  /// loop may be not entered: 0), given the values of carried results; stores
-  /// the others. Returns the new values of carried results.
+  /// Writes the rest of the body for `piece`, relative to `position` (0 if the
+  /// vector loop is not entered there), given the values of the carried
+  /// results. Returns their new values and stores the other results.
   llvm::SmallVector<mlir::Value> write(mlir::OpBuilder &builder,
                                        const Position &position, Piece piece,
                                        mlir::ValueRange carried);
 
-  /// Writes a block whose operands are transposed in registers: the rows that
-  /// begin at `position` in the loop across.
+  /// Writes a square block whose strided operands are transposed in registers,
+  /// for the rows (of loop `across`) from `position` on.
   void writeBlock(mlir::OpBuilder &builder, const Position &position);
 
-  /// Reads and writes result `index` at `piece`.
+  /// Loads and stores result `index` at `piece`.
   mlir::Value load(mlir::OpBuilder &builder, const Position &position,
                    Piece piece, unsigned index);
   void store(mlir::OpBuilder &builder, const Position &position, Piece piece,
@@ -60,7 +61,7 @@ public:
   bool readsOld(unsigned index) const;
 
   mlir::Type vectorOf(mlir::Type element, int64_t width) const;
-  /// One value for every lane.
+  /// Broadcasts `value` to all lanes.
   mlir::Value spread(mlir::OpBuilder &builder, mlir::Value value,
                      int64_t width) const;
 
@@ -88,9 +89,9 @@ private:
   LoopSpace &space;
   const LoopPlan &plan;
   mlir::IRMapping scalars;
-  /// The row of a block, for transposed operands.
+  /// By transposed operand: its vector for the current row of the block.
   mlir::IRMapping transposed;
-  /// Of the piece that is being written.
+  /// Values of the piece that is being written.
   mlir::IRMapping values;
 };
 

@@ -1,4 +1,4 @@
-//===- LoopCost.cpp - how long a loop takes, roughly -------------------===//
+//===- LoopCost.cpp - estimated time of a loop ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,13 +20,13 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// Of one operation on a vector, and of one on a number: the vectorizer joins
-/// eight of the latter on average.
+/// Nanoseconds of one operation on a vector, and of one on a scalar: on average
+/// the vectorizer combines eight of the latter.
 static constexpr double kVectorOperation = 0.15, kScalarOperation = 0.02;
-/// Bytes from and to memory, mostly the second or third cache; terms of a
-/// contraction.
+/// Bytes per nanosecond from and to memory, mostly the L2 or L3 cache; terms
+/// (multiply-adds) of a contraction per nanosecond.
 static constexpr double kBytesPerNanosecond = 30, kTermsPerNanosecond = 60;
-/// Turns of a loop whose bounds are not constant.
+/// Assumed iterations of a loop whose bounds are not constant.
 static constexpr int64_t kUnknownTurns = 16;
 
 std::optional<int64_t> turnsOf(scf::ForOp loop) {
@@ -44,7 +44,7 @@ static double bytesOf(Type type) {
   return type.isIntOrFloat() ? double(type.getIntOrFloatBitWidth()) / 8 : 8;
 }
 
-/// A call of sw_gemm, whose descriptor is a constant.
+/// Nanoseconds of a call of sw_gemm, whose descriptor is a constant.
 static double ofContraction(LLVM::CallOp call, SymbolTable &symbols) {
   auto address = call.getOperand(0).getDefiningOp<LLVM::AddressOfOp>();
   auto global = address
@@ -66,7 +66,7 @@ static double ofOperation(Operation &op, SymbolTable &symbols) {
     return double(turnsOf(loop).value_or(kUnknownTurns)) *
            nanosecondsOf(*loop.getBody(), symbols);
   if (op.getNumRegions() != 0) {
-    double most = 0; // of branches, one runs
+    double most = 0; // only one branch runs
     for (Region &region : op.getRegions())
       for (Block &block : region)
         most = std::max(most, nanosecondsOf(block, symbols));

@@ -1,12 +1,12 @@
-//===- LoopCost.h - how long a loop takes, roughly --------------*- C++ -*-===//
+//===- LoopCost.h - estimated time of a loop --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Enough to tell a loop that is worth a second thread (from some microseconds
-// on) from one that is not; not a model of a processor.
+// Accurate enough to decide whether a loop is worth a second thread (from some
+// microseconds on); not a model of a processor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +20,11 @@
 
 namespace stagewright::host {
 
-/// Turns of a loop with constant bounds.
+/// The trip count of a loop with constant bounds.
 std::optional<int64_t> turnsOf(mlir::scf::ForOp loop);
 
-/// Nanoseconds of one run through `block`, loops and calls of the runtime
-/// inside included.
+/// Nanoseconds of one execution of `block`, with loops and calls of the runtime
+/// in it.
 double nanosecondsOf(mlir::Block &block, mlir::SymbolTable &symbols);
 
 } // namespace stagewright::host

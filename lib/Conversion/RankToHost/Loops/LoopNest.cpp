@@ -18,10 +18,10 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// What the conversions hand on to LLVM's branch back, by this name.
+/// The attribute that the conversions pass on to the back edge in LLVM.
 constexpr llvm::StringLiteral kAnnotation = "loop_annotation";
 
-/// Loops are as wide and as unrolled as they shall be; LLVM would try again.
+/// Stops LLVM from vectorizing and unrolling: the loops already are.
 static LLVM::LoopAnnotationAttr asWritten(MLIRContext *context) {
   auto yes = BoolAttr::get(context, true);
   auto vectorize =
@@ -121,7 +121,8 @@ void LoopNest::writeVertical(const Position &position) {
     writeColumns(position, piece);
 }
 
-/// Some vectors of a row: read, summed up over the reducing loops, written.
+/// Writes some vectors of a row: read, reduced over the reduction loops,
+/// stored.
 void LoopNest::writeColumns(const Position &position, ArrayRef<Piece> pieces) {
   Location loc = space.op.getLoc();
   Sums sums;
@@ -185,7 +186,7 @@ static Value combine(OpBuilder &builder, Operation *combiner, Value a,
   return builder.create(state)->getResult(0);
 }
 
-/// One value of the vectors' lanes.
+/// Reduces the lanes of a vector to one value.
 static Value addLanes(OpBuilder &builder, Operation *combiner, Value value) {
   if (!isa<VectorType>(value.getType()))
     return value;
@@ -195,7 +196,7 @@ static Value addLanes(OpBuilder &builder, Operation *combiner, Value value) {
 }
 
 void LoopNest::writeHorizontal(const Position &position) {
-  // The registers of a turn, then one for each narrower piece behind.
+  // The accumulators of a turn, then one for each narrower piece of the rest.
   SmallVector<Piece> turn = piecesOfTurn(plan), registers = turn;
   SmallVector<Piece> rest = plan.rest(space);
   for (Piece piece : rest)
@@ -244,7 +245,7 @@ void LoopNest::writeHorizontal(const Position &position) {
     body.store(builder, position, turn[0], result, sums[i]);
 }
 
-/// Adds the parts of each sum to its old value.
+/// Combines the partial sums of each result with its old value.
 void LoopNest::addUp(const Position &position, ArrayRef<Piece> pieces,
                      ValueRange sums) {
   Piece point{0, 1};

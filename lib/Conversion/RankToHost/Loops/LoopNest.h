@@ -36,10 +36,10 @@ private:
   using Sums = llvm::SmallVector<mlir::Value>;
   using Inside = llvm::function_ref<Sums(const Position &, mlir::ValueRange)>;
 
-  /// `loops` around `inside`, with values that go from turn to turn.
+  /// Writes `loops` around `inside`; `sums` are their loop-carried values.
   Sums writeLoops(llvm::ArrayRef<unsigned> loops, const Position &position,
                   mlir::ValueRange sums, Inside inside);
-  /// The vector loop around one turn of it.
+  /// Writes the vector loop around `inside`, which writes one iteration.
   Sums writeTurns(const Position &position, mlir::ValueRange sums,
                   Inside inside);
   mlir::scf::ForOp writeLoop(int64_t first, int64_t end, int64_t step,

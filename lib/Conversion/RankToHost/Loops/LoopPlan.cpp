@@ -15,10 +15,10 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// Instructions of an elementary function, roughly.
+/// Approximate number of instructions of an elementary function.
 constexpr int64_t kFunctionCost = 20;
-/// A block is transposed in registers, of which there are not many, and the
-/// body is repeated for each of its rows.
+/// Max side of a block that is transposed in registers, and max instructions of
+/// its body, which is repeated for each of its rows.
 constexpr int64_t kLongestSide = 16, kLargestBlockBody = 8;
 
 SmallVector<Piece> LoopPlan::rest(const LoopSpace &space) const {
@@ -32,8 +32,8 @@ SmallVector<Piece> LoopPlan::rest(const LoopSpace &space) const {
   return pieces;
 }
 
-/// The operation that adds to result `index`, if parts of it may be added up
-/// apart from each other and together in the end.
+/// The operation that combines into result `index`, if partial results can be
+/// computed independently and combined at the end; else null.
 static Operation *findCombiner(LoopSpace &space, unsigned index) {
   Block &body = space.body();
   BlockArgument sum = body.getArgument(space.op.getNumDpsInputs() + index);
@@ -54,7 +54,7 @@ static bool isCounting(const LoopSpace &space, linalg::IndexOp op, int loop) {
   return space.counter[op.getDim()] == loop;
 }
 
-/// What the body computes anew for each element along `loop`.
+/// The operations of the body whose values vary along `loop`.
 static llvm::DenseSet<Operation *> findVarying(LoopSpace &space, int loop) {
   llvm::DenseSet<Operation *> varying;
   unsigned inputs = space.op.getNumDpsInputs();
@@ -87,9 +87,9 @@ static llvm::DenseSet<Operation *> findVarying(LoopSpace &space, int loop) {
   return varying;
 }
 
-/// Cost of an element when `loop` becomes vectors of at most `width` lanes: a
+/// Cost of an element if `loop` becomes vectors of at most `width` lanes: a
 /// strided access moves a cache line for each element and takes a shuffle, and
-/// parts of a sum are added up in the end.
+/// the partial results of a reduction are combined at the end.
 static double costOf(LoopSpace &space, int loop, int64_t width) {
   int64_t lanes =
       std::min<int64_t>(width, llvm::bit_floor<uint64_t>(space.extents[loop]));
@@ -113,13 +113,14 @@ static double costOf(LoopSpace &space, int loop, int64_t width) {
   return cost;
 }
 
-/// Parts into which a sum is cut, in vectors. The order of a sum depends on its
-/// length and type alone, not on what is computed beside it: a backward that
-/// computes a value of the forward again must find its bits.
+/// Partial sums of a sum along the vector loop, in vectors. The order of the
+/// additions depends only on length and type, not on what the loop computes
+/// besides: a backward that recomputes a value of the forward must get the same
+/// bits.
 constexpr int64_t kPartsOfSum = 4;
 
-/// Bits of the widest element that is computed on as a vector; of a sum along
-/// the vectors, those of its own elements.
+/// Bits of the widest element in vectors. For a reduction along the vector
+/// loop, only the elements of its results count.
 static unsigned widestElement(LoopSpace &space, const LoopPlan &plan) {
   if (plan.isHorizontal(space)) {
     unsigned own = 0;
@@ -155,7 +156,7 @@ static int64_t countInstructions(const LoopPlan &plan) {
   return count;
 }
 
-/// Whether every operation of the body can be written on vectors or is a read.
+/// Whether every operation of the body is a load or has a vector form.
 static bool hasVectorForm(LoopSpace &space) {
   for (Operation &op : space.body().without_terminator())
     if (!isa<linalg::IndexOp, memref::LoadOp>(op) &&
@@ -165,8 +166,8 @@ static bool hasVectorForm(LoopSpace &space) {
   return true;
 }
 
-/// A copy that transposes misses the cache at every element of one side unless
-/// it goes by blocks.
+/// Chooses square blocks for a transposing copy. Without them it misses the
+/// cache at every element of its source or of its result.
 void LoopPlan::chooseBlocks(LoopSpace &space, int64_t instructions) {
   if (!reductions.empty() || isHorizontal(space) ||
       instructions > kLargestBlockBody)
@@ -230,7 +231,7 @@ FailureOr<LoopPlan> LoopPlan::get(LoopSpace &space, unsigned vectorBits) {
   plan.varying = findVarying(space, plan.vector);
   if (plan.isHorizontal(space) && !combines) {
     plan.combiners.clear();
-    return plan; // one after the other
+    return plan; // scalar, in sequence
   }
   int64_t extent = space.extents[plan.vector];
   plan.width = std::min<int64_t>(vectorBits / widestElement(space, plan),

@@ -1,14 +1,14 @@
-//===- LoopPlan.h - which loop becomes vectors, and how wide ----*- C++ -*-===//
+//===- LoopPlan.h - which loop is vectorized, and how -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A choice for one LoopSpace, by the cost of its memory accesses. The vector
-// loop is innermost if it reduces (a sum along a row), and outside of the loops
-// that reduce if it does not (a sum of rows): sums stay in registers either
-// way.
+// Selects the loop of a LoopSpace to vectorize, by the cost of its memory
+// accesses. The vector loop is innermost if it reduces (a sum along a row), and
+// outside the reducing loops if it does not (a sum of rows). In both cases sums
+// stay in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +27,21 @@ struct Piece {
 };
 
 struct LoopPlan {
-  /// The loop that becomes vectors, or -1: one point.
+  /// The loop that is vectorized, or -1 if the space has no loops.
   int vector = -1;
-  /// Lanes, and how many vectors one turn computes.
+  /// Lanes of a vector, and vectors per iteration.
   int64_t width = 1, unroll = 1;
-  /// Loops around it that do not reduce, and loops that do, outermost first.
+  /// The other loops: those that do not reduce, those that do, outermost first.
   llvm::SmallVector<unsigned> outer, reductions;
-  /// Results that a turn of any reducing loop adds to: they stay in registers.
+  /// Results with the same address in all iterations of the reducing loops:
+  /// they stay in registers.
   llvm::SmallVector<unsigned> carried;
-  /// For each carried result, what combines two parts of it. Empty when turns
-  /// must follow one another.
+  /// For each carried result: the operation that combines two partial results,
+  /// or null. Empty if the vector loop must run in sequence.
   llvm::SmallVector<mlir::Operation *> combiners;
-  /// The loop that operands are contiguous in which are strided along the
-  /// vector loop, or -1: both are walked in square blocks, `width` a side.
+  /// The loop along which those operands are contiguous that are strided along
+  /// the vector loop, or -1. Both loops then run in square blocks of `width` a
+  /// side.
   int across = -1;
   /// Operations of the body whose values differ along the vector loop.
   llvm::DenseSet<mlir::Operation *> varying;
@@ -49,23 +51,23 @@ struct LoopPlan {
     return vector >= 0 && space.reduced[vector];
   }
 
-  /// Elements that the loop of whole turns computes.
+  /// Elements that full iterations of the vector loop compute.
   int64_t wholeTurns(const LoopSpace &space) const {
     int64_t turn = width * unroll;
     return vector < 0 ? 0 : space.extents[vector] / turn * turn;
   }
 
-  /// What is left behind it: whole vectors, then halves.
+  /// The remaining elements: full vectors, then vectors of half the width, etc.
   llvm::SmallVector<Piece> rest(const LoopSpace &space) const;
 
-  /// Whether an operand is read in blocks, and transposed in registers.
+  /// Whether the operand of `access` is read in blocks transposed in registers.
   bool isTransposed(const Access &access) const {
     return across >= 0 && access.isBuffer() && access.steps[across] == 1 &&
            access.steps[vector] != 0;
   }
 
-  /// Failure for bodies with operations that have no vector form and results
-  /// that some, but not all reducing loops move.
+  /// Fails if an operation of the body has no vector form, or if a result is
+  /// indexed by only some of the reducing loops, or of the others.
   static mlir::FailureOr<LoopPlan> get(LoopSpace &space, unsigned vectorBits);
 
 private:

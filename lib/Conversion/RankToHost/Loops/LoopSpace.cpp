@@ -1,4 +1,4 @@
-//===- LoopSpace.cpp - what a linalg operation on buffers walks -----------===//
+//===- LoopSpace.cpp - loops and accesses of a linalg operation -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,7 +74,8 @@ FailureOr<Place> locate(OpBuilder &builder, Value buffer) {
   return place;
 }
 
-/// Adds `factor` times a linear expression to the steps and the offset.
+/// Adds `factor` times `expr` to the steps and the offset; false if it is not
+/// linear.
 static bool addLinear(AffineExpr expr, int64_t factor, Access &access) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
     access.steps[dim.getPosition()] += factor;
@@ -112,8 +113,9 @@ void LoopSpace::forEachAccess(function_ref<void(Access &)> callback) {
     callback(entry.second);
 }
 
-/// The loads of the body: an index that is the number of a loop is a step of
-/// it, others are left to the body.
+/// Adds the accesses of the loads in the body. A loop index becomes a step and
+/// a constant an offset; the body computes other indices. False if a load has
+/// none.
 bool LoopSpace::addLoads(OpBuilder &builder) {
   for (Operation &op : body()) {
     auto load = dyn_cast<memref::LoadOp>(op);
@@ -154,9 +156,9 @@ void LoopSpace::dropUnitLoops() {
       eraseLoop(loop);
 }
 
-/// Makes one loop of two, where every access moves as far in a turn of the
-/// outer one as in all turns of the inner one, and nobody asks for the number
-/// of either. The turns keep their order.
+/// Merges two adjacent loops if every access moves as far in one iteration of
+/// the outer loop as in all of the inner, and nothing reads the index of
+/// either. The order of iterations stays the same.
 void LoopSpace::mergeLoops() {
   auto merges = [&](unsigned outer, unsigned inner) {
     if (reduced[outer] != reduced[inner] ||
@@ -207,7 +209,7 @@ FailureOr<LoopSpace> LoopSpace::get(OpBuilder &builder, linalg::LinalgOp op) {
   }
   if (!space.addLoads(builder))
     return failure();
-  // A number that only loads use is in their steps.
+  // Indices that only loads read are already in the steps of the loads.
   space.counter.assign(space.numLoops(), -1);
   for (auto number : space.body().getOps<linalg::IndexOp>())
     if (!llvm::all_of(number->getUsers(), llvm::IsaPred<memref::LoadOp>))

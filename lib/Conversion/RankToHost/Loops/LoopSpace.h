@@ -1,14 +1,15 @@
-//===- LoopSpace.h - what a linalg operation on buffers walks ---*- C++ -*-===//
+//===- LoopSpace.h - loops and accesses of a linalg operation ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops of one operation as plain numbers: extents, which of them reduce,
-// and for every operand how far each loop moves in memory. Loops of one turn
-// are gone, and loops that walk memory as one are one. Nothing is chosen here
-// (see LoopPlan.h), nothing is emitted but the start of views.
+// The loops of one operation on buffers as plain numbers: extents, which of
+// them reduce, and for every operand the stride of each loop in memory. Loops
+// of extent 1 are dropped, and loops that one loop can replace are merged. This
+// file makes no choices (see LoopPlan.h), and emits no code but the start of
+// views.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +21,24 @@
 
 namespace stagewright::host {
 
-/// A buffer as a pointer, the distance of its first element from there, and
-/// strides; distances are in elements.
+/// A buffer as a pointer, the distance from it to the first element, and
+/// strides, in elements.
 struct Place {
-  mlir::Value buffer; ///< Its aligned pointer is the pointer.
-  mlir::Value start;  ///< The part of the distance known at run time, or null.
-  int64_t offset = 0; ///< The rest of the distance.
+  mlir::Value buffer; ///< The pointer is its aligned pointer.
+  mlir::Value start;  ///< The dynamic part of the distance, or null.
+  int64_t offset = 0; ///< The static part of the distance.
   llvm::SmallVector<int64_t> strides;
 };
 
-/// Where `buffer` lies, or failure if a stride is dynamic. Emits the arithmetic
+/// The place of `buffer`; fails if a stride is dynamic. Emits the arithmetic
 /// for dynamic starts at `builder`.
 mlir::FailureOr<Place> locate(mlir::OpBuilder &builder, mlir::Value buffer);
 
-/// What one operand, or one `memref.load` of the body, touches.
+/// The access of one operand, or of one `memref.load` in the body.
 struct Access {
   Place place;
   mlir::Type element;
-  /// Elements that one turn of each loop moves.
+  /// The stride of each loop, in elements.
   llvm::SmallVector<int64_t> steps;
   /// Indices that the body computes, with their strides.
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> computed;
@@ -52,10 +53,10 @@ struct LoopSpace {
   llvm::SmallVector<bool> reduced;
   /// One for each operand, in order.
   llvm::SmallVector<Access> accesses;
-  /// Those of the loads in the body.
+  /// The accesses of the loads in the body.
   llvm::DenseMap<mlir::Operation *, Access> loads;
-  /// For each loop of the operation, the loop here that counts it, or -1 for
-  /// one that has a single turn or whose number nobody asks for.
+  /// For each loop of the operation: the loop here that counts it, or -1 if its
+  /// extent is 1 or nothing reads its index.
   llvm::SmallVector<int> counter;
 
   unsigned numLoops() const { return extents.size(); }
@@ -64,8 +65,8 @@ struct LoopSpace {
   /// Calls `callback` on every access, of operands and of loads.
   void forEachAccess(llvm::function_ref<void(Access &)> callback);
 
-  /// Failure if the operation is not one of static ranges, linear accesses and
-  /// elements that are numbers of whole bytes (or i1).
+  /// Fails unless extents are static, accesses are linear, and elements are
+  /// numbers of whole bytes (or i1).
   static mlir::FailureOr<LoopSpace> get(mlir::OpBuilder &builder,
                                         mlir::linalg::LinalgOp op);
 

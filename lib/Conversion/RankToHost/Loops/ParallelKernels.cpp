@@ -1,4 +1,4 @@
-//===- ParallelKernels.cpp - loops of kernels on the threads of a rank -===//
+//===- ParallelKernels.cpp - run loops of kernels on a rank's threads -----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop becomes two functions. The part, `(values..., lower, upper)`, is the
-// loop over some of its turns; its arguments keep what the kernel's promise
-// about aliases. The body, `(pointers, lower, upper)`, is what the runtime can
-// call: it takes the values out of a list of pointers.
+// loop over a range of its iterations; its arguments keep the kernel's
+// attributes about aliasing. The body, `(pointers, lower, upper)`, is what the
+// runtime can call: it unpacks the values from a list of pointers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// Whether a value of this type fits into a pointer: a buffer that its pointer
-/// describes, or a number.
+/// Whether a pointer can hold a value of this type: a buffer with static
+/// layout, or a number of at most 64 bits.
 bool fitsPointer(Type type) {
   if (auto buffer = dyn_cast<MemRefType>(type)) {
     SmallVector<int64_t> strides;
@@ -78,8 +78,9 @@ struct HostParallelKernelsPass
     ++numShared;
   }
 
-  /// What the loop reads from outside. Constants, addresses and their like are
-  /// made again inside.
+  /// Collects the values that the loop reads from outside, and the pure
+  /// operations (`moved`), such as constants and addresses, to clone into the
+  /// part.
   void collect(Operation *op, SetVector<Value> &values,
                SetVector<Operation *> &moved) {
     SetVector<Value> used(op->operand_begin(), op->operand_end());
@@ -95,7 +96,7 @@ struct HostParallelKernelsPass
     }
   }
 
-  /// The turns from `lower` to `upper` of the loop, as a kernel.
+  /// Creates a kernel with the iterations of the loop from `lower` to `upper`.
   func::FuncOp makePart(scf::ForOp loop, const SetVector<Value> &values,
                         const SetVector<Operation *> &moved,
                         SymbolTable &symbols) {
@@ -146,7 +147,7 @@ struct HostParallelKernelsPass
     return LLVM::LLVMPointerType::get(&getContext());
   }
 
-  /// The function that the runtime calls with a list of pointers.
+  /// Creates the function that the runtime calls with a list of pointers.
   LLVM::LLVMFuncOp makeBody(func::FuncOp part, SymbolTable &symbols) {
     Location loc = part.getLoc();
     OpBuilder builder(&getContext());
@@ -211,7 +212,7 @@ struct HostParallelKernelsPass
     return LLVM::IntToPtrOp::create(builder, loc, pointer(), value);
   }
 
-  /// In the place of the loop.
+  /// Calls the runtime in place of the loop.
   void call(scf::ForOp loop, ArrayRef<Value> values, LLVM::LLVMFuncOp body,
             int64_t turns, int64_t grain) {
     Location loc = loop.getLoc();

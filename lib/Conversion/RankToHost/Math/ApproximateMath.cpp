@@ -1,4 +1,4 @@
-//===- ApproximateMath.cpp - elementary functions without calls --------===//
+//===- ApproximateMath.cpp - elementary functions without calls -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace stagewright::host {
 
 namespace {
 
-/// Replaces an operation on f32 by what `expand` makes.
+/// Replaces an operation on f32 by the arithmetic that `expand` writes.
 template <typename Op, Value expand(Lanes &, Value)>
 struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;

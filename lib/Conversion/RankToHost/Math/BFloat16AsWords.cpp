@@ -1,4 +1,4 @@
-//===- BFloat16AsWords.cpp - bf16 as integers of 16 bits ------------------===//
+//===- BFloat16AsWords.cpp - bf16 as 16-bit integers ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ namespace {
 
 struct HostBFloat16AsWordsPass
     : impl::HostBFloat16AsWordsBase<HostBFloat16AsWordsPass> {
-  /// Whether a value in `function` is bf16: most have none, and replacing types
-  /// looks at every attribute.
+  /// Whether `function` has values of bf16. Most have none, and replacing types
+  /// is slow because it visits every attribute.
   bool uses(LLVM::LLVMFuncOp function) {
     auto holds = [&](Type type) {
       auto [slot, isNew] = known.try_emplace(type, false);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Polynomials are minimax in f32 coefficients (Brisebarre and Chevillard,
-// Efficient polynomial L-infinity approximations, 2007). Horner's form has
+// Efficient polynomial L-infinity approximations, 2007). Horner's form has the
 // fewest operations, and loops have enough independent elements to hide its
 // latency.
 //
@@ -20,16 +20,17 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// e^r for |r| <= ln 2, times power^2. Two multiplications, so that results
-/// may leave the normal numbers on either side and are rounded right there.
+/// e^r for |r| <= ln 2, times power^2. It multiplies twice by `power`, so that
+/// results that overflow or are subnormal are rounded correctly.
 static Value finishExp(Lanes &l, Value r, Value power) {
   Value p = l.horner(r, {0x1.9bad8ap-13f, 0x1.71c426p-10f, 0x1.112728p-7f,
                          0x1.5549dep-5f, 0x1.555512p-3f, 0x1.00000cp-1f, 1, 1});
   return l.mul(l.mul(p, power), power);
 }
 
-// The remainder is taken modulo 2 ln 2, one degree more than modulo ln 2: then
-// n / 2 is what is rounded, and no exponent has to be split in two.
+// The remainder is taken modulo 2 ln 2, for one more degree of the polynomial
+// than modulo ln 2: e^x = e^r (2^half)^2, so no exponent has to be split in
+// two.
 Value expandExp(Lanes &l, Value x) {
   x = l.atMost(l.atLeast(x, -110), 100);
   auto [half, power] = nearest(l, x, kLog2E / 2);
@@ -44,8 +45,9 @@ Value expandExp2(Lanes &l, Value x) {
   return finishExp(l, l.mul(r, l.number(kLn2)), power);
 }
 
-// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)): exact differences, and no
-// overflow before the last addition. The sign is that of x, also for -0.
+// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)): the differences are exact,
+// and nothing overflows before the last addition. The sign is that of x, also
+// for -0.
 Value expandExpM1(Lanes &l, Value x) {
   x = l.atMost(l.atLeast(x, -18), 89);
   auto [n, power] = nearest(l, x, kLog2E, /*bias=*/-1);
@@ -58,9 +60,10 @@ Value expandExpM1(Lanes &l, Value x) {
   return l.copySign(l.add(half, half), x);
 }
 
-// With y = -|x| and h = (1 - e^2y) / 2, tanh |x| = h / (1 - h). The other sign
-// would be as short, but rounds 1 + h where its last place is coarsest, and so
-// does 1 - h from the rounded h.
+// With y = -|x| and h = (1 - e^2y) / 2, tanh |x| = h / (1 - h). With y = |x|
+// the formula is as short, but 1 + h is rounded where its last place is
+// coarsest. So is 1 - h if computed from the rounded h: `below` is computed
+// from e^2y.
 Value expandTanh(Lanes &l, Value x) {
   Value y = l.atLeast(l.neg(l.abs(x)), -9.5f);
   auto [n, power] = nearest(l, y, 2 * kLog2E);
@@ -79,7 +82,7 @@ Value expandTanh(Lanes &l, Value x) {
 // Logarithms
 //===----------------------------------------------------------------------===//
 
-/// The bits of sqrt(1/2): m is taken between it and its double.
+/// The bits of sqrt(1/2), the min of m.
 constexpr int32_t kSqrtHalf = 0x3f3504f3;
 
 namespace {
@@ -104,7 +107,7 @@ static Value finishLog(Lanes &l, Value f, Value n) {
   return l.fma(n, l.number(kLn2), p);
 }
 
-/// `y` where x is finite and above `pole`; there -inf, below NaN.
+/// `y` if x is finite and above `pole`; -inf at the pole, NaN below it.
 static Value specialLog(Lanes &l, Value x, float pole, Value y) {
   y = l.select(l.less(x, l.number(INFINITY)), y, x);
   y = l.select(l.less(x, l.number(pole)), l.number(NAN), y);
@@ -120,9 +123,9 @@ Value expandLog(Lanes &l, Value x) {
   return specialLog(l, x, 0, y);
 }
 
-// What 1 + x loses is found by an exact sum (Knuth's TwoSum) and added to the
-// argument of the polynomial, except from 2^24 on, where it does not count and
-// 2^-n may be no normal number. The sign is that of x, also for -0.
+// The rounding error of 1 + x is computed exactly (Knuth's TwoSum) and added to
+// the argument of the polynomial, except from 2^24 on, where it is negligible
+// and 2^-n may not be normal. The sign is that of x, also for -0.
 Value expandLog1p(Lanes &l, Value x) {
   Value one = l.number(1);
   Value u = l.add(x, one);

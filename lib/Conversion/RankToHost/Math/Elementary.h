@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expansions of exp, tanh, erf and their like in f32 into a few operations of
-// the arith and math dialects that exist for vectors as they do for scalars:
-// fma, add, minimum by comparison, integer shifts. No table and no call, so
-// that a loop around them vectorizes with any width; and no branch but one, of
-// all lanes at once, around what sin and cos need for huge arguments.
+// Expansions of exp, tanh, erf and similar functions in f32 into a few
+// operations of the arith and math dialects that have scalar and vector forms:
+// fma, add, minimum by comparison, integer shifts. There are no tables and no
+// calls, so a loop around them vectorizes with any width. The only branch is
+// one for all lanes together, around the reduction of huge arguments of sin and
+// cos.
 //
 // They rely on every operation being rounded as written: their operations carry
 // no fast-math flag, and products that must be fused are written as math.fma.
@@ -50,8 +51,9 @@ public:
   mlir::Value less(mlir::Value a, mlir::Value b); ///< of floats, ordered
   mlir::Value equal(mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
-  /// x, but at least or at most `bound`. A NaN stays: written so that it is one
-  /// instruction of x86, which returns its second operand then.
+  /// max(x, bound) and min(x, bound); if x is NaN, the result is. The order of
+  /// operands makes this one x86 instruction, which returns its second operand
+  /// then.
   mlir::Value atLeast(mlir::Value x, float bound);
   mlir::Value atMost(mlir::Value x, float bound);
 
@@ -72,7 +74,7 @@ public:
   mlir::Value shiftLeft(mlir::Value x, int32_t by);
   mlir::Value shiftRight(mlir::Value x, int32_t by); ///< keeps the sign
 
-  // Operations on bits take integers of 64 bits as well.
+  // The operations on bits also take 64-bit integers.
   mlir::Value wide(int64_t value);
   mlir::Value widen(mlir::Value x); ///< without a sign
   mlir::Value narrow(mlir::Value x);
@@ -80,8 +82,8 @@ public:
   mlir::Value shiftRight(mlir::Value x, mlir::Value by); ///< keeps the sign
   mlir::Value shiftRightUnsigned(mlir::Value x, mlir::Value by);
 
-  /// `values`, and in the lanes of `condition` what `other` makes instead, for
-  /// which lanes are not asked unless there is one.
+  /// `values`, with those of `other` in the lanes where `condition` holds. For
+  /// scalars and 1-D vectors `other` runs only if there is such a lane.
   llvm::SmallVector<mlir::Value>
   replaceWhere(mlir::Value condition, llvm::ArrayRef<mlir::Value> values,
                llvm::function_ref<llvm::SmallVector<mlir::Value>()> other);
@@ -94,8 +96,8 @@ private:
   template <typename Op, typename... Args> Op make(Args... args);
 };
 
-// Errors in units in the last place of the exact result: the largest over all
-// 2^32 values of f32, the same with AVX2 and with AVX-512, rounded up.
+// Max errors in units in the last place over all 2^32 values of f32, rounded
+// up; they are the same with AVX2 and with AVX-512.
 mlir::Value expandExp(Lanes &l, mlir::Value x);   ///< 1.62
 mlir::Value expandExp2(Lanes &l, mlir::Value x);  ///< 1.59
 mlir::Value expandExpM1(Lanes &l, mlir::Value x); ///< 1.44

@@ -1,4 +1,4 @@
-//===- ErrorFunctions.cpp - erf and erfc in arithmetic --------------------===//
+//===- ErrorFunctions.cpp - erf and erfc as arithmetic --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// erf(x) for |x| up to 13/16: an odd polynomial.
+/// erf(x) for |x| up to 13/16, by an odd polynomial.
 static Value erfNearZero(Lanes &l, Value x) {
   Value q =
       l.horner(l.mul(x, x), {-0x1.5503f4p-11f, 0x1.4d03acp-8f, -0x1.b7695ap-6f,
@@ -19,8 +19,8 @@ static Value erfNearZero(Lanes &l, Value x) {
   return l.fma(q, x, x);
 }
 
-// From 13/16 on 1 - 2^p(|x|), where p only has to be as exact as its power is
-// large; the result is 1 from 3.84 on.
+// For |x| >= 13/16 it is 1 - 2^p(|x|) with the sign of x. The smaller the
+// power, the larger the error that p may have. The result is 1 from 3.84 on.
 Value expandErf(Lanes &l, Value x) {
   Value a = l.atMost(l.abs(x), 4);
   Value p = l.horner(a, {0x1.3808e2p-12f, -0x1.291ec4p-8f, 0x1.0b4492p-5f,
@@ -36,15 +36,14 @@ Value expandErf(Lanes &l, Value x) {
 }
 
 namespace {
-/// A number as the sum of two, the second less than the last place of the
-/// first.
+/// A number as an unevaluated sum; `low` is less than the last place of `high`.
 struct Pair {
   Value high, low;
 };
 } // namespace
 
-/// e^(a^2) erfc(a), times a from 7/4 on: a polynomial in a - 1 below, in 1 / a
-/// above, both of the same degree.
+/// e^(a^2) erfc(a), multiplied by a for a >= 7/4. A polynomial in a - 1 for a <
+/// 7/4, and in 1 / a otherwise, both of the same degree.
 static Pair scaledErfc(Lanes &l, Value a, Value inverse, Value below) {
   constexpr float kBelow[] = {
       -0x1.2bc93cp-12f, 0x1.246d1cp-10f, -0x1.74c4e6p-9f, 0x1.c8694p-8f,
@@ -70,11 +69,12 @@ static Value expM1NearZero(Lanes &l, Value r) {
   return l.fma(l.mul(r, r), q, r);
 }
 
-// Up to 15/32 it is 1 - erf(x). From there it falls like e^(-x^2) / x down to
-// the subnormal numbers, and is to be right there to its last place: e^(-x^2)
-// is taken of x^2 in two parts, the polynomial and the product are kept in two
-// parts, and the quotient is corrected by what remains. The power of two comes
-// last and in two steps: only the second can leave the normal numbers.
+// For |x| < 15/32 it is 1 - erf(x). For larger x it falls like e^(-x^2) / x
+// down to the subnormal numbers and must be accurate to the last places there.
+// So x^2 is taken in two parts for e^(-x^2), the polynomial and the product are
+// kept in two parts, and the quotient is corrected by its remainder. The power
+// of two is multiplied last, in two steps, of which only the second can give
+// subnormal numbers.
 Value expandErfc(Lanes &l, Value x) {
   Value a = l.atMost(l.abs(x), 10.25f), one = l.number(1);
   Value square = l.mul(a, a), rest = l.fma(a, a, l.neg(square));

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranges are reduced by rounding to a whole number with an addition: 1.5 * 2^23
-// plus a small number has that number, rounded, in its last bits, from where a
-// shift makes it an exponent (Muller et al., Handbook of Floating-Point
-// Arithmetic, 2nd edition, 10.2).
+// Range reduction rounds to an integer by an addition: 1.5 * 2^23 plus a small
+// number has that number, rounded, in its last bits, and a shift moves these to
+// the exponent (Muller et al., Handbook of Floating-Point Arithmetic, 2nd
+// edition, 10.2).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +19,19 @@
 
 namespace stagewright::host {
 
-/// 1.5 * 2^23: adding it rounds to a whole number.
+/// 1.5 * 2^23: adding it rounds to an integer.
 inline constexpr float kRounder = 12582912.0f;
-/// ln 2 in two parts: multiples of the first up to 2^9 are exact.
+/// ln 2 in two parts: products of the first with integers up to 2^9 are exact.
 inline constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
 inline constexpr float kLn2 = 0x1.62e43p-1f, kLog2E = 0x1.715476p0f;
 
-/// A whole number n, as it is and as 2^(n + bias) with the bias of the rounder.
+/// An integer n as a float, and 2^(n + bias).
 struct Power {
   mlir::Value whole, power;
 };
 
-/// Splits x * scale into its nearest whole number and what remains for the
-/// caller; 2^(n + bias) must be normal.
+/// Rounds x * scale to the nearest integer n; the caller computes the
+/// remainder. 2^(n + bias) must be normal.
 inline Power nearest(Lanes &l, mlir::Value x, float scale, int bias = 0) {
   mlir::Value rounder = l.number(kRounder + 127 + bias);
   mlir::Value sum =

@@ -1,4 +1,4 @@
-//===- NarrowFloats.cpp - numbers of 16 bits without calls ----------------===//
+//===- NarrowFloats.cpp - 16-bit floats without library calls -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,10 +19,11 @@ namespace stagewright::host {
 
 namespace {
 
-/// f64 to 16 bits over f32. Rounding twice to the nearest would be wrong where
-/// the first result lies halfway between two of the second; rounded to odd, it
-/// never does (Boldo and Melquiond, Emulation of FMA and correctly rounded
-/// sums: proved algorithms using rounding to odd, 2008).
+/// Rounds f64 to 16 bits by way of f32. Rounding to nearest twice is wrong if
+/// the first result is halfway between two 16-bit numbers. So the first
+/// rounding is to odd, with which the second is always right (Boldo and
+/// Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms
+/// using rounding to odd, 2008).
 struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -45,8 +46,8 @@ struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
       return arith::ExtUIOp::create(b, words,
                                     arith::CmpFOp::create(b, how, left, right));
     };
-    // One step towards zero if it was rounded away from it, then the last bit
-    // set if anything was lost.
+    // To odd: one step towards zero if it was rounded away from zero, then set
+    // the last bit if the rounding was inexact.
     Value away =
         compare(arith::CmpFPredicate::OGT, math::AbsFOp::create(b, back),
                 math::AbsFOp::create(b, x));
@@ -71,7 +72,7 @@ struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
       signalPassFailure();
   }
 
-  /// Arithmetic of bf16 in f32, every result rounded.
+  /// Computes arithmetic of bf16 in f32 and rounds every result.
   LogicalResult computeInSingle() {
     TypeConverter converter;
     arith::populateEmulateUnsupportedFloatsConversions(
@@ -84,8 +85,8 @@ struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
-  /// Functions (rounding, powers, what ApproximateMath leaves) of 16 bits in
-  /// f32: C libraries have none of them.
+  /// Computes functions of 16 bits (rounding, powers, what ApproximateMath
+  /// leaves) in f32: C libraries have none for 16 bits.
   LogicalResult callInSingle() {
     MLIRContext *context = &getContext();
     TypeConverter converter;
@@ -101,8 +102,9 @@ struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
-  /// MLIR's emulation allows its casts to be folded (`contract`), which drops
-  /// roundings in one kernel and not in the next that computes the same number.
+  /// Removes `contract` from the casts of MLIR's emulation. With it roundings
+  /// may be folded in one kernel and not in another that computes the same
+  /// number.
   void roundAsWritten() {
     getOperation()->walk([](Operation *op) {
       if (auto truncate = dyn_cast<arith::TruncFOp>(op))

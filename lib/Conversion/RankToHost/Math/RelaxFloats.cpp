@@ -1,4 +1,4 @@
-//===- RelaxFloats.cpp - fast-math flags on floating-point operations -===//
+//===- RelaxFloats.cpp - fast-math flags on floating-point operations -----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,16 +15,16 @@ namespace stagewright::host {
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
 namespace {
-/// Whether `op` must be rounded as written: an element that is repeated where a
-/// maximum, a minimum or a mask is looked for must be the same number there,
-/// whatever it is fused with, so no rounding to a narrow type may disappear
-/// either. Sums of a reduction are allowed more, below.
+/// Whether `op` must be rounded as written. A kernel that computes an element
+/// again, to compare it with a maximum, a minimum or a mask, must get the same
+/// bits however it is fused; so roundings to narrow types must stay too. The
+/// sums of reductions get more flags below.
 bool isExact(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::CmpFOp,
              arith::TruncFOp, arith::ExtFOp>(op);
 }
 
-/// Sets `flags` beside those that are there.
+/// Adds `flags` to those of `op`.
 void allow(Operation *op, arith::FastMathFlags flags) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);
   if (!math)

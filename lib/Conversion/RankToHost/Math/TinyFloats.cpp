@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM has no floating-point type of 8 bits. What is rounded to one and widened
-// at once is a float32 rounded to fewer digits; what lies in memory is a byte,
-// whose bits are those of a float32 with another bias: multiplying by a power
-// of two, exact for subnormal numbers too, changes the one into the other.
-// Adding and subtracting 1.5 times a power of two, so large that the last place
-// of the sum is that of the result, rounds to the nearest, of two the even one.
+// LLVM has no floating-point types of 8 bits. A value that is rounded to one
+// and widened again at once is a float32 rounded to fewer digits. A value in
+// memory is a byte, whose bits are those of a float32 with another exponent
+// bias: a multiplication by a power of two, exact for subnormal numbers too,
+// converts between them. Adding and subtracting 1.5 times a power of two, so
+// large that the last place of the sum is that of the result, rounds to
+// nearest, ties to even.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +28,12 @@ namespace stagewright::host {
 namespace {
 
 struct Format {
-  int32_t fraction; ///< bits
-  float least;      ///< normal number
+  int32_t fraction; ///< bits of the fraction
+  float least;      ///< least normal number
   float largest;
-  float beyond; ///< what overflow gives
-  float bias;   ///< a float32 is so much larger than the same bits at the top
-  int32_t infinity, nan; ///< their bytes, without a sign
+  float beyond; ///< result of overflow
+  float bias;   ///< value, over that of a float32 with these bits at the top
+  int32_t infinity, nan; ///< their bytes, without the sign bit
 };
 
 std::optional<Format> formatOf(Type type) {
@@ -63,7 +64,7 @@ Value roundTo(Lanes &lanes, const Format &format, Value x) {
       lanes.select(over, lanes.number(format.beyond), rounded), x);
 }
 
-/// The byte of a number that is rounded, as an integer of 32 bits.
+/// The byte of `x`, which is rounded already, as an integer of 32 bits.
 Value encode(Lanes &lanes, const Format &format, Value x) {
   Value size = lanes.abs(x);
   Value code = lanes.shiftRight(
@@ -77,7 +78,7 @@ Value encode(Lanes &lanes, const Format &format, Value x) {
   return lanes.orBits(code, sign);
 }
 
-/// The number of a byte, which is the low one of an integer of 32 bits.
+/// The number whose byte is the low one of an integer of 32 bits.
 Value decode(Lanes &lanes, const Format &format, Value byte) {
   Value size = lanes.andBits(byte, lanes.integer(0x7f));
   Value x =
@@ -91,13 +92,13 @@ Value decode(Lanes &lanes, const Format &format, Value byte) {
   return lanes.copySign(x, lanes.fromBits(lanes.shiftLeft(byte, 24)));
 }
 
-/// Types with the shape of `type`.
+/// The type with the shape of `type` and elements of type `element`.
 Type like(Type type, Type element) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped ? Type(shaped.clone(element)) : element;
 }
 
-/// Whether `op` only says what a contraction is: a library's call.
+/// Whether `op` is in the body of a contraction, which becomes a library call.
 bool isOfContraction(Operation *op) {
   return isa_and_nonnull<linalg::ContractOp>(op->getParentOp());
 }

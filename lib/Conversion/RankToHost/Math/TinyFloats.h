@@ -14,8 +14,8 @@ class RewritePatternSet;
 
 namespace stagewright::host {
 
-/// float32 rounded to f8E4M3FN or f8E5M2 and widened again, as arithmetic of
-/// float32.
+/// Patterns that replace rounding of float32 to f8E4M3FN or f8E5M2 and widening
+/// it again by float32 arithmetic.
 void populateTinyFloatPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace stagewright::host

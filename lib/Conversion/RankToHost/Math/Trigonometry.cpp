@@ -1,14 +1,15 @@
-//===- Trigonometry.cpp - sin and cos in arithmetic -----------------------===//
+//===- Trigonometry.cpp - sin and cos as arithmetic -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Arguments are reduced to a quarter of a turn: below 2^16 with pi / 2 in three
-// parts (Cody and Waite, Software Manual for the Elementary Functions, 1980),
-// above with as many bits of 2 / pi as count there (Payne and Hanek, Radian
-// reduction for trigonometric functions, 1983).
+// Arguments are reduced to multiples of a quarter turn and a rest: up to 2^16
+// with pi / 2 in three parts (Cody and Waite, Software Manual for the
+// Elementary Functions, 1980), above that with the bits of 2 / pi that affect
+// the result (Payne and Hanek, Radian reduction for trigonometric functions,
+// 1983).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +22,15 @@ using namespace mlir;
 namespace stagewright::host {
 
 namespace {
-/// An angle: `turns` quarters of a turn, of which only the last two bits count,
-/// and `rest`, at most about pi / 4.
+/// An angle: `turns` quarter turns, of which only the last two bits matter,
+/// plus `rest` radians, at most about pi / 4 in magnitude.
 struct Angle {
   Value rest, turns;
 };
 } // namespace
 
-/// Right while the number of quarters is below 2^16: then its products with the
-/// first part are exact.
+/// Correct for fewer than 2^16 quarter turns: then subtracting n times the
+/// first part is exact.
 static Angle reduceSmall(Lanes &l, Value x) {
   Value rounder = l.number(kRounder);
   Value sum = l.fma(x, l.number(0x1.45f306p-1f), rounder);
@@ -39,11 +40,11 @@ static Angle reduceSmall(Lanes &l, Value x) {
   return {l.fma(n, l.number(-0x1.846988p-48f), rest), l.bits(sum)};
 }
 
-/// The 96 bits of 2 / pi, in words of 32, first the one that counts 2 in a
-/// product with the last bit of an f32 of the given exponent: those before it
-/// make whole turns.
+/// 96 bits of 2 / pi in three words of 32 bits. The first bit is the one whose
+/// product with the last mantissa bit of an f32 of this exponent is 2 quarter
+/// turns: bits before it only add whole turns.
 static SmallVector<Value> bitsOfInversePi(Lanes &l, Value exponent) {
-  // The binary digits of 2 / pi, after 32 that stand before the point.
+  // The bits of 2 / pi, after 32 zeros for those before the binary point.
   constexpr uint32_t kDigits[] = {0,          0xa2f9836e, 0x4e441529,
                                   0xfc2757d1, 0xf534ddc0, 0xdb629599,
                                   0x3c439041, 0xfe5163ab};
@@ -66,13 +67,13 @@ static SmallVector<Value> bitsOfInversePi(Lanes &l, Value exponent) {
   return words;
 }
 
-/// Right from 2^-7 on; not a number for infinities.
+/// Correct for |x| >= 2^-7; NaN for infinities.
 static Angle reduceLarge(Lanes &l, Value x) {
   Value bits = l.bits(l.abs(x));
   Value mantissa = l.widen(
       l.orBits(l.andBits(bits, l.integer(0x7fffff)), l.integer(0x800000)));
   SmallVector<Value> words = bitsOfInversePi(l, l.shiftRight(bits, 23));
-  // Quarters of a turn modulo 4, in units of 2^-62.
+  // Quarter turns modulo 4, in units of 2^-62.
   Value quarters = l.shiftLeft(l.mulBits(mantissa, words[0]), l.wide(32));
   quarters = l.addBits(quarters, l.mulBits(mantissa, words[1]));
   quarters =
@@ -81,7 +82,7 @@ static Angle reduceLarge(Lanes &l, Value x) {
   Value turns = l.shiftRightUnsigned(
       l.addBits(quarters, l.wide(int64_t(1) << 61)), l.wide(62));
   Value rest = l.subBits(quarters, l.shiftLeft(turns, l.wide(62)));
-  // Its first 24 bits, rounded, are a float, and so, nearly, is what remains.
+  // The first 24 bits, rounded, are exact as a float; the others nearly.
   Value first =
       l.shiftRight(l.addBits(rest, l.wide(int64_t(1) << 37)), l.wide(38));
   Value second =
@@ -98,7 +99,7 @@ static Angle reduceLarge(Lanes &l, Value x) {
           l.select(negative, l.subBits(l.integer(0), whole), whole)};
 }
 
-/// The sine of x plus `shift` quarters of a turn.
+/// The sine of x plus `shift` quarter turns.
 static Value sineOf(Lanes &l, Value x, int shift) {
   Angle small = reduceSmall(l, x);
   Value large = l.less(l.number(0x1p16f), l.abs(x));
@@ -119,7 +120,7 @@ static Value sineOf(Lanes &l, Value x, int shift) {
   return l.fromBits(l.xorBits(l.bits(l.select(isSine, sine, cosine)), sign));
 }
 
-// Zeros keep their sign.
+// A zero is returned as it is, with its sign.
 Value expandSin(Lanes &l, Value x) {
   return l.select(l.equal(x, l.number(0)), x, sineOf(l, x, 0));
 }

@@ -1,13 +1,13 @@
-//===- FindRowGroups.cpp - which operations walk the same rows ------------===//
+//===- FindRowGroups.cpp - finds operations over the same rows ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every candidate starts as a group of its own whose rows are all its loops.
-// In program order, each is then joined with the groups of what it reads and of
-// what reads the same; joining keeps the rows that both sides agree on.
+// Every candidate starts as a group of its own, with all its loops as rows. In
+// program order, each is then joined with the groups whose results it reads, or
+// which read the same values. Joining keeps the rows common to both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,26 +21,25 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// Most members of a group: a kernel beyond it spills more than it saves.
+/// Max members of a group: larger kernels spill more than they save.
 static constexpr size_t kMostMembers = 32;
-/// Fewest elements of a value that is worth reading once for two operations
-/// that do not read each other.
+/// Min elements of a value that joins two operations only because both read it.
 static constexpr int64_t kSharedElements = 1024;
 
-/// Most bytes that a value may have in a row for an operation to join that has
-/// fewer rows than the group.
+/// Max bytes per row of the largest value of a group, if joining left it with
+/// fewer rows. Groups with contractions have another limit.
 static constexpr int64_t kLargestRow = 16 << 10;
 
 namespace {
 
-/// A value by which an operation and a member of a group are joined: the loop
-/// of each for every dimension, or -1.
+/// A value that joins an operation and a member of a group: for each dimension,
+/// the loop of either that indexes it, or -1.
 struct Link {
   SmallVector<int> reader, member;
 };
 
-/// Whether `op` is a batched contraction between one large value, such as the
-/// scores of attention, and two small ones: its blocks then read little twice.
+/// Whether `op` is a batched contraction of one large value, such as the scores
+/// of attention, and two small ones: its blocks read few bytes more than once.
 bool isOnScores(linalg::ContractOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -140,7 +139,7 @@ private:
       link(gather.getTensor(), loopsOf(gather, op));
   }
 
-  /// Joins the groups of `reader` and `other` if they agree on rows.
+  /// Joins the groups of `reader` and `other` if they have rows in common.
   void join(unsigned reader, unsigned other, const Link &link) {
     unsigned to = groupOf[other], from = groupOf[reader];
     if (to == from ||
@@ -155,7 +154,7 @@ private:
     size_t readerIndex = memberOf(groups[from], ops[reader]);
     size_t otherIndex = memberOf(groups[to], ops[other]);
 
-    // Rows of both, joined by the link.
+    // Pairs of rows, one of each group, that index the same dimension.
     SmallVector<std::pair<unsigned, unsigned>> pairs;
     for (auto [i, loop] : llvm::enumerate(groups[to].members[otherIndex].loops))
       for (auto [a, b] : llvm::zip_equal(link.member, link.reader))
@@ -185,7 +184,7 @@ private:
       }
       return group;
     };
-    // An operation on its own may turn out to sum over rows.
+    // Only a group of one operation can become a sum over rows.
     auto maySum = [&](const RowGroup &group) {
       return group.members.size() == 1 && onlyAdds(group.members[0].op);
     };
@@ -221,8 +220,8 @@ private:
     return isConvex(group, to, from);
   }
 
-  /// Whether no path leaves the members of `group`, which are those of groups
-  /// `to` and `from`, and comes back.
+  /// Whether no path between members of `group`, which joins groups `to` and
+  /// `from`, leaves it, and no member reads what another sums over rows.
   bool isConvex(const RowGroup &group, int to, int from) {
     llvm::SmallDenseSet<unsigned> inside;
     llvm::SmallDenseSet<unsigned> sums;
@@ -243,7 +242,7 @@ private:
           work.push_back(number);
         return;
       }
-      // Another group is one operation: it runs when all it reads is there.
+      // Another group becomes one loop, so a path enters all of its members.
       unsigned last = position[groups[other].members.back().op];
       if (last >= first)
         for (const RowMember &member : groups[other].members)

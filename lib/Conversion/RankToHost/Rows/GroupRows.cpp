@@ -1,4 +1,4 @@
-//===- GroupRows.cpp - operations on the same rows in one loop ------------===//
+//===- GroupRows.cpp - operations over the same rows in one loop ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,9 +28,10 @@ SmallVector<Operation *> readsOf(Operation *op) {
 
 namespace {
 
-/// Puts the operations of a block in an order in which each stands behind what
-/// it reads, late, but what only adds to an argument of the function early: it
-/// makes nothing new, and what it reads can go.
+/// Sorts the operations of a block so that each follows what it reads. A row
+/// loop comes just before its first reader. An operation that only adds to an
+/// argument of the function comes as early as possible: it makes no new value,
+/// and the values that it reads can be freed.
 class Order {
 public:
   explicit Order(Block &block) : block(block) {}
@@ -63,8 +64,9 @@ private:
     return init.getParentRegion()->getParentOp() == block.getParentOp();
   }
 
-  /// Places what `op` reads, `op`, and what waited for it alone. The depth of
-  /// the recursion is that of a chain of unplaced operations.
+  /// Places what `op` reads, `op`, and then those that only add to an argument
+  /// and waited only for `op`. Recurses as deep as a chain of unplaced
+  /// operations.
   void place(Operation *op) {
     if (!reached.insert(op).second)
       return;
@@ -106,7 +108,7 @@ struct HostGroupRowsPass : impl::HostGroupRowsBase<HostGroupRowsPass> {
       }
       if (groups.empty())
         continue;
-      // Fills that nothing starts from would fill whole arrays.
+      // Dead fills would still fill whole arrays.
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
         if (isOpTriviallyDead(&op))
           rewriter.eraseOp(&op);

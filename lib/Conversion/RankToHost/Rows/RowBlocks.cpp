@@ -1,4 +1,4 @@
-//===- RowBlocks.cpp - blocks of the rows of a group ------------------===//
+//===- RowBlocks.cpp - blocks of the rows of a group ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// Blocks a loop should have at least, for threads to share.
+/// Min blocks of a loop, if possible, so that threads can share it.
 static constexpr int64_t kFewestBlocks = 16;
 
 void TensorPart::add(OpFoldResult offset, OpFoldResult size) {

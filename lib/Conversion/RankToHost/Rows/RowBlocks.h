@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The last row of a group is cut into blocks, whose size divides its extent;
-// the others go one by one. Blocks are counted by one number, so that a loop
-// over them divides well among threads. In a nested group an outer number
-// counts all rows but the last, and an inner one the blocks of that.
+// The last row of a group is cut into blocks, whose size divides its extent; a
+// block has one index of each other row. Blocks have consecutive numbers, so
+// that threads can share a loop over them evenly. In a nested group an outer
+// number counts the indices of all rows but the last, and an inner one the
+// blocks of the last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@
 
 namespace stagewright::host {
 
-/// The part of a tensor that belongs to a block.
+/// The part of a tensor that one block reads or writes.
 struct TensorPart {
   llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
   bool whole = true;
@@ -34,16 +35,16 @@ public:
   int64_t numOuter() const { return outer; }
   int64_t numInner() const { return inner; }
 
-  /// Computes where block `number` begins; in a nested group all but the last
-  /// row.
+  /// Computes the first indices of block `number`; in a nested group those of
+  /// all rows but the last, for which enterInner() does it.
   void enter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value number);
   void enterInner(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value number);
 
-  /// First index of the block in every row.
+  /// The first index of the block in every row.
   llvm::ArrayRef<mlir::OpFoldResult> begins() const { return offsets; }
 
-  /// The part that `member` needs of a tensor that it indexes by `map`.
+  /// The part of a tensor, indexed by `map`, that `member` uses in the block.
   TensorPart partOf(mlir::RankedTensorType type, mlir::AffineMap map,
                     const RowMember &member) const;
 

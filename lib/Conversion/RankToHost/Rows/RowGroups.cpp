@@ -1,4 +1,4 @@
-//===- RowGroups.cpp - the rows of a group ----------------------------===//
+//===- RowGroups.cpp - the rows of a group --------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,8 +45,8 @@ bool RowMember::sumsOver(size_t row) const {
                      utils::IteratorType::reduction;
 }
 
-/// Whether loop `loop` of `op` can be a row: every result has it as a dimension
-/// of its own, or, for a sum, none has.
+/// Whether loop `loop` of `op` can be a row: it alone indexes one dimension of
+/// every result, or, if `summed`, it indexes no result.
 static bool canBeRow(linalg::LinalgOp op, unsigned loop, bool summed) {
   bool parallel =
       op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
@@ -54,7 +54,7 @@ static bool canBeRow(linalg::LinalgOp op, unsigned loop, bool summed) {
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
-    // Once at most in every operand, and nowhere inside a larger expression.
+    // It indexes at most one dimension of every operand, and indexes it alone.
     auto uses = llvm::count_if(map.getResults(), [&](AffineExpr expr) {
       return expr.isFunctionOfDim(loop);
     });
@@ -97,8 +97,8 @@ bool RowGroup::isNested() const {
          llvm::any_of(members, [](const RowMember &m) { return m.sums; });
 }
 
-/// Calls `visit` for every value that the members make or read, once, with its
-/// bytes in one row and whether it has all rows.
+/// Calls `visit` once for every value that the members make or read, with its
+/// bytes per row and whether all rows index it.
 static void
 forEachValue(const RowGroup &group,
              llvm::function_ref<void(int64_t bytes, bool hasAll)> visit) {
@@ -198,14 +198,14 @@ void RowGroup::keepCommonRows() {
         members, [&](const RowMember &member) { return member.sumsOver(row); });
   };
   if (hasContraction()) {
-    // One row may be summed, by some.
+    // At most one row is summed, by some of the members.
     size_t summed = 0;
     for (size_t i = 0; i < extents.size(); ++i)
       summed += isSummed(i);
     if (summed > 1)
       extents.clear();
   } else {
-    // Whoever sums, sums all rows.
+    // Keep the rows over which all members that sum do so.
     for (size_t i = extents.size(); i-- > 0;)
       if (llvm::any_of(members, [&](const RowMember &member) {
             return member.sums && !member.sumsOver(i);
@@ -247,7 +247,7 @@ RowGroup RowGroup::withoutContiguous() const {
 }
 
 void RowGroup::sortRows() {
-  // The dimension of the largest value that has all rows, for each of them.
+  // For each row: its dimension in the largest value that all rows index.
   SmallVector<int64_t> places(extents.size(), 0);
   int64_t most = 0;
   for (const RowMember &member : members) {

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One iteration is one block of rows. A member that sums over all rows leaves
-// the sum of each block in an array over blocks, and one operation behind the
-// loop adds those up: the order of the sum is the same whoever runs which
-// iteration. In a nested group sums go on from block to block inside one
-// iteration.
+// One iteration computes one block of rows. If a member sums over all rows,
+// each block writes its sum to an array over blocks, and an operation after the
+// loop adds them up, so the order of summation does not depend on which thread
+// runs which iteration. In a nested group a sum is carried from block to block
+// within one iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ using namespace mlir;
 namespace stagewright::host {
 namespace {
 
-/// A value that is read behind the loop.
+/// A value that is read after the loop, or a sum over rows.
 struct Result {
   OpResult value;
   const RowMember *member;
-  Value carried; ///< what the loop carries so far
+  Value carried; ///< current value in the loop
 
   linalg::LinalgOp op() const { return member->op; }
   RankedTensorType type() const {
@@ -37,7 +37,7 @@ struct Result {
   Value init() const { return op().getDpsInits()[value.getResultNumber()]; }
 };
 
-/// Whether nobody reads the initial value.
+/// Whether `init` is undefined or filled, so that it need not be read.
 bool isOverwritten(Value init) {
   return init.getDefiningOp<tensor::EmptyOp>() ||
          init.getDefiningOp<linalg::FillOp>();
@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  /// Whether the sum of each block is kept and added up behind the loop.
+  /// Whether each block writes its own sum, to be added up after the loop.
   bool sumsBlocks(const RowMember &member) const {
     return member.sums && !group.isNested();
   }
@@ -111,7 +111,7 @@ private:
     return found == results.end() ? nullptr : found;
   }
 
-  /// The tensor that the loop writes `result` into.
+  /// The initial tensor of the loop for `result`.
   Value destinationOf(const Result &result) {
     SmallVector<int64_t> shape(result.type().getShape());
     if (sumsBlocks(*result.member))
@@ -143,8 +143,8 @@ private:
     rewriter.setInsertionPointAfter(loop);
   }
 
-  /// The blocks of the last row, one after the other; sums are carried as what
-  /// they are for the rows of this iteration.
+  /// Writes the loop over blocks of the last row. It carries sums as the slice
+  /// for the rows of this outer iteration.
   void writeInnerLoop(Location loc) {
     SmallVector<Value> outer, inits;
     for (Result &result : results) {
@@ -181,7 +181,7 @@ private:
                                           part.sizes, part.strides);
   }
 
-  /// `tensor` filled like `init`, if that is filled.
+  /// `tensor` filled with the same value as `init`, if that is filled.
   Value refill(Location loc, Value init, Value tensor) {
     auto fill = init.getDefiningOp<linalg::FillOp>();
     if (!fill)
@@ -235,7 +235,7 @@ private:
     }
   }
 
-  /// The place of the sum of one block in the array over blocks.
+  /// The slice for the sum of one block in the array over blocks.
   TensorPart placeOfSum(RankedTensorType type, Value block) {
     TensorPart part;
     part.add(block, rewriter.getIndexAttr(1));
@@ -277,8 +277,8 @@ private:
     return refill(loc, init, tile);
   }
 
-  /// A tile that only this elementwise operation still reads, where it can
-  /// write its own: blocks of scores fill the cache.
+  /// An input tile that nothing reads later, in which this elementwise
+  /// operation can write its result: blocks of scores fill the cache.
   Value findDeadTile(const RowMember &member, OpOperand &operand) {
     linalg::LinalgOp op = member.op;
     AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -298,8 +298,8 @@ private:
     return {};
   }
 
-  /// Lets the body see where the block begins, but read the tiles of the block
-  /// from their start.
+  /// Adds the first index of the block to indices in the body, except those
+  /// into tiles of the block, which start at 0.
   void readTiles(const RowMember &member, linalg::LinalgOp tiled) {
     SmallVector<OpFoldResult> begins(tiled.getNumLoops());
     for (auto [loop, offset] : llvm::zip_equal(member.loops, blocks.begins()))
@@ -349,7 +349,7 @@ private:
   RowBlocks blocks;
   RewriterBase &rewriter;
   llvm::SmallDenseSet<Operation *> members;
-  DenseMap<Value, Operation *> lastReader; ///< null: a gather reads it
+  DenseMap<Value, Operation *> lastReader; ///< null if a gather reads it
   SmallVector<Result> results;
   DenseMap<Value, Value> tiles;
 };

@@ -19,8 +19,8 @@ namespace stagewright::pipeline {
 // The view
 //===----------------------------------------------------------------------===//
 
-/// The names of `op` with an operand: without dropout there is no "keep"; the
-/// mask may be missing.
+/// The names of the operands of `op`: no "keep" without dropout (`drops`), and
+/// no "mask" if that is missing.
 static SmallVector<StringRef> namesOf(Operation *op,
                                       ArrayRef<StringLiteral> all, bool drops) {
   SmallVector<StringRef> names(all.begin(), all.end());
@@ -93,8 +93,8 @@ int64_t Attention::heads() const {
 
 double Attention::flops() const {
   double points = double(heads()) * double(queries()) * double(keys());
-  // Products of tiles: scores and weighted values, or, of the halves of the
-  // gradient, these again and gradients of weights, then of their operands.
+  // The contractions: scores and output; in gradients the scores again, the
+  // gradient of the weights, and the gradients that the op computes.
   double widths = isa<AttentionOp>(op) ? double(width() + valueWidth())
                   : isa<AttentionGradientOp>(op)
                       ? 3.0 * double(width()) + 2.0 * double(valueWidth())
@@ -138,8 +138,8 @@ static LogicalResult verifyMaps(Operation *op, const Attention &view) {
   return success();
 }
 
-/// The last four dimensions of an operand, as characters; "-" stands for a
-/// dimension that it must not have, "*" for one that it may have.
+/// Which of the last four dimensions an operand has, as characters: a letter
+/// for one that it must have, "-" for one that it must not, "*" for either.
 static StringRef dimsOf(StringRef name) {
   name.consume_front("d_");
   return llvm::StringSwitch<StringRef>(name)

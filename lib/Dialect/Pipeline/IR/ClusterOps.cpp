@@ -1,4 +1,4 @@
-//===- ClusterOps.cpp - verifiers of the machines -------------------------===//
+//===- ClusterOps.cpp - verifiers of cluster ops --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// device_c4 of one entry.
+/// Checks device_c4 for one entry.
 static LogicalResult verifyContractions(DeviceOp device, NamedAttribute entry) {
   if (entry.getName() == "processors") {
     auto number = dyn_cast<IntegerAttr>(entry.getValue());

@@ -19,7 +19,7 @@ using namespace stagewright::pipeline;
 #define GET_ATTRDEF_CLASSES
 #include "stagewright/Dialect/Pipeline/IR/PipelineAttributes.cpp.inc"
 
-/// Whether `number` can be a cost.
+/// Whether `number` is a valid cost: finite and at least 0.
 static bool isCost(double number) {
   return number >= 0.0 && std::isfinite(number);
 }

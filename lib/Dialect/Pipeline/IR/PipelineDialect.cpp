@@ -19,8 +19,8 @@ using namespace stagewright::pipeline;
 
 #include "stagewright/Dialect/Pipeline/IR/PipelineDialect.cpp.inc"
 
-/// Checks that `attribute` is a string among `allowed`; `what` names its
-/// bearer.
+/// Checks that `attribute` is a string among `allowed`; `what` is the argument
+/// or result that has it.
 static LogicalResult verifyWord(Operation *op, NamedAttribute attribute,
                                 ArrayRef<StringRef> allowed,
                                 const Twine &what) {
@@ -33,7 +33,7 @@ static LogicalResult verifyWord(Operation *op, NamedAttribute attribute,
                          << attribute.getValue();
 }
 
-/// The number that `attribute` is, if it is one that fits 64 bits with a sign.
+/// The value of `attribute` if it is an index or an integer of at most 64 bits.
 static std::optional<int64_t> numberOf(Attribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute);
   if (!number ||
@@ -54,8 +54,8 @@ static LogicalResult verifyRange(Operation *op, NamedAttribute attribute,
                          << (high - 1) << ", got " << attribute.getValue();
 }
 
-/// Rules that arguments and results share: names are words, dimensions and
-/// slices fit the shape, positions are numbers.
+/// Checks the rules common to arguments and results: names are strings,
+/// dimensions and slices fit the shape, positions are numbers.
 static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
                                       Type type, const Twine &what) {
   auto shaped = dyn_cast<RankedTensorType>(type);

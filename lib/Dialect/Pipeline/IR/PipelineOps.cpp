@@ -36,7 +36,8 @@ void GraphOp::print(OpAsmPrinter &printer) {
   stagewright::printFunctionLike(printer, *this);
 }
 
-/// Checks the edge from `producer` to `node`: layers never run backwards.
+/// Checks the phases and layers of the edge from `producer` to `node`: forwards
+/// go to the same or later layers, backwards to the same or earlier ones.
 static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
   auto isForward = [](Phase phase) {
     return phase == Phase::F || phase == Phase::R;
@@ -98,7 +99,7 @@ void NodeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(getOutputs().front(), getNodeName());
 }
 
-/// node_c3: `layers` are the keys of a dictionary.
+/// Checks node_c3: the keys of `layers` are layers of the graph.
 static LogicalResult verifyLayers(NodeOp node, DictionaryAttr layers) {
   auto graph = cast<GraphOp>(node->getParentOp());
   if (!layers)
@@ -136,7 +137,7 @@ LogicalResult NodeOp::verify() {
   return success();
 }
 
-/// node_c4: bodies and numbers of one level.
+/// Checks node_c4 for one level: its functions, and the values they refer to.
 static LogicalResult verifyLevel(NodeOp node, LevelAttr level,
                                  SymbolTableCollection &symbols) {
   auto find = [&](FlatSymbolRefAttr name) {
@@ -240,7 +241,7 @@ LogicalResult YieldOp::verify() {
 // ProgramOp, BoundaryOp
 //===----------------------------------------------------------------------===//
 
-/// program_c2, program_c3, program_c4: the stages of `program`.
+/// Checks program_c2, program_c3 and program_c4: the stages of `program`.
 static LogicalResult verifyStages(ProgramOp program, GraphOp graph,
                                   ClusterOp cluster) {
   SmallVector<int64_t> stageOf(graph.getNumLayers(), -1);

@@ -1,4 +1,4 @@
-//===- ChooseSchedule.cpp - where a program's orders come from ------------===//
+//===- ChooseSchedule.cpp - the schedule of a program ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// What `generator` is asked for on `program`. Costs matter to few of them, so
-/// that a graph without costs is fine.
+/// The shape for `generator` on `program`. Few generators use costs, so a graph
+/// without costs is accepted.
 static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
                                          const Generator &generator,
                                          const StagePlacement &where) {
@@ -68,8 +68,9 @@ FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
   return *made;
 }
 
-/// One of the pipelines side by side is searched for, else one for all of a
-/// stage's replicas that is dealt.
+/// Searches the order of each of several parallel pipelines, or else one order
+/// in which all replicas of a stage are one rank, and deals its actions to
+/// them.
 static Result<Schedule> searchInTurn(const MakeSchedule &search,
                                      int64_t microbatches,
                                      const ReplicaRanks &ranks) {
@@ -107,8 +108,8 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
   return *found;
 }
 
-/// The stages of `program` lie as those of `schedule`, and it has as many
-/// microbatches.
+/// Checks that stages of `program` are placed as those of `schedule`, and that
+/// both have as many microbatches.
 static LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {
   auto microbatches = int64_t(program.getMicrobatches());
   if (schedule.microbatches != microbatches)

@@ -1,12 +1,12 @@
-//===- ChooseSchedule.h - where a program's orders come from ----*- C++ -*-===//
+//===- ChooseSchedule.h - the schedule of a program -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: a generator, a search, or a file. All errors are
-// located.
+// Gets the orders of a program from a generator, a search or a file. All errors
+// have locations. Private to lib/Dialect/Pipeline/Transforms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,22 +19,23 @@
 
 namespace stagewright::pipeline {
 
-/// The orders of `generator` for `program`; `group` as in ScheduleShape. Those
-/// of replicas in turn are made for every pipeline that runs beside others.
+/// The orders of `generator` for `program`; `group` as in ScheduleShape. If
+/// there are parallel pipelines of replicas, each gets orders of its own.
 mlir::FailureOr<Schedule>
 generateFor(ProgramOp program, const Generator &generator, int64_t group);
 
-/// The best orders that a search finds for `program`. A remark says what they
-/// take, the bounds, and where they come from.
+/// The best orders that a search finds for `program`. A remark reports their
+/// time, its bounds and their origin.
 mlir::FailureOr<Schedule> searchFor(ProgramOp program,
                                     AutoScheduleOptions options);
 
-/// `schedule`, whose stages must lie as those of `program` and which must have
-/// as many microbatches, dealt out to replicas that take them in turn.
+/// `schedule`, dealt out to replicas that take microbatches in turn. Fails
+/// unless it has the placement of stages and the number of microbatches of
+/// `program`.
 mlir::FailureOr<Schedule> takeGiven(ProgramOp program,
                                     const Schedule &schedule);
 
-/// Backwards are in one only where `schedule` runs them so.
+/// Fails if `schedule` splits backwards that the graph of `program` has merged.
 mlir::LogicalResult checkHalves(ProgramOp program, const Schedule &schedule);
 
 } // namespace stagewright::pipeline

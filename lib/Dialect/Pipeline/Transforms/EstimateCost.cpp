@@ -28,10 +28,10 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_ESTIMATECOST
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// Seconds by device class, as the attribute holds them.
+/// Seconds by device class, as in CostAttr.
 using ClassSeconds = llvm::SmallMapVector<StringAttr, Seconds, 2>;
 
-/// `cost` with other seconds.
+/// `cost` with its seconds replaced.
 static CostAttr withSeconds(CostAttr cost, const ClassSeconds &seconds) {
   Builder builder(cost.getContext());
   SmallVector<NamedAttribute> entries;
@@ -61,7 +61,7 @@ static int64_t bytesOfAll(ValueRange values) {
   return bytes;
 }
 
-/// The arithmetic of a node as a whole number.
+/// `flops` as an integer; the max if it does not fit.
 static int64_t wholeFlops(double flops) {
   return flops < double(INT64_MAX) ? int64_t(flops) : INT64_MAX;
 }
@@ -96,7 +96,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     }
   }
 
-  /// Counts `node` and gives it the roofline's seconds.
+  /// Sets the counts of `node`, and its seconds by the roofline model.
   LogicalResult estimate(NodeOp node, FlopCounter &counter,
                          const std::optional<Cluster> &cluster) {
     CostAttr cost = node.getCostAttr();
@@ -114,7 +114,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
       return node.emitOpError() << "'" << node.getNodeName()
                                 << "' has neither a body nor a cost; give it "
                                 << "one of them";
-    // What an imported profile says stays as it is.
+    // Costs of an imported profile are kept.
     ClassSeconds seconds = secondsOf(cost);
     bool isCounted = cost.getFlops() || cost.getRead() || cost.getWritten();
     bool isProfiled =
@@ -127,7 +127,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
         if (!known.insert(device.deviceClass).second)
           continue;
         auto name = StringAttr::get(node.getContext(), device.deviceClass);
-        // Seconds without counts came with the node; they stay alone.
+        // Seconds without counts are measured: no estimates are added.
         bool isMeasured = cost.getSeconds() && !cost.getFlops() &&
                           !cost.getRead() && !cost.getWritten();
         if (node.getCalleeAttr() || (!isMeasured && !seconds.contains(name)))
@@ -140,15 +140,15 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     return success();
   }
 
-  /// Finds the nodes that `name` of a profile stands for.
+  /// Finds the nodes that `name` in a profile refers to.
   static SmallVector<NodeOp> nodesOf(StringRef name,
                                      const llvm::StringMap<NodeOp> &nodes) {
     if (NodeOp node = nodes.lookup(name))
       return {node};
     SmallVector<NodeOp> found;
     StringRef layer = name;
-    // A backward measured as a whole is shared by I and W; a graph that merged
-    // them takes the sum of both.
+    // The time of a backward measured as a whole is divided over I and W; a
+    // graph with one backward node gets the sum of both.
     if (layer.consume_back(".B")) {
       for (StringRef phase : {".I", ".W"})
         if (NodeOp node = nodes.lookup((layer + phase).str()))
@@ -160,9 +160,9 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     return found;
   }
 
-  /// The device class that the seconds of a profile hold for. pp-run knows that
-  /// it ran on GPUs, not what a cluster calls them; in a cluster of one class
-  /// it is that one.
+  /// The device class of a profile's seconds. pp-run knows that it ran on GPUs,
+  /// but not the name of their class in a cluster: if the cluster has only one
+  /// class, it is that one.
   static std::string classOf(const Profile &profile, GraphOp graph,
                              const std::optional<Cluster> &cluster) {
     if (!cluster)
@@ -194,7 +194,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     llvm::MapVector<Operation *, Seconds> measured;
     for (const auto &[name, time] : data->nodes) {
       SmallVector<NodeOp> found = nodesOf(name, nodes);
-      // Of a run that computed again what this graph keeps so far.
+      // The profiled run recomputed what this graph, so far, keeps.
       if (found.empty() &&
           StringRef(name).ends_with(PipelineDialect::kAgainSuffix))
         continue;

@@ -38,8 +38,8 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       return signalPassFailure();
   }
 
-  /// Prices at the speeds of the cluster; the stages are not known yet, so
-  /// its slowest memory decides.
+  /// Prices at the rates of the cluster. The stages are not known yet, so the
+  /// device with the most flops per byte of memory bandwidth decides.
   FailureOr<StashPrices> readPrices() {
     StashPrices prices;
     if (repeatRatio < 0)
@@ -62,7 +62,8 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     for (const Device &device : (*found)->devices)
       operations =
           std::max(operations, device.flops.value / device.bandwidth.value);
-    // Written once and read once. Beyond the bound nothing cheap is kept.
+    // A kept byte is written once and read once. At the upper bound nothing
+    // cheap is kept.
     prices.flopsPerByte =
         std::clamp<double>(std::round(2 * operations), 1, 4096);
     return prices;

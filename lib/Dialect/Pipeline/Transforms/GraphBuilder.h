@@ -1,14 +1,16 @@
-//===- GraphBuilder.h - nodes and bodies from an assignment -----*- C++ -*-===//
+//===- GraphBuilder.h - write nodes and their bodies ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes a `pipeline.graph` for a step whose operations have a layer and a
-// phase. Decides nothing but order: nodes in the order in which they can run (F
-// upwards, then I and W downwards), arguments of a body by first use, results
-// with those for later layers first. Equal layers so get equal bodies.
+// Writes a `pipeline.graph` for a step whose operations have layers. Backward
+// operations that other layers depend on go to node I of their layer, others to
+// W. Nodes are in an order in which they can run (F of the first to the last
+// layer, then I and W from the last to the first), arguments of a body in the
+// order of first use, results for later layers first: so equal layers get equal
+// bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +33,11 @@ public:
                llvm::ArrayRef<ResultPart> parts)
       : graph(graph), layers(layers), stash(stash), parts(parts) {}
 
-  /// Puts the graph and the bodies behind the step function, which stays.
+  /// Inserts the graph and the bodies after the step function, which stays.
   mlir::FailureOr<GraphOp> build();
 
 private:
-  /// What a node's body holds.
+  /// A node and the contents of its body.
   struct Node {
     int layer;
     Phase phase;
@@ -44,7 +46,7 @@ private:
     llvm::DenseSet<unsigned> copies; // free or repeated operations in `body`
     llvm::SetVector<mlir::Value> inputs;
     llvm::SetVector<mlir::Value> exports; // values that other nodes read
-    std::vector<unsigned> yields;         // numbers into `parts`
+    std::vector<unsigned> yields;         // indices into `parts`
     llvm::SmallVector<mlir::Value> outputs;
   };
 

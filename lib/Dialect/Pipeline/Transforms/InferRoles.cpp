@@ -22,8 +22,8 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_INFERROLES
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// The function to cut: `@step`, or the only public function with a body, which
-/// then takes that name.
+/// The function to partition: `@step`, or the only public function with a body,
+/// which is renamed to `@step`.
 static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   if (auto step = module.lookupSymbol<func::FuncOp>("step")) {
     if (step.isDeclaration())
@@ -51,7 +51,7 @@ static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   return error;
 }
 
-/// Whether a tensor of static shape has more bytes than any machine.
+/// Whether a tensor of static shape has more than kMostBytes bytes.
 static bool tooLarge(ShapedType type) {
   int64_t bits =
       type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
@@ -61,7 +61,8 @@ static bool tooLarge(ShapedType type) {
   return bits / 8 > kMostBytes;
 }
 
-/// Checks that `value` is a tensor of static shape; `what` says what it is.
+/// Checks that `value` has a static shape and, as an argument, is a ranked
+/// tensor. `what` names it in errors.
 static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
   auto name = [&] {
     std::string text;
@@ -128,21 +129,22 @@ struct InferRolesPass : impl::InferRolesBase<InferRolesPass> {
   }
 
 private:
-  /// Helper functions of a frontend are part of the step.
+  /// Inlines the helper functions that a frontend writes.
   LogicalResult inlineCalls(func::FuncOp function) {
     bool calls = false;
     function.walk([&](func::CallOp) { calls = true; });
     if (!calls)
       return success();
     OpPassManager manager(ModuleOp::getOperationName());
-    // No clean-up: what the importer wrote is what is cut.
+    // No simplification: the step is partitioned as the importer wrote it.
     manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
     manager.addPass(createSymbolDCEPass());
     return runPipeline(manager, getOperation());
   }
 
-  /// Attributes are changed in lists and written as a whole: the function holds
-  /// them in one array, which every single change would make anew.
+  /// Reads all attributes into lists, which are changed and written back at
+  /// once: the function has them in one array, of which every change makes a
+  /// new one.
   void readFacts() {
     auto list = [](DictionaryAttr facts) {
       return facts ? NamedAttrList(facts) : NamedAttrList();
@@ -175,14 +177,14 @@ private:
     return false;
   }
 
-  /// Large dense constants become parameters that carry their data.
+  /// Turns large dense constants into parameters that carry their data.
   void liftConstants() {
     Builder builder(&getContext());
     for (auto constant : llvm::make_early_inc_range(
              step.getBody().getOps<arith::ConstantOp>())) {
       auto data = dyn_cast<ElementsAttr>(constant.getValue());
       auto type = dyn_cast<RankedTensorType>(constant.getType());
-      // A splat costs nothing to make again, integers are indices and masks.
+      // Splats cost nothing to recompute; integers are indices and masks.
       if (!data || !type || type.getNumElements() < largeConstant ||
           !isa<FloatType>(type.getElementType()) ||
           (isa<DenseElementsAttr>(data) && data.isSplat()))
@@ -201,7 +203,7 @@ private:
     }
   }
 
-  /// No roles: an inference graph.
+  /// Annotates a step that has no roles as an inference graph.
   LogicalResult annotateInference() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i) {
       if (arguments[i].get(PipelineDialect::kRole))
@@ -218,7 +220,7 @@ private:
     return success();
   }
 
-  /// Every role is given; what follows from it is filled in.
+  /// Checks that all roles are given, and fills in what follows from them.
   LogicalResult completeTraining() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
       if (!arguments[i].get(PipelineDialect::kRole))
@@ -268,7 +270,7 @@ private:
     }
   }
 
-  /// One gradient per parameter.
+  /// Checks that no parameter has two gradients.
   LogicalResult checkGradients() {
     llvm::SmallDenseMap<int64_t, unsigned> seen;
     for (unsigned i = 0; i < step.getNumResults(); ++i) {
@@ -310,8 +312,8 @@ private:
     }
   }
 
-  /// Two arguments, or two results, at one position are one too many, unless
-  /// they are slices of it.
+  /// Checks that no two arguments, and no two results, have the same position,
+  /// except for different slices of one.
   LogicalResult checkPositions() {
     auto check = [&](ArrayRef<NamedAttrList> facts, StringRef what) {
       std::map<std::pair<int64_t, int64_t>, unsigned> taken;

@@ -23,7 +23,7 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_PARTITION
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// What is taken where neither options nor module say it.
+/// The cluster if neither options nor module give one.
 static constexpr StringLiteral kDefaultCluster = "local:2";
 
 namespace {
@@ -60,7 +60,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (maxReplicas != 1)
       shareMicrobatches(*graph, *problem);
     problem->fixedPlan = plan;
-    if (!plan.empty()) // It says itself how many.
+    if (!plan.empty()) // The plan states the replicas.
       problem->maxReplicas = maxReplicas;
     problem->recompute = recompute;
     problem->level = recomputeLevel;
@@ -121,7 +121,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     return kDefaultMicrobatches;
   }
 
-  /// The graph of the module, formed and costed where it is not.
+  /// The graph of the module. Forms it and estimates its costs if it has none.
   FailureOr<GraphOp> costedGraph() {
     auto run = [&](OpPassManager &manager) {
       return runPipeline(manager, getOperation());
@@ -152,7 +152,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     return graphs.front();
   }
 
-  /// Schedules, programs and clusters of an earlier run.
+  /// Removes schedules, programs and clusters of an earlier run.
   void removeOlder() {
     for (auto op : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
       op.erase();

@@ -24,14 +24,14 @@ namespace stagewright::pipeline {
 
 namespace {
 
-/// Widest heads: rows of several blocks of them fit into what the threads of a
-/// device share.
+/// Max elements per head: rows of several blocks must fit into the shared
+/// memory of a GPU.
 constexpr int64_t kMostWidth = 256;
 
-/// How many operations behind a product are looked at for a softmax.
+/// Max operations after a product that are searched for a softmax.
 constexpr size_t kMostFollowed = 64;
 
-/// Extent of dimension `dim` of the space.
+/// Extent of dimension `dim` of attention; 1 if `of` does not have it.
 int64_t widthOf(const Indexed &of, unsigned dim) {
   auto shape = cast<RankedTensorType>(of.value.getType()).getShape();
   for (auto [i, extent] : llvm::enumerate(shape))
@@ -40,9 +40,9 @@ int64_t widthOf(const Indexed &of, unsigned dim) {
   return 1;
 }
 
-/// The order of the operations of a block to which some are added, but of which
-/// none is moved or erased. That of MLIR is counted anew, from one end of the
-/// block to the other, for every few that are added.
+/// The order of the operations of a block to which some are added, but in which
+/// none is moved or erased. MLIR's own order would be renumbered, over the
+/// whole block, after every few additions.
 class Order {
 public:
   explicit Order(Block &block) {
@@ -54,7 +54,7 @@ public:
     return numberOf(a) < numberOf(b);
   }
 
-  /// The later of two operations; null comes before all.
+  /// The later of two operations; null is before all.
   Operation *later(Operation *a, Operation *b) const {
     if (!a || !b)
       return a ? a : b;
@@ -83,7 +83,7 @@ public:
       : match(std::move(match)), block(block), order(order),
         builder(block.getParentOp()) {}
 
-  /// Whether all that is read is there before the first use of what is made.
+  /// Whether all operands are computed before the first use of any result.
   bool fits() {
     forward = lastOf({match.query, match.key, match.value});
     for (const auto &of : {match.mask, match.keep})
@@ -101,7 +101,7 @@ public:
   }
 
   void write() {
-    // Where the product of weights and values stands.
+    // Insert at the product of weights and values, if there is one.
     Operation *at =
         match.output ? match.output->value.getDefiningOp() : nullptr;
     Location loc = at ? at->getLoc() : match.dQuery->value.getLoc();
@@ -155,7 +155,7 @@ private:
        : builder.setInsertionPointToStart(&block);
   }
 
-  /// Without axes of extent 1 that are no dimension of the space.
+  /// Drops the axes of extent 1 that are no dimension of attention.
   void dropUnits(Indexed &of) {
     llvm::SmallBitVector units(of.map.getNumResults());
     for (auto [axis, expr] : llvm::enumerate(of.map.getResults()))
@@ -171,7 +171,7 @@ private:
     return cast<RankedTensorType>(of.value.getType());
   }
 
-  /// All batches, and queries.
+  /// The map of a value per row of the scores: all batches, and queries.
   AffineMap rowMap() {
     return AffineMap::getMultiDimIdentityMap(match.batches + 4,
                                              builder.getContext())
@@ -252,7 +252,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     eraseDead(block);
   }
 
-  /// Whether `value` is a parameter, perhaps cast, turned or cut.
+  /// Whether `value` is a parameter, perhaps cast, transposed or sliced.
   static bool isWeight(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
@@ -270,9 +270,9 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     return role && role.getValue() == "parameter";
   }
 
-  /// Whether an exponential and a maximum are made of `product` by elementwise
-  /// operations and reductions: then it may be scores, and who wrote it may
-  /// wonder why it is no attention.
+  /// Whether an exponential and a maximum are computed from `product` by
+  /// elementwise operations and reductions. Then it may be the scores of
+  /// attention, and a remark reports why it is not raised.
   static bool feedsSoftmax(linalg::LinalgOp product) {
     llvm::SetVector<Operation *> seen;
     seen.insert(product);
@@ -304,8 +304,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
       ++numRaised;
       return;
     }
-    // A weight's own product of the backward has no softmax behind it, and
-    // what is made with a weight are logits (of tokens, of experts).
+    // A product with one weight makes logits (of tokens, of experts). The
+    // product that makes a weight's gradient has no softmax after it.
     bool isLogits = product.getNumDpsInputs() > 1 &&
                     isWeight(product.getDpsInputs()[0]) !=
                         isWeight(product.getDpsInputs()[1]);
@@ -316,7 +316,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
           << " bytes of one microbatch in float32, stay an array";
   }
 
-  /// Raises `product`, or says why it cannot be.
+  /// Raises `product`, or returns why it cannot be raised.
   static std::string tryRaise(linalg::LinalgOp product, Block &block,
                               const Order &order) {
     FailureOr<Scores> scores = Scores::collect(product);

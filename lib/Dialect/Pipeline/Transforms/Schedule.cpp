@@ -21,9 +21,9 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SCHEDULE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// What `plan` takes where a program says nothing.
+/// The schedule for kind `plan` if the plan of a program names none.
 static constexpr StringLiteral kDefaultSchedule = "1f1b";
-/// Hours of search at most.
+/// Max effort: at this value a search takes hours.
 static constexpr double kMostEffort = 10000;
 
 namespace {
@@ -70,7 +70,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     return success();
   }
 
-  /// Makes a program whose stages lie as the schedule wants them.
+  /// Makes a program whose stages are placed as the schedule requires.
   LogicalResult partition() {
     PartitionOptions options;
     options.maxReplicas = 1;
@@ -113,7 +113,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
                                       : StringRef(kDefaultSchedule);
   }
 
-  /// The orders of `program`, from wherever the options say.
+  /// The orders of `program`: from a file, a search or a generator.
   FailureOr<Schedule> ordersOf(ProgramOp program) {
     if (given)
       return takeGiven(program, *given);
@@ -144,7 +144,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     FailureOr<Schedule> orders = ordersOf(program);
     if (failed(orders) || failed(checkHalves(program, *orders)))
       return failure();
-    // A search says itself which forwards run again, and so may a file.
+    // A search decides itself which forwards run again, and so may a file.
     if (kind != "auto" && !runs(*orders, ActionKind::Recompute))
       *orders = runAgain(std::move(*orders), again(program));
     Result<Generator> generator = findGenerator(orders->kind);
@@ -152,7 +152,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
                  generator ? StringRef(generator->symbol) : orders->kind);
   }
 
-  /// Writes a schedule behind `program`, in place of an older one.
+  /// Inserts a schedule after `program`, replacing an older one.
   LogicalResult write(ProgramOp program, const Schedule &data,
                       StringRef symbol) {
     for (ScheduleOp old : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
@@ -167,7 +167,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
       OrderOp::create(builder, program.getLoc(), rank, toString(order));
       numActions += order.size();
     }
-    // Detached until here: the table renames it if another symbol has its name.
+    // Inserted only here: the table renames it if its name is taken.
     SymbolTable(getOperation()).insert(op, std::next(program->getIterator()));
     return verifySchedule(op);
   }

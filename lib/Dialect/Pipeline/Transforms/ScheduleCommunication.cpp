@@ -49,7 +49,7 @@ struct ScheduleCommunicationPass
       numMessages += llvm::count_if(order, [](const CommAction &action) {
         return action.kind == CommKind::Send;
       });
-    // What others will read is what was meant.
+    // Check what was written by reading it back.
     return readCommunication(schedule);
   }
 };

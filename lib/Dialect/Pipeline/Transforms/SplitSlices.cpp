@@ -18,8 +18,8 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SPLITSLICES
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// The row that static offsets, sizes and strides select whole along dimension
-/// 0 of a tensor of `shape`, -1 if they select anything else.
+/// The row, along dimension 0 of a tensor of `shape`, that is exactly what
+/// static offsets, sizes and strides select; -1 if they select anything else.
 static int64_t selectedRow(ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets,
                            ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   if (offsets.empty() || ShapedType::isDynamic(offsets[0]) || sizes[0] != 1)
@@ -31,8 +31,8 @@ static int64_t selectedRow(ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets,
   return offsets[0] >= 0 && offsets[0] < shape[0] ? offsets[0] : -1;
 }
 
-/// What `row` is a copy of with a leading dimension of size 1 put before it;
-/// null if it is no such copy.
+/// The source of `row` if that is a copy with a leading dimension of size 1
+/// added; else null.
 static Value copiedRow(Value row) {
   auto copy = row.getDefiningOp<linalg::GenericOp>();
   if (!copy || copy.getNumDpsInputs() != 1 || copy.getNumDpsInits() != 1 ||
@@ -76,7 +76,7 @@ struct SplitSlicesPass : impl::SplitSlicesBase<SplitSlicesPass> {
     SmallVector<Stack> stacks = findStacks();
     if (stacks.empty())
       return;
-    // By the number of rows, and the position in the step.
+    // Layouts by number of rows, then by position in the step.
     std::map<int64_t, std::map<int64_t, Layout>> ofStep;
     for (const Stack &stack : stacks) {
       auto position = step.getArgAttrOfType<IntegerAttr>(
@@ -87,7 +87,7 @@ struct SplitSlicesPass : impl::SplitSlicesBase<SplitSlicesPass> {
     if (failed(splitArguments(stacks)))
       return signalPassFailure();
     splitResults(stacks);
-    // An optimizer's rows belong to the stages of their layers as well.
+    // Split the optimizer too: its rows belong to the stages of their layers.
     for (const auto &[rows, layouts] : ofStep)
       if (auto update = module.lookupSymbol<func::FuncOp>("update"))
         FunctionSplitter{.ways = rows, .rows = true}.splitUpdate(update,
@@ -123,7 +123,7 @@ private:
     return stacks;
   }
 
-  /// Fills `stack`; the reason if it cannot be split.
+  /// Fills `stack`; returns the reason if it cannot be split.
   std::string analyse(Stack &stack) {
     Value argument = step.getArgument(stack.argument);
     auto type = cast<RankedTensorType>(argument.getType());
@@ -156,7 +156,7 @@ private:
                       write.getStaticStrides());
       if (row < 0 || !gradient.hasOneUse())
         break;
-      // The last write of a row counts.
+      // Writes are visited last to first, and the last write of a row counts.
       if (!stack.written[row])
         stack.written[row] = write.getSource();
       gradient = write.getDest();
@@ -166,8 +166,8 @@ private:
     return {};
   }
 
-  /// New arguments in the place of each stack; results keep their numbers of
-  /// arguments.
+  /// Replaces each stack by arguments for its rows, and renumbers the arguments
+  /// to which results refer.
   LogicalResult splitArguments(ArrayRef<Stack> stacks) {
     Builder builder(&getContext());
     llvm::SmallDenseMap<unsigned, const Stack *> byArgument;
@@ -194,7 +194,7 @@ private:
     }
     if (failed(step.insertArguments(places, types, attributes, locations)))
       return failure();
-    // Inserted before the whole argument, so that one lies behind its rows.
+    // Rows were inserted before the whole argument, so that follows its rows.
     llvm::BitVector whole(step.getNumArguments());
     int64_t behind = 0;
     for (unsigned i = 0; i < moved.size(); ++i) {
@@ -254,8 +254,8 @@ private:
     step.setResAttrsAttr(builder.getArrayAttr(attributes));
   }
 
-  /// `row` without a leading dimension of size 1, if the tensor that it was
-  /// written into had no more than `rank`.
+  /// `row` without its leading dimension of size 1, which it has if its rank is
+  /// at least `rank`, that of the stack.
   Value dropRow(Value row, int64_t rank) {
     auto type = cast<RankedTensorType>(row.getType());
     if (type.getRank() < rank)
@@ -267,13 +267,13 @@ private:
                                            row, rowGroups(rank));
   }
 
-  /// Attributes of one row: those of the whole with its number instead of their
-  /// count.
+  /// Attributes of one row: those of the stack, with the row's number instead
+  /// of the number of rows.
   DictionaryAttr rowAttributes(DictionaryAttr whole, int64_t row) {
     NamedAttrList list(whole);
     list.erase(PipelineDialect::kSlices);
     Builder builder(&getContext());
-    // Rows lack dimension 0; that it is split is for the planner to say.
+    // Rows lack dimension 0; a split along it is left to the planner.
     if (auto split = llvm::dyn_cast_or_null<IntegerAttr>(
             list.erase(PipelineDialect::kSplitDim));
         split && split.getInt() > 0)

@@ -1,11 +1,11 @@
-//===- WriteProgram.h - a plan as a program ---------------------*- C++ -*-===//
+//===- WriteProgram.h - writes a plan as a program --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to this folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@
 
 namespace stagewright::pipeline {
 
-/// Writes `plan` at the end of `module`: stages, boundaries, and what it
-/// promises for `schedule`.
+/// Writes `plan` at the end of `module`: stages, boundaries, and the expected
+/// time and lower bounds under `schedule`.
 ProgramOp writeProgram(mlir::ModuleOp module, GraphOp graph, ClusterOp cluster,
                        const Problem &problem, const Plan &plan,
                        llvm::StringRef schedule);
 
-/// Writes the values of `graph` that go from stage to stage.
+/// Writes a boundary for each value of `graph` that other stages use.
 void writeBoundaries(mlir::OpBuilder &builder, GraphOp graph,
                      llvm::ArrayRef<int64_t> stageOfLayer);
 

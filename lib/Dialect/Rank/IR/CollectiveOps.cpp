@@ -31,7 +31,7 @@ LogicalResult CollectiveOp::verify() {
   return success();
 }
 
-/// Checks that the collective of `op` exists and that this rank is one of it.
+/// Checks that the collective of `op` exists and includes this rank.
 template <typename OpT>
 static FailureOr<CollectiveOp> findCollective(OpT op,
                                               SymbolTableCollection &symbols) {

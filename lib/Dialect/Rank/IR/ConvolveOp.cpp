@@ -1,4 +1,4 @@
-//===- ConvolveOp.cpp - convolutions as a device's library has them -------===//
+//===- ConvolveOp.cpp - convolutions for GPU libraries --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- RankOps.cpp - memory, transfers, calls -----------------------------===//
+//===- RankOps.cpp - verifiers of memory, transfers and calls -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Verifiers of what stands inside an entry. The labels are those of the
-// constraints in RankOps.td and of the tests.
+// Verifiers of the operations inside an entry. Labels such as slot_c1 are those
+// of the constraints in RankOps.td and of their tests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ BufferOp ViewOp::getBufferOp() {
   return getWorkspace().getDefiningOp<BufferOp>();
 }
 
-/// Checks that `buffer` is declared; a buffer is no block argument.
+/// Checks that `buffer` is not null, which it is for a block argument.
 static LogicalResult verifyDeclared(Operation *op, BufferOp buffer) {
   if (buffer)
     return success();
@@ -49,7 +49,7 @@ static LogicalResult verifyType(Operation *op, StringRef what, Type expected,
                            << ", got " << got;
 }
 
-/// Checks that `buffer` is a stash, and on the side that `op` works on.
+/// Checks that `buffer` is a stash on the host or, unless `onHost`, the device.
 static LogicalResult verifyStash(Operation *op, BufferOp buffer,
                                  bool onHost = false) {
   if (failed(verifyDeclared(op, buffer)))
@@ -192,7 +192,7 @@ static bool holds(Type slot, Type type) {
          tensor.getElementType() == memory.getElementType();
 }
 
-/// call_c2: `slots` are, in order, the memory of `types`.
+/// call_c2: checks that the types of `slots` match `types` one by one.
 static LogicalResult verifySlots(CallOp call, StringRef what,
                                  ArrayRef<Value> slots, ArrayRef<Type> types) {
   if (slots.size() != types.size())
@@ -228,7 +228,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
       *this, getCalleeAttr());
   if (!body) // call_c1
     return emitOpError() << "@" << getCallee() << " is not a function";
-  // Once the native part has made it a function on memory, its own form holds.
+  // A bufferized body has another signature, for which these rules do not hold.
   auto isMemory = [](Type type) { return !isa<RankedTensorType>(type); };
   if (llvm::any_of(body.getArgumentTypes(), isMemory))
     return success();

@@ -68,7 +68,7 @@ StepOp::TypeByPlace StepOp::collectResults() {
   });
 }
 
-/// rank_program_c5
+/// Checks rank_program_c5.
 static LogicalResult verifyPlaces(StepOp step, ProgramOp program,
                                   const StepOp::TypeByPlace &arguments,
                                   const StepOp::TypeByPlace &results) {
@@ -99,8 +99,8 @@ static LogicalResult verifyPlaces(StepOp step, ProgramOp program,
   return success();
 }
 
-/// The programs of the step, which may be a thousand: its arguments are
-/// collected once for all.
+/// Checks all programs of the step, perhaps a thousand, so that its arguments
+/// are collected only once.
 LogicalResult StepOp::verifySymbolUses(SymbolTableCollection &symbols) {
   TypeByPlace arguments = collectArguments(), results = collectResults();
   for (ProgramOp program : (*this)->getParentRegion()->getOps<ProgramOp>())
@@ -140,7 +140,7 @@ static void printDepth(OpAsmPrinter &printer, Operation *, IntegerAttr depth) {
   printer << depthText(depth.getInt());
 }
 
-/// channel_c4, buffer_c5: what a slot may be.
+/// Checks channel_c4 and buffer_c5: the type of a slot.
 static LogicalResult verifySlotType(Operation *op, MemRefType type) {
   if (type.hasStaticShape() && type.getLayout().isIdentity() &&
       !type.getMemorySpace() && type.getElementType().isIntOrFloat())
@@ -229,7 +229,8 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  // A path of the framework's tree; '/' would print as its hex code.
+  // The name is a path in the framework's tree; '/' would print as its hex
+  // code.
   std::string name = getBufferName().str();
   llvm::replace(name, '/', '.');
   setName(getBuffer(), name);
@@ -250,7 +251,7 @@ int64_t BufferOp::getSlots(int64_t microbatches) {
   return getSlotCount(getDepth(), microbatches);
 }
 
-/// buffer_c7
+/// Checks buffer_c7.
 static LogicalResult verifyStarts(BufferOp buffer) {
   std::optional<ArrayRef<int64_t>> starts = buffer.getStarts();
   if (!starts)

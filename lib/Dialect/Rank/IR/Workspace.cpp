@@ -1,4 +1,4 @@
-//===- Workspace.cpp - what lives in a workspace during a call ------------===//
+//===- Workspace.cpp - live ranges of a workspace in each call ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Collectives.cpp - sums that all their ranks begin alike ------------===//
+//===- Collectives.cpp - checks the order of sums over ranks --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@ using namespace stagewright::rank;
 
 using Events = std::vector<const Event *>;
 
-/// By rank: the events by which it begins sums.
+/// By rank: the events that begin its sums, in program order.
 static std::vector<Events> findSums(const Machine &machine) {
   std::vector<Events> found(machine.ranks.size());
   for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
@@ -22,7 +22,7 @@ static std::vector<Events> findSums(const Machine &machine) {
   return found;
 }
 
-/// Those of `sums` that `rank` takes part in.
+/// The events of `sums` whose sums include `rank`.
 static Events sharedWith(const Machine &machine, const Events &sums,
                          int64_t rank) {
   Events shared;
@@ -34,7 +34,7 @@ static Events sharedWith(const Machine &machine, const Events &sums,
   return shared;
 }
 
-/// Where a rank of a sum does not begin it, or does so again.
+/// Checks that each rank of a sum begins it exactly once.
 static std::optional<Fault> checkCounts(const Machine &machine,
                                         const std::vector<Events> &sums) {
   std::vector<std::vector<int64_t>> counts(machine.ranks.size());

@@ -1,4 +1,4 @@
-//===- Machine.cpp - running events, and naming why they are stuck --------===//
+//===- Machine.cpp - runs events and explains deadlocks -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,15 +13,16 @@ using namespace stagewright::rank;
 
 namespace {
 
-/// Life of one message of a channel.
+/// State of one message of a channel.
 enum class Message : uint8_t { None, Claimed, Sent, Held, Released };
 
-/// Life of one rank's part of a sum.
+/// State of one rank's part of a sum.
 enum class Part : uint8_t { Missing, Begun, Awaited };
 
 std::string str(int64_t number) { return std::to_string(number); }
 
-/// Every rank that is not at its end waits for one event of one other rank.
+/// What a blocked rank waits for: one event of one other rank, or, if `awaited`
+/// is null, an event that never comes.
 struct Wait {
   const Event *at;
   const Event *awaited;
@@ -29,7 +30,7 @@ struct Wait {
   std::string needs;
 };
 
-/// The machine at one moment.
+/// Runs a machine, and holds its state between events.
 class Runner {
 public:
   explicit Runner(const Machine &machine) : machine(machine) {
@@ -49,14 +50,14 @@ public:
       parts.emplace_back(sum.ranks.size(), Part::Missing);
   }
 
-  /// Each rank runs until it waits or ends, and again, or `most` events at
-  /// most.
+  /// Lets each rank in turn run until it waits or ends, at most `most` events a
+  /// turn, until none can go on. Calls `see` for every event.
   std::optional<Fault>
   run(size_t most = std::numeric_limits<size_t>::max(),
       const std::function<void(size_t, const Event &)> &see = {});
 
 private:
-  /// True if `rank` ran any event.
+  /// Returns true if `rank` ran any event.
   bool advance(size_t rank, size_t most,
                const std::function<void(size_t, const Event &)> &see);
   bool step(size_t rank, const Event &event);
@@ -67,7 +68,7 @@ private:
   Fault stuck();
   Wait waitOf(size_t rank);
 
-  /// Ends the run with a fault at `event`.
+  /// Records a fault at `event`, which ends the run. Returns false.
   bool fail(const Event &event, std::string message, const Ring &ring,
             const char *what) {
     fault = Fault{{std::move(message), event.origin}, {}};
@@ -96,7 +97,7 @@ std::string which(const Ring &channel, int64_t m) {
   return (channel.mixed ? "message " : "microbatch ") + str(m);
 }
 
-/// Whether `event` works on a channel.
+/// Whether events of this kind are on a channel.
 bool onChannel(EventKind kind) { return kind <= EventKind::ReleaseChannel; }
 
 std::string action(const Event &event) {

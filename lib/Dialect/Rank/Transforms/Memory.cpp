@@ -64,7 +64,7 @@ ProgramMemory stagewright::rank::computeMemory(ProgramOp program,
   return memory;
 }
 
-/// The dictionary that `memory` of a program holds.
+/// The value of attribute `memory` of a program.
 static DictionaryAttr toAttribute(MLIRContext *context,
                                   const ProgramMemory &memory) {
   Builder builder(context);
@@ -84,7 +84,7 @@ static DictionaryAttr toAttribute(MLIRContext *context,
                                          entry("bound", memory.bound)};
   if (memory.state) // Most steps have no optimizer.
     entries.push_back(entry("state", memory.state));
-  if (memory.host) // And offload nothing.
+  if (memory.host) // Most do not offload.
     entries.push_back(entry("host", memory.host));
   return builder.getDictionaryAttr(entries);
 }

@@ -1,4 +1,4 @@
-//===- MessageNumbers.cpp - numbers in the place of microbatches ----------===//
+//===- MessageNumbers.cpp - message numbers from microbatches -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,12 @@ using namespace mlir;
 namespace stagewright::rank {
 
 namespace {
-/// The table of an order that chooses an operation, and the rows that do.
+/// The switch around an operation, the table of the order that selects its
+/// region, and that region.
 struct Choice {
   TableOp table;
   scf::IndexSwitchOp choice;
-  unsigned region = 0; ///< 0: the default.
+  unsigned region = 0; ///< 0: the default region.
 
   bool takes(int64_t which) {
     ArrayRef<int64_t> cases = choice.getCases();
@@ -38,7 +39,7 @@ static std::optional<Choice> choiceOf(Operation *op) {
   return std::nullopt;
 }
 
-/// What row `row` of `numbers` holds, behind `builder`'s place.
+/// Inserts a table that maps `row` to its entry of `numbers`.
 static Value readTable(OpBuilder &builder, Location loc, Value row,
                        ArrayRef<int64_t> numbers) {
   SmallVector<int64_t> values = llvm::map_to_vector(
@@ -68,7 +69,7 @@ void MessageNumberer::note(Operation *op, FlatSymbolRefAttr name,
     if (known[row] < 0)
       known[row] = number->second;
     int64_t own = number->second - known[row];
-    if (offset && *offset != own) // It needs a table of its own.
+    if (offset && *offset != own) // `op` needs its own table.
       return;
     offset = own;
   }

@@ -1,4 +1,4 @@
-//===- MessageNumbers.h - numbers in the place of microbatches --*- C++ -*-===//
+//===- MessageNumbers.h - message numbers from microbatches -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,29 +18,30 @@ namespace stagewright::rank {
 using MessageNumbers = std::map<int64_t, int64_t>;
 
 /// Computes, in one program, the numbers of messages from microbatches. Both
-/// calls come with the operations of a block in their order.
+/// functions must be called in program order within a block.
 class MessageNumberer {
 public:
   explicit MessageNumberer(ProgramOp program)
       : entry(&program.getEntry().getBody().front()) {}
 
-  /// Notes the numbers of `op`, a transfer on the channel called `name`: where
-  /// a table gives the order, those of a channel are a column beside it.
+  /// Records the numbers of `op`, a transfer on channel `name`. If a table
+  /// gives the order, the numbers of a channel become a second table with the
+  /// same rows.
   void note(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
             const MessageNumbers &numbers);
-  /// The number of the message of `op`, whose microbatch is its operand; once
-  /// all are noted.
+  /// The number of the message of `op`, whose operand 0 is the microbatch. All
+  /// transfers must have been noted.
   mlir::Value numberOf(mlir::Operation *op, const MessageNumbers &numbers);
 
 private:
-  /// Of every row of a table, the number of a message; -1 where nobody asks.
+  /// For each row of a table: the number of a message, or -1 if none is needed.
   struct Column {
     TableOp table;
     std::vector<int64_t> numbers;
     mlir::Value value;
   };
   mlir::Value constant(int64_t number);
-  /// `slope` times `of` and `number`, before `op`.
+  /// `slope` times `of`, plus `number`, inserted before `op`.
   mlir::Value linear(mlir::Operation *op, mlir::Value of, int64_t slope,
                      int64_t number);
 
@@ -49,7 +50,7 @@ private:
   std::map<std::tuple<mlir::Block *, void *, int64_t, int64_t>, mlir::Value>
       linears;
   std::map<std::pair<mlir::Operation *, const void *>, Column> columns;
-  /// The column of an operation, and what it adds to that.
+  /// By operation: its column, and the offset to add to the column's number.
   mlir::DenseMap<mlir::Operation *, std::pair<Column *, int64_t>> places;
 };
 

@@ -1,4 +1,4 @@
-//===- Places.cpp - live bytes of a rank, and that none lie twice ---------===//
+//===- Places.cpp - live bytes of a rank, and overlap checks --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ class Held {
 public:
   explicit Held(const RankEvents &rank) : rank(rank) {}
 
-  /// The stash that has a byte from `begin` to before `end`, or null.
+  /// The stash with a held slot that overlaps bytes [begin, end), or null.
   const Ring *find(int64_t begin, int64_t end) const {
     auto after = slots.lower_bound(end);
     if (after == slots.begin())
@@ -31,7 +31,7 @@ public:
   void insert(const Event &event) { slots[firstByte(event)] = event.object; }
   void erase(const Event &event) { slots.erase(firstByte(event)); }
 
-  /// Of the slot that `event` acquires or releases.
+  /// The first byte of the slot that `event` acquires or releases.
   int64_t firstByte(const Event &event) const {
     const Ring &ring = rank.stashes[event.object];
     return ring.place + (ring.starts.empty()
@@ -55,7 +55,8 @@ Fault overlap(const Event &event, int64_t begin, int64_t end,
   return fault;
 }
 
-/// Highest number of bytes of held slots and of what `bytesOf` says of a call.
+/// The max, over all events, of the bytes of held slots plus, during a call,
+/// what `bytesOf` returns for it.
 template <typename BytesOf>
 int64_t peakOf(const RankEvents &rank, BytesOf bytesOf) {
   int64_t held = 0, peak = 0;

@@ -21,30 +21,32 @@ using namespace stagewright::rank;
 
 namespace {
 
-/// Slots beside those that ranks at one pace need.
+/// Slots beyond those needed in lockstep, so that a sender may run ahead.
 constexpr int64_t kAhead = 2;
 
-/// A channel that may share the ring of others.
+/// A channel that may share one ring with others.
 struct Member {
   ChannelOp channel;
-  int32_t object; ///< Its number in the machine.
+  int32_t object; ///< Its index in Machine::channels.
   int64_t slots;
-  int64_t held = 0; ///< Most messages claimed from its claim to its release.
+  /// Max messages that the group claims from a claim of the member to its
+  /// release.
+  int64_t held = 0;
 };
 
-/// Channels of one pair of ranks with slots of one type, and their messages
-/// numbered as they are claimed.
+/// The channels from one rank to another with one type of slot. Their messages
+/// are numbered in the order in which the sender claims slots.
 struct Group {
   SmallVector<Member> members;
   DenseMap<std::pair<int32_t, int64_t>, int64_t> numbers;
-  std::vector<bool> released; ///< By number.
-  int64_t claimed = 0;        ///< So far.
-  int64_t first = 0;          ///< The first number that is not released.
-  int64_t window = 0;         ///< Most numbers from there to the one claimed.
+  std::vector<bool> released; ///< By message number.
+  int64_t claimed = 0;        ///< Messages claimed so far.
+  int64_t first = 0;          ///< The smallest number not released.
+  int64_t window = 0;         ///< Max numbers from `first` to a claim.
 
   void see(const Event &event, Member &member);
-  /// Leaves out whose messages are held so long that slots of their own are
-  /// fewer than those that others would need.
+  /// Removes members that hold messages so long that sharing would need more
+  /// slots than leaving them their own rings.
   void select();
   int64_t depth() const {
     return std::min(window + kAhead, int64_t(released.size()));
@@ -75,7 +77,7 @@ void Group::select() {
   llvm::stable_sort(members, [](const Member &a, const Member &b) {
     return a.held > b.held;
   });
-  // The slots if the first members stay by themselves.
+  // Find how many of the first members to leave out for the fewest slots.
   size_t best = members.size();
   int64_t fewest = std::numeric_limits<int64_t>::max(), apart = 0;
   for (size_t count = 0; count < members.size(); ++count) {
@@ -96,15 +98,15 @@ public:
   Sharing(ModuleOp module, const Machine &machine)
       : module(module), machine(machine) {}
 
-  /// How many channels have gone; the module is as it was where ranks would
-  /// wait for ever.
+  /// Returns the net number of channels removed. Changes nothing if the
+  /// simulated run deadlocks.
   int64_t run();
 
 private:
   void findGroups();
   bool measure();
   void rewrite();
-  /// A channel as a member of its group; null where it stays.
+  /// The group and the member of a channel; null if it keeps its ring.
   struct Place {
     Group *group = nullptr;
     Member *member = nullptr;
@@ -116,7 +118,7 @@ private:
   ModuleOp module;
   const Machine &machine;
   llvm::MapVector<std::tuple<int64_t, int64_t, Type>, Group> groups;
-  std::vector<Place> of; ///< By channel.
+  std::vector<Place> of; ///< By channel index.
 };
 
 void Sharing::findGroups() {
@@ -127,7 +129,7 @@ void Sharing::findGroups() {
               {channel, int32_t(object), machine.channels[object].slots});
 }
 
-/// Numbers messages and looks at a run; false where that does not end.
+/// Numbers the messages and measures a simulated run; false if it deadlocks.
 bool Sharing::measure() {
   of.assign(machine.channels.size(), {});
   for (auto &[key, group] : groups) {
@@ -168,7 +170,7 @@ void Sharing::rewrite() {
         builder.getI64IntegerAttr(group.depth()), UnitAttr(), UnitAttr(),
         builder.getI64IntegerAttr(int64_t(group.released.size())),
         first.getTypeAttr());
-    symbols.insert(shared); // Under another name where it is taken.
+    symbols.insert(shared); // Renames it if the name is taken.
     names[&group] = FlatSymbolRefAttr::get(shared);
   }
   SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
@@ -176,7 +178,7 @@ void Sharing::rewrite() {
     llvm::MapVector<Operation *, std::pair<Group *, MessageNumbers>> found;
     for (const Event &event : machine.ranks[program.getRank()].events)
       if (Group *group = placeOf(event).group; group && names.contains(group)) {
-        // The machine only passes the operations through.
+        // Event::origin is const, since the machine does not change operations.
         auto *op = const_cast<Operation *>(
             static_cast<const Operation *>(event.origin));
         auto &[own, numbers] = found[op];

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Evaluates the index arithmetic of an entry for one number of microbatches and
-// writes down what can wait. What it does not know it reports: a proof about
-// half a program is none.
+// records what can wait or uses memory. Operations that it does not know are
+// errors: a proof must cover the whole program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ private:
   RankEvents &rank;
   DenseMap<Value, int64_t> values;
   DenseMap<Value, int32_t> stashes;
-  /// Buffers of sums that are under way.
+  /// Buffers of sums in progress, with the collective.
   llvm::SmallMapVector<Value, StringRef, 4> summed;
   DenseMap<Operation *, int32_t> calls;
   SmallVector<int64_t> callBytes;
@@ -75,7 +75,7 @@ private:
 
 } // namespace
 
-/// Far beyond what a program of kMostMicrobatches takes.
+/// Far more than a program of kMostMicrobatches needs.
 static constexpr int64_t kMostTurns = 64 * stagewright::kMostMicrobatches;
 
 LogicalResult Unroller::visitLoop(scf::ForOp loop) {
@@ -189,7 +189,7 @@ void Unroller::visitReduce(AllReduceOp reduce) {
   add(EventKind::Reduce, reduce, sums.lookup(reduce.getCollective()), {});
 }
 
-/// Whether `op` leaves alone what ranks sum meanwhile.
+/// Checks that `op` uses no buffer of a sum in progress.
 LogicalResult Unroller::checkSummed(Operation &op) {
   if (summed.empty())
     return success();
@@ -240,8 +240,8 @@ LogicalResult Unroller::visit(Operation &op) {
       .Case<AcquireOp>(stash(EventKind::Acquire))
       .Case<ReleaseOp>(stash(EventKind::Release))
       .Case<FetchedOp>(stash(EventKind::Use))
-      // Without times a copy is over at once: its source's slot is free, its
-      // target's held.
+      // Events have no times, so a copy completes at once: it releases the slot
+      // of its source and acquires that of its target.
       .Case<OffloadOp, FetchOp>([&](auto copy) {
         int32_t from = stashes.lookup(copy.getSource());
         add(EventKind::Use, copy, from, copy.getMicrobatch());
@@ -277,7 +277,7 @@ LogicalResult Unroller::visit(Operation &op) {
       .Default([&](Operation *other) { return visitArithmetic(*other); });
 }
 
-/// The number of `call`; its memory is looked at once.
+/// The number of `call`; its memory is computed once.
 int32_t Unroller::callOf(CallOp call) {
   auto [known, isNew] = calls.try_emplace(call, rank.calls.size());
   if (!isNew)
@@ -316,7 +316,7 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
       rank.stashes.push_back(
           {buffer.getBufferName().str(), buffer.getSlots(microbatches),
            messages,
-           // Bytes of the host are not the rank's.
+           // Bytes on the host are not counted for the rank.
            buffer.getOnHost() ? 0 : getSlotStride(buffer.getType()), -1, -1,
            buffer.getOperation(), false,
            int64_t(buffer.getPlace().value_or(-1)),

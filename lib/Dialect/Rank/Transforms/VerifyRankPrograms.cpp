@@ -18,8 +18,8 @@ namespace stagewright::rank {
 using namespace mlir;
 using namespace stagewright::rank;
 
-/// Reports `fault` where it happened. The machine only passes the operations
-/// through, so the cast is exact.
+/// Reports `fault` at the operations that cause it. Each origin is an operation
+/// that unroll() gave to the machine, so the cast is valid.
 static void report(const Fault &fault) {
   auto operation = [](const void *origin) {
     return const_cast<Operation *>(static_cast<const Operation *>(origin));

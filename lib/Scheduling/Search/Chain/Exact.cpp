@@ -1,4 +1,4 @@
-//===- Exact.cpp - a schedule that meets a value, or none -----------------===//
+//===- Exact.cpp - exact search for a schedule of a value -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,20 +22,20 @@ public:
         Seconds incumbent, int64_t nodeLimit)
       : chain(problem), high(incumbent.value), nodesLeft(nodeLimit) {
     window = {0, 0, objective == ScheduleObjective::Makespan, true};
-    // One microbatch after another needs no more than this.
+    // Running one microbatch after another takes no longer than this.
     double each = chain.around(0, 0) + chain.inputTime(0);
     for (int64_t rank = 0; rank < problem.ranks; ++rank)
       each += chain.weightTime(rank);
     high = std::min(high, double(problem.microbatches) * each);
   }
 
-  /// Looks for a schedule of at most `value`.
+  /// Searches for a schedule whose objective is at most `value`.
   TreeResult attempt(double value, int64_t nodes);
   void run(double low);
 
   Chain chain;
   Window window;
-  double high; ///< The best value so far.
+  double high; ///< The best value known.
   int64_t nodesLeft;
   std::optional<Schedule> best;
   bool proved = false;
@@ -44,8 +44,8 @@ public:
 } // namespace
 
 TreeResult Exact::attempt(double value, int64_t nodes) {
-  // A wrong choice near the root costs everything below it, so none is believed
-  // for long: short searches by each preference before longer ones.
+  // A wrong choice near the root wastes all work below it, so short searches
+  // with each preference come before longer ones.
   using enum ExactTree::Preference;
   ExactTree tree(chain, window, value);
   nodes = std::min(nodes, nodesLeft);
@@ -71,8 +71,8 @@ void Exact::run(double low) {
   int64_t share = nodesLeft / 4;
   TreeResult result =
       done() ? TreeResult::Found : attempt(low * (1 + kRounding / 2), share);
-  // Between: what is refuted raises `low`, what is found lowers `high`, and
-  // where the nodes run out the truth is left open.
+  // Bisection: a refuted value raises `low`, a found one lowers `high`; if the
+  // search reaches its node limit, only `open` rises, without a proof.
   double open = low;
   if (result == TreeResult::Limit)
     low = -1;
@@ -90,7 +90,8 @@ void Exact::run(double low) {
   proved = done();
 }
 
-/// Whether the tables take some megabytes and making them parts of a second.
+/// Whether the tables take at most some megabytes, and building them a fraction
+/// of a second.
 static bool isSmallEnough(const ScheduleProblem &problem) {
   double states = 0;
   for (const StageCosts &stage : problem.stages)
@@ -112,7 +113,7 @@ ExactResult exactSchedule(const ScheduleProblem &given,
   if (!isSmallEnough(problem))
     return {};
   Exact exact(problem, objective, incumbent, nodeLimit);
-  // Spans of schedules that start as soon as they can are bounded at once.
+  // The window is eager, so this bounds the spans of all ranks at once.
   double effort = 1e7;
   double low = refuteByCounting(exact.chain, exact.window, bound.value, effort);
   exact.run(low);
@@ -136,8 +137,8 @@ bool searchExactly(Best &best, int64_t nodeLimit) {
   Seconds incumbent = best.found()
                           ? best.value().first
                           : Seconds(std::numeric_limits<double>::infinity());
-  // A choice looks at every rank, and beyond some 8 ranks and 64 microbatches
-  // the search rarely gets there.
+  // One choice takes time linear in the ranks, and beyond about 8 ranks and 64
+  // microbatches the search rarely finishes.
   constexpr int64_t kActions = 1536;
   int64_t actions = 3 * problem.ranks * problem.microbatches;
   nodeLimit = std::min(nodeLimit, nodeLimit * kActions / actions);
@@ -147,7 +148,7 @@ bool searchExactly(Best &best, int64_t nodeLimit) {
                     nodeLimit, best.options.split);
   if (result.schedule)
     best.offer(*result.schedule, "exact");
-  // Running forwards again is no part of the search.
+  // The search does not consider recomputation, so with it nothing is proved.
   return result.proved && best.found() && !best.options.recompute;
 }
 

@@ -1,24 +1,24 @@
-//===- Exact.h - a schedule that meets a value, or none ---------*- C++ -*-===//
+//===- Exact.h - exact search for a schedule of a value ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One stage per rank, first in first out per stage and kind. The lower bound of
-// Bounds/Counting.h is so often an optimum that the search starts there: it
-// looks for a schedule of just that value, depth first, and each choice is
-// checked against the windows that the bound leaves to every action and to
-// every state of a rank, which is why it rarely turns back. If there is none,
-// it goes up from below and down from above by halves.
+// For one stage per rank; each stage and kind runs microbatches first in, first
+// out. The lower bound of Bounds/Counting.h is often the optimum, so the search
+// first looks, depth first, for a schedule of that value. The bound gives every
+// action and every state of a rank a time window; each choice is checked
+// against these, so the search seldom backtracks. If there is no such schedule,
+// the optimum is found by bisection between the bound and the best value known.
 //
-// Choices are those of Giffler and Thompson (1960): the action that could end
-// first, or one that would have to start before that on the same rank; a
-// forward may also be put off, since it takes memory.
+// The choices are those of Giffler and Thompson (1960): the action that could
+// end first, or one on the same rank that could start before that end. A
+// forward may also be delayed, since it takes memory.
 //
-// First in first out is no loss where microbatches cost the same on every stage
-// in any instance known to us, but not proved to be none; what is proved here
-// is an optimum among such orders, unless it meets a lower bound.
+// If all microbatches have equal costs, we know no instance in which another
+// order is better than first in, first out, but this is not proved. So a result
+// is proved optimal only among such orders, unless it meets a lower bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,27 +31,26 @@
 namespace stagewright::search {
 
 struct ExactResult {
-  /// Better than the incumbent; none if nothing better was found.
+  /// A schedule better than the incumbent; none if none was found.
   std::optional<Schedule> schedule;
-  /// The better of `schedule` and the incumbent is an optimum.
+  /// The better of `schedule` and the incumbent is optimal.
   bool proved = false;
   int64_t nodes = 0; ///< Choices made.
 };
 
-/// Looks for a schedule whose objective is below `incumbent` with at most
-/// `nodeLimit` choices, about 1 us each; `bound` is a proved lower bound, best
-/// that of lowerBounds(). An infinite incumbent stands for none. Where `split`
-/// is not set, backwards are whole. Needs one stage per rank, backwards, and
-/// memory for one microbatch on every rank. Tables take numbers (f, i, w) that
-/// memory allows, times ranks; where that is too much, nothing is found or
-/// proved.
+/// Looks for a schedule whose objective is below `incumbent` (infinite: none),
+/// with at most `nodeLimit` choices, about 1 us each. `bound` is a proved lower
+/// bound, preferably that of lowerBounds(). Without `split`, backwards are not
+/// split. Needs one stage per rank, backwards, and memory for one microbatch on
+/// every rank. Tables have, per rank, an entry for every state (f, i, w) that
+/// fits the memory; if there are too many states, nothing is found or proved.
 ExactResult exactSchedule(const ScheduleProblem &problem,
                           ScheduleObjective objective, Seconds bound,
                           Seconds incumbent, int64_t nodeLimit,
                           bool split = true);
 
-/// exactSchedule() beside the best of `best`, where the problem is one for it;
-/// whether the best is now proved to be one.
+/// Runs exactSchedule() with `best` as the incumbent, if the problem qualifies.
+/// Returns whether the best is now proved optimal.
 bool searchExactly(Best &best, int64_t nodeLimit);
 
 } // namespace stagewright::search

@@ -1,4 +1,4 @@
-//===- ExactChoices.cpp - what can come next under one value --------------===//
+//===- ExactChoices.cpp - the possible next actions -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@ namespace stagewright::search {
 
 using namespace bounds;
 
-/// Whether what the next action of `kind` waits for is scheduled, and when it
-/// is there.
+/// Whether the next action of `kind` can be scheduled; `ready` is then the
+/// earliest time at which it can start.
 bool ExactTree::arrived(int64_t rank, Kind kind, double &ready) const {
   const Rank &own = ranks[rank];
   int64_t n = own.done[kind];
@@ -32,8 +32,8 @@ bool ExactTree::arrived(int64_t rank, Kind kind, double &ready) const {
   return true;
 }
 
-/// By when the next action of `kind` has to end for all to come out in time, or
-/// a negative time if memory has no room for it.
+/// The latest end of the next action of `kind` for which the value can still be
+/// met; negative if it does not fit the memory.
 double ExactTree::latestAfter(int64_t rank, Kind kind) const {
   int64_t done[3];
   std::copy_n(ranks[rank].done, 3, done);
@@ -47,8 +47,8 @@ double ExactTree::latestAfter(int64_t rank, Kind kind) const {
   return kind == I ? std::min(latest, walk.input.end[n]) : latest;
 }
 
-/// All actions that could come next on their rank; false if one of them is too
-/// late whatever is done.
+/// Collects all actions that can be next on their rank; false if one of them is
+/// too late in any case.
 bool ExactTree::collect(std::vector<Choice> &choices) const {
   for (int64_t rank = 0; rank < int64_t(ranks.size()); ++rank) {
     double lengths[3] = {chain.forwardTime(rank), chain.inputTime(rank),

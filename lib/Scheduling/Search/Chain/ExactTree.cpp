@@ -1,4 +1,4 @@
-//===- ExactTree.cpp - depth-first search under one value -----------------===//
+//===- ExactTree.cpp - depth-first search under a value -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,7 +67,7 @@ void ExactTree::remember(Level &level) {
   known.push_back(std::move(level.moment));
 }
 
-/// Sets up a new node; false if nothing can come of it.
+/// Sets up a new node; false if no schedule can follow from it.
 bool ExactTree::open(Level &level) {
   standing(level);
   if (isHopeless(level)) {
@@ -94,7 +94,7 @@ bool ExactTree::open(Level &level) {
   return true;
 }
 
-/// Tries the next possibility of a node; false if there is none left.
+/// Applies the next untried choice of a node; false if none is left.
 bool ExactTree::tryNext(Level &level) {
   Rank &own = ranks[level.rank];
   level.free = own.free;
@@ -130,9 +130,9 @@ void ExactTree::undo(Level &level) {
   ++remaining;
 }
 
-/// Depth first until everything is scheduled, nothing is left to try or the
-/// nodes run out; in the last two cases nothing is left scheduled. The depth is
-/// that of a schedule, too much for the stack.
+/// Searches depth first until all actions are scheduled, no choice is left or
+/// the node limit is reached; in the last two cases all choices are undone. Not
+/// recursive: the depth is the number of actions, too much for the call stack.
 bool ExactTree::descend() {
   std::vector<Level> path(1);
   bool opened = open(path.back());

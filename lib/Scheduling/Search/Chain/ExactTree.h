@@ -1,4 +1,4 @@
-//===- ExactTree.h - depth-first search under one value ---------*- C++ -*-===//
+//===- ExactTree.h - depth-first search under a value -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,31 +18,31 @@ enum class TreeResult { Found, None, Limit };
 
 class ExactTree {
 public:
-  /// Of one stage per rank and an eager window.
+  /// Needs one stage per rank and an eager window.
   ExactTree(const bounds::Chain &chain, const bounds::Window &window,
             double value);
 
-  /// Which of several choices comes first.
+  /// Which of several choices is tried first.
   enum Preference { Slack, Deadline, InputFirst, ForwardFirst, Start };
 
   TreeResult search(int64_t nodeLimit, Preference preference);
   int64_t nodes() const { return visited; }
-  /// Actions that a schedule has.
+  /// Number of actions of a schedule.
   int64_t actions() const {
     return 3 * chain.problem.ranks * chain.problem.microbatches;
   }
-  /// What was found, and its value.
+  /// The schedule found, and its value.
   Schedule schedule() const;
   double value() const;
 
 private:
   enum Kind { F, I, W };
 
-  /// Where a rank stands.
+  /// The state of a rank.
   struct Rank {
     int64_t done[3] = {0, 0, 0};
     double free = 0;
-    bool putOff = false;         ///< The next action is no forward.
+    bool putOff = false;         ///< The next action is not a forward.
     std::vector<double> ends[2]; ///< Of F and I, by microbatch.
     std::vector<Kind> order;
   };
@@ -51,24 +51,24 @@ private:
     int64_t rank = 0;
     Kind kind = F;
     double start = 0, end = 0;
-    double slack = 0; ///< By how much it could end later.
+    double slack = 0; ///< How much later it may end for the value to be met.
   };
 
-  /// Numbers done, rank by rank, and who puts forwards off.
+  /// By rank: the number of F, I and W done, and whether it delays forwards.
   using Progress = std::vector<int32_t>;
-  /// All times that what is left depends on: when ranks are free, and when what
-  /// is still to be used was made.
+  /// All times that the remaining actions depend on: when each rank is free,
+  /// and when each result that is still to be used was made.
   using Moment = std::vector<double>;
 
-  /// A node: what can come next, and what of it is being tried.
+  /// A node: its choices, and the one being tried.
   struct Level {
     Progress progress;
     Moment moment;
     std::vector<Choice> choices;
     size_t next = 0;
-    bool mayPutOff = false; ///< Or no forward next on the choices' rank.
+    bool mayPutOff = false; ///< Try delaying the forward, too.
     int64_t rank = 0;
-    /// How the rank stood, while something is tried.
+    /// While a choice is tried: the state of the rank before it.
     bool tried = false, puttingOff = false, putOff = false;
     double free = 0;
   };
@@ -91,12 +91,12 @@ private:
   bounds::Counting counting;
   bool possible;
   std::vector<bounds::Walk::Scratch> tables; ///< By rank.
-  std::vector<bool> tight; ///< By rank: memory may put off forwards.
+  std::vector<bool> tight; ///< By rank: M activations do not fit.
   std::vector<Rank> ranks;
-  /// Moments from which no schedule came, by progress: later ones have none
-  /// either.
+  /// By progress: moments from which there is no schedule; then there is none
+  /// from later moments either.
   std::map<Progress, std::vector<Moment>> hopeless;
-  size_t remembered = 0; ///< Numbers in it.
+  size_t remembered = 0; ///< Numbers stored in `hopeless`.
   Preference preference = Slack;
   int64_t visited = 0, nodeLimit = 0, remaining = 0;
 };

@@ -1,4 +1,4 @@
-//===- Greedy.cpp - orders by looking at what has arrived -----------------===//
+//===- Greedy.cpp - list scheduling of one stage per rank -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,15 @@ namespace stagewright::search {
 
 namespace {
 
-/// A rank of the list scheduler.
+/// The state of a rank in the list scheduler.
 struct GreedyRank {
   int32_t done[3] = {0, 0, 0}; ///< F, I and W started so far.
   Ticks free = 0;
-  Grains held = 0;         ///< When the running action has ended.
-  int32_t aim = 1;         ///< Forwards in flight.
-  int32_t backlog = 0;     ///< W that may be left over.
+  Grains held = 0;         ///< After the end of the running action.
+  int32_t aim = 1;         ///< Target number of forwards in flight.
+  int32_t backlog = 0;     ///< Max number of delayed W.
   Ticks idle = 0;          ///< So far, after the first start.
-  Ticks firstGradient = 0; ///< The earliest that any order allows.
+  Ticks firstGradient = 0; ///< The earliest in any order.
 };
 
 class GreedyScheduler {
@@ -33,9 +33,9 @@ public:
 
 private:
   void setAims();
-  /// When the next F or I of `rank` has arrived; kNever while unknown.
+  /// Arrival time of the input of the next F or I of `rank`; kNever: unknown.
   Ticks arrival(int32_t rank, Phase phase) const;
-  /// Starts something on `rank`, or says when to look again.
+  /// Starts an action on `rank`, or sets when to decide again.
   void decide(int32_t rank, Ticks now);
   bool holdsBack(const GreedyRank &at, Ticks forward, Ticks now) const;
   double patienceOf(const GreedyRank &at) const;
@@ -63,7 +63,7 @@ GreedyScheduler::GreedyScheduler(const FastProblem &problem,
     orders[rank].reserve(problem.actionsPerRank(rank));
 }
 
-/// Aims and backlogs from the time that a gradient takes to come back.
+/// Computes aims and backlogs from the time until a gradient comes back.
 void GreedyScheduler::setAims() {
   Ticks period = 1, back = 0, down = 0;
   for (int32_t r = 0; r < problem.ranks; ++r) {
@@ -117,14 +117,14 @@ void GreedyScheduler::start(int32_t rank, Phase phase, Ticks now) {
   wake.set(rank, at.free);
   if (lane.consumer < 0)
     return;
-  // Who is idle may have waited for this.
+  // An idle consumer may have been waiting for this result.
   int32_t to = lane.consumer;
   Ticks arrives = at.free + problem.lane(to, phase).hop;
   if (ranks[to].free <= now && arrives < wake.of(to))
     wake.set(to, arrives);
 }
 
-/// Whether a forward that could start is to wait for the first gradient.
+/// Whether a ready forward has to wait for the first gradient.
 bool GreedyScheduler::holdsBack(const GreedyRank &at, Ticks forward,
                                 Ticks now) const {
   Ticks gap = at.firstGradient - now;
@@ -161,7 +161,7 @@ void GreedyScheduler::decide(int32_t rank, Ticks now) {
     return start(rank, W, now);
   if (backward <= now)
     return start(rank, I, now);
-  // A forward that only lacks memory counts as arrived if W makes room.
+  // If a forward only lacks memory, W runs at once to free some.
   Ticks next = std::min(forward, backward);
   double part = patienceOf(at);
   if (next != kNever &&

@@ -1,15 +1,15 @@
-//===- Greedy.h - orders by looking at what has arrived ---------*- C++ -*-===//
+//===- Greedy.h - list scheduling of one stage per rank ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// List scheduling of one stage per rank: time moves on, and a rank that is free
-// runs a gradient or a forward that has arrived, or fills the gap with a weight
-// gradient. The idea is that of the greedy scheduler of the zero-bubble paper
-// (Qi et al., ICLR 2024), which tries both values of three questions; here
-// there are seven, most of them by degrees. O(n log p) for n actions.
+// List scheduling of one stage per rank: in order of time, a free rank runs an
+// I or a forward whose input has arrived, or fills the gap with a W. The idea
+// is that of the greedy scheduler of the zero-bubble paper (Qi et al., ICLR
+// 2024), which tries both values of three binary settings; here there are nine,
+// most of them continuous. O(n log p) for n actions and p ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,37 +21,37 @@
 namespace stagewright::search {
 
 struct GreedySettings {
-  /// Forwards in flight that a rank aims at: 0, what one microbatch per period
-  /// needs; 1, what fills the time until the first gradient; memory permitting.
+  /// Target number of forwards in flight, memory permitting: 0, as many as one
+  /// microbatch per period needs; 1, as fill the time until the first gradient.
   double warmup = 1;
-  /// A gap is filled with W if it is known to last this part of W or longer.
+  /// A gap is filled with W if it is known to last at least this part of W.
   double patience = 0.5;
-  /// The same up to the first gradients and after the last forwards: there a
+  /// The same until the first gradients and near the last forwards, where a
   /// late action delays a whole path.
   double early = 0.5, late = 0.5;
-  /// A forward that would delay the first gradient waits for it, if it is not
-  /// further away than this part of the forward.
+  /// A forward that would delay the first gradient waits for it if it arrives
+  /// within this part of the forward's time.
   double hold = 1;
-  /// W that may be left over, as a part of what memory allows; W in excess is
-  /// run before anything else.
+  /// Max number of delayed W, as a part of what memory allows; above it, a W
+  /// runs before anything else.
   double backlog = 1;
-  /// 1: below the aim, a forward that has arrived goes before a gradient that
-  /// has. 0: the gradient goes first.
+  /// 1: below the target, a forward that has arrived runs before an I that has
+  /// arrived. 0: the I runs first.
   double forwardFirst = 0;
-  /// 1: where a forward lacks no more memory than one W frees, that W goes
-  /// before a gradient, so that as many as possible stay in flight.
+  /// 1: if a forward lacks no more memory than one W frees, that W runs before
+  /// an I, so that as many forwards as possible stay in flight.
   double makeRoom = 0;
-  /// Part of the allowed idle time that a rank spends on not delaying F and I
-  /// by W, as long as it lasts.
+  /// Part of the allowed idle time that a rank may spend on waiting for F or I
+  /// instead of running a W that would delay them.
   double idle = 0;
 };
 
-/// The time that each rank may be idle after its first start if the objective
-/// is to be `target`.
+/// By rank: the max idle time after its first start with which the objective
+/// can still be `target`.
 std::vector<Ticks> allowedIdle(const FastProblem &problem, Ticks target,
                                bool span);
 
-/// An order within memory; needs one stage per rank, and memory for one
+/// An order that fits the memory. Needs one stage per rank, and memory for one
 /// microbatch on each.
 FastOrders constructGreedy(const FastProblem &problem,
                            const GreedySettings &settings,

@@ -1,4 +1,4 @@
-//===- LocalSearch.cpp - better orders by moving letters ------------------===//
+//===- LocalSearch.cpp - improving orders by moves ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,8 @@ public:
         timer(problem),
         bound(Ticks(best.bound().value / problem.tick * (1 + 1e-9))) {}
 
-  /// One round from `start`, of `budget` letters; leaves the best in `found`.
+  /// One round from `start`, of about `budget` letters timed; stores the best
+  /// order in `found`.
   void round(const FastOrders &start, double threshold, int64_t budget);
   bool done() const { return foundValue.worst <= bound; }
 
@@ -32,8 +33,8 @@ public:
 private:
   bool propose(Move &move);
   bool proposeOnPath(Move &move);
-  /// Worst and sum weighed: among equal worst ranks, all ending early leaves
-  /// more to try.
+  /// Combines worst and sum: if the worst end is equal, earlier ends of the
+  /// other ranks leave more moves.
   Ticks weight(WordValue value) const {
     return value.worst * problem.ranks + value.sum;
   }
@@ -61,13 +62,13 @@ bool LocalSearch::proposeOnPath(Move &move) {
     distance += random.below(far ? 40 : 4);
   } else {
     distance += random.below(far ? 6 : 2);
-    back = random.below(3) != 0; // Earlier: what others wait for.
+    back = random.below(3) != 0; // Mostly earlier: other ranks wait for it.
   }
   move.to = place.at + (back ? -distance : distance);
   return move.to >= 0 && move.to < words.length();
 }
 
-/// A move within a word that changes it and keeps it right.
+/// Proposes a move that changes a word and keeps it valid; false if it is none.
 bool LocalSearch::propose(Move &move) {
   if (random.below(8) != 0) {
     if (!proposeOnPath(move))
@@ -103,7 +104,7 @@ void LocalSearch::round(const FastOrders &start, double threshold,
   int64_t begin = words.steps();
   bool stale = true;
   Ticks slack = 0;
-  // A try costs something even where it times nothing.
+  // The cost of a try, in letters timed, even if it is rejected before timing.
   constexpr int64_t kTry = 20;
   for (int64_t tries = 0; !done(); ++tries) {
     int64_t spent = words.steps() - begin + kTry * tries;
@@ -142,7 +143,7 @@ void searchLocally(const FastProblem &problem,
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
     forward = std::max(forward, problem.lane(rank, F).duration);
   FastOrders from = starts.front();
-  // Threshold as a part of a forward, and part of the budget.
+  // By round: the threshold as a part of a forward, and its part of the budget.
   constexpr double rounds[][2] = {{0.05, 0.2}, {0.5, 0.5}, {0.1, 0.3}};
   for (auto [threshold, part] : rounds) {
     search.round(from, threshold * double(forward),

@@ -1,17 +1,17 @@
-//===- LocalSearch.h - better orders by moving letters ----------*- C++ -*-===//
+//===- LocalSearch.h - improving orders by moves ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Threshold accepting (Dueck and Scheuer, 1990) over the orders of one stage
-// per rank. As in job shop search, most moves touch the critical path: nothing
-// else makes the worst rank end earlier. A move is taken if it is worse by no
-// more than a threshold, which falls to zero over a round; rounds start from
-// the best order found, with a high threshold or a low one. Random numbers come
-// from a fixed seed, and effort is counted in letters timed, so that every run
-// and machine gives the same.
+// Threshold accepting (Dueck and Scheuer, 1990) over orders with one stage per
+// rank. As in job shop search, most moves touch the critical path: no other
+// move makes the worst rank end earlier. A move is accepted if the result is
+// worse by at most a threshold, which falls to zero during a round. Each round
+// starts from the best order of the previous one, with its own first threshold.
+// Random numbers have a fixed seed, and effort is counted in letters (actions)
+// timed, so that every run on every machine gives the same result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@
 
 namespace stagewright::search {
 
-/// Improves `starts`, orders of one stage per rank within memory, and offers
-/// what is better to `best`, until its bound is met or about `budget` letters
-/// have been timed.
+/// Improves the first of `starts`, orders with one stage per rank that fit the
+/// memory, and offers better ones to `best`, until its bound is met or about
+/// `budget` letters have been timed.
 void searchLocally(const FastProblem &problem,
                    const std::vector<FastOrders> &starts, Best &best,
                    int64_t budget);

@@ -1,4 +1,4 @@
-//===- Settings.cpp - greedy construction with the best settings ----------===//
+//===- Settings.cpp - search for the settings of Greedy.h -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ namespace stagewright::search {
 
 namespace {
 
-/// A setting and the values that are tried.
+/// A setting and the values to try.
 struct Knob {
   double GreedySettings::*setting;
   std::vector<double> values;
@@ -70,7 +70,7 @@ Trial SettingsSearch::attempt(const GreedySettings &settings) {
   return {settings, best.order(timer.makespan(), timer.span())};
 }
 
-/// Takes every change of one setting that helps, until none does.
+/// Changes one setting at a time, keeping each improvement, until none is left.
 void SettingsSearch::descend(Trial &trial) {
   for (size_t since = 0, at = 0; since < knobs().size() && !over(); ++since) {
     const Knob &knob = knobs()[at];
@@ -103,8 +103,8 @@ std::vector<FastOrders> SettingsSearch::run() {
           settings.patience = settings.early = settings.late = patience;
           trials.push_back(attempt(settings));
         }
-  // All of these even where the first meets the bound: another that does may be
-  // more regular.
+  // All of them are tried even if one meets the bound: a later one that meets
+  // it may be more regular.
   if (best.meetsBound())
     return {};
   auto less = [](const Trial &a, const Trial &b) { return a.value < b.value; };

@@ -1,13 +1,13 @@
-//===- Settings.h - greedy construction with the best settings --*- C++ -*-===//
+//===- Settings.h - search for the settings of Greedy.h ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which settings of the greedy construction suit a problem is found by trying:
-// a dozen to begin with, then from the best few one setting at a time is
-// changed until no change helps.
+// Finds the settings of the greedy construction for a problem by trial: first
+// 16 combinations, then, from each of the best six, a descent that changes one
+// setting at a time until no change helps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@
 
 namespace stagewright::search {
 
-/// Offers what it constructs to `best` until the bound is met or about `budget`
-/// actions have been placed; at least one round. Returns the orders that the
-/// descents ended at, the best first.
+/// Offers the orders to `best` until its bound is met or about `budget` actions
+/// have been placed, but tries at least the first 16 combinations. Returns the
+/// results of the descents, the best first; none if those 16 met the bound.
 std::vector<FastOrders> searchSettings(const FastProblem &problem, Best &best,
                                        int64_t budget);
 

@@ -1,4 +1,4 @@
-//===- WordMoves.cpp - what a move changes, and which would help ----------===//
+//===- WordMoves.cpp - moves in words, and critical paths -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ void Words::rotate(int32_t rank, int32_t from, int32_t to) {
   }
 }
 
-/// Only what starts at `time` or later can change.
+/// Only actions that start at `time` or later can change.
 void Words::setFirst(Ticks time) {
   for (int32_t rank = 0; rank < problem.ranks; ++rank) {
     const std::vector<Ticks> &times = starts[rank];
@@ -65,7 +65,7 @@ bool Words::attempt(const Move &move, Ticks limit) {
   current = move;
   pending = true;
   setFirst(starts[move.rank][std::min(move.from, move.to)]);
-  // Actions of no length may start at the same time as the first one moved.
+  // Actions of duration 0 may start at the same time as the first moved one.
   first[move.rank] = std::min(first[move.rank], std::min(move.from, move.to));
   rotate(move.rank, move.from, move.to);
   return retime(limit);
@@ -107,7 +107,7 @@ void Words::criticalPath(std::vector<Place> &path, uint64_t choice) const {
       --place.at;
       continue;
     }
-    // Find the producer by when it started.
+    // Find the producer by its start time.
     Ticks made = ends[letter.phase][from][letter.number()] -
                  problem.lane(from, letter.phase).duration;
     const std::vector<Ticks> &times = starts[from];

@@ -1,4 +1,4 @@
-//===- Words.cpp - the orders of one stage per rank, retimed in part ------===//
+//===- Words.cpp - timing words and changed parts of them -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

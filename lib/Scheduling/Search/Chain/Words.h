@@ -1,15 +1,15 @@
-//===- Words.h - the orders of one stage per rank, retimed in part -*- C++
-//-*-===//
+//===- Words.h - orders with one stage per rank -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a rank has one stage and microbatches go first in, first out, its order
+// If a rank has one stage and runs microbatches first in, first out, its order
 // is a word over the letters F, I and W. A move takes one letter to another
-// place of one word. Only what starts no earlier than the changed place is
-// timed again, and no further than a limit on the objective allows.
+// position of the word of one rank. Only actions that start at the changed
+// position or later are timed again, and only until a limit on the objective is
+// exceeded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace stagewright::search {
 
-/// One letter of a word, with how many of each kind stand before it.
+/// One letter of a word, with the number of each kind before it.
 struct Letter {
   Phase phase = F;
   int32_t before[3] = {0, 0, 0};
@@ -28,45 +28,47 @@ struct Letter {
   int32_t number() const { return before[phase]; }
 };
 
-/// A letter of `rank` goes from place `from` to place `to`.
+/// A letter of `rank` moves from position `from` to position `to`.
 struct Move {
   int32_t rank = 0, from = 0, to = 0;
 };
 
-/// What an order is judged by: the largest of the ranks' ends, counted from
-/// `origin(rank)`, and the sum of them.
+/// The value of an order: the max and the sum of the ranks' end times, each
+/// relative to the origin of the rank.
 struct WordValue {
   Ticks worst = 0, sum = 0;
 };
 
-/// A place of a critical path.
+/// A position on a critical path.
 struct Place {
   int32_t rank = 0, at = 0;
 };
 
 class Words {
 public:
-  /// Under the span objective the end of a rank counts from its first start,
-  /// which no order changes: every rank begins with the first forward.
+  /// Under the span objective the origin of a rank is its first start, which no
+  /// order changes: every rank begins with the first forward. Otherwise it is
+  /// 0.
   Words(const FastProblem &problem, bool span);
 
-  /// False where `orders` deadlocks or does not go first in, first out.
+  /// Returns false if `orders` deadlocks or is not first in, first out.
   bool assign(const FastOrders &orders);
   FastOrders orders() const;
   WordValue value() const { return base; }
 
-  /// Whether the word stays right and within memory.
+  /// Whether the word after the move is valid and fits the memory.
   bool allowed(const Move &move) const;
-  /// Times the words after an allowed move: false where ranks wait for each
-  /// other or one is worse than `limit`. keep() makes it the base.
+  /// Times the words after an allowed move. Returns false if the ranks deadlock
+  /// or the worst rank exceeds `limit`. keep() makes it the new base.
   bool attempt(const Move &move, Ticks limit);
   WordValue attempted() const { return trial; }
   void keep();
-  /// Takes the move back if keep() was not called.
+  /// Undoes the move if keep() was not called.
   void drop();
 
-  /// From the worst rank's end backwards: each place starts when the next one
-  /// in the list ends (or what it made arrives). `choice` breaks ties.
+  /// Follows a critical path back from the end of the worst rank: each position
+  /// starts when the next one in the list ends, or when its result arrives.
+  /// `choice` breaks ties.
   void criticalPath(std::vector<Place> &path, uint64_t choice) const;
 
   int32_t length() const { return problem.phases * problem.microbatches; }
@@ -76,7 +78,7 @@ public:
     return starts[rank][at] +
            problem.lane(rank, words[rank][at].phase).duration;
   }
-  /// Letters timed so far: what effort is counted in.
+  /// Letters timed so far, the unit of effort.
   int64_t steps() const { return stepsDone; }
   const FastProblem &problem;
 
@@ -89,16 +91,16 @@ private:
 
   std::vector<std::vector<Letter>> words;
   std::vector<Ticks> origins;
-  std::vector<std::vector<Ticks>> starts, trialStarts; ///< By rank and place.
+  std::vector<std::vector<Ticks>> starts, trialStarts; ///< By rank, position.
   /// By rank, phase (F, I) and number.
   std::vector<std::vector<Ticks>> ends[2], trialEnds[2];
-  std::vector<int32_t> first; ///< By rank: place from which it is retimed.
+  std::vector<int32_t> first; ///< By rank: position from which it is timed.
   std::vector<int32_t> firstNumber[2]; ///< By phase and rank: at that place.
-  std::vector<int32_t> next;           ///< By rank: place reached.
+  std::vector<int32_t> next;           ///< By rank: position reached.
   std::vector<int32_t> reached[2];     ///< By phase and rank: number reached.
   std::vector<Ticks> frees, baseFrees;
-  std::vector<int32_t> waitingNumber[2]; ///< For F of the rank before, or I of
-                                         ///< the one behind; -1: none.
+  std::vector<int32_t> waitingNumber[2]; ///< By phase and rank: its number that
+                                         ///< a neighbour waits for; -1: none.
   std::vector<int32_t> ready;
   Move current;
   bool pending = false;

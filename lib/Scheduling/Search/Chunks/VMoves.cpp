@@ -1,4 +1,4 @@
-//===- VMoves.cpp - orders of any placement, retimed in part --------------===//
+//===- VMoves.cpp - moves in orders of any placement ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ Ticks MovableOrders::mean() const {
   return sum / problem.ranks;
 }
 
-/// Places and memory between `from` and `to`, after a change there.
+/// Updates places and memory between `from` and `to` after a change.
 void MovableOrders::note(int32_t rank, int32_t from, int32_t to) {
   Grains held = 0;
   if (from > 0)
@@ -47,8 +47,8 @@ void MovableOrders::note(int32_t rank, int32_t from, int32_t to) {
   }
 }
 
-/// A lane goes through the microbatches in order, and on one rank the phases of
-/// one microbatch follow each other, but for W, which only follows its I.
+/// A lane runs the microbatches in order. On one rank all phases of one
+/// microbatch keep their order, except W, which only has to follow its I.
 bool MovableOrders::keepsSequence(const OrderMove &move) const {
   const std::vector<Code> &order = orders[move.rank];
   Code code = order[move.from];
@@ -70,7 +70,8 @@ bool MovableOrders::keepsMemory(const OrderMove &move) const {
   const std::vector<Grains> &held = heldBefore[move.rank];
   const Lane &moved = laneAt(move.rank, move.from);
   Grains change = moved.taken - moved.freed;
-  // What comes earlier adds to all that it passes, what goes later subtracts.
+  // An action that moves earlier adds its change of memory to all actions that
+  // it passes; one that moves later subtracts it.
   bool later = move.to > move.from;
   Grains shift = later ? -change : change;
   if (held[move.to] + (later ? 0 : moved.taken) > problem.memory)
@@ -109,7 +110,7 @@ bool MovableOrders::attempt(const OrderMove &move, Ticks limit, int64_t &left) {
   return done;
 }
 
-/// Drops the times of all that started at `since` or later.
+/// Forgets the times of all actions that started at `since` or later.
 void MovableOrders::forget(Ticks since) {
   keptState = state;
   for (int32_t rank = 0; rank < problem.ranks; ++rank) {
@@ -128,7 +129,7 @@ void MovableOrders::forget(Ticks since) {
   }
 }
 
-/// Runs `rank` until it has to wait. False where it cannot meet `limit`.
+/// Runs `rank` until it has to wait. Returns false if it exceeds `limit`.
 bool MovableOrders::runRank(int32_t rank, Ticks limit) {
   const std::vector<Code> &order = orders[rank];
   int32_t mask = (1 << problem.shift) - 1, at = next[rank];

@@ -1,14 +1,14 @@
-//===- VMoves.h - orders of any placement, retimed in part ------*- C++ -*-===//
+//===- VMoves.h - moves in orders of any placement --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A move takes one action of a rank to another place of its order. Only what
-// started no earlier than the changed place is timed again, and no further than
-// a limit on the objective allows. (Words does the same for one stage per rank,
-// where an action is known by its kind.)
+// A move takes one action of a rank to another position of its order. Only
+// actions that started no earlier than the changed position are timed again,
+// and only until a limit on the objective is exceeded. Words does the same for
+// one stage per rank, where the kind of an action is enough to identify it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,40 +19,41 @@
 
 namespace stagewright::search {
 
-/// The action at `from` of the order of `rank` goes to `to`.
+/// Moves the action at position `from` of the order of `rank` to `to`.
 struct OrderMove {
   int32_t rank = 0, from = 0, to = 0;
 };
 
-/// Actions of a rank that follow each other without a pause.
+/// Actions of a rank with no idle time between them.
 struct Block {
   int32_t rank = 0, first = 0, last = 0;
 };
 
 class MovableOrders {
 public:
-  /// `orders` must be complete and run to the end.
+  /// `orders` must be complete and free of deadlocks.
   MovableOrders(const FastProblem &problem, bool span,
                 const FastOrders &orders);
 
   const FastOrders &get() const { return orders; }
   int32_t length(int32_t rank) const { return int32_t(orders[rank].size()); }
-  /// The objective: the largest span of a rank, or the last end.
+  /// The objective: the largest span of a rank, or the makespan.
   Ticks value() const { return worst; }
-  /// The mean over the ranks of what the objective is the largest of.
+  /// The mean over the ranks of the value whose maximum is the objective.
   Ticks mean() const;
 
-  /// Whether stages, microbatches and memory of the rank allow `move`.
+  /// Whether `move` keeps the rank's dependences, the order of microbatches and
+  /// the memory limit.
   bool allowed(const OrderMove &move) const;
-  /// Moves, and times again: false where ranks wait for each other or the
-  /// objective is over `limit`. The actions timed are taken off `left`. Either
-  /// keep() or drop() has to follow.
+  /// Applies `move` and times it; false if it deadlocks or the objective
+  /// exceeds `limit`. Subtracts the number of actions timed from `left`. The
+  /// caller must call keep() or drop() next.
   bool attempt(const OrderMove &move, Ticks limit, int64_t &left);
   void keep();
   void drop();
 
-  /// A chain of blocks from the end of the worst rank backwards: what starts
-  /// each has just arrived from the end of the next.
+  /// A chain of blocks backwards from the end of the worst rank: the first
+  /// action of each waited for the last action of the next in `path`.
   void criticalPath(std::vector<Block> &path) const;
 
 private:
@@ -81,9 +82,9 @@ private:
   bool span;
   FastOrders orders;
   Ticks worst = 0, keptWorst = 0;
-  std::vector<Ticks> ends, keptEnds; ///< By code; -1 while it has not run.
+  std::vector<Ticks> ends, keptEnds; ///< By code; -1: has not run yet.
   std::vector<int32_t> place;        ///< By code.
-  std::vector<std::vector<Grains>> heldBefore; ///< By rank and place.
+  std::vector<std::vector<Grains>> heldBefore; ///< By rank and position.
   std::vector<RankState> state, keptState;
   std::vector<int32_t> cut, next; ///< By rank: first retimed, next to run.
   std::vector<Ticks> remaining;   ///< By rank: work from `next` on.

@@ -1,4 +1,4 @@
-//===- VPattern.cpp - plans that repeat from the first microbatch ---------===//
+//===- VPattern.cpp - plans from a periodic pattern -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,14 +17,15 @@ static Ticks periodOf(const FastProblem &problem) {
     work[lane.rank] += lane.duration;
     alone += lane.duration + lane.hop;
   }
-  // Where hops are so long that all microbatches are on their way at once, a
-  // shorter period would say no more and only make a pattern longer.
+  // With hops so long that all microbatches are in flight at once, a shorter
+  // period would not improve the order; the pattern would only have more
+  // periods.
   Ticks least = alone / (2 * (problem.microbatches + problem.stages));
   return std::max(
       {*std::max_element(work.begin(), work.end()), least, Ticks(1)});
 }
 
-/// Lanes of FastProblem know their input; the walk needs who waits for whom.
+/// Lanes of FastProblem have their input; the walk also needs their outputs.
 WalkProblem::WalkProblem(const FastProblem &problem)
     : ranks(problem.ranks), microbatches(problem.microbatches),
       shift(problem.shift), lanes(problem.lanes.size()), lanesOf(problem.ranks),
@@ -86,8 +87,9 @@ static std::vector<Ticks> offsetsOf(const FastProblem &problem,
   return offsets;
 }
 
-/// The actions of `rank` by when they are due. The lanes come in the same order
-/// in every period; a lane starts some periods after the first.
+/// The actions of `rank` in the order of their due times. Every period has the
+/// lanes in the same order; a lane may start a number of periods after the
+/// first.
 static std::vector<Code> orderOf(const FastProblem &problem, int32_t rank,
                                  const std::vector<Ticks> &offsets,
                                  Ticks period) {

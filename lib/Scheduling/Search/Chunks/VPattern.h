@@ -1,4 +1,4 @@
-//===- VPattern.h - plans that repeat from the first microbatch -*- C++ -*-===//
+//===- VPattern.h - plans from a periodic pattern ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,10 +7,10 @@
 //
 // A pattern gives every lane an offset in a period T, the work of the busiest
 // rank for one microbatch: action (lane, j) is due at offset + j T. With V
-// placement, two chunks and T/2 from stage to stage every rank has the same
-// word, F0 F1 I1 I0 W W; p activations are enough for it, and every input is
-// there T/2 - F - c before it is needed. ZB-V's word F0 I0 W0 F1 I1 W1 needs
-// the same memory and loses 2c in every period.
+// placement, two chunks, hops of c, and T/2 from stage to stage, every rank has
+// the same word, F0 F1 I1 I0 W W; it needs memory for p activations, and every
+// input arrives T/2 - F - c before it is needed. ZB-V's word F0 I0 W0 F1 I1 W1
+// needs the same memory and is 2c longer in every period.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +26,14 @@ namespace stagewright::search {
 struct PatternSettings {
   double lagForward = 0.5;  ///< From a stage's F to the F on the next rank.
   double lagBackward = 0.5; ///< The same for I.
-  double turn = 0;          ///< More from the last F to the first I.
+  double turn = 0;          ///< Extra delay from the last F to the first I.
   double delayWeight = 0;   ///< From I to W.
-  /// From microbatch to microbatch; more than 1 where memory is too small for
-  /// as many at a time as keep all ranks busy.
+  /// From one microbatch to the next; more than 1 if memory is too small for
+  /// the number of microbatches that would keep all ranks busy.
   double stretch = 1;
 };
 
-/// The plan of a pattern; none where it does not fit the memory.
+/// The plan of a pattern; none if it does not fit the memory.
 std::optional<WalkPlan> layOutPattern(const FastProblem &problem,
                                       const PatternSettings &settings);
 

@@ -1,4 +1,4 @@
-//===- VPolish.cpp - moves along the critical path ------------------------===//
+//===- VPolish.cpp - annealing along the critical path --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ namespace stagewright::search {
 
 namespace {
 
-/// Of the objective and the mean, what the mean counts for: it tells moves
-/// apart that leave the worst rank as it is.
+/// Weight of the mean over the ranks, relative to the objective: it
+/// distinguishes moves that do not change the worst rank.
 constexpr double kMeanWeight = 0.2;
 /// The first temperature, in periods.
 constexpr double kTemperature = 0.02;
@@ -45,7 +45,7 @@ private:
   std::vector<Block> path;
   std::mt19937_64 random{1};
   double temperature = 0;
-  double work = 0; ///< Of a rank, the mean: the least that mean() can be.
+  double work = 0; ///< Mean work of a rank: a lower bound of mean().
   Ticks value;     ///< Of `orders`, the best so far.
   FastOrders orders;
 };
@@ -57,7 +57,7 @@ OrderMove Polisher::propose() {
   int32_t length = block.last - block.first + 1, last = block.last;
   int32_t kind = below(10);
   if (kind < 4 && length > 1) {
-    // Behind the block; what is close to its end is most often in the way.
+    // To a place after the block; actions near its end delay it most often.
     int32_t from = length > 8 && below(2) ? last - 1 - below(8)
                                           : last - 1 - below(length - 1);
     int32_t far = below(4) ? 0 : below(below(2) ? 6 : 60);
@@ -78,7 +78,7 @@ void Polisher::run(int64_t budget, Ticks bound) {
   double current = cost();
   state.criticalPath(path);
   while (left > 0 && value > bound) {
-    // Looking for a move takes about as long as timing a few actions.
+    // Proposing a move takes about as long as timing 20 actions.
     left -= 20;
     OrderMove move = propose();
     if (!state.allowed(move))
@@ -105,7 +105,7 @@ void polish(const FastProblem &problem, const FastOrders &orders, Best &best,
             int64_t budget) {
   bool span = best.options.objective == ScheduleObjective::Span;
   Polisher polisher(problem, orders, span);
-  // No order can be better than the bound, so there it may stop.
+  // No order can be better than the bound, so stop there.
   polisher.run(budget, Ticks(best.bound().value / problem.tick));
   FastTimer timer(problem);
   if (timer.run(polisher.best()))

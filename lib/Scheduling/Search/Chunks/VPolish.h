@@ -1,15 +1,16 @@
-//===- VPolish.h - moves along the critical path ----------------*- C++ -*-===//
+//===- VPolish.h - annealing along the critical path ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Only moves that take apart a block of the critical path can help: something
-// leaves the block for a place behind it, or in front of it where there is a
-// pause, or the block's last action, whose result is waited for, comes earlier.
-// A move is kept if the objective and, for a smaller part, the mean over the
-// ranks get no worse than a temperature allows, which falls to zero.
+// Simulated annealing. Only moves that break up a block of the critical path
+// can help: an action moves to a place after the block, or before it, into idle
+// time, or the block's last action, for whose result another rank waits, moves
+// earlier. The cost is the objective plus a weight times the mean over the
+// ranks. A move may raise it by a random amount in proportion to a temperature,
+// which falls to zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,8 @@
 
 namespace stagewright::search {
 
-/// Improves `orders`, offers the best to `best`; times about `budget` actions.
+/// Improves `orders` and offers the result to `best`; times about `budget`
+/// actions.
 void polish(const FastProblem &problem, const FastOrders &orders, Best &best,
             int64_t budget);
 

@@ -13,7 +13,7 @@ namespace stagewright::search {
 
 namespace {
 
-/// Which gaps get a weight gradient that is longer than they are.
+/// Which gaps may be filled with a W that is longer than the gap.
 struct RoundSettings {
   bool fillForward = true; ///< Gaps before a forward.
   bool fillTurned = true;  ///< Gaps before an I of the later chunk.
@@ -28,7 +28,7 @@ public:
         held(problem.ranks), pending(problem.ranks), done(problem.lanes.size()),
         ends(done.size() << problem.shift) {}
 
-  /// False where the memory does not hold what the construction wants.
+  /// False if the construction does not fit in memory.
   bool run();
   Ticks mostIdle() const { return *std::max_element(idle.begin(), idle.end()); }
 
@@ -60,7 +60,7 @@ private:
   }
   void put(int32_t lane);
   void putWeight(int32_t rank);
-  /// Weight gradients into the gap before the next action of `lane`.
+  /// Puts weight gradients into the gap before the next action of `lane`.
   void fillGap(int32_t lane, bool overfill);
   Ticks allowance(int32_t rank) const;
   bool firstMicrobatch();
@@ -119,8 +119,9 @@ void Rounds::fillGap(int32_t number, bool overfill) {
     putWeight(rank);
 }
 
-/// Microbatch 0 through all forwards, and as many others on the first ranks as
-/// fit in time and memory before it comes back.
+/// Runs microbatch 0 through all forwards. Before it returns to a rank, runs
+/// more forwards of chunk 0 on that rank and those before it, if they fit in
+/// time and memory.
 bool Rounds::firstMicrobatch() {
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
     put(lane(rank, 0, F));
@@ -137,13 +138,13 @@ bool Rounds::firstMicrobatch() {
   return fits;
 }
 
-/// As many forwards on every rank as on the one before it, both chunks by
-/// turns.
+/// Runs forwards, alternating between the chunks, until every rank has run as
+/// many as the rank before it.
 void Rounds::levelForwards() {
   int32_t chunk = 0;
   for (int32_t rank = 1; rank < problem.ranks; ++rank) {
     auto total = [&](int32_t r) { return count(r, 0, F) + count(r, 1, F); };
-    int32_t without = 0; // Turns in which nothing was there to run.
+    int32_t without = 0; // Consecutive turns in which `rank` ran nothing.
     while (
         total(rank) < total(rank - 1) ||
         (count(rank, 1, F) <= count(rank - 1, 1, F) && more(rank - 1, 1, F))) {

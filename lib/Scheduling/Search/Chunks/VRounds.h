@@ -5,18 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The idea of the heuristic behind the published ZB-V figures (Qi et al.,
-// arXiv 2401.10241, section 6; sail-sg/zero-bubble-pipeline-parallelism): fill
-// the pipeline with forwards, then go round by round; in a round every rank
-// runs one input gradient and one forward, the later chunk's before the other
-// as soon as it is there, with weight gradients in the gaps. Only the rank that
-// idles most decides the span, so a rank that has idled less may leave a gap
-// open for which another would start a weight gradient that is too long. How
-// much the ranks idle is known only afterwards: the whole is repeated, with the
-// last idle times as what is approved, while that helps.
+// Based on the heuristic behind the published ZB-V figures (Qi et al., arXiv
+// 2401.10241, section 6; sail-sg/zero-bubble-pipeline-parallelism): fill the
+// pipeline with forwards, then run rounds; in a round every rank runs one input
+// gradient and one forward, that of the later chunk first if it has arrived,
+// with weight gradients in the gaps. Only the rank with the most idle time
+// decides the span, so a rank with less may leave a gap open in which another
+// would start a weight gradient longer than the gap. The idle times are known
+// only afterwards: the construction is repeated with the last idle times as
+// allowances, while that improves the result.
 //
-// For V placement with two chunks and backwards in two halves; each run takes
-// time linear in the actions.
+// For V placement with two chunks and split backwards; each run is linear in
+// the number of actions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@
 
 namespace stagewright::search {
 
-/// The best of all variants by the span, and other ones on the way; none where
-/// the memory is too small for this construction.
+/// The best of all variants by span, and others found on the way; none if the
+/// memory is too small for this construction.
 std::vector<FastOrders> buildByRounds(const FastProblem &problem);
 
 } // namespace stagewright::search

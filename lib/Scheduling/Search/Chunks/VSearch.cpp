@@ -27,7 +27,7 @@ class WalkSearch {
 public:
   WalkSearch(const FastProblem &problem, Best &best, int64_t budget)
       : full(problem), reduced(problem), best(best), left(budget) {
-    // A long steady state costs time and changes nothing.
+    // A longer steady state takes longer to try and does not help.
     reduced.microbatches = std::min(problem.microbatches, 2 * problem.stages);
   }
   void run();
@@ -52,14 +52,15 @@ private:
 
 } // namespace
 
-/// The widest pattern that fits: 1 / chunks of a period from stage to stage,
-/// less, and at last fewer microbatches at a time.
+/// Finds the first pattern that fits in memory. The lag between stages is at
+/// first 1 / chunks of a period, then less; then the period is stretched, so
+/// that fewer microbatches are in flight.
 bool WalkSearch::findBase() {
   double lag = 1.0 / double(full.stagesOf[0].size());
   Ticks alone = 0, period = WalkProblem(full).period;
   for (const Lane &lane : full.lanes)
     alone += lane.duration + lane.hop;
-  // Once a microbatch is over before the next one starts, no more helps.
+  // If a microbatch ends before the next one starts, more stretch is useless.
   for (double stretch = 1; stretch * double(period) <= 1.25 * double(alone);
        stretch *= 1.25)
     for (double part : {1.0, 0.75, 0.5, 0.0}) {
@@ -121,7 +122,7 @@ void WalkSearch::run() {
   attempt(reduced, small, walk, trials[0]);
   Trial first = trials[0];
   int64_t reserve = left / 4;
-  // Small problems are cheap to try, but have no more in them.
+  // On small problems the budget would allow more trials than are useful.
   while (left > reserve && trials.size() < 2000 && !best.meetsBound()) {
     bool fresh = trials.size() % 4 == 0;
     Trial trial = first;

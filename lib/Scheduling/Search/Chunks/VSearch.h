@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a rank has several stages that lie apart (loop and V placement), orders
-// are built by rounds of backwards (V, two chunks) and by walks along patterns,
-// whose settings are varied; the best are then improved by moves.
+// For ranks with several stages that are not adjacent (loop and V placement).
+// Orders are built by rounds of backwards (V, two chunks) and by walks along
+// patterns with varied settings; the best are then improved by moves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace stagewright::search {
 
-/// Offers what it finds to `best`; stops when that meets its bound, or after
-/// constructing about `budget` actions and timing ten times as many in moves.
+/// Offers the orders it finds to `best`. Stops when `best` meets its bound, or
+/// after placing about `budget` actions and timing ten times as many in moves.
 void searchChunks(const FastProblem &problem, Best &best, int64_t budget);
 
 } // namespace stagewright::search

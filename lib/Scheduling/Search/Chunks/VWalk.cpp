@@ -1,4 +1,4 @@
-//===- VWalk.cpp - orders from a pattern, by a walk through time ----------===//
+//===- VWalk.cpp - orders from a plan, by list scheduling -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ bool Walk::fits(int32_t rank, int32_t lane) const {
   int32_t until = place[(lane << problem.shift) | next[lane]];
   if (until == head[rank])
     return true;
-  // Far from its place an action is not worth the time of the check.
+  // Too far before its place, an action is not worth the time of the check.
   if (until - head[rank] > 64 * problem.ranks)
     return false;
   Grains now = held[rank] + l.taken;

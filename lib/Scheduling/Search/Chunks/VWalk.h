@@ -1,17 +1,17 @@
-//===- VWalk.h - orders from a pattern, by a walk through time --*- C++ -*-===//
+//===- VWalk.h - orders from a plan, by list scheduling ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A *plan* is an order for every rank that respects inputs and memory, with a
-// time for every action at which it is due. Run as it stands it may wait a lot.
-// The walk goes through time and lets a rank start an action that is due later
-// while an earlier one has not arrived, provided that what is left of the
-// rank's order would still fit the memory. So the earliest action left anywhere
-// can always run and the walk never gets stuck; and at any moment the actions
-// started, followed by what is left of the plan, are an order that fits.
+// A *plan* is an order for every rank that respects inputs and memory, and a
+// due time for every action. Run unchanged, it may wait often. The walk
+// advances time and, while an action's input has not arrived, lets the rank
+// start one that is due later, if the rest of the rank's order then still fits
+// the memory. So the first remaining action of the plan can always run, and the
+// walk cannot deadlock. At any time, the actions started followed by the rest
+// of the plan are an order that fits the memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@
 
 namespace stagewright::search {
 
-/// A phase of a stage as the walk sees it.
+/// A phase of a stage, as the walk needs it.
 struct WalkLane {
   Ticks duration = 0;
   int32_t rank = 0;
   Grains taken = 0, freed = 0; ///< At its start, at its end.
-  int32_t inputs = 0;          ///< How many lanes it waits for.
-  /// Lanes that wait for it and after what delay; -1: none.
+  int32_t inputs = 0;          ///< Number of lanes it waits for.
+  /// Lanes that wait for it (-1: none), and the delay after its end.
   std::array<std::pair<int32_t, Ticks>, 2> outputs = {{{-1, 0}, {-1, 0}}};
 };
 
-/// Who waits for whom; lanes are numbered as in FastProblem.
+/// The dependences between lanes, which are numbered as in FastProblem.
 struct WalkProblem {
   int32_t ranks = 1, microbatches = 1, shift = 0;
   std::vector<WalkLane> lanes;
@@ -44,31 +44,33 @@ struct WalkProblem {
   explicit WalkProblem(const FastProblem &problem);
 };
 
-/// Orders and when each action is due, by code.
+/// Orders, and the due time of each action, by code.
 struct WalkPlan {
   FastOrders orders;
   std::vector<Ticks> due;
 };
 
-/// What steers a walk. Times are in periods.
+/// The settings of a walk. Times are in periods.
 struct WalkSettings {
-  /// How much earlier than due: backwards, and stages later on a rank.
+  /// How much the due time is reduced: for I, and for each stage of the rank
+  /// before the action's own.
   double preferInput = 0, preferLater = 0;
-  /// Wait for an action due earlier rather than start another one if the wait
-  /// is at most this part of what the other takes; before and after the first I
-  /// of the rank.
+  /// A rank waits for an action due earlier instead of starting another one if
+  /// the wait is at most this part of the other's time; `patienceFilling` is
+  /// for the time until the rank's first I, `patience` after it.
   double patience = 0.5, patienceFilling = 1;
-  /// A gap is filled with a W if that is at most this much longer.
+  /// A gap is filled with a W if that is longer by at most this part of the
+  /// gap.
   double overfill = 0;
-  int32_t stock = 1 << 20; ///< Most W put off while there is another action.
-  double pullMemory = 1;   ///< Part of the memory that early actions may fill.
+  int32_t stock = 1 << 20; ///< Max number of delayed W while forwards remain.
+  double pullMemory = 1;   ///< Part of the memory that early starts may use.
 };
 
 class Walk {
 public:
   explicit Walk(const WalkProblem &problem);
 
-  /// Walks until the time `until`; what has not started by then follows in the
+  /// Walks until time `until`; actions not started by then are appended in the
   /// order of the plan.
   const FastOrders &run(const WalkPlan &plan, const WalkSettings &settings,
                         Ticks until);
@@ -80,13 +82,16 @@ private:
   };
 
   void reset();
-  /// The lane of which `rank` starts an action now; -1: it waits.
+  /// The lane whose next action `rank` starts now; -1: it waits.
   int32_t decide(int32_t rank, Ticks now) const;
-  /// The arrived action that is due first, of the W or of all others.
+  /// The first action due among those that have arrived: of the W (`weights`),
+  /// or of the F and I.
   Choice dueFirst(int32_t rank, Ticks now, bool weights) const;
-  /// When the first action arrives that is due before `best`, before `horizon`.
+  /// The first arrival, after `now` and before `horizon`, of an F or I that is
+  /// due before `best`; kNever: none.
   Ticks arrivesSoon(int32_t rank, Ticks now, Choice best, Ticks horizon) const;
-  /// When the next action of `rank` arrives, of those known by now.
+  /// The next arrival of an action of `rank` that is already known; else
+  /// kNever.
   Ticks arrivesNext(int32_t rank, Ticks now) const;
   void start(int32_t rank, int32_t lane, Ticks now);
   bool fits(int32_t rank, int32_t lane) const;
@@ -101,14 +106,14 @@ private:
   std::vector<Ticks> bias;      ///< By lane.
   std::vector<int32_t> place;   ///< By code: its index in the plan.
   std::vector<int32_t> missing; ///< By code: inputs not yet started.
-  std::vector<Ticks> arrival;   ///< By code; of the inputs started so far.
+  std::vector<Ticks> arrival;   ///< By code: of inputs started so far.
   std::vector<char> started;    ///< By code.
   std::vector<int32_t> next;    ///< By lane: microbatches started.
   std::vector<Ticks> freeAt;    ///< By rank.
-  std::vector<int32_t> head;    ///< By rank: first of the plan not started.
+  std::vector<int32_t> head;    ///< By rank: first of its plan not started.
   std::vector<Grains> held;
   std::vector<int32_t> stock, inputsDone, forwardsLeft;
-  WakeTimes wake; ///< When to decide; ranks are looked at when free.
+  WakeTimes wake; ///< When to decide for a rank: when it is free, or later.
   FastOrders orders;
 };
 

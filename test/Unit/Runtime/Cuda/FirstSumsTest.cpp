@@ -6,42 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/FirstSums.h"
-
-#include "stagewright-rt/runtime.h"
+#include "Cuda/Programs.h"
 
 #include <gtest/gtest.h>
 
 using namespace stagewright::runtime::cuda;
-using stagewright::runtime::Kernel;
 
 namespace {
 
-constexpr Address gradient = 4096, other = 8192;
-
-/// A program that fills 4 x 8 float32 at `gradient`.
-struct Program {
-  RankProgram it;
-  std::vector<Kernel> kernels = {{.name = "any", .arguments = 1}};
-
-  Program() { fill(gradient, 4 * 8 * 4); }
-
-  void fill(Address to, int64_t bytes, Address byte = 0) {
-    it.commands.push_back({Command::Fill, 0, 0, to, byte, bytes});
+/// A program that begins with zeros at `gradient`.
+struct Program : HandmadeProgram {
+  Program() {
+    kernels = {{.name = "any", .arguments = 1}};
+    fill(gradient, gradientBytes);
   }
-  Contraction &product(Address c, int32_t beta = 1) {
-    Contraction made = {};
-    made.desc.gemm = {SW_F32, beta, 4, 8, 16,     {1, 1}, 1,     4,
-                      8,      1,    8, 1, {0, 0}, {0, 0}, {0, 0}};
-    made.a = made.b = other;
-    made.c = c;
-    it.commands.push_back({Command::Contract, int64_t(it.contractions.size())});
-    it.contractions.push_back(made);
-    return it.contractions.back();
-  }
-  void launch(Address argument) {
-    it.commands.push_back({Command::Launch, 0, 0, it.values.size(), 0, 1});
-    it.values.push_back(argument);
-  }
+  void use(Address argument) { launch(0, {argument}); }
   int64_t run() { return overwriteFirstSums(it, kernels); }
 };
 
@@ -70,12 +49,12 @@ TEST(FirstSums, WhatIsUsedOtherwiseKeepsItsZeros) {
   };
   // A kernel adds first; a part of it; as an operand; by a sum over ranks.
   EXPECT_EQ(runs([](Program &it) {
-              it.launch(gradient);
+              it.use(gradient);
               it.product(gradient);
             }),
             0);
   EXPECT_EQ(runs([](Program &it) {
-              it.launch(gradient + 64);
+              it.use(gradient + 64);
               it.product(gradient);
             }),
             0);
@@ -102,10 +81,7 @@ struct Adding : Program {
     kernels.push_back(
         {.name = "adds", .arguments = 3, .bytes = {bytes, 64, 0}, .sums = {0}});
   }
-  void add(Address sum, Address term) {
-    it.commands.push_back({Command::Launch, 1, 0, it.values.size(), 0, 3});
-    it.values.insert(it.values.end(), {sum, term, 0});
-  }
+  void add(Address sum, Address term) { launch(1, {sum, term, 0}); }
 };
 
 TEST(FirstSums, TheFirstKernelBeginsWithZerosAndTheNextAdds) {
@@ -154,7 +130,7 @@ TEST(FirstSums, KernelsInThePlaceOfACallKeepTheirPlace) {
   Program program;
   program.product(gradient);
   program.product(other).desc.otherwise = 1;
-  program.launch(other);
+  program.use(other);
   program.it.commands.back().instead = 2;
   EXPECT_EQ(program.run(), 1);
   EXPECT_EQ(program.it.commands.back().instead, 1);

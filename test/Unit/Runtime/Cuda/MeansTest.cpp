@@ -6,40 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/Means.h"
-
-#include "stagewright-rt/runtime.h"
+#include "Cuda/Programs.h"
 
 #include <gtest/gtest.h>
 
 using namespace stagewright::runtime::cuda;
-using stagewright::runtime::Kernel;
 
 namespace {
 
-constexpr Address gradient = 4096, other = 8192;
-constexpr int64_t bytes = 4 * 8 * 4;
+constexpr int64_t bytes = gradientBytes;
 
-/// Products of 4 x 8 float32, and the mean over `count` of them.
-struct Program {
-  RankProgram it;
-  std::vector<Kernel> kernels = {
-      {.name = "uses", .arguments = 1},
-      {.name = "mean", .arguments = 2, .bytes = {bytes, 0}, .mean = true}};
-
-  Contraction &product(Address c, int32_t beta) {
-    Contraction made = {};
-    made.desc.gemm = {SW_F32, beta, 4, 8, 16,     {1, 1}, 1,     4,
-                      8,      1,    8, 1, {0, 0}, {0, 0}, {0, 0}};
-    made.a = made.b = other;
-    made.c = c;
-    it.commands.push_back({Command::Contract, int64_t(it.contractions.size())});
-    it.contractions.push_back(made);
-    return it.contractions.back();
-  }
-  void launch(int64_t kernel, std::vector<uint64_t> values) {
-    it.commands.push_back({Command::Launch, kernel, 0, it.values.size(), 0,
-                           int64_t(values.size())});
-    it.values.insert(it.values.end(), values.begin(), values.end());
+struct Program : HandmadeProgram {
+  Program() {
+    kernels = {
+        {.name = "uses", .arguments = 1},
+        {.name = "mean", .arguments = 2, .bytes = {bytes, 0}, .mean = true}};
   }
   void mean(uint64_t count = 4) { launch(1, {gradient, count}); }
   int64_t run() { return scaleProductsOfMeans(it, kernels); }
@@ -62,7 +43,7 @@ TEST(Means, ProductsAreDividedAsTheyAreStored) {
 
 TEST(Means, ASumMayBeginWithZeros) {
   Program program;
-  program.it.commands.push_back({Command::Fill, 0, 0, gradient, 0, bytes});
+  program.fill(gradient, bytes);
   program.product(gradient, 1);
   program.mean(3);
   EXPECT_EQ(program.run(), 1);
@@ -101,11 +82,7 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
   EXPECT_EQ(
       runs([](Program &it) { it.product(gradient, 1).desc.otherwise = 1; }), 0);
   // It begins with something else than zeros, or is copied into.
-  EXPECT_EQ(runs([](Program &it) {
-              it.it.commands.push_back(
-                  {Command::Fill, 0, 0, gradient, 1, bytes});
-            }),
-            0);
+  EXPECT_EQ(runs([](Program &it) { it.fill(gradient, bytes, 1); }), 0);
   EXPECT_EQ(runs([](Program &it) {
               it.it.commands.push_back(
                   {Command::Copy, 0, 0, gradient, other, bytes});
@@ -115,7 +92,7 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
 
 TEST(Means, AMeanOfZerosOrOfAnotherLengthStays) {
   Program zeros;
-  zeros.it.commands.push_back({Command::Fill, 0, 0, gradient, 0, bytes});
+  zeros.fill(gradient, bytes);
   zeros.mean();
   EXPECT_EQ(zeros.run(), 0);
   Program half;

@@ -1,13 +1,13 @@
-//===- Attention.h - what the operands of attention are ---------*- C++ -*-===//
+//===- Attention.h - a common view of the attention operations --*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One view of pipeline.attention, its gradient and the halves of that: operands
-// by name and the dimensions of their space. Attention is described in
-// dialects/Pipeline/PipelineAttentionOps.td.
+// A common view of pipeline.attention, its gradient and the two operations into
+// which that is split: operands by name, and the dimensions of the iteration
+// space. Attention is described in dialects/Pipeline/PipelineAttentionOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace stagewright::pipeline {
 
 class Attention {
 public:
-  /// Nothing if `op` is none of the four operations.
+  /// The view of `op`; none if `op` is not one of the four operations.
   static std::optional<Attention> get(mlir::Operation *op);
 
   mlir::Operation *op;
@@ -30,16 +30,16 @@ public:
   std::optional<float> cap;
   bool causal;
   std::optional<float> fill;
-  std::optional<float> kept; ///< what dropout multiplies kept weights by
-  /// Names of the operands that are there, in order.
+  std::optional<float> kept; ///< factor of weights that dropout keeps
+  /// Names of the operands that are present, in order.
   llvm::SmallVector<llvm::StringRef> names;
-  /// Extents of the space; 0 for a dimension that no map has.
+  /// Extents of the iteration space; 0 for a dimension that no map uses.
   llvm::SmallVector<int64_t> extents;
 
   bool has(llvm::StringRef name) const {
     return llvm::is_contained(names, name);
   }
-  /// The operand of that name; null where there is none.
+  /// The operand of that name; null if it is absent.
   mlir::Value operand(llvm::StringRef name) const;
   mlir::AffineMap map(llvm::StringRef name) const;
   mlir::ShapedType type(llvm::StringRef name) const;
@@ -54,9 +54,9 @@ public:
   int64_t keys() const { return extents[keyDim()]; }
   int64_t width() const { return extents[widthDim()]; }
   int64_t valueWidth() const { return extents[valueDim()]; }
-  /// Heads of queries, of all batches.
+  /// Number of query heads in all batches.
   int64_t heads() const;
-  /// Multiplications and additions; half of them where `causal` leaves half.
+  /// Multiplications and additions; halved if `causal` masks half of them.
   double flops() const;
 };
 

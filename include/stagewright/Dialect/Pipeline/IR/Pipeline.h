@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations, attributes and enums of dialects/Pipeline. The prose and the
-// constraints stand in the TableGen.
+// Operations, attributes and enums of dialects/Pipeline. The TableGen files
+// describe them and their constraints.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,13 +1,13 @@
-//===- EnsureGraph.h - what a later pass needs before it --------*- C++ -*-===//
+//===- EnsureGraph.h - run the passes that another pass needs ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass given an imported module runs what forms the graph first, so that
-// every pass can be run alone on a file. A pass calls it with its own
-// runPipeline:
+// If a pass is given a module that was only imported, these functions first run
+// the passes that form the graph, so that every pass can run alone on a file. A
+// pass calls them with its own runPipeline:
 //
 //   auto run = [&](OpPassManager &pm) { return runPipeline(pm, getOperation());
 //   }; if (failed(ensureGraph(getOperation(), run)))
@@ -25,26 +25,26 @@
 
 namespace stagewright::pipeline {
 
-/// Runs a pipeline on the module; a pass passes its own runPipeline.
+/// Runs a pipeline on the module; a pass supplies its own runPipeline.
 using RunPipeline =
     llvm::function_ref<mlir::LogicalResult(mlir::OpPassManager &)>;
 
-/// The function `@step` if it has all that pipeline-infer-roles leaves, null
-/// otherwise.
+/// The function `@step` if it has all attributes that pipeline-infer-roles
+/// sets, else null.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
-/// That function, with what pipeline-infer-roles and pipeline-split-slices
-/// leave where it has not.
+/// The function `@step`; runs pipeline-infer-roles and pipeline-split-slices
+/// first if it has no roles.
 mlir::FailureOr<mlir::func::FuncOp> ensureStep(mlir::ModuleOp module,
                                                RunPipeline run);
 
-/// Forms the graph of `module` unless it has one: roles, slices, graph with
-/// `layers` as pipeline-form-graph takes them.
+/// Forms the graph of `module` unless it has one: infers roles, splits slices,
+/// and forms the graph with `layers` as for pipeline-form-graph.
 mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run,
                                 llvm::StringRef layers = "auto");
 
-/// ensureGraph, then merges backwards (unless `split`) and unifies bodies: what
-/// a planner wants.
+/// Unless `module` has a graph: ensureGraph, then merges backwards (unless
+/// `split`) and unifies bodies, as planners need.
 mlir::LogicalResult ensureUnifiedGraph(mlir::ModuleOp module, RunPipeline run,
                                        bool split = false,
                                        llvm::StringRef layers = "auto");

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructors and registration of the passes in dialects/Pipeline/Passes.td,
-// where each is described.
+// which describes each.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,12 +1,12 @@
-//===- ShardPlace.h - where work of shards stands ---------------*- C++ -*-===//
+//===- ShardPlace.h - level and shard of an operation or layer --*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// pipeline-shard says by a name of the layer which level and which shard the
-// work of a location belongs to: `h0.attn.t3.s1`.
+// pipeline-shard encodes the level and the shard of an operation in a layer
+// name in its location: `h0.attn.t3.s1` is shard 1 of level 3.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,25 +20,25 @@
 namespace stagewright::pipeline {
 
 struct ShardPlace {
-  /// From 0 on. What is made on an even level is whole or scattered, on an odd
-  /// one split by hints.
+  /// At least 0. Values made at an even level are whole or scattered over the
+  /// shards; those made at an odd level are split by hints.
   int64_t level = 0;
   int64_t shard = 0;
 
   bool isWhole() const { return level % 2 == 0; }
 };
 
-/// The name of an operation of the layer at `place`, as its location has it, in
-/// the scope that its level is named by; and the place that such a name says,
-/// nothing where it says none.
+/// operationName: the name, for locations, of an operation at `place` of the
+/// layer of `scope`. shardPlaceIn: the place in such a name; none if it has
+/// none.
 ///@{
 std::string operationName(llvm::StringRef scope, ShardPlace place);
 std::optional<ShardPlace> shardPlaceIn(llvm::StringRef operation);
 ///@}
 
-/// The place that the name of a layer says; the first where it says none.
+/// The place in the name of a layer; level 0 and shard 0 if it has none.
 ShardPlace shardPlaceOf(llvm::StringRef layer);
-/// Whether it says one.
+/// Whether the name of a layer has a place.
 bool isOfShard(llvm::StringRef layer);
 
 } // namespace stagewright::pipeline

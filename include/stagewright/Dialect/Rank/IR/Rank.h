@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations, types and enums of dialects/Rank. The prose and the constraints
-// stand in the TableGen.
+// Operations, types and enums of dialects/Rank. The TableGen files describe
+// them and their constraints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,13 +41,14 @@ int64_t getSlotBytes(mlir::MemRefType type);
 /// alignment of slots.
 int64_t getSlotStride(mlir::MemRefType type);
 
-/// Bytes of a workspace from `begin` to before `end`.
+/// The bytes [begin, end) of a workspace.
 struct WorkspaceRange {
   int64_t begin = 0, end = 0;
 };
 
-/// Slots of a ring of this `depth` (`RankDialect::kAll`: one each; n times
-/// that: one for every n-th) for `microbatches` microbatches.
+/// Slots of a ring of `depth` for `microbatches` microbatches. The depth
+/// `RankDialect::kAll` means a slot for every microbatch, n times kAll a slot
+/// for every n-th.
 int64_t getSlotCount(int64_t depth, int64_t microbatches);
 
 } // namespace stagewright::rank
@@ -57,9 +58,9 @@ int64_t getSlotCount(int64_t depth, int64_t microbatches);
 
 namespace stagewright::rank {
 
-/// What lives in the workspace while each call of a block runs, placed stashes
-/// apart: the values of the block from the first operation that uses them to
-/// the last, and last the call's own workspace.
+/// The ranges of the workspace that are live during each call of a block,
+/// without placed stashes: the values of the block, from the first operation
+/// that uses them to the last, and then the call's own workspace.
 class LiveWorkspace {
 public:
   explicit LiveWorkspace(mlir::Block &block);
@@ -73,8 +74,8 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<WorkspaceRange>> ofCalls;
 };
 
-/// The same of every block that is asked for, found once: the blocks must not
-/// change in between.
+/// A cache of LiveWorkspace by block. The blocks must not change during its
+/// lifetime.
 class LiveWorkspaces {
 public:
   const LiveWorkspace &of(mlir::Block *block);

@@ -6,29 +6,29 @@
 //===----------------------------------------------------------------------===//
 //
 // Rank programs unrolled for one number of microbatches, as plain data, and the
-// machine that runs them. Only what can wait or overwrite is left: claims,
-// sends, receives, releases. No IR, no values, no time.
+// machine that runs them. It keeps only events that can wait or overwrite:
+// claims, sends, receives, releases. It has no IR, no values and no time.
 //
-// A program has no choices, and what an event waits for never becomes untrue
-// again. So the ranks form a Kahn process network (Kahn, "The semantics of a
-// simple language for parallel programming", 1974) with bounded queues: if one
-// interleaving ends then every one does, and if one is stuck then every one is
-// stuck at the same events. One run is the proof; it is linear in the number of
-// events. The waiting of contract D, in terms of the microbatch m:
+// A program has no branches, and a condition that an event waits for stays true
+// once it is. So the ranks form a Kahn process network (Kahn, "The semantics of
+// a simple language for parallel programming", 1974) with bounded queues: if
+// one interleaving ends then all do, and if one is stuck then all are stuck at
+// the same events. One run is the proof; it is linear in the number of events.
+// The waits of contract D, in terms of the microbatch m:
 //
 //   recv(c, m)   after  send(c, m)
-//   claim(c, m)  after  release_channel(c, what was claimed in its slot before)
+//   claim(c, m)  after  release_channel(c, the previous microbatch in its slot)
 //
-// The latter is m - depth where the sender goes through the microbatches in
-// order. One rank claims all slots of a channel, so its program alone says
-// which microbatch had a slot before.
+// The previous microbatch is m - depth if the sender takes the microbatches in
+// order. Only one rank claims the slots of a channel, so its program determines
+// the previous microbatch of every slot.
 //
-// A sum over ranks is begun by each of them and awaited:
+// Each rank of a sum over ranks starts it and later waits for it:
 //
 //   await(s)     after  reduce(s) of all its ranks
 //
-// Engines match the sums of a group by their order, so any two ranks must begin
-// those that they have in common in one order; that is checked before the run.
+// Engines match the sums of a group by their order, so any two ranks must start
+// their common sums in the same order; this is checked before the run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,8 @@
 
 namespace stagewright::rank {
 
-/// What an event does; the first five work on a channel, the next three on a
-/// stash of the rank, the last two on a sum.
+/// Kinds of events: the first five are on a channel, the next three on a stash
+/// of the rank, then a call, and the last two are on a sum.
 enum class EventKind : uint8_t {
   Claim,
   Send,
@@ -68,35 +68,36 @@ struct Event {
   int64_t microbatch = 0;       ///< Of the slot.
   int64_t actionMicrobatch = 0; ///< Of the action.
   int64_t bytes = 0;            ///< Call: bytes of workspace in use.
-  const void *origin = nullptr; ///< The operation; only passed through.
+  const void *origin = nullptr; ///< The operation, for messages only.
 };
 
 /// A ring of slots.
 struct Ring {
   std::string name;
-  int64_t slots = 1;          ///< Depth for the number of microbatches at hand.
-  int64_t messages = 0;       ///< That pass through it.
+  int64_t slots = 1;          ///< For the number of microbatches of this run.
+  int64_t messages = 0;       ///< Number of messages that pass through it.
   int64_t stride = 0;         ///< Bytes from slot to slot.
   int64_t from = -1, to = -1; ///< Ranks, for a channel.
   const void *origin = nullptr;
   bool sparse = false; ///< Not every message is sent.
   int64_t place = -1;  ///< Byte of the workspace where its slots begin, or -1.
-  /// Of each microbatch, bytes behind `place`; empty for a ring.
+  /// Offset from `place` in bytes for each microbatch; empty for a ring.
   std::vector<int64_t> starts = {};
-  /// Messages are of several values, and have numbers of their own.
+  /// It carries messages of several values, numbered separately from
+  /// microbatches.
   bool mixed = false;
 };
 
-/// What a call finds in the workspace, placed stashes apart.
+/// The workspace during a call, without placed stashes.
 struct CallMemory {
-  /// Bytes from `first` to before `second` that live while it runs.
+  /// Ranges of bytes [first, second) that are live while it runs.
   std::vector<std::pair<int64_t, int64_t>> ranges;
-  /// The bytes of them that live at once at least, were its temporaries packed
-  /// without any loss.
+  /// Lower bound of their peak: bytes live at once if its temporaries were
+  /// packed without gaps.
   int64_t bound = 0;
 };
 
-/// Everything that one rank does, in order.
+/// The events of one rank, in program order.
 struct RankEvents {
   std::vector<Ring> stashes;
   std::vector<CallMemory> calls;
@@ -110,15 +111,15 @@ struct Sum {
   const void *origin = nullptr;
 };
 
-/// All ranks and what joins them.
+/// All ranks, and the channels and sums that connect them.
 struct Machine {
   std::vector<Ring> channels;
   std::vector<RankEvents> ranks;
   std::vector<Sum> sums;
 };
 
-/// Why a machine does not end well: a message with the operation it is about,
-/// and further places.
+/// An error of a run: a message with the operation it is about, and notes on
+/// other operations.
 struct Fault {
   struct Place {
     std::string message;
@@ -128,32 +129,32 @@ struct Fault {
   std::vector<Place> notes;
 };
 
-/// Where ranks do not begin each sum once, or not in one order.
+/// Checks that each rank starts each of its sums once, in one common order.
 std::optional<Fault> checkSums(const Machine &machine);
 
-/// Runs `machine` to its end; expects `checkSums`. A fault is a cycle of ranks
-/// that wait for each other, a wait for what never comes, a slot that is
-/// overwritten or read while it is not held, or a message or slot that is left
-/// over.
+/// Runs `machine` to its end; `checkSums` must have passed. A fault is a cycle
+/// of ranks that wait for each other, a wait for an event that never happens, a
+/// slot that is overwritten or read while it is not held, or a message or slot
+/// that is never received or released.
 std::optional<Fault> run(const Machine &machine);
 
-/// The same run with an event of every rank that can go on in each turn, as if
-/// all events took equally long. Tells `see` of each with its rank.
+/// Runs `machine` in rounds: in each, every rank that can proceed runs one
+/// event, as if all events took equally long. Calls `see` for each event.
 std::optional<Fault>
 runInStep(const Machine &machine,
           const std::function<void(size_t rank, const Event &event)> &see);
 
-/// Whether everything that lives in the workspace of `rank` has bytes of its
-/// own: slots of placed stashes while they are held, the values of an action
-/// and the workspace of each call. Else where not. Expects a rank that runs.
+/// Checks that live ranges in the workspace of `rank` do not overlap: slots of
+/// placed stashes while they are held, the values of an action, and the
+/// workspace of each call. Expects a rank of a machine that runs without fault.
 std::optional<Fault> checkPlaces(const RankEvents &rank);
 
-/// Highest number of bytes that stash slots and workspace of one rank take at
-/// once. Expects a machine that runs.
+/// Max bytes of stash slots and workspace of one rank that are live at once.
+/// Expects a machine that runs without fault.
 int64_t livePeak(const RankEvents &rank);
 
-/// The same, were the temporaries of all calls packed without any loss: what an
-/// arena takes at least.
+/// The same if the temporaries of all calls were packed without gaps: a lower
+/// bound for their part of the arena.
 int64_t liveBound(const RankEvents &rank);
 
 } // namespace stagewright::rank

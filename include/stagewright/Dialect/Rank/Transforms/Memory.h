@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a rank program holds, by purpose. A slot takes its bytes rounded up to
-// 64; a ring takes its slots; a channel lies whole at its receiver, always
-// held. The arena is the sum, less what stashes and workspace share, and it is
-// what the runtime allocates.
+// The memory of a rank program, by purpose. A slot takes its bytes rounded up
+// to 64, a ring the sum of its slots. The ring of a channel is allocated at the
+// receiver for the whole step. The arena, which the runtime allocates, is the
+// sum without the bytes that stashes and workspace share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +23,18 @@ namespace stagewright::rank {
 
 /// Bytes of one rank.
 struct ProgramMemory {
-  int64_t parameters = 0; ///< With constants and seeds.
+  int64_t parameters = 0; ///< Including constants and seeds.
   int64_t gradients = 0;
   int64_t state = 0;     ///< Of the optimizer.
-  int64_t batch = 0;     ///< With microbatch numbers.
-  int64_t outputs = 0;   ///< With accumulators.
+  int64_t batch = 0;     ///< Including microbatch numbers.
+  int64_t outputs = 0;   ///< Including accumulators.
   int64_t stash = 0;     ///< All slots of all stashes.
   int64_t transfers = 0; ///< Rings of the channels that end here.
   int64_t workspace = 0;
-  int64_t shared = 0;   ///< Stashes that lie in the workspace.
-  int64_t host = 0;     ///< Stashes in the host's memory; not of the arena.
-  int64_t livePeak = 0; ///< Highest number of bytes in use at once.
-  int64_t bound = 0;    ///< The same with temporaries packed without loss.
+  int64_t shared = 0;   ///< Stashes placed in the workspace.
+  int64_t host = 0;     ///< Stashes in host memory; not part of the arena.
+  int64_t livePeak = 0; ///< Max bytes in use at once.
+  int64_t bound = 0;    ///< The same with temporaries packed without gaps.
 
   int64_t arena() const {
     return parameters + gradients + state + batch + outputs + stash +
@@ -43,8 +43,8 @@ struct ProgramMemory {
 };
 
 /// Unrolls the programs of `module` for `microbatches` microbatches (0: the
-/// number they were made for); reports what it cannot evaluate. Ranks must be
-/// numbered 0, 1, 2, … in any order of the programs.
+/// number they were made for); emits an error if it cannot evaluate one. Ranks
+/// must be numbered 0, 1, 2, … in any order of the programs.
 mlir::FailureOr<Machine> unroll(mlir::ModuleOp module, int64_t microbatches);
 
 /// Memory of `program`, whose events are `events`, for `microbatches`
@@ -52,9 +52,9 @@ mlir::FailureOr<Machine> unroll(mlir::ModuleOp module, int64_t microbatches);
 ProgramMemory computeMemory(ProgramOp program, const RankEvents &events,
                             int64_t microbatches);
 
-/// Writes `memory` on every program of `module`, for the number of microbatches
-/// that it was made for. To be called again when the size of a workspace has
-/// changed.
+/// Sets the attribute `memory` of every program of `module`, for the number of
+/// microbatches that it was made for. Must be called again after the size of a
+/// workspace has changed.
 mlir::LogicalResult updateMemory(mlir::ModuleOp module);
 
 } // namespace stagewright::rank

@@ -1,14 +1,14 @@
-//===- CausalMask.cpp - whether a condition is a triangle -----------------===//
+//===- CausalMask.cpp - proofs that a condition is a causal mask ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Masks are comparisons of positions. A value is followed to a linear form of
-// query and key; a condition to one such form that is not negative; small masks
-// are constants, of which all is read. So this is a proof, where samples would
-// not do.
+// Masks are comparisons of positions. An integer is traced back to a linear
+// form of query and key, a condition to such a form that is at least 0. Small
+// masks and index arrays may be constants, of which every element is compared.
+// This is a proof; comparing samples would not be one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace mlir;
 namespace stagewright::pipeline {
 namespace {
 
-/// a * query + b * key + c; as a condition: whether that is at least 0. A
-/// constant truth is 1, a constant lie 0.
+/// a * query + b * key + c; as a condition: whether that is at least 0. The
+/// constant 1 is true, 0 is false.
 struct Form {
   int64_t query = 0, key = 0, constant = 0;
   bool isCondition = false;
@@ -32,7 +32,7 @@ struct Form {
   bool isNumber(int64_t value) const {
     return query == 0 && key == 0 && constant == value && !isCondition;
   }
-  /// The condition that does not hold where this one does.
+  /// The opposite condition.
   Form negated() const { return {-query, -key, -constant - 1, true}; }
 };
 
@@ -73,7 +73,7 @@ Found combine(Operation *op, ArrayRef<Form> x) {
   }
   if (isa<arith::XOrIOp>(op) && x[0].isCondition && x[1].isNumber(1))
     return x[0].negated();
-  // Joined with what always holds, or parted with what never does.
+  // `and` with true, or `or` with false, is the other operand.
   if (isa<arith::AndIOp, arith::OrIOp>(op)) {
     int64_t neutral = isa<arith::AndIOp>(op);
     return x[0].isNumber(neutral)   ? Found(x[1])
@@ -106,7 +106,7 @@ Found constantOf(Value value) {
                   : number.getValue().getSExtValue()};
 }
 
-/// An element of a mask that is a constant: all of it is compared.
+/// An element of a constant mask: all its elements are compared.
 Found triangleOf(Value value, ArrayRef<Form> place) {
   DenseElementsAttr mask;
   if (!matchPattern(value, m_Constant(&mask)) ||
@@ -132,8 +132,8 @@ Found triangleOf(Value value, ArrayRef<Form> place) {
   return first ? triangle : triangle.negated();
 }
 
-/// An element of a constant array of integers that counts along its axes (a
-/// small one of JAX's iota): all of it is compared.
+/// An element of a constant integer array that is linear in its indices (a
+/// small iota of JAX): all its elements are compared.
 Found countOf(Value value, ArrayRef<Form> place) {
   DenseIntElementsAttr count;
   if (!matchPattern(value, m_Constant(&count)) ||
@@ -144,7 +144,7 @@ Found countOf(Value value, ArrayRef<Form> place) {
   SmallVector<int64_t> numbers;
   for (const APInt &number : count)
     numbers.push_back(number.getSExtValue());
-  // Steps along the axes, last one first, then every element.
+  // The step along each axis, last axis first; then all elements.
   SmallVector<int64_t> steps(shape.size(), 0);
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0;) {
@@ -173,8 +173,8 @@ Found countOf(Value value, ArrayRef<Form> place) {
 
 Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops);
 
-/// Indices before a reshape that only splits dimensions which are neither query
-/// nor key, and adds ones of extent 1.
+/// Indices into the source of `expand`, which may only split dimensions that
+/// are neither query nor key, and add dimensions of extent 1.
 std::optional<SmallVector<Form>> beforeExpand(tensor::ExpandShapeOp expand,
                                               ArrayRef<Form> place) {
   SmallVector<Form> before;
@@ -191,7 +191,7 @@ std::optional<SmallVector<Form>> beforeExpand(tensor::ExpandShapeOp expand,
   return before;
 }
 
-/// An element of `value`, whose indices are `place`.
+/// The form of the element of `value` at indices `place`.
 Found element(Value value, ArrayRef<Form> place) {
   if (Found constant = constantOf(value))
     return constant;

@@ -1,4 +1,4 @@
-//===- CausalMask.h - whether a condition is a triangle ---------*- C++ -*-===//
+//===- CausalMask.h - whether a mask is causal ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,11 @@
 
 namespace stagewright::pipeline {
 
-/// Proves that `condition`, of the body of `op` or a tensor if `op` is null,
-/// holds exactly where dimension `key` is at most dimension `query`; or, if
-/// `negated`, exactly where it is not. `dims`: for every loop of `op`, or axis
-/// of the tensor, the dimension that it walks, -1 for others.
+/// Proves that `condition`, a value in the body of `op` or a tensor if `op` is
+/// null, is true exactly where the index of dimension `key` is at most that of
+/// dimension `query`; or, if `negated`, exactly where it is not. `dims`: for
+/// every loop of `op`, or axis of the tensor, its dimension of the scores,
+/// negative if it has none.
 bool isCausal(mlir::linalg::LinalgOp op, mlir::Value condition,
               llvm::ArrayRef<int> dims, int query, int key, bool negated);
 

@@ -1,15 +1,15 @@
-//===- EvaluateAt.h - one element of a tensor, as a number ------*- C++ -*-===//
+//===- EvaluateAt.h - evaluate one element of a tensor ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What an element of a tensor is worth, in real numbers, by following
-// definitions back to values whose elements are given. Two formulas that agree
-// at random numbers agree everywhere, but for an accident of measure zero (J.
-// Schwartz and R. Zippel's test of identities), so that a gradient is
-// recognised however it is written. Roundings to narrow types are left out.
+// Evaluates an element of a tensor, in real numbers, by tracing definitions
+// back to values whose elements are given. Two formulas that agree at random
+// numbers agree everywhere except with probability zero (identity testing of J.
+// Schwartz and R. Zippel), so a gradient is recognised however it is written.
+// Rounding to narrow types is ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,22 +24,22 @@ namespace stagewright::pipeline {
 /// Indices of an element.
 using Place = llvm::SmallVector<int64_t, 6>;
 
-/// The linalg operation behind `value` if its elements are independent of each
-/// other: each is found by `loopsAt`.
+/// The linalg operation that makes `value`, if it computes each element
+/// independently, at its own loop indices; else null.
 mlir::linalg::LinalgOp parallelOf(mlir::Value value);
 
 class Evaluator {
 public:
   using Leaf = std::function<std::optional<double>(llvm::ArrayRef<int64_t>)>;
 
-  /// The elements of these are given.
+  /// Functions that return the elements of given values.
   llvm::DenseMap<mlir::Value, Leaf> leaves;
 
-  /// The element of `value` at `place`; nothing where a definition is unknown
-  /// or far away.
+  /// The element of `value` at `place`; none if an operation is unknown or the
+  /// evaluation takes too many steps.
   std::optional<double> at(mlir::Value value, llvm::ArrayRef<int64_t> place);
 
-  /// What `value` of the body of `op` is worth at `loops`.
+  /// Evaluates `value`, in the body of `op`, at loop indices `loops`.
   std::optional<double> inBody(mlir::linalg::LinalgOp op, mlir::Value value,
                                llvm::ArrayRef<int64_t> loops);
 
@@ -50,10 +50,10 @@ private:
                              llvm::ArrayRef<int64_t> loops,
                              llvm::DenseMap<mlir::Value, double> &known);
 
-  unsigned steps = 0; ///< left of this question
+  unsigned steps = 0; ///< left in the current evaluation
 };
 
-/// A number in [0.5, 1.5) that depends on `seed` and `place` alone.
+/// A number in [0.5, 1.5) that depends only on `seed` and `place`.
 double numberAt(uint64_t seed, llvm::ArrayRef<int64_t> place);
 
 } // namespace stagewright::pipeline

@@ -1,4 +1,4 @@
-//===- MatchAttention.cpp - whether scores are those of attention ---------===//
+//===- MatchAttention.cpp - recognise attention ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,8 +57,9 @@ public:
 private:
   enum Wide { Width, ValueWidth };
 
-  /// The map of an operand or result `value` of the product `op`; the loop that
-  /// is no dimension of the scores is `wide`. Null if there are several.
+  /// `value`, an operand or result of the product `op`, with its map to the
+  /// dimensions of attention. The one loop that is no dimension of the scores
+  /// is `wide`. Null if there are several such loops.
   Indexed indexed(linalg::LinalgOp op, Value value, AffineMap map,
                   const Axes &loops, Wide wide) {
     MLIRContext *context = op.getContext();
@@ -89,10 +90,10 @@ private:
                   /*keepsUnits=*/true);
   }
 
-  /// Where the elements come from: copies in another order, and of the mask
-  /// copies that repeat, are looked through, and casts to wider numbers, which
-  /// a kernel does as it reads; with `keepsUnits` no dimension of the space is
-  /// lost on the way, be its extent 1 (a group of one query).
+  /// The value from which `of` is copied. Looks through permutations and casts
+  /// to wider types, which a kernel does as it reads, and, without `keepsUnits`
+  /// (for masks), through broadcasts. With `keepsUnits` no dimension of
+  /// attention is lost, even if its extent is 1 (a group of one query).
   static Indexed source(Indexed of, bool keepsUnits) {
     Indexed best = of;
     while (of.value) {
@@ -119,7 +120,7 @@ private:
     return best;
   }
 
-  /// What `expand` reads, if it only adds axes of extent 1.
+  /// The source of `expand` if that only adds axes of extent 1; else null.
   static Indexed beforeUnits(tensor::ExpandShapeOp expand, AffineMap map,
                              bool keepsUnits) {
     SmallVector<AffineExpr> results;
@@ -141,8 +142,8 @@ private:
             AffineMap::get(map.getNumDims(), 0, results, map.getContext())};
   }
 
-  /// The result of `op`, or what is made of it alone by copies in another order
-  /// and roundings.
+  /// The result of `op`, or, if its only readers permute or round it, the last
+  /// of their results.
   Indexed resultOf(linalg::LinalgOp op, const Axes &loops, Wide wide) {
     Indexed of = indexed(op, op->getResult(0),
                          op.getMatchingIndexingMap(op.getDpsInitOperand(0)),
@@ -181,7 +182,7 @@ private:
   unsigned queryPlace() const { return match.batches; }
   unsigned keyPlace() const { return match.batches + 1; }
 
-  /// Scores are products of queries and keys.
+  /// Matches the product that makes the scores: its operands are query and key.
   bool takeProduct() {
     linalg::LinalgOp op = scores.product;
     if (op.getNumDpsInputs() != 2)
@@ -201,14 +202,14 @@ private:
     return a.value == b.value && a.map == b.map;
   }
 
-  /// Remembers `of`, or compares it with what is known.
+  /// Sets `known` to `of` if it is not set yet; else compares the two.
   static bool agree(Indexed &known, const Indexed &of) {
     if (!known.value)
       known = of;
     return of.value && same(known, of);
   }
 
-  /// Products with weights or with gradients of scores.
+  /// Matches a product with the weights or with the gradient of the scores.
   bool takeUse(Scores::Use use) {
     linalg::LinalgOp op = use.op;
     Value left = op->getOperand(use.operand);
@@ -245,7 +246,8 @@ private:
                  right);
   }
 
-  /// Gradients of weights are products of gradients of the output and values.
+  /// Matches the product that makes the gradient of the weights: its operands
+  /// are the gradient of the output and the value.
   bool takeWeightGradient() {
     linalg::LinalgOp op = scores.gradient;
     if (op.getNumDpsInputs() != 2 || !match.dOutput)

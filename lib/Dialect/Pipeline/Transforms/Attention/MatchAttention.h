@@ -1,14 +1,15 @@
-//===- MatchAttention.h - whether scores are those of attention -*- C++ -*-===//
+//===- MatchAttention.h - recognise attention -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Scores are those of attention if all that is made of them is a softmax over
-// keys, the product of that with values, and the gradients of both. What the
-// softmax and its gradient are is decided by numbers (EvaluateAt.h), so that no
-// way of writing them is missed; where the mask lies, by proof (CausalMask.h).
+// A product is the scores of attention if only these are computed from it: a
+// softmax over keys, its product with values, and the gradients of both. The
+// softmax and its gradient are recognised by evaluating them (EvaluateAt.h), so
+// that no way of writing them is missed; a causal mask is proved
+// (CausalMask.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +20,19 @@
 
 namespace stagewright::pipeline {
 
-/// A tensor and what its axes are in the space of attention: batches, query,
-/// key, width, value width.
+/// A tensor and, by its axes, dimensions of attention: batches, query, key,
+/// width, value width.
 struct Indexed {
   mlir::Value value;
   mlir::AffineMap map;
 };
 
-/// Attention as it stands in a step, forward, backward or both.
+/// Attention in a step: forward, backward or both.
 struct AttentionMatch {
   Indexed query, key, value;
-  /// Axes of extent 1 that stand for all may be 0 in the maps of these two.
+  /// In the maps of these two, an axis of extent 1 that is broadcast may be 0.
   std::optional<Indexed> mask;
-  std::optional<Indexed> keep;   ///< where dropout keeps weights
+  std::optional<Indexed> keep;   ///< which weights dropout keeps
   std::optional<Indexed> output; ///< absent: the backward computes it again
   std::optional<Indexed> dOutput, dQuery, dKey, dValue; ///< all or none
   double scale = 1;
@@ -40,7 +41,7 @@ struct AttentionMatch {
   unsigned batches = 0;
 };
 
-/// Nothing if `scores` are of something else; `why` then says what is missing.
+/// None if `scores` are not those of attention; `why` is then the reason.
 std::optional<AttentionMatch> matchAttention(const Scores &scores,
                                              std::string &why);
 

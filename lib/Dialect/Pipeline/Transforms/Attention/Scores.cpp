@@ -1,4 +1,4 @@
-//===- Scores.cpp - what is made of the scores of attention ---------------===//
+//===- Scores.cpp - values computed from scores of attention --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,12 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Softmax, its mask and their gradients are some fifty operations.
+/// Max values to follow. Softmax, mask and gradients are about fifty.
 constexpr size_t kMostOperations = 300;
-/// How far back what they read is followed.
+/// Max depth to which the operands of these operations are traced back.
 constexpr unsigned kDepth = 16;
 
-/// An operation on whole tensors, element by element.
+/// An elementwise operation on whole tensors, such as arith.addf.
 static bool isTensorwise(Operation *op) {
   return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1;
 }
@@ -87,7 +87,8 @@ Axes Scores::loopsOf(linalg::LinalgOp op) const {
   return loops;
 }
 
-/// An array as the scores may say 0 where they have a dimension of extent 1.
+/// Replaces -1 by dimensions of the scores of extent 1, if `of` has one axis
+/// for each dimension and lacks just those.
 void Scores::nameUnits(Axes &of) const {
   SmallVector<int> missing;
   for (int dim = 0; dim < int(rank); ++dim)
@@ -102,7 +103,7 @@ void Scores::nameUnits(Axes &of) const {
       dim = *next++;
 }
 
-/// Learns the axes of operands and results of `op` from each other.
+/// Infers unknown axes of operands and results of `op` from known ones.
 bool Scores::infer(Operation *op) {
   bool learned = false;
   auto say = [&](Value value, Axes of) {
@@ -135,7 +136,7 @@ bool Scores::infer(Operation *op) {
     return learned;
   }
   if (isReshape(op)) {
-    // Only axes of extent 1 may come and go.
+    // A reshape may only add and remove axes of extent 1.
     Value from = op->getOperand(0), to = op->getResult(0);
     bool forward = axes.contains(from);
     Value known = forward ? from : to, other = forward ? to : from;
@@ -176,7 +177,8 @@ bool Scores::infer(Operation *op) {
   return learned;
 }
 
-/// Remembers what elementwise operations read, back to products.
+/// Records the elementwise operations that lead to operands of `op`, up to the
+/// products that they read.
 void Scores::look(Operation *op, unsigned depth) {
   for (Value operand : op->getOperands()) {
     Operation *maker = operand.getDefiningOp();

@@ -1,14 +1,14 @@
-//===- Scores.h - what is made of the scores of attention -------*- C++ -*-===//
+//===- Scores.h - values computed from scores of attention ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Starting from a product of matrices that may be queries times keys: every
+// Starts from a matrix product that may be queries times keys. Finds every
 // value computed from it, up to further products, and for each of their axes
-// which dimension of the scores it is. The backward's other array of that
-// shape, the gradient of the weights, is found where it meets these values.
+// the dimension of the scores. The other product of that shape in the backward,
+// the gradient of the weights, is found where it is combined with these values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,46 +20,46 @@
 
 namespace stagewright::pipeline {
 
-/// For every axis of a value the dimension of the scores, -1 for one of extent
-/// 1 that stands for all.
+/// For every axis of a value: its dimension of the scores, or -1 for an axis of
+/// extent 1 that is broadcast.
 using Axes = llvm::SmallVector<int, 6>;
 
-/// An operation and the dimensions that its loops walk, -1 for others.
+/// An operation and, by loop, the dimension of the scores; negative for others.
 struct Looped {
   mlir::linalg::LinalgOp op;
   Axes loops;
 };
 
-/// The loops of more than one turn over which `op` reduces.
+/// The reduction loops of `op` with more than one iteration.
 llvm::SmallVector<unsigned> widelySummed(mlir::linalg::LinalgOp op);
 
 class Scores {
 public:
-  /// Fails if something other than elementwise operations, reductions over one
-  /// dimension and products reads what is made of the scores.
+  /// Fails if a value computed from the scores is read by other operations than
+  /// elementwise ones, reductions over one dimension, and products.
   static mlir::FailureOr<Scores> collect(mlir::linalg::LinalgOp product);
 
   mlir::linalg::LinalgOp product;
-  mlir::linalg::LinalgOp gradient; ///< of the weights; null if there is none
+  mlir::linalg::LinalgOp gradient; ///< of the weights, or null
   llvm::SmallVector<Looped> reductions;
-  /// Products with a value that is made of the scores as operand `operand`.
+  /// Products whose operand number `operand` is computed from the scores.
   struct Use {
     mlir::linalg::LinalgOp op;
     unsigned operand;
   };
   llvm::SmallVector<Use> uses;
-  /// What is made of the scores, in the order of finding.
+  /// The values computed from the scores, in the order in which they are found.
   llvm::SetVector<mlir::Value> made;
   llvm::DenseMap<mlir::Value, Axes> axes;
   unsigned rank = 0;
   llvm::SmallVector<int64_t> extents;
 
   bool isFull(mlir::Value value) const;
-  /// Dimensions of the scores that the loops of `op` walk, as far as its
-  /// operands and results say.
+  /// By loop of `op`: its dimension of the scores, as far as operands and
+  /// results show it; negative for others.
   Axes loopsOf(mlir::linalg::LinalgOp op) const;
-  /// The element of `value` for an element of the scores, and back: -1 where
-  /// `value` does not say.
+  /// The element of `value` for an element of the scores, and the reverse, with
+  /// -1 for dimensions that `value` does not have.
   Place placeIn(mlir::Value value, llvm::ArrayRef<int64_t> scores) const;
   Place scoresAt(mlir::Value value, llvm::ArrayRef<int64_t> place) const;
 
@@ -70,7 +70,7 @@ private:
   bool infer(mlir::Operation *op);
   void nameUnits(Axes &of) const;
 
-  llvm::SetVector<mlir::Operation *> seen; ///< elementwise, and what they read
+  llvm::SetVector<mlir::Operation *> seen;          ///< used to infer axes
   llvm::SmallPtrSet<mlir::Operation *, 8> products; ///< that `seen` reads
   unsigned followed = 0;
 };

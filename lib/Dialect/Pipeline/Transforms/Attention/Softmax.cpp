@@ -1,4 +1,4 @@
-//===- Softmax.cpp - the formulas of softmax, by numbers ------------------===//
+//===- Softmax.cpp - compare values with softmax at samples ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,13 @@ namespace stagewright::pipeline {
 
 constexpr int kSamples = 12;
 
-/// Constants of 16 bits may stand for the same number in two places.
+/// Equal up to rounding, for example of a constant stored twice in 16 bits.
 static bool isNear(double a, double b) {
   return std::fabs(a - b) <= 1e-5 * std::max(std::fabs(a), std::fabs(b)) + 1e-9;
 }
 
-/// The part of the body of a reduction that is combined with what is there: the
-/// other operand of the last operation, which is of type `Op`.
+/// The term of a reduction: the operand of its last operation, which must be an
+/// `Op`, other than the accumulator; else null.
 template <typename... Op> static Value termOf(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Operation *last = body->getTerminator()->getOperand(0).getDefiningOp();
@@ -33,7 +33,7 @@ template <typename... Op> static Value termOf(linalg::LinalgOp op) {
   return last->getOperand(1) == carried ? last->getOperand(0) : Value();
 }
 
-/// Whether `op` starts from `start`.
+/// Whether the initial value of `op` is filled with `start`.
 static bool startsFrom(linalg::LinalgOp op, double start) {
   auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   std::optional<double> number =
@@ -50,7 +50,7 @@ SmallVector<Place> Softmax::samples() const {
     for (auto [dim, extent] : llvm::enumerate(shape))
       place.push_back(int64_t((numberAt(Where, {number, int64_t(dim)}) - 0.5) *
                               double(extent)));
-    // On the diagonal, above it and below.
+    // The first three: below the diagonal, on it and above.
     int64_t last = std::min(shape[queryDim], shape[keyDim]) - 1;
     if (number < 3) {
       place[queryDim] = std::min(place[queryDim], last);
@@ -123,7 +123,7 @@ bool Softmax::findReductions() {
   for (const Looped &reduction : scores->reductions) {
     linalg::LinalgOp op = reduction.op;
     SmallVector<unsigned> over = widelySummed(op);
-    // A sum over axes of one element.
+    // A sum over axes of extent 1 only.
     Value one = termOf<arith::AddFOp>(op);
     if (one && startsFrom(op, 0) && over.empty()) {
       AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -161,10 +161,10 @@ bool Softmax::findReductions() {
   return true;
 }
 
-/// Far out a cap is reached, by the precision of a double.
+/// A score at which a cap is reached, to the precision of a double.
 constexpr double kFar = 1e9;
 
-/// From a score's number at 1 and at kFar.
+/// Derives scale and cap from x at the scores 1 and kFar.
 bool Softmax::takeScale(double atOne, double far) {
   scale = atOne;
   if (isNear(far, kFar * atOne))
@@ -203,8 +203,8 @@ bool Softmax::checkScores() {
     if (mask && !addsMask && kept != (*valueAt(mask, at) != 0))
       return false;
   }
-  // A score that a triangle hides must weigh nothing, as keys that no query of
-  // a block sees are left out.
+  // A score that the causal mask hides must have weight 0, because keys that no
+  // query of a block sees are skipped.
   constexpr double kNothing = -1e4;
   if (causal && fill && *fill > kNothing)
     return false;
@@ -238,7 +238,8 @@ bool Softmax::checkSums() {
     };
     total = true;
   }
-  // The others sum e dp, times something of the row.
+  // The other sums must be of e dp, times a factor that depends on the row
+  // only.
   for (const Looped &sum : rest) {
     auto factor = [=, this](ArrayRef<int64_t> at) -> std::optional<double> {
       std::optional<double> term = termAt(sum, at), product = productAt(at);
@@ -267,7 +268,7 @@ bool Softmax::checkSums() {
       auto shape =
           cast<RankedTensorType>(scores->product->getResult(0).getType())
               .getShape();
-      // At a key that is neither masked nor dropped.
+      // Evaluate the factor at a key that is neither masked nor dropped.
       for (int64_t key = 0; key < std::min<int64_t>(shape[keyDim], 64); ++key) {
         first[size_t(keyDim)] = key;
         if (auto product = productAt(first); product && *product != 0) {

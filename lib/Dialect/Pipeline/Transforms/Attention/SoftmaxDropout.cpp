@@ -12,10 +12,11 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// How far back a factor is followed to the condition that it is made of.
+/// Max depth to which a factor is traced back to the condition of dropout.
 constexpr unsigned kDepth = 8;
 
-/// The tensor behind `value`, of the body of an operation or a tensor itself.
+/// The operand of `value`, if that is an argument of a linalg body; else
+/// `value`.
 static Value tensorOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto op = argument
@@ -24,8 +25,9 @@ static Value tensorOf(Value value) {
   return op ? op->getOperand(argument.getArgNumber()) : value;
 }
 
-/// The tensor of truths that `value` is made of, element by element: a factor
-/// may be the condition as a number, divided.
+/// The i1 tensor that `value` is computed from, element by element: a factor
+/// may be the condition, converted to a number and divided. Null if there is
+/// none.
 static Value conditionBehind(Value value, unsigned depth = kDepth) {
   value = tensorOf(value);
   if (getElementTypeOrSelf(value.getType()).isInteger(1))
@@ -38,7 +40,7 @@ static Value conditionBehind(Value value, unsigned depth = kDepth) {
                 .getDefiningOp();
   bool goesOn = maker && depth > 0 && maker->getNumRegions() == 0 &&
                 OpTrait::hasElementwiseMappableTraits(maker);
-  // A copy in another shape.
+  // A copy, such as a broadcast.
   if (linalg::LinalgOp op = parallelOf(value); op && !maker)
     return conditionBehind(op.getBlock()->getTerminator()->getOperand(0),
                            depth - 1);
@@ -79,7 +81,8 @@ bool Softmax::findKeep() {
       };
       maker->walk(look);
     }
-    // Gradients of scores are masked too; weights are not made of gradients.
+    // Dropout is also applied to gradients. A value computed from one is no
+    // weight.
     if (scores->gradient && seen.contains(scores->gradient->getResult(0)))
       continue;
     dropped = last;

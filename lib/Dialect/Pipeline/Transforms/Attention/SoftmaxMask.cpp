@@ -1,4 +1,4 @@
-//===- SoftmaxMask.cpp - where scores are masked, and by what ------------===//
+//===- SoftmaxMask.cpp - how scores are masked ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@ using namespace mlir;
 namespace stagewright::pipeline {
 
 bool Softmax::findQueries() {
-  // What queries have and keys do not; of several dimensions the longest, until
-  // a triangle says which it is.
+  // The dimensions that only one operand of the product has, except the key
+  // dimension; of several the longest, unless a causal mask shows which it is.
   linalg::LinalgOp product = scores->product;
   Axes loops = scores->loopsOf(product);
   llvm::SmallBitVector shared(scores->rank, true);
@@ -38,14 +38,14 @@ bool Softmax::findQueries() {
   return queryDim >= 0;
 }
 
-/// How an operation masks scores: by a condition under which they stay (or, if
-/// `negated`, go), or by numbers that are added.
+/// How an operation masks scores: by a condition that keeps them (or, if
+/// `negated`, hides them), or by numbers that are added.
 struct Masking {
   linalg::LinalgOp op; ///< whose body has the values; null: they are tensors
   Value condition, added;
   bool negated = false;
 
-  /// The tensor behind a value of the body; null if there is none.
+  /// The operand for an argument of the body; null for other values.
   Value tensorOf(Value value) const {
     if (!op)
       return value;
@@ -56,7 +56,7 @@ struct Masking {
   }
 };
 
-/// The maskings in the operation that makes `value`.
+/// The maskings in the operation that defines `value`.
 static SmallVector<Masking> maskingsOf(const Scores &scores, Value value) {
   SmallVector<Masking> found;
   linalg::LinalgOp op = parallelOf(value);
@@ -100,7 +100,7 @@ bool Softmax::takeMask(const Masking &masking) {
 }
 
 bool Softmax::findMask() {
-  // On the way from x back to s.
+  // Search the operations from x back to s.
   SmallVector<Value> todo = {masked};
   llvm::SmallDenseSet<Value> seen;
   SmallVector<Masking> found;

@@ -63,7 +63,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     return success();
   }
 
-  /// The first node of the layer's backward, before which its values are there.
+  /// The first backward node of the layer: recomputation is inserted before it.
   static NodeOp backwardOf(GraphOp graph, NodeOp forward) {
     for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
       if (node.getLayer() == forward.getLayer() && node.getPhase() != Phase::F)
@@ -110,7 +110,8 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     again.setWorkspaceAttr(workspace(level.getWorkspaces(), 1));
     again.setSampleWorkspaceAttr(workspace(level.getSampleWorkspaces(), 1));
 
-    // A result may be kept for others and made again for the own backward.
+    // A result may be kept for other layers and recomputed for the own
+    // backward.
     for (auto [number, made] :
          llvm::zip(level.getRemade().asArrayRef(), again.getOutputs()))
       node->getResult(unsigned(number))
@@ -127,7 +128,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     return success();
   }
 
-  /// Erases those of `names` that no node calls any more.
+  /// Erases the functions in `names` that no node calls any more.
   void eraseUncalled(const llvm::StringSet<> &names) {
     llvm::StringSet<> called;
     for (GraphOp graph : getOperation().getOps<GraphOp>())

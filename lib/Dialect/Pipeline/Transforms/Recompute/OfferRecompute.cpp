@@ -24,11 +24,11 @@ namespace stagewright::pipeline {
 
 namespace {
 
-/// What reads a result of a forward.
+/// The readers of a result of a forward.
 struct Readers {
   bool own = false;            ///< The backward of its layer.
   bool others = false;         ///< Other forwards, or the step returns it.
-  bool otherBackwards = false; ///< Which hold it, whatever is chosen here.
+  bool otherBackwards = false; ///< Of other layers; they keep it in any case.
 };
 
 Readers readersOf(OpResult result, int64_t layer) {
@@ -45,8 +45,8 @@ Readers readersOf(OpResult result, int64_t layer) {
   return readers;
 }
 
-/// Whether the value lies in memory for a backward although nobody chooses so:
-/// arguments of the step, and what backwards read as the graph stands.
+/// Whether the value is in memory for a backward whatever is chosen: arguments
+/// of the step, and values that backwards read in the graph as it is.
 bool isHeld(mlir::Value value) {
   return !value.getDefiningOp() ||
          llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -55,7 +55,7 @@ bool isHeld(mlir::Value value) {
          });
 }
 
-/// The choices of one layer, written as bodies and levels.
+/// The choices for one layer, as functions and level attributes.
 class Offer {
 public:
   Offer(NodeOp forward, func::FuncOp body, SymbolTable &symbols)
@@ -68,13 +68,13 @@ public:
       readers.push_back(readersOf(result, forward.getLayer()));
       const Readers &own = readers.back();
       question.resultIsHeld.push_back(own.otherBackwards);
-      // An argument that is passed through has nobody who makes it again.
+      // An argument that is passed through cannot be recomputed.
       if (own.own && valueOf(result.getResultNumber()).getDefiningOp())
         question.demanded.push_back(result.getResultNumber());
     }
   }
 
-  /// What choices depend on: equal keys have equal levels.
+  /// The choices depend only on this: equal keys have equal levels.
   using Key = std::tuple<const void *, std::vector<unsigned>, std::vector<bool>,
                          std::vector<bool>, std::vector<bool>>;
   Key key() const {
@@ -102,7 +102,7 @@ private:
   LevelAttr writeLevel(const RecomputeCut &cut, const std::string &suffix) {
     llvm::SmallDenseSet<Operation *> isAgain(cut.again.begin(),
                                              cut.again.end());
-    // What the new forward returns, by value of the body.
+    // Results of the new forward: numbers of old ones (-1: new), and values.
     SmallVector<int64_t> results, remade;
     SmallVector<mlir::Value> kept;
     auto isDemanded = [&](unsigned result) {
@@ -124,7 +124,7 @@ private:
         results.push_back(-1);
         kept.push_back(value);
       }
-    // What is computed again reads these.
+    // Inputs of the recomputation: arguments n as -1 - n, or indices in `kept`.
     SmallVector<int64_t> inputs;
     SmallVector<mlir::Value> read;
     func::FuncOp again = makeAgain(cut, isAgain, remade, read, suffix);
@@ -144,7 +144,7 @@ private:
                           numbers(inputs), numbers(remade), CostAttr(), {}, {});
   }
 
-  /// The forward that returns `kept`.
+  /// Adds a copy of the forward that returns `kept`.
   func::FuncOp makeForward(ArrayRef<mlir::Value> kept,
                            const std::string &suffix) {
     OpBuilder builder(body.getContext());
@@ -167,8 +167,8 @@ private:
     return less;
   }
 
-  /// The operations of `cut` as a function that returns the results `remade`;
-  /// `read`: its arguments, as values of the body.
+  /// Adds a function of the operations of `cut` that returns the results
+  /// `remade`; `read` is set to its arguments, as values of the body.
   func::FuncOp makeAgain(const RecomputeCut &cut,
                          const llvm::SmallDenseSet<Operation *> &isAgain,
                          ArrayRef<int64_t> remade,
@@ -279,8 +279,9 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
     }
   }
 
-  /// The cost of computing again. Where the forward was measured, in the same
-  /// proportion to it as by the roofline.
+  /// `level` with the cost of its recomputation, by the roofline. If the time
+  /// of the forward is known, it is scaled by known time / roofline time of the
+  /// forward.
   LevelAttr withCost(LevelAttr level, NodeOp node, const Cluster &machines,
                      SymbolTable &symbols, FlopCounter &counter) {
     auto again = symbols.lookup<func::FuncOp>(level.getAgain().getValue());

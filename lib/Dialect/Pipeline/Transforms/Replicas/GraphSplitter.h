@@ -1,4 +1,4 @@
-//===- GraphSplitter.h - a graph with nodes for every replica ---*- C++ -*-===//
+//===- GraphSplitter.h - a graph with nodes per replica ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,15 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes a graph in which every replica of a stage has layers and nodes of its
-// own, with bodies for its samples. Layer l of replica i stands behind that of
-// replica i - 1, so forwards go up and backwards down as before.
+// own, with bodies for its samples. Layer l of replica i comes after that of
+// replica i - 1, so forwards still go up in layers and backwards down.
 //
-// Between stages of other samples: a producer cuts what it sends (a node
-// `slice` of its layer), a consumer puts together what it gets (`join`), once
-// for all its uses. A sum over the samples is one number of summands per
-// replica; consumer i gets those of the producers i, i + n, ... and only uses
-// that are linear exist, so it does not matter who adds which. What does not
-// depend on the samples comes from one producer.
+// Between stages whose replicas have different samples, a producer slices what
+// it sends (a node `slice` of its layer), and a consumer joins what it receives
+// (`join`), once for all its uses. If a value is a sum over the samples, each
+// replica makes one summand; consumer i of n receives those of producers i,
+// i + n, ... Such values have only linear uses, so every assignment of summands
+// gives the same total. A value that does not depend on the samples comes from
+// one producer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +31,14 @@ namespace stagewright::pipeline {
 
 class GraphSplitter {
 public:
-  /// `shares`: by stage, the samples of each replica; one for a stage that is
-  /// not sliced.
+  /// `shares`: by stage, the samples of each replica; a stage that is not
+  /// sliced has one entry.
   GraphSplitter(GraphOp graph, GraphRows &rows,
                 llvm::ArrayRef<int64_t> stageOfLayer,
                 llvm::ArrayRef<mlir::SmallVector<Samples>> shares,
                 mlir::SymbolTable &symbols);
 
-  /// The new graph, behind the old one and in no symbol table.
+  /// Inserts the new graph after the old one, but in no symbol table.
   GraphOp build();
 
   /// Number of layer `layer` of replica `replica`.
@@ -47,7 +48,7 @@ public:
   int64_t replicasOf(int64_t stage) const { return shares[stage].size(); }
 
 private:
-  /// Where something is put together for several uses.
+  /// Where a node joins or adds the parts of a value for several uses.
   struct Place {
     Phase phase;
     int64_t layer;
@@ -81,11 +82,11 @@ private:
   mlir::OpBuilder builder;
   mlir::SmallVector<int64_t> firstLayer;
   llvm::StringSet<> names;
-  /// By value of the old graph: that of each replica of its maker.
+  /// By value of the old graph: the value of each replica that makes it.
   llvm::DenseMap<mlir::Value, mlir::SmallVector<mlir::Value>> made;
-  /// (value, stage, replica) that has received it.
+  /// By (value, stage, replica): the value as that replica receives it.
   std::map<std::tuple<void *, int64_t, int64_t>, mlir::Value> got;
-  /// (value, replica that made it, samples).
+  /// By (value, replica that made it, samples): the slice for these samples.
   std::map<std::tuple<void *, int64_t, Samples>, mlir::Value> parts;
   std::map<std::tuple<BodyRows *, Samples, std::vector<bool>>,
            mlir::func::FuncOp>

@@ -24,7 +24,7 @@ static auto stagesOf(ProgramOp program) {
 }
 
 namespace {
-/// One program, its graph and its schedules.
+/// Splits one program, its graph and its schedules.
 class Splitter {
 public:
   Splitter(ProgramOp program, SymbolTable &symbols)
@@ -45,13 +45,14 @@ private:
   SymbolTable &symbols;
   std::unique_ptr<GraphRows> rows;
   SmallVector<SmallVector<Samples>> shares; ///< By stage.
-  SmallVector<int64_t> firstStage;          ///< Of the replicas, by stage.
-  /// By device: the rank whose order it runs, and as which replica.
+  SmallVector<int64_t> firstStage;          ///< Of its replicas, by stage.
+  /// By device: the rank whose order it runs, and the number of its replica.
   llvm::StringMap<std::pair<int64_t, int64_t>> standsFor;
 };
 } // namespace
 
-/// Devices that stages share are shared as a whole, in the same order.
+/// Checks that a sliced stage shares all or none of its devices with another
+/// stage, in the same order.
 LogicalResult Splitter::checkDevices() {
   for (StageOp a : stagesOf(program))
     for (StageOp b : stagesOf(program)) {
@@ -148,8 +149,8 @@ ProgramOp Splitter::writeProgram(GraphOp graph, const GraphSplitter &splitter) {
   return made;
 }
 
-/// Every device of a stage with rows runs the order of the first, on its own
-/// replica.
+/// Writes the orders: every device of a sliced stage runs the order of its
+/// first device, for its own replica.
 void Splitter::writeOrders(ScheduleOp schedule, ProgramOp replaced) {
   auto orders = llvm::to_vector(schedule.getBody().front().getOps<OrderOp>());
   OpBuilder builder(schedule.getContext());
@@ -168,7 +169,7 @@ void Splitter::writeOrders(ScheduleOp schedule, ProgramOp replaced) {
 }
 
 void Splitter::split() {
-  // Before there are two programs of one name.
+  // Collect them before there are two programs of one name.
   SmallVector<ScheduleOp> schedules;
   for (auto schedule :
        program->getParentOfType<ModuleOp>().getOps<ScheduleOp>())
@@ -227,7 +228,7 @@ struct SplitReplicasPass : impl::SplitReplicasBase<SplitReplicasPass> {
     return called;
   }
 
-  /// Bodies that no node calls any more.
+  /// Removes the bodies that nodes called before and none calls now.
   static void removeUncalled(ModuleOp module, const llvm::StringSet<> &before) {
     llvm::StringSet<> called = calledIn(module);
     for (auto body : llvm::to_vector(module.getOps<func::FuncOp>()))

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Copies of functions that work on some samples of a microbatch, as the
-// analysis of Rows.h says, and the small functions that take microbatches apart
-// and put them together.
+// Copies of functions for some samples of a microbatch, by the analysis in
+// Rows.h, and functions that slice and join values of a microbatch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,21 +29,21 @@ struct Samples {
 mlir::Type typeFor(mlir::Type type, RowKind kind, Samples samples);
 
 /// A copy of `body` for `samples`, not in any module. Arguments for which
-/// `wholeArguments` is set come with the rows of all samples.
+/// `wholeArguments` is set have the rows of all samples.
 mlir::func::FuncOp takeRows(mlir::func::FuncOp body, const BodyRows &rows,
                             Samples samples,
                             llvm::ArrayRef<bool> wholeArguments);
 
-/// A function from a value of kind `kind` that has the rows of `from` to those
-/// of `part`.
+/// A function that slices the rows of `part` from a value of kind `kind` that
+/// has the rows of `from`.
 mlir::func::FuncOp makeSlice(mlir::Location loc, mlir::RankedTensorType whole,
                              RowKind kind, Samples from, Samples part);
 
-/// One from values with the rows of consecutive `parts` to all of theirs.
+/// A function that joins values with the rows of consecutive `parts`.
 mlir::func::FuncOp makeJoin(mlir::Location loc, mlir::RankedTensorType whole,
                             RowKind kind, llvm::ArrayRef<Samples> parts);
 
-/// One that adds `count` values of `type`; zeros for none.
+/// A function that adds `count` values of `type`; it returns zeros if 0.
 mlir::func::FuncOp makeSum(mlir::Location loc, mlir::RankedTensorType type,
                            int64_t count);
 

@@ -46,7 +46,7 @@ public:
 
   bool has(unsigned number) const { return isIn[number]; }
   void add(unsigned number) { isIn[number] = true; }
-  /// What is in it and excludes `number`.
+  /// The classes of the set that exclude `number`.
   SmallVector<unsigned> against(unsigned number) const {
     SmallVector<unsigned> found;
     for (unsigned other : classes[number].excludes)
@@ -54,14 +54,16 @@ public:
         found.push_back(other);
     return found;
   }
-  /// Adds what can be, in this order, but for `left`.
+  /// Adds the classes of `order`, in that order, that none of the set excludes,
+  /// except `left`.
   void fill(ArrayRef<unsigned> order, std::optional<unsigned> left = {}) {
     for (unsigned number : order)
       if (number != left && !isIn[number] && against(number).empty())
         add(number);
   }
-  /// Exchanges a class for those that it excludes, or the other way round, as
-  /// long as that saves time. `order`: those that save some.
+  /// Adds a class and removes those that it excludes, or removes a class and
+  /// fills up the set, as long as that saves time. `order`: the classes that
+  /// save time.
   void improve(ArrayRef<unsigned> order);
   double gain() const;
 
@@ -104,7 +106,8 @@ bool Choice::exchangeOut(unsigned number, ArrayRef<unsigned> order) {
   return takeBetter(without);
 }
 
-// Ends, as every exchange raises gain(), which a set has whatever led to it.
+// Terminates, because every exchange raises gain(), which depends on the set
+// only.
 void Choice::improve(ArrayRef<unsigned> order) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -120,7 +123,7 @@ double Choice::gain() const {
   return sum;
 }
 
-/// The classes that are to be split.
+/// Chooses the classes to split.
 Choice choose(const SplitClasses &classes) {
   Choice choice(classes);
   SmallVector<unsigned> useful, rest;
@@ -134,7 +137,8 @@ Choice choose(const SplitClasses &classes) {
     return classes[a].gain() > classes[b].gain();
   });
   if (!useful.empty()) {
-    // Either the best first, or those that all layers share last.
+    // Two greedy sets: largest gain first, and fewest exclusions first (classes
+    // that all layers share exclude the most).
     Choice other = choice;
     choice.fill(useful);
     llvm::stable_sort(useful, [&](unsigned a, unsigned b) {
@@ -145,7 +149,7 @@ Choice choose(const SplitClasses &classes) {
     other.improve(useful);
     return other.gain() > choice.gain() ? other : choice;
   }
-  // Nothing saves time: what splits most of the parameters for what it costs.
+  // Nothing saves time: the most parameter bytes per second of cost first.
   llvm::stable_sort(rest, [&](unsigned a, unsigned b) {
     auto rate = [&](unsigned it) {
       return classes[it].parameterBytes / -classes[it].gain();

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Dimensions that have to be split together (Analysis/Linkage.h) are one
-// choice. Splitting them saves a part of the arithmetic of every loop that they
-// are, and costs a sum over the shards of what such a loop adds up, and a join
-// of what an operation needs whole. One operation has one split loop, so
-// classes that meet in an operation exclude each other; of the sets without two
-// that do, the one that saves the most time is looked for, by exchanges from a
-// greedy one. For a transformer it is Megatron-LM's: heads, hidden units, the
-// vocabulary.
+// Dimensions that must be split together (Analysis/Linkage.h) form a class.
+// Splitting a class reduces the arithmetic of every loop over it. It costs a
+// sum over the shards where a loop reduces over it, and a join where an
+// operation needs a whole value. An operation has one split loop, so classes of
+// the same operation exclude each other. Among the sets without two such
+// classes, the one that saves the most time is searched for, by exchanges from
+// two greedy sets. For a transformer the result is Megatron-LM's: heads, hidden
+// units, the vocabulary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,26 +26,27 @@
 
 namespace stagewright::pipeline {
 
-/// The devices and links that shards have.
+/// The rates of the devices and links of the shards.
 struct ShardRates {
   Device device;
-  double bandwidth = 0; ///< Bytes a second from a shard to the others.
-  double latency = 0;   ///< Seconds of a message.
+  double bandwidth = 0; ///< Bytes per second, from shard to shard.
+  double latency = 0;   ///< Seconds per message.
 };
 
-/// Of the first `ways` devices of `cluster`: the slowest device, link and
-/// latency among them. Fails where there are fewer, or some are not joined.
+/// The slowest device, the min bandwidth and the max latency among the first
+/// `ways` devices of `cluster`. Fails if there are fewer devices, or some are
+/// not connected.
 Result<ShardRates> ratesOf(const Cluster &cluster, int64_t ways);
 
-/// What was chosen.
+/// Estimated times of the chosen layouts.
 struct ShardChoice {
-  /// Seconds of a microbatch on one device, what the shards save of it, and
-  /// what they take for sums and joins, both as estimated.
+  /// Seconds per microbatch: on one device, saved by shards, and spent by
+  /// shards on sums and joins.
   double all = 0, saved = 0, spent = 0;
 };
 
-/// Sets the layouts of those arguments of the step that `open` numbers; the
-/// others are as `layouts` says.
+/// Chooses the layouts of the arguments of the step whose numbers are in
+/// `open`, and writes them to `layouts`; its other entries are given.
 ShardChoice chooseLayouts(const StepGraph &graph, int64_t ways,
                           const ShardRates &rates,
                           llvm::ArrayRef<unsigned> open,

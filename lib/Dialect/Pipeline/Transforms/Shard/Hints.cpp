@@ -17,7 +17,7 @@ using namespace mlir;
 namespace stagewright::pipeline {
 namespace {
 
-/// How parameters of some names are split.
+/// One hint of `--shard`.
 struct Hint {
   std::string text;
   llvm::GlobPattern names;
@@ -26,7 +26,7 @@ struct Hint {
   bool used = false;
 };
 
-/// A parameter and what says how it is split.
+/// An argument of the step, with the attributes of a parameter.
 struct Parameter {
   func::FuncOp step;
   unsigned number = 0;
@@ -37,7 +37,7 @@ struct Parameter {
   }
   StringRef name() { return text(PipelineDialect::kName); }
   bool isOne() { return text(PipelineDialect::kRole) == "parameter"; }
-  /// Its layout, which `source` says, unless shards cannot have it.
+  /// `layout`, or an error that names `source` if it cannot be split so.
   FailureOr<Layout> take(Layout layout, int64_t ways, const Twine &source);
 };
 
@@ -139,7 +139,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
   return result;
 }
 
-/// `name` as a glob of those that differ from it in numbers only.
+/// `name` as a glob: every number in it becomes `*`.
 static std::string withoutNumbers(StringRef name) {
   std::string glob;
   for (char c : name)
@@ -151,7 +151,7 @@ static std::string withoutNumbers(StringRef name) {
 }
 
 std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts) {
-  // How parameters with one glob are split; nothing where they differ.
+  // By glob: the layout of all its parameters; nothing if they differ.
   llvm::StringMap<std::optional<Layout>> byGlob;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     Parameter parameter{step, i};

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A user says it by name: `GLOB=DIM`, `GLOB=DIM:CHUNKS` where the dimension
-// holds several arrays side by side, `GLOB=whole`, or `GLOB=auto` for what is
-// fastest (Choose.h); the first hint that fits a name counts. Of a parameter
-// that no hint names, `pipeline.split_dim` says it, which importers read from
-// the model's own file. All others are whole; where nobody says anything, all
-// are auto.
+// Users give hints by name: `GLOB=DIM`, `GLOB=DIM:CHUNKS` if the dimension
+// holds several arrays side by side, `GLOB=whole`, or `GLOB=auto` for the
+// fastest (Choose.h). The first hint that matches a name wins. A parameter that
+// no hint matches is split by `pipeline.split_dim`, which importers read from
+// the model's own file. All others are whole; if there are no hints and no such
+// attributes, all are auto.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,21 +22,21 @@
 
 namespace stagewright::pipeline {
 
-/// What is known of the arguments of a step.
+/// The layouts of the arguments of a step as given.
 struct HintedLayouts {
   llvm::SmallVector<Layout> layouts; ///< By argument; of open ones, whole.
   llvm::SmallVector<unsigned> open;  ///< Parameters that are auto, ascending.
 };
 
-/// The layouts of the arguments of `step` over `ways` shards, whole but for
-/// parameters that `hints`, with commas between, or attributes split. Fails,
-/// with an error, on what is no hint, on one that names no parameter, and on a
-/// part that a shard cannot have.
+/// The layouts of the arguments of `step` over `ways` shards: whole, except for
+/// parameters that `hints`, separated by commas, or attributes split. Fails
+/// with an error if a hint is malformed or applies to no parameter, or if a
+/// parameter cannot be split equally as given.
 mlir::FailureOr<HintedLayouts> readLayouts(mlir::func::FuncOp step,
                                            mlir::StringRef hints, int64_t ways);
 
-/// Hints that say what `layouts` do, with one for parameters whose names differ
-/// in numbers only, where they are split alike.
+/// Hints equivalent to `layouts`. Parameters whose names differ only in numbers
+/// share one hint if they are split alike.
 std::string writeHints(mlir::func::FuncOp step, llvm::ArrayRef<Layout> layouts);
 
 } // namespace stagewright::pipeline

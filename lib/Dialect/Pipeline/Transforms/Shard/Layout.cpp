@@ -35,7 +35,7 @@ std::optional<Layout> throughExpand(tensor::ExpandShapeOp op, Layout layout,
     Layout found = Layout::split(dim, outer);
     if (fits(type, found, ways))
       return found;
-    // A dimension of chunks alone, and those that are in each.
+    // This dimension only counts chunks; the split one is an inner one.
     if (outer % type.getDimSize(dim) != 0)
       return std::nullopt;
     outer /= type.getDimSize(dim);
@@ -78,7 +78,8 @@ std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
 }
 
 namespace {
-/// A dimension of several chunks as two dimensions: chunks, and what is in one.
+/// `type` with its split dimension expanded into two: chunks, and elements of a
+/// chunk.
 struct Chunks {
   Chunks(RankedTensorType type, Layout layout) {
     SmallVector<int64_t> shape;
@@ -98,7 +99,7 @@ struct Chunks {
   RankedTensorType expanded;
 };
 
-/// Where a part lies in the whole.
+/// The offsets, sizes and strides of a shard's part in the whole.
 struct Place {
   Place(OpBuilder &builder, RankedTensorType part, int64_t dim, int64_t shard)
       : offsets(part.getRank(), builder.getIndexAttr(0)),

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// OneFlow's split, broadcast and partial (Yuan et al., 2021) on one axis of
-// shards. A split names a dimension and how many chunks stand around the split
-// one: with `outer` 3, shard s holds the s-th part of each third, as of the
-// fused projection to queries, keys and values.
+// The layouts of OneFlow: split, broadcast and partial (Yuan et al., 2021), on
+// one axis of shards. A split has a dimension and a number of chunks, `outer`,
+// each of which is split: with `outer` 3, shard s holds the s-th part of each
+// third, as for the fused projection to queries, keys and values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ struct Layout {
   enum Kind : uint8_t {
     Whole,   ///< Every shard has all of it.
     Split,   ///< Each has its part of dimension `dim`.
-    Partial, ///< What the shards have adds up to it.
-    Largest  ///< It is the largest of what the shards have.
+    Partial, ///< It is the sum of the shards' values.
+    Largest  ///< It is the max of the shards' values.
   };
   Kind kind = Whole;
   int64_t dim = 0, outer = 1;
@@ -36,25 +36,26 @@ struct Layout {
   friend bool operator==(const Layout &, const Layout &) = default;
 };
 
-/// Whether each of `ways` shards can have a part of `type`.
+/// Whether `layout` splits `type` into equal parts for `ways` shards.
 bool fits(mlir::RankedTensorType type, Layout layout, int64_t ways);
 
-/// What a shard holds.
+/// The type of the part of `type` that a shard holds.
 mlir::RankedTensorType localType(mlir::RankedTensorType type, Layout layout,
                                  int64_t ways);
 
-/// The layouts that operations on shapes hand on; nothing where shards would
-/// hold something else than parts of the result.
+/// The layout of the result of a reshape or slice, given that of its operand;
+/// nothing if the shards would hold something else than parts of the result.
 ///@{
 std::optional<Layout> throughExpand(mlir::tensor::ExpandShapeOp op,
                                     Layout layout, int64_t ways);
 std::optional<Layout> throughCollapse(mlir::tensor::CollapseShapeOp op,
                                       Layout layout, int64_t ways);
-/// Of `count` elements from `first` on of dimension `layout.dim`, which has
-/// `size`: whole chunks are the same chunks of every shard.
+/// For a slice of `count` elements from `first` on of dimension `layout.dim`,
+/// which has `size`. It must consist of whole chunks.
 std::optional<Layout> throughRange(Layout layout, int64_t size, int64_t first,
                                    int64_t count);
-/// The other way round: what has such a range in a dimension of `size`.
+/// The reverse: the layout of a dimension of `size` in which such a slice has
+/// `layout`.
 std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
                                   int64_t count);
 ///@}
@@ -63,7 +64,7 @@ std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
 mlir::Value takePart(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value whole, Layout layout, int64_t ways,
                      int64_t shard);
-/// All of `type`, from the parts of the shards.
+/// The whole value, of `type`, from the parts of the shards.
 mlir::Value joinParts(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::RankedTensorType type, mlir::ValueRange parts,
                       Layout layout);

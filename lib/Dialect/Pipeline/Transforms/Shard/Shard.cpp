@@ -72,7 +72,7 @@ struct ShardPass : impl::ShardBase<ShardPass> {
 private:
   static constexpr int64_t kMostWays = 1024;
 
-  /// The devices of shards: of the cluster, else of this host.
+  /// The rates of the shards' devices: those of the cluster, else of this host.
   FailureOr<ShardRates> readRates() {
     FailureOr<std::optional<Cluster>> found =
         findCluster(getOperation(), cluster);
@@ -87,7 +87,7 @@ private:
     return *rates;
   }
 
-  /// Chooses how open parameters are split, and says it.
+  /// Chooses how open parameters are split, and reports it in a remark.
   LogicalResult chooseOpen(func::FuncOp step, const StepGraph &graph,
                            HintedLayouts &hinted) {
     auto isSplit = [](Layout layout) { return layout.isSplit(); };

@@ -1,4 +1,4 @@
-//===- ShardBoxes.cpp - from one layout to another ------------------------===//
+//===- ShardBoxes.cpp - sums, joins and exchanges between shards ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Sums of fewer elements are for every shard: a message less counts for more.
+/// Smaller sums are made whole in every shard: one message less saves more.
 static constexpr int64_t kLeastScattered = 16;
 
 Sharder::Level Sharder::behindBox(Level level) {
@@ -35,7 +35,8 @@ Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
   return level;
 }
 
-/// What two shards have of a value, together.
+/// Sum of `a` and `b`, partial values of two shards; if `layout` is Largest,
+/// the max.
 static Value joinTwo(OpBuilder &builder, Location loc, Layout layout, Value a,
                      Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
@@ -46,8 +47,8 @@ static Value joinTwo(OpBuilder &builder, Location loc, Layout layout, Value a,
                  : Value(arith::AddIOp::create(builder, loc, a, b));
 }
 
-/// What all have, together: added up, or the largest, in their order, so every
-/// shard has the same bits.
+/// The sum, or the max, of the partial values of all shards, in the order of
+/// the shards, so that every shard has the same bits.
 static Value joinAll(OpBuilder &builder, Location loc, Layout layout,
                      ArrayRef<Value> values) {
   Value joined = values.front();
@@ -64,7 +65,7 @@ std::optional<Layout> Sharder::scatteredLayout(Value old) {
       type.getNumElements() < kLeastScattered ||
       !canJoinAt(behindBox(entry.level)))
     return std::nullopt;
-  // Along rows, so what looks along the last dimension finds all of it.
+  // Not along the last dimension: operations along it then have all of it.
   for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
     if (fits(type, Layout::split(dim), ways))
       return Layout::split(dim);
@@ -72,7 +73,8 @@ std::optional<Layout> Sharder::scatteredLayout(Value old) {
 }
 
 bool Sharder::boxesByParts(Value old) {
-  // Two shards send each other as much either way, and wait once, not twice.
+  // With two shards both ways send the same bytes, but a sum in one step waits
+  // once, not twice.
   return ways > 2 && scatteredLayout(old);
 }
 

@@ -1,4 +1,4 @@
-//===- ShardMoves.cpp - look-ups, and what partial sums go through --------===//
+//===- ShardMoves.cpp - look-ups, and operations on partial sums ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ Value lookedUpTable(linalg::LinalgOp op) {
   return isOutside ? table : Value();
 }
 
-/// Looks rows up in an array that is split where the rows are numbered: who has
-/// the row gives it, and the others zeros.
+/// Copies a look-up in a table that is split along an indexed dimension: the
+/// shard that has the row provides it, the others zeros.
 bool Sharder::copyLookup(linalg::LinalgOp op) {
   Value table = lookedUpTable(op);
   if (!table || !layoutOf(table).isSplit() || layoutOf(table).outer != 1)
@@ -57,7 +57,7 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
     };
     Value place = arith::SubIOp::create(inside, loc, own.getIndices()[dim],
                                         number(shard * rows));
-    // Below zero it is beyond the end as well.
+    // Unsigned, so that a negative index is out of range as well.
     Value has = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::ult,
                                       place, number(rows));
     Value there = arith::SelectOp::create(inside, loc, has, place, number(0));
@@ -79,8 +79,8 @@ bool keepsPartial(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Value yielded = body->getTerminator()->getOperand(0);
   Operation *add = yielded.getDefiningOp();
-  // Rounded, they cross in the type that is computed with, as frameworks send
-  // them.
+  // Partial sums that are rounded are sent in the narrow type, as frameworks
+  // do.
   auto rounds = dyn_cast_or_null<arith::TruncFOp>(add);
   bool moves =
       inputs == 1 && (yielded == body->getArgument(0) ||
@@ -103,7 +103,7 @@ bool Sharder::copyMoves(linalg::LinalgOp op) {
     return isa<RankedTensorType>(in->get().getType()) &&
            layoutOf(in->get()).kind == Layout::Partial;
   });
-  // What is whole already costs nothing more.
+  // If all inputs are whole already, there is no message to save.
   partial &= llvm::any_of(
       inputs, [&](OpOperand *in) { return entryOf(in->get()).boxed.empty(); });
   if (!partial || !keepsPartial(op))

@@ -1,4 +1,4 @@
-//===- ShardPlace.cpp - where work of shards stands -----------------------===//
+//===- ShardPlace.cpp - level and shard in the names of layers ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ShardTensors.cpp - operations on shapes, on parts ------------------===//
+//===- ShardTensors.cpp - shape operations on parts -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,15 @@ using namespace mlir;
 namespace stagewright::pipeline {
 namespace {
 
-/// What a shard does of an operation on shapes: operands in these layouts, a
-/// result in that one, and static sizes or places that are those of parts.
+/// How a shard copies a shape operation: the layouts of operands and result,
+/// and how static sizes and offsets change to those of parts.
 struct Plan {
   SmallVector<Layout> operands;
   Layout result;
   std::function<void(Operation *)> resize = [](Operation *) {};
 };
 
-/// `values` with `dim` divided by `ways`.
+/// `values` with entry `dim` divided by `ways`.
 DenseI64ArrayAttr divided(MLIRContext *context, ArrayRef<int64_t> values,
                           int64_t dim, int64_t ways) {
   SmallVector<int64_t> all(values);

@@ -1,4 +1,4 @@
-//===- Sharder.cpp - values and levels of shards --------------------------===//
+//===- Sharder.cpp - values and levels of a sharded step ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,8 @@ Sharder::Entry &Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
 // Places
 //===----------------------------------------------------------------------===//
 
-/// The argument that `value` only moves, or `value`.
+/// The value from which `value` is computed by reshapes, slices and structured
+/// operations of one input; `value` itself if it is made by anything else.
 static Value originOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumRegions() > 1 || op->getNumOperands() == 0)
@@ -98,20 +99,23 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
       bound = std::min(bound.value_or(level.number), level.number);
   }
   auto isOdd = [](int64_t level) { return level % 2 != 0; };
-  // What is made of forward values alone, cheaply, holds nothing back.
+  // A cheap operation on forward values alone counts as forward, so that it
+  // does not bound the levels of its readers.
   bool isFactor = backward && !bound && entry->work.isCheap();
   std::string scope = llvm::join(scopeOf(op.getLoc()), ".");
-  // Other such work begins a backward, where the forward of its scope is.
+  // Other such operations start a backward: at the top of their scope's
+  // forward.
   if (backward && !bound && !isFactor) {
     auto own = topOfScope.find(scope);
     bound = std::max(forward, own == topOfScope.end() ? top : own->second);
   }
-  // Above what it reads, but in the backward as far up as that allows.
+  // The lowest level that forward operands allow; in the backward, the highest
+  // that backward operands allow.
   int64_t level = std::max<int64_t>(forward, 0);
   level += isOdd(level) != isSplit;
   if (backward && bound) {
     int64_t below = *bound - (isOdd(*bound) != isSplit);
-    // Where its forward is, if it reads a parameter, which tells.
+    // If it reads a parameter, the level at which the forward reads it.
     int64_t own = levelByParameters(op, below);
     own = own < 0 ? below : own + (isOdd(own) != isSplit);
     level = below >= forward && below >= 0

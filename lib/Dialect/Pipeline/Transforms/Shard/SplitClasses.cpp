@@ -27,7 +27,7 @@ SplitClasses::SplitClasses(const StepGraph &graph, int64_t ways,
   for (const StepOp &entry : graph.ops)
     if (entry.live)
       addOperation(*entry.op);
-  // What is no gradient is given whole.
+  // Results that are not gradients must be whole.
   for (auto [i, value] : llvm::enumerate(graph.returned())) {
     addUp(value);
     if (!graph.isGradient(unsigned(i)))
@@ -37,13 +37,13 @@ SplitClasses::SplitClasses(const StepGraph &graph, int64_t ways,
 }
 
 //===----------------------------------------------------------------------===//
-// Where classes are
+// Uses of classes
 //===----------------------------------------------------------------------===//
 
 void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
   Value value = step.getArgument(argument);
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  // Read in both directions, and its gradient written.
+  // Read in the forward and the backward, and its gradient written.
   double moved =
       3 * double(bytesOf(value.getType())) / rates.device.bandwidth.value;
   seconds += moved;
@@ -64,7 +64,7 @@ void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
       bool isTwice =
           !own.parameters.empty() && own.parameters.back().first == argument;
       if (!isOpen || isTwice)
-        continue; // Once split, its other dimensions are whole.
+        continue; // A parameter is split along one dimension.
       own.parameters.push_back({argument, split});
       own.parameterBytes += double(bytesOf(type));
       own.saved += moved * double(ways - 1) / double(ways);
@@ -105,7 +105,7 @@ void SplitClasses::exclude(ArrayRef<Use> uses) {
 }
 
 //===----------------------------------------------------------------------===//
-// What they save and cost
+// Savings and costs
 //===----------------------------------------------------------------------===//
 
 void SplitClasses::joins(Value value, unsigned number) {
@@ -124,7 +124,7 @@ void SplitClasses::addUp(Value value, ArrayRef<unsigned> left) {
       kept.push_back(number);
       continue;
     }
-    // A ring's: scattered, then joined.
+    // As in a ring: a scatter, then a join.
     joins(value, number);
     joins(value, number);
   }
@@ -138,7 +138,7 @@ void SplitClasses::settlePartials(Operation &op) {
                           : isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
                                 tensor::ExtractSliceOp>(op);
   if (keeps) {
-    // What all inputs are partial by.
+    // The classes by which all inputs are partial.
     left = partials.lookup(op.getOperand(0));
     if (structured && structured.getNumDpsInputs() == 2) {
       auto other = partials.lookup(op.getOperand(1));
@@ -180,7 +180,7 @@ void SplitClasses::addOperation(Operation &op) {
 void SplitClasses::addStructured(linalg::LinalgOp op, double own) {
   SmallVector<Use> uses = usesOf(op);
   exclude(uses);
-  // Those that some loop of it is.
+  // The classes that can split `op`.
   llvm::SmallDenseSet<unsigned, 4> split;
   for (const Use &use : uses) {
     bool isAlone = llvm::count_if(uses, [&](const Use &other) {

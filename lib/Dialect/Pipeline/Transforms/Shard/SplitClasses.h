@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Classes of dimensions that parameters have, each with the time that splitting
-// it saves and costs in a microbatch. What an operation makes of a split
-// operand is asked of the sharder's own rules.
+// Classes of dimensions that parameters have and that are split together, each
+// with the time per microbatch that splitting it saves and costs. The sharder's
+// own rules give the effect of a split operand on an operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@
 
 namespace stagewright::pipeline {
 
-/// One choice.
+/// One class of dimensions.
 struct SplitClass {
-  double saved = 0, spent = 0; ///< Seconds of a microbatch.
-  double parameterBytes = 0;   ///< Of those that are open.
+  double saved = 0, spent = 0; ///< Seconds per microbatch.
+  double parameterBytes = 0;   ///< Of open parameters.
   /// Open parameters and how they would be split.
   std::vector<std::pair<unsigned, Layout>> parameters;
-  /// Others that some operation or value has as well.
+  /// Classes of the same operations or values: at most one of them is split.
   std::set<unsigned> excludes;
   bool isGiven = false; ///< A hint splits it.
 
@@ -46,16 +46,15 @@ public:
   double seconds = 0; ///< Of all operations of a microbatch on one device.
 
 private:
-  /// A class as one factor of a dimension or loop: the product of the factors
-  /// around it is the number of chunks.
+  /// A class as one factor of a dimension or loop; `outer`, the product of the
+  /// factors before it, is the number of chunks.
   struct Use {
     unsigned number = 0; ///< In `classes`.
     unsigned place = 0;  ///< The dimension or loop.
     int64_t outer = 1;
   };
 
-  /// Of the dimensions of a value, or the loops of an operation: those that
-  /// parameters have.
+  /// The classes of the dimensions of a value, or of the loops of an operation.
   llvm::SmallVector<Use> usesOf(mlir::Value value) const;
   llvm::SmallVector<Use> usesOf(mlir::linalg::LinalgOp op) const;
   void addUses(const Linkage::Factors &factors, unsigned place,
@@ -64,12 +63,12 @@ private:
   void addParameter(unsigned argument, bool isOpen, Layout layout);
   void addOperation(mlir::Operation &op);
   void addStructured(mlir::linalg::LinalgOp op, double seconds);
-  /// What classes do that one operation or value has together.
+  /// Records that the classes of one operation or value exclude each other.
   void exclude(llvm::ArrayRef<Use> uses);
-  /// Adds what it costs to join a value in every shard.
+  /// Adds to class `number` the cost of joining a value in every shard.
   void joins(mlir::Value value, unsigned number);
-  /// Adds up what is partial of values that `op` reads, unless `op` leaves it
-  /// so; of one value, but for what classes in `left` leave.
+  /// Adds the cost of summing the partial values that `op` reads, unless `op`
+  /// keeps them partial. addUp: of one value, except for the classes in `left`.
   void settlePartials(mlir::Operation &op);
   void addUp(mlir::Value value, llvm::ArrayRef<unsigned> left = {});
 
@@ -78,9 +77,9 @@ private:
   const ShardRates &rates;
   Linkage linkage;
   FlopCounter counter;
-  llvm::DenseMap<unsigned, unsigned> numbers; ///< In `classes`, by linked one.
+  llvm::DenseMap<unsigned, unsigned> numbers; ///< In `classes`, by `linked`.
   std::vector<SplitClass> classes;
-  /// By value, the classes that leave it partial until someone needs it whole.
+  /// By value: the classes by which it is partial until it is needed whole.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 2>> partials;
 };
 

@@ -1,4 +1,4 @@
-//===- SplitFunction.cpp - a function that does all parts' work -----------===//
+//===- SplitFunction.cpp - one function for all shards --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
   return groups;
 }
 
-/// Arguments for the block that `builder` is in; of each of `function`, the
-/// first.
+/// Adds the arguments of `function`, some of them in parts, to the block that
+/// `builder` is in. Returns the index of the first part of each.
 SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
                                                     ArrayRef<Layout> layouts,
                                                     OpBuilder &builder,
@@ -55,7 +55,7 @@ SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
   return firsts;
 }
 
-/// Attributes of an argument or result for one part of it.
+/// Attributes of part `part` of an argument or result with attributes `whole`.
 DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
                                                 DictionaryAttr whole,
                                                 Layout layout,
@@ -111,7 +111,7 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
     if (of)
       layout = layouts[of.getInt()];
     for (int64_t part = 0; part < partsOf(layout); ++part) {
-      // The last shard gives what is whole: its stage is the last one.
+      // The last shard returns unsplit results: its stage is the last one.
       Value value = sharder.in(end->getOperand(i), layout,
                                layout.isSplit() ? part : ways - 1);
       if (rows && layout.isSplit()) {
@@ -135,7 +135,7 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   made.setArgAttrsAttr(builder.getArrayAttr(facts));
   made.setResAttrsAttr(builder.getArrayAttr(resultFacts));
   function.erase();
-  // What only another shard's results need.
+  // Drop the copies of operations in other shards that no result needs.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (isOpTriviallyDead(&op))
       op.erase();

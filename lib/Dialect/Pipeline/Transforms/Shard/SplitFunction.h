@@ -1,12 +1,12 @@
-//===- SplitFunction.h - a function that does all parts' work ---*- C++ -*-===//
+//===- SplitFunction.h - one function for all shards ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each part of an argument that is split becomes an argument of its own, and so
-// do those of the result that belongs to it.
+// Each part of a split argument becomes an argument, and each part of a result
+// that belongs to it a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +21,24 @@ namespace stagewright::pipeline {
 /// `type` without dimension 0.
 mlir::RankedTensorType rowType(mlir::RankedTensorType type);
 
-/// How a row becomes a tensor of one row, of `rank` dimensions: 0 and 1 are its
-/// first.
+/// The reassociation of a row with a tensor of one row that has `rank`
+/// dimensions: dimensions 0 and 1 become the row's first.
 llvm::SmallVector<mlir::ReassociationIndices> rowGroups(int64_t rank);
 
 struct FunctionSplitter {
   int64_t ways = 1;
-  bool scatters = false; ///< As a Sharder does.
-  /// Parts are single rows of stacks, and arguments lack that dimension.
+  bool scatters = false; ///< As in Sharder.
+  /// Parts are single rows of stacks, without dimension 0.
   bool rows = false;
 
-  /// Replaces `function`, a step with its graph or an optimizer without, by one
-  /// for all parts.
+  /// Replaces `function`, a step (with its graph) or an optimizer (without), by
+  /// one for all parts.
   Boxes split(mlir::func::FuncOp function, const StepGraph *graph,
               llvm::ArrayRef<Layout> layouts) const;
 
-  /// The same of an optimizer, whose parameters and gradients are split as the
-  /// step's at these positions are, and state as what replaces it is.
+  /// The same for an optimizer: its parameters and gradients are split as those
+  /// of the step (`ofStep`, by position), its state as the results that replace
+  /// it.
   Boxes splitUpdate(mlir::func::FuncOp update,
                     const std::map<int64_t, Layout> &ofStep) const;
 
