@@ -1,1 +1,1 @@
-"""The measuring stand: `./dev bench`. What is measured lies in benches/, how it is measured in stand/."""
+"""The benchmarks behind `./dev bench`: benches/ has what is measured, stand/ how it is measured."""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What `./dev demo` says about a run: loss beside JAX's, and the largest difference of a gradient.
+"""What `./dev demo` reports about a run: the loss compared with JAX's, and the largest difference of a gradient.
 
 usage: demo-compare.py MANIFEST.json GOLDEN.safetensors OUTPUTS.safetensors, with the Python of build/venv.
-Exits with 1 when a result lies outside the tolerance of test/Integration/golden.py."""
+Exits with 1 if a result is outside the tolerance of test/Integration/golden.py."""
 
 import json
 import pathlib

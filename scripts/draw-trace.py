@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws a schedule: above as it was planned, below as it ran. One row per rank, time to scale, a bar per action.
+"""Draws a schedule: the plan above, the run below. One row per rank, time to scale, a bar per action.
 
 usage: draw-trace.py TRACE.json [--grid PLAN.txt] -o PICTURE.svg [--title TEXT]
 
-TRACE.json is what `pp-run --trace` or `pp-sim --trace` writes, PLAN.txt what `pp-compile` prints. Forwards are blue,
-whole backwards orange; the number is the microbatch, a gap is waiting. Standard library only."""
+TRACE.json is written by `pp-run --trace` or `pp-sim --trace`, PLAN.txt is the output of `pp-compile`. Forwards are blue, whole
+backwards orange; the number is the microbatch, a gap is waiting. Uses only the standard library."""
 
 import argparse
 import html
@@ -18,7 +18,7 @@ WIDTH, LEFT, ROW, GAP = 960, 64, 26, 5
 
 
 def actions(trace):
-    """(rank, kind, microbatch, start, length) of the actions, in microseconds from the first."""
+    """(rank, kind, microbatch, start, length) of the actions, in microseconds from the first action."""
     processes = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e.get("name") == "process_name"}
     events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and processes.get(e["pid"]) == "devices"]
     first = min(e["ts"] for e in events)
@@ -41,7 +41,7 @@ def bar(x, y, width, kind, microbatch, text):
 
 
 def planned(text):
-    """The same of the grid that pp-compile prints, in units of its columns."""
+    """The same for the grid that pp-compile prints, in units of its columns."""
     bars = []
     for rank, blanks, row in re.findall(r"^rank (\d+) ( *)\|(.*)\|$", text, re.MULTILINE):
         start = len(blanks)
@@ -53,7 +53,7 @@ def planned(text):
 
 
 def panel(bars, top, title, note, say):
-    """One picture of `bars` from y = `top`; the y below it."""
+    """Draws `bars` from y = `top`; returns the y below them."""
     end = max(b[3] + b[4] for b in bars)
     scale = (WIDTH - LEFT - 16) / end
     out = [f'<text x="16" y="{top + 16}" font-size="14" fill="#222">{html.escape(title)}</text>',

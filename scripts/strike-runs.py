@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Strikes training runs and looks what is lost.
+"""Injects faults into training runs and checks what is lost.
 
   strike-runs.py --runs 50 --ranks 4 --steps 300 PP-RUN STEP.swx --inputs=... --data=...
 
-First an undisturbed run to the end. Then in every run a random rank is killed (SIGKILL), stopped (SIGSTOP) or raises an
-error, one after the other, at a random time or, in every fourth run, while a checkpoint is being written. Then everything
-must end within twice the deadline that was printed, with a status that is not 0, one error, and no process left; every
-checkpoint there was must still be there, or a newer one, and each must be whole; and the run, resumed, must reach the
-same loss and the same parameters, to the bit. Prints a line for every run, and with --json the figures.
+First an undisturbed run to the end. Then in every run a random rank is killed (SIGKILL), stopped (SIGSTOP) or raises an error,
+in rotation, at a random time or, in every fourth run, while a checkpoint is being written. Then everything must end within
+twice the printed deadline, with a non-zero status, one error, and no process left; every checkpoint must still exist, or a
+newer one, and each must be complete; and the resumed run must reach the same loss and the same parameters, bit for bit. Prints
+a line for every run, and with --json the figures.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def children(process):
 
 
 def checkpoints(folder):
-    """Names of all there are, each of which must be whole."""
+    """Names of all checkpoints; each must be complete."""
     names = sorted(path.name for path in folder.glob("step-*"))
     for name in names:
         manifest = json.loads((folder / name / "checkpoint.json").read_text())
@@ -100,7 +100,8 @@ class Runs:
         return [found[rank] for rank in sorted(found)]
 
     def struck(self, number, seconds):
-        """One run that is struck after about so many seconds of steps; the figures, or nothing where all was done before."""
+        """One run with a fault after about `seconds` seconds of steps; returns the figures, or None if the run had already
+        finished."""
         kind, writing = KINDS[number % len(KINDS)], number % 4 == 3
         folder = self.work / f"run-{number}"
         victim = random.randrange(self.options.ranks)
@@ -120,7 +121,7 @@ class Runs:
         told = self.wait_for_all(run, ranks, folder)
         seconds, text = time.monotonic() - (told if kind == "raise" else begin), self.said(folder)
         if "error" not in text and (folder / f"step-{self.options.steps:012}").exists():
-            return None  # it ended a process that had nothing left to do but to leave
+            return None  # the signal hit a process that had already finished
         deadline = float(re.findall(r"pp-run: deadline ([\d.]+) s", text)[-1])
         figures = dict(run=number, kind=kind, rank=victim, writing=writing, seconds=seconds, deadline=deadline)
         self.judge(run, ranks, text, figures, before, folder)
@@ -130,7 +131,7 @@ class Runs:
         return len(re.findall("pp-run: deadline", self.said(folder))) > 1
 
     def wait_for_all(self, run, ranks, folder):
-        """When the error was there."""
+        """Waits until all processes have ended; returns the time of the error message."""
         limit, told = time.monotonic() + 150, None
         while run.poll() is None or any(map(alive, ranks)):
             if told is None and "error" in self.said(folder):
@@ -180,7 +181,7 @@ def main():
         while number < options.runs:
             figures = runs.struck(number, whole * share)
             folder = work / f"run-{number}"
-            if figures is None:  # too late
+            if figures is None:  # the run had already finished
                 share = max(share / 2, 0.01)
                 shutil.rmtree(folder, ignore_errors=True)
                 continue

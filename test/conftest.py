@@ -1,4 +1,4 @@
-"""Which of the two tiers (tiers.py) runs: the ordinary tests, or with --thorough the others."""
+"""Selects the tier (tiers.py): the ordinary tests, or the others with --thorough."""
 
 import pathlib
 import sys
@@ -19,5 +19,5 @@ def pytest_collection_modifyitems(config, items):
     if other:
         config.hook.pytest_deselected(items=other)
         items[:] = [item for item in items if item not in set(other)]
-    # The longest file first: with a file on each processor, the others fill what is left beside it.
+    # The longest file first: with one file per processor, the other processors run the rest meanwhile.
     items.sort(key=lambda item: item.path.name != "test_model_suite.py")

@@ -10,7 +10,7 @@ config.name = "Stagewright"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "Consumer", "Unit", "Integration", "Python"]
-# Without the compiler only pp-run is there.
+# Without the compiler only pp-run is built.
 if config.compiler != "ON":
     config.excludes += ["Conversion", "Dialect", "Plugin", "Target", "Tools"]
 config.test_source_root = os.path.dirname(__file__)
@@ -19,7 +19,7 @@ config.test_exec_root = config.stagewright_build + "/test"
 # Our tools first, then FileCheck, not and mlir-opt of the LLVM that they were built with.
 config.environment["PATH"] = os.pathsep.join(
     [config.stagewright_build + "/bin", config.llvm_tools, os.environ.get("PATH", "")])
-# Code that is kept between compiles stays in the build tree.
+# The code cache stays in the build tree.
 config.environment["XDG_CACHE_HOME"] = config.stagewright_build + "/cache"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
     if name in os.environ:
@@ -28,7 +28,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
 config.substitutions.append(("%plugin", config.stagewright_build + "/lib/StagewrightPlugin.so"))
 config.substitutions.append(("%inputs", config.test_source_root + "/Inputs"))
 config.substitutions.append(("%python", config.python or sys.executable))
-# Artifacts with rank programs by hand, see test/Unit/Runtime.
+# Artifacts with hand-written rank programs, see test/Unit/Runtime.
 config.substitutions.append(("%interposer", config.stagewright_build + "/lib/stagewright-interposer.so"))
 config.substitutions.append(("%fixtures", config.stagewright_build + "/unit/fixtures"))
 
@@ -40,11 +40,11 @@ if os.path.exists(os.path.join(toolkit, "bin", "ptxas")):
 if "CUDA_HOME" in os.environ:
     config.environment["CUDA_HOME"] = toolkit
 
-# `REQUIRES: no-sanitizer`: what loads our code into a program that is not instrumented, or counts allocations.
+# `REQUIRES: no-sanitizer`: loads our code into a program that is not instrumented, or counts allocations.
 if not config.sanitize:
     config.available_features.add("no-sanitizer")
 
-# `REQUIRES: mpi`: ranks as processes. More of them than processors, and in containers by root.
+# `REQUIRES: mpi`: ranks as processes. Allows more ranks than processors, and root, as in containers.
 if shutil.which("mpirun") and os.path.exists(config.stagewright_build + "/lib/libstagewright-mpi.so") and not config.sanitize:
     config.available_features.add("mpi")
     config.substitutions.append(("%mpirun", "mpirun --quiet --oversubscribe"))

@@ -1,4 +1,4 @@
-"""Two tiers of Python tests: those of every run, and those that show the same of more models, types, stages and runs."""
+"""Two tiers of Python tests: those of every run, and those that check the same for more models, types, stages and runs."""
 
 import pytest
 

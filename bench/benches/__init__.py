@@ -1,1 +1,1 @@
-"""One file for each thing that is measured; `run(session)` gives a Result."""
+"""One file per benchmark; `run(session)` returns a Result."""

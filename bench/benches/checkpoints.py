@@ -1,8 +1,8 @@
-"""What a checkpoint every 20 steps costs: a GPT of 3 million parameters with AdamW, three copies of which are in each.
+"""Cost of a checkpoint every 20 steps (parameters and both moments): a GPT of 3 million parameters with AdamW.
 
-Runs with checkpoints and without take turns. Of each place behind a checkpoint (the first step, the second, to the 20th) the
-median over all turns counts, and these 20 are added; the first 20 steps of a run warm up. To them comes what is between the
-steps, which is where a checkpoint is copied: all of a run less its steps, the median over its turns.
+Runs with and without checkpoints take turns. The first 20 steps of a run are warm-up. The time of 20 steps is the sum of the
+medians over all turns of the 20 positions after a checkpoint. The time between steps, in which a checkpoint is copied, is
+added: wall time of a run less its steps, median over the turns.
 """
 
 import json
@@ -18,11 +18,11 @@ from ..stand.training import Training, told
 MODEL = GPT.sized("checkpoints", V=256, T=64)
 EVERY, BLOCKS, MICROBATCHES = 20, 2, 4
 PARTS = {"1": (1, False), "2": (2, False), "2-MPI": (2, True)}
-COST = 3.0  # per cent
+COST = 3.0  # percent
 
 
 def turn(session, training, ranks, processes, saves):
-    """(seconds of every step, of all steps with what is between them) of one run."""
+    """(seconds of each step, wall seconds of all steps with the time between them) of one run."""
     folder = session.work / "checkpoints"
     shutil.rmtree(folder, ignore_errors=True)
     flags = [f"--checkpoints={folder}", f"--checkpoint-every={EVERY}"] if saves else []
@@ -33,7 +33,7 @@ def turn(session, training, ranks, processes, saves):
 
 
 def block(turns):
-    """Seconds of 20 steps, each the median of its place; and of what is between 20 steps."""
+    """(seconds of 20 steps, summed over the median of each position; seconds between steps per 20 steps)."""
     places = [[seconds[at] for seconds, _ in turns for at in range(EVERY + place, len(seconds), EVERY)]
               for place in range(EVERY)]
     between = median(wall - sum(seconds) for seconds, wall in turns) / (BLOCKS + 1)
@@ -41,7 +41,8 @@ def block(turns):
 
 
 def cost(without, saving):
-    """(seconds of 20 steps, of a copy, of what it slows them down) of blocks."""
+    """(seconds of 20 steps without checkpoints, of copying a checkpoint, by which it slows the steps) from two `block`
+    results."""
     return without[0] + without[1], saving[1] - without[1], saving[0] - without[0]
 
 

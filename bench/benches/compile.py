@@ -1,7 +1,7 @@
-"""Compile time against the number of operations, CPU seconds by pass, beside jax.jit's for the same step.
+"""Compile time by number of operations, in CPU seconds by pass, compared with jax.jit for the same step.
 
-Ours are those of the whole process, from reading MLIR to the artifact, with nothing kept from compiles before; JAX's those
-of XLA alone, without tracing. Operations are those of the imported module, those in bodies of linalg.generic too.
+Our time is that of the whole process, from reading MLIR to the artifact, without caches from earlier compiles; JAX's is that of
+XLA alone, without tracing. Operations are those of the imported module, including those in bodies of linalg.generic.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from ..stand import ratio
 from ..stand.sides import spend
 
 LAYERS, BESIDE, ROUNDS = (2, 8, 24, 72, 144), 24, 3
-SPREAD = 0.2  # wider than elsewhere: the question is whether ours is a tenth
+SPREAD = 0.2  # wider than elsewhere: the limit is one tenth of JAX's time
 FLAGS = ["--cluster=local:4", "--stages=4", "--microbatches=8"]
 
 
@@ -27,14 +27,14 @@ def operations(session, module):
 
 
 def passes(log):
-    """User seconds by name, from what --timing printed."""
+    """User seconds by pass name, from the output of --timing."""
     rows = re.findall(r"^ +([\d.]+) \( *[\d.]+%\) +[\d.]+ \( *[\d.]+%\)  ( *)(.+)$", log, re.MULTILINE)
     return {name.strip("'"): float(seconds) for seconds, _, name in rows if name not in ("root", "Total")}
 
 
 @contextlib.contextmanager
 def empty_cache(session):
-    """The environment of a compile that finds no native code of earlier ones."""
+    """The environment of a compile with an empty cache of native code."""
     with tempfile.TemporaryDirectory(dir=session.work) as folder:
         yield {"XDG_CACHE_HOME": folder}
 
@@ -56,7 +56,7 @@ def one_size(session, layers):
 
 
 def beside_jax(session, result):
-    """CPU seconds; taking turns, though CPU time hardly depends on the minute, because caches do."""
+    """Compares CPU seconds. The sides take turns because caches, unlike CPU time otherwise, depend on machine load."""
     model, turns = DEEP.sized(f"deep-{BESIDE}", L=BESIDE), ([], [])
     module = session.imported(model)
     for number_ in range(ROUNDS):

@@ -1,6 +1,6 @@
-"""A step of one stage on one core, beside the contractions that it calls, called alone in the same process.
+"""A step of one stage on one core, compared with its contractions called alone in the same process.
 
-bench/replay notes the calls of one step, then steps and the same calls on the same addresses take turns.
+bench/replay records the calls of one step; then steps and replays of the same calls on the same addresses take turns.
 """
 
 import json
@@ -15,7 +15,7 @@ AT_MOST = 1.15
 
 
 def shapes(found, peak, name):
-    """Every shape that the step contracts, those that take most of its time first."""
+    """Every shape that the step contracts, sorted by time, longest first."""
     whole = sum(shape["seconds"] for shape in found)
     flops = sum(shape["flops"] for shape in found)
     table = Table(f"Contractions of {name} by shape: least time of all calls of a step. A form says whether rows (n) or "

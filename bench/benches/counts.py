@@ -1,8 +1,8 @@
-"""Instructions, counted by callgrind, of what must not drift: beside the table in bench/counts.json, within 3 %.
+"""Instruction counts by callgrind, compared with the table in bench/counts.json; 3 % difference is allowed.
 
-Counts do not depend on how busy the machine is, so that a test can hold them; they depend on the versions of what is linked,
-which stand in the table. Code is compiled for x86-64-v3, for callgrind knows no AVX-512. Steps and
-actions are not counted: how long ranks look for a message before they sleep depends on how busy the machine is.
+Counts do not depend on machine load, so a test can check them. They depend on the versions of linked libraries, which are in
+the table. Code is compiled for x86-64-v3, because callgrind does not support AVX-512. Steps and actions are not counted: how
+long ranks poll for a message before they sleep depends on machine load.
 """
 
 import concurrent.futures
@@ -24,7 +24,7 @@ PACKAGES = ("libmlir-22", "libllvm22", "libc6", "libstdc++6", "libopenblas0-pthr
 
 @dataclasses.dataclass
 class Counter:
-    """Tools of a build, and a folder to work in."""
+    """The tools of a build, and a work folder."""
 
     build: pathlib.Path
     python: str
@@ -56,7 +56,7 @@ class Counter:
 
 
 def measure(counter):
-    """Instructions by name."""
+    """Instruction counts by name."""
     module = counter.artifact(SMALL, 8).with_suffix(".mlir")
     plan = "cluster=local:2 stages=2 microbatches=8"
     tasks = {
@@ -73,13 +73,13 @@ def measure(counter):
 
 
 def versions():
-    """Of the packages that counts depend on."""
+    """Versions of the packages that counts depend on."""
     listed = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *PACKAGES], capture_output=True, text=True)
     return dict(line.split() for line in listed.stdout.splitlines() if len(line.split()) == 2)
 
 
 def drifted(found, table):
-    """A line for every count that is not within DRIFT of the table's."""
+    """A line for every count that differs from the table's by more than DRIFT."""
     return [f"{name}: {count} instructions, the table has {table[name]} ({100 * (count / table[name] - 1):+.1f} %)"
             for name, count in found.items() if abs(count - table[name]) > DRIFT * table[name]]
 

@@ -1,7 +1,7 @@
 """Training runs that are killed, stopped or raise an error on a random rank at a random time.
 
-Fifty runs of a small GPT with AdamW and a checkpoint every five steps, a process for each rank (scripts/strike-runs.py says
-what is checked: one error, no process left, no checkpoint lost or half, the same loss and parameters after the run is resumed).
+Fifty runs of a small GPT with AdamW and a checkpoint every five steps, one process per rank. scripts/strike-runs.py describes
+the checks: one error, no process left, no checkpoint lost or incomplete, the same loss and parameters after resuming.
 """
 
 import json
@@ -42,7 +42,7 @@ def struck(session, training, ranks, result):
 
 
 def among_busy(session, training, ranks, processes):
-    """(status, what it said, seconds of its steps) of a run while all processors have something else to do."""
+    """(exit status, output, seconds of its steps) of a run while all processors are busy with other work."""
     folder = session.work / "faults.busy"
     shutil.rmtree(folder, ignore_errors=True)
     others = [subprocess.Popen([session.python, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]

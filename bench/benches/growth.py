@@ -1,6 +1,6 @@
 """20,000 steps of a small GPT with AdamW and a checkpoint every 500: memory and open files of every process.
 
-Compared are the medians of the second tenth of the run and of the last: the first tenth fills what is kept.
+The medians of the second and the last tenth of the run are compared: buffers fill during the first.
 """
 
 from statistics import median
@@ -10,13 +10,13 @@ from ..stand.training import Training, told, watched
 
 STEPS, EVERY, RANKS, MICROBATCHES = 20000, 500, 2, 8
 PARTS = {"threads": False, "MPI": True}
-GROWTH, FILES = 1.0, 0  # per cent, number
+GROWTH, FILES = 1.0, 0  # percent, number
 
 
 def ends(looks):
-    """The second tenth of a list, and its last."""
+    """The second and the last tenth of a list of samples."""
     tenth = max(1, len(looks) // 10)
-    return looks[tenth:2 * tenth], looks[-2 * tenth:-1]  # the last look may be one at a process that has left
+    return looks[tenth:2 * tenth], looks[-2 * tenth:-1]  # the last sample may be of a process that has exited
 
 
 def row(result, name, looks):

@@ -1,5 +1,5 @@
-"""Two hosts with a slow link, one core each: a convolution net cut by a plan that knows the link, and by one that does not.
-The hosts are network namespaces, the link is shaped by tc, messages go by MPI over TCP."""
+"""Two hosts with a slow link, one core each: a convolutional net partitioned by a plan that knows the link, and by one that
+does not. The hosts are network namespaces, the link is shaped by tc, messages use MPI over TCP."""
 
 import json
 import statistics
@@ -15,7 +15,7 @@ SLOTS = (1, 1)
 
 
 def cut(session, module, rate, name):
-    """(artifact, last layer of the first host, seconds of a step as the plan expects them) of a plan for such a link."""
+    """(artifact, last layer of the first host, predicted seconds of a step) of a plan for a link of this rate."""
     path = session.work / f"{name}.json"
     path.write_text(json.dumps(cluster(name, SLOTS, rate)))
     artifact = session.compiled(module, 2, "--schedule=1f1b", name=name, cluster=path)

@@ -1,7 +1,7 @@
-"""Memory of a step beside what XLA says that jax.jit needs for it: one stage, 8 microbatches.
+"""Memory of a step compared with XLA's figure for jax.jit: one stage, 8 microbatches.
 
-Ours are the bytes of the arena, which the runtime takes once; JAX's are arguments, results and temporaries of the compiled
-step. Nothing is timed, so one run is enough.
+Our figure is the size of the arena, which the runtime allocates once; JAX's is the sum of arguments, results and temporaries of
+the compiled step. Nothing is timed, so one run is enough.
 """
 
 import json

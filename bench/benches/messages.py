@@ -1,6 +1,6 @@
 """A message between two processes on two cores: through the channels of a step over MPI (claim, send, receive, release), by
-MPI_Send and MPI_Recv in the same processes in turn, and by torch.distributed with gloo in turn with both. Seconds of one way,
-half of a round trip. And what one more microbatch costs, of a model that computes next to nothing."""
+MPI_Send and MPI_Recv in the same processes, and by torch.distributed with gloo; all three take turns. Seconds of one way, half
+of a round trip. Also the cost of one more microbatch, with a model of negligible arithmetic."""
 
 import json
 import statistics
@@ -22,19 +22,19 @@ def size(bytes_):
 
 
 def both(session, rounds):
-    """By size, the rounds of ours and of MPI's own, in one run of two processes."""
+    """By size, the rounds of our channels and of plain MPI, in one run of two processes."""
     program = session.tool("bench-messages")
     engine = program.parent.parent / "lib/libstagewright-mpi.so"
     return {one["bytes"]: one for one in json.loads(call([*LAUNCH, program, engine, rounds, *SIZES], AS_ROOT))}
 
 
 def slope(measure):
-    """Seconds of one more microbatch; `measure(count)` gives seconds of a step."""
+    """Seconds per additional microbatch; `measure(count)` returns seconds of a step."""
     return (measure(MANY) - measure(FEW)) / (MANY - FEW)
 
 
 def microbatch(session, result):
-    """A table of what a microbatch costs on two ranks under 1F1B: ours as threads and as processes, torch's."""
+    """A table of the cost of a microbatch on two ranks under 1F1B: ours with threads and with processes, and torch's."""
     table = Table("One more microbatch of a GPT of width 16 on two ranks, 1F1B.", ["", "seconds", "of all rounds"])
     module = session.imported(SMALL)
     artifact = session.compiled(module, 2, "--schedule=1f1b")

@@ -1,9 +1,9 @@
-"""What an action and a hop cost with tiny tensors: two ranks on two cores, threads as transport.
+"""Cost of an action and of a hop with tiny tensors: two ranks on two cores, threads as transport.
 
-The model is a perceptron of 4 numbers, so that a step is all overhead. Under GPipe forwards stream through the ranks, then
-backwards, and nobody waits for an answer: the step over the actions of one rank is what an action takes, with its send, its
-receive and its kernels. In an order that has one microbatch in flight each makes two actions, a hop, two more there, and a
-hop back; half of that is a hop with the two actions at its end, nothing taken off.
+The model is a perceptron of 4 numbers, so a step is all overhead. Under GPipe, forwards stream through the ranks, then
+backwards, and no rank waits for a reply: step time divided by the actions of one rank is the time of an action with its send,
+its receive and its kernels. In a schedule with one microbatch in flight, each microbatch takes two actions, a hop, two actions
+there, and a hop back; half of that is reported as a hop, including the two actions at its end.
 """
 
 import statistics
@@ -16,7 +16,7 @@ ACTION_AT_MOST, HOP_AT_MOST = 5e-6, 20e-6
 
 
 def one_in_flight(path):
-    """The order in which a microbatch has come back before the next one starts, as PyTorch's CSV."""
+    """A schedule, as PyTorch's CSV, in which each microbatch finishes before the next one starts."""
     path.write_text("".join(",".join(f"{rank}F{m},{rank}B{m}" for m in range(MICROBATCHES)) + "\n" for rank in (0, 1)))
     return path
 

@@ -1,6 +1,6 @@
-"""Two ranks on two cores, 1F1B, 8 microbatches, beside torch.distributed.pipelining and jax.jit on the same cores.
+"""Two ranks on two cores, 1F1B, 8 microbatches, compared with torch.distributed.pipelining and jax.jit on the same cores.
 
-Also the bubble: the part of the ranks' time in which no action runs, beside that of pp-sim for the same actions.
+Also the bubble, the share of the ranks' time in which no action runs, compared with pp-sim's for the same actions.
 """
 
 import statistics

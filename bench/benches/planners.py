@@ -1,4 +1,4 @@
-"""Seconds of the planners beside those of public programs, on one core; bench/planners measures them from inside."""
+"""Seconds of the planners compared with public programs, on one core; bench/planners measures them in its own process."""
 
 from house.console import Failure
 

@@ -1,4 +1,4 @@
-"""The step that pp-sim puts together from measured actions, beside the measured one: two stages on two cores."""
+"""Step time that pp-sim predicts from measured actions, compared with the measured step: two stages on two cores."""
 
 import statistics
 

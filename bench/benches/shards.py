@@ -1,5 +1,5 @@
-"""Every layer of a GPT on two cores at once, split by parameters: two shards of ours beside one rank with two threads, and
-beside jax.jit with NamedSharding on two host devices. Loss and gradients of 8 microbatches, float32."""
+"""Every layer of a GPT on two cores at once, split by parameters: two of our shards compared with one rank with two threads,
+and with jax.jit with NamedSharding on two host devices. Loss and gradients of 8 microbatches, float32."""
 
 import json
 import statistics
@@ -11,14 +11,14 @@ from ..stand.sides import call
 
 PARTS = ("steps", "choices", "links")
 CORES = "0,1"
-# As Megatron-LM splits them; the projection to queries, keys and values is three arrays side by side.
+# Megatron-LM's split; the projection to queries, keys and values is three arrays side by side.
 OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, JAX_AT_MOST = 1.10, 1.0
 LINKS = """Two shards of each of two stages, a stage on each of two hosts (network namespaces; four processes on two cores), with
 links of several rates: what the compiler expects of a step, by times of nodes measured once, without limits, and the rate of the
 link as it is set, beside the median step."""
-# Slow enough that links decide: four processes that compute at once are slower on two cores than a plan for four can know.
+# Slow enough for links to dominate: the plan assumes four cores, but four processes share two.
 HOSTS, RATES = (2, 2), (25e6, 12.5e6, 6.25e6)
 NODES = MODELS["gpt"].sized("gpt-links", V=512, D=128, H=4, L=4, T=64, B=2)
 ERROR_AT_MOST = 0.10

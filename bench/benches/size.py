@@ -1,7 +1,7 @@
-"""Models with their published shapes on clusters of their size: imported without values, planned, compiled and dry-run here.
+"""Models of published shapes on clusters of realistic size: imported without values, planned, compiled and dry-run here.
 
-The plan is pp-plan's, the artifact pp-compile's, with no flag but cluster, microbatches and target. Arenas are those of the
-artifact's ranks, in parts of what the plan says that the stage holds.
+The plan is pp-plan's, the artifact pp-compile's, with no flags but cluster, microbatches and target. Arenas are those of the
+artifact's ranks, as fractions of the stage's memory in the plan.
 """
 
 import json
@@ -12,7 +12,7 @@ from ..stand.report import Result, Table, time
 from ..stand.sides import call, spend
 
 PUBLISHED = ROOT / "test/Integration/models/published.py"
-# By part: model, samples of a microbatch, cluster, microbatches, and the seconds of a step that are wanted at most.
+# By part: model, samples per microbatch, cluster, microbatches, and the limit on the seconds of a step.
 PARTS = {
     "7b-32x1": ("llama2_7b", 1, "h100", 32, 0.95),
     "7b-4x8": ("llama2_7b", 8, "h100", 4, 0.95),
@@ -70,7 +70,7 @@ def run(session):
 
 
 def parts_filled(plan, manifest):
-    """Of every rank: its arena in parts of the memory that the plan says for its stage."""
+    """For every rank, its arena as a fraction of the memory that the plan gives for its stage."""
     promised = {}
     for stage in plan["stages"]:
         for device in stage["devices"]:

@@ -1,6 +1,6 @@
-"""A step beside jax.jit, IREE and torch: loss and gradients of 8 microbatches, float32.
+"""A step compared with jax.jit, IREE and torch: loss and gradients of 8 microbatches, float32.
 
-One stage on one core, the same on two (one rank of two threads), and the GPT on two ranks beside torch's pipeline.
+One stage on one core, the same on two cores (one rank with two threads), and the GPT on two ranks beside torch's pipeline.
 """
 
 from ..stand.models import GPT, MODELS
@@ -10,7 +10,7 @@ IREE_AT_MOST, TWO_CORES_AT_MOST, TORCH_AT_MOST = 0.40, 0.60, 0.65
 
 
 def one_stage(session, result, table, model, cores):
-    """One rank beside the peers, with a thread for each core."""
+    """One rank compared with the peers, with a thread for each core."""
     count = len(cores.split(","))
     words = {1: "one core", 2: "two cores"}[count]
     module = session.imported(model)

@@ -1,6 +1,6 @@
-"""Two replicas of a GPT, a core each: gradients summed in buckets that begin behind their last backward, beside one bucket
-at the very end of the step. As threads, as processes, and as processes on two hosts with a slow link (network namespaces,
-`tc`). A part of the step is waited for; of two equal replicas that is the sums."""
+"""Two replicas of a GPT, one core each: gradients summed in buckets after their last backward, compared with one bucket at the
+end of the step. With threads, with processes, and with processes on two hosts with a slow link (network namespaces, `tc`). The
+share of waiting is reported; with two equal replicas it is the wait for the sums."""
 
 import json
 import statistics
@@ -17,7 +17,7 @@ PROCESSES = ["mpirun", "--quiet", "-n", "2", "--bind-to", "core"]
 
 
 def step(session, launch, artifact, inputs, *flags):
-    """(seconds of a step, share of it that a replica waits) of one turn."""
+    """(seconds of a step, share of it in which a replica waits) of one turn."""
     said = json.loads(call([*launch, session.tool("pp-run"), artifact, f"--inputs={inputs}", "--repeat-microbatch",
                             f"--microbatches={MICROBATCHES}", f"--steps={STEPS}", "--json",
                             f"--profile={session.work}/sums.profile.json", *flags], AS_ROOT))
@@ -25,7 +25,7 @@ def step(session, launch, artifact, inputs, *flags):
 
 
 def place(session, result, table, label, sides, measure):
-    """The rows of one way to run replicas; the sides take turns."""
+    """The rows for one way to run replicas; the sides take turns."""
     found = {name: [] for name in sides}
     for number in range(session.options.rounds):
         for name, artifact in sides.items():

@@ -1,8 +1,8 @@
-"""A byte-level GPT trained on licences and on the documentation of Python's library, by AdamW with the gradients clipped by
-their global norm: the loss of every step on 1, 2 and 4 ranks beside JAX with optax.
+"""A byte-level GPT trained on licences and on the documentation of Python's library, with AdamW and gradients clipped by their
+global norm: the loss of every step on 1, 2 and 4 ranks compared with JAX and optax.
 
-A step may be apart from JAX's, relatively, by 1e-3, or by three times what two runs of JAX are apart there that sum the
-microbatches in opposite orders.
+The allowed relative difference from JAX's loss is the larger of 1e-3 and three times the difference at that step between two
+JAX runs that sum the microbatches in opposite orders.
 """
 
 import itertools
@@ -28,14 +28,14 @@ ALLOWED, ORDERS, AT_END = 1e-3, 3, 0.5
 
 
 def losses(path):
-    """(loss, seconds) of the steps that a file of metrics has so far."""
+    """(loss, seconds) of the steps written so far to a metrics file."""
     text = path.read_text() if path.exists() else ""
     lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return [line["loss"] for line in lines], [line["seconds"] for line in lines]
 
 
 def followed(session, name, command, environment):
-    """(losses, seconds) of a run that writes its metrics to NAME.jsonl, told while it runs; and what it printed."""
+    """(losses, seconds) of a run that writes its metrics to NAME.jsonl, with progress shown while it runs; and its output."""
     metrics, log = session.work / f"training.{name}.jsonl", session.work / f"training.{name}.log"
     metrics.unlink(missing_ok=True)
     progress = Progress(f"  {name}")
@@ -55,7 +55,7 @@ def followed(session, name, command, environment):
 
 
 def by_jax(session, prefix):
-    """Losses of two runs that sum the microbatches from the first and from the last on; seconds of a step; the versions."""
+    """Losses of two runs that sum the microbatches forwards and in reverse; seconds of a step; the versions."""
     runs = [followed(session, f"JAX {order} microbatch first",
                      [session.python, PEERS / "jax_training.py", "train", SOURCE, prefix, STEPS, MICROBATCHES, order],
                      MODEL.environment) for order in ("first", "last")]
@@ -63,7 +63,7 @@ def by_jax(session, prefix):
 
 
 def ours(session, module, prefix, ranks, transport):
-    """(losses, seconds) of a run."""
+    """(losses, seconds) of one of our runs."""
     artifact = session.compiled(module, ranks, "--schedule=1f1b", microbatches=MICROBATCHES)
     launch = ["mpirun", "--quiet", "--oversubscribe", "-n", ranks] if transport == "MPI" else []
     inputs = [f"--inputs={module.with_suffix('.inputs.safetensors')}", f"--data=ids={prefix}.ids.npy",
@@ -78,7 +78,7 @@ def apart(found, golden):
 
 
 def row(result, name, found, seconds, golden, allowed):
-    """A run beside JAX's: where it comes nearest to what it may be apart."""
+    """The row of a run compared with JAX: the step that comes nearest to its allowed difference."""
     differences = apart(found, golden)
     parts = [difference / limit for difference, limit in zip(differences, allowed)]
     worst = parts.index(max(parts))
@@ -90,7 +90,7 @@ def row(result, name, found, seconds, golden, allowed):
 
 
 def between(result, allowed):
-    """The largest difference of two of our runs."""
+    """The largest difference between two of our runs."""
     pairs = itertools.combinations([run["losses"] for run in result.figures.values()], 2)
     found = [max(apart(a, b)) for a, b in pairs]
     return Table("Our runs beside each other.", ["largest difference of any two", "wanted at most"], [

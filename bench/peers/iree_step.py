@@ -1,9 +1,9 @@
 """Peer: the step that jax_step.py exported, compiled by IREE for the CPU it runs on.
 
 usage: iree_step.py compile PREFIX               PREFIX.stablehlo.mlir to PREFIX.vmfb
-       iree_step.py serve PREFIX CORES           answers each line N of its input by the seconds of N steps
+       iree_step.py serve PREFIX CORES           for each input line N, prints the seconds of N steps
 
-On one core the calling thread works alone, on more IREE's task system has one worker each.
+On one core the calling thread works alone; on several, IREE's task system has one worker for each.
 """
 
 import json

@@ -1,11 +1,11 @@
 """Peer: a step of M microbatches, loss and gradients accumulated by lax.scan, under jax.jit on the CPU.
 
-usage: jax_step.py serve FILE.py:NAME M                 answers each line N of its input by the seconds of N steps
+usage: jax_step.py serve FILE.py:NAME M                 for each input line N, prints the seconds of N steps
        jax_step.py export FILE.py:NAME M PREFIX         PREFIX.stablehlo.mlir and PREFIX.npz, the step's arguments in order
        jax_step.py compile FILE.py:NAME M               CPU seconds that XLA takes to compile the step, nothing else
-       jax_step.py memory FILE.py:NAME M                bytes that XLA says the compiled step needs
+       jax_step.py memory FILE.py:NAME M                bytes that the compiled step needs according to XLA
 
-NAME gives (function, (parameters, *batches)); every microbatch is the same.
+NAME returns (function, (parameters, *batches)); all microbatches are the same.
 """
 
 import fnmatch
@@ -28,8 +28,8 @@ def load(specification):
 
 
 def accumulated(function, count):
-    """The step over batches with the microbatches in front: the mean of the function's results over them. With
-    BENCH_UNROLL=1 XLA sees every microbatch by itself."""
+    """The step over batches with a leading dimension of microbatches: the mean of the function's results. With BENCH_UNROLL=1
+    the microbatches are unrolled for XLA instead of scanned."""
     unroll = count if os.environ.get("BENCH_UNROLL") == "1" else 1
 
     def step(parameters, *batches):
@@ -43,8 +43,8 @@ def accumulated(function, count):
 
 
 def sharded(arguments):
-    """The arguments over all devices, and where the loss and the gradients go: BENCH_SHARDS says which dimension of which
-    parameters is split, GLOB=DIM with commas between; the rest is on every device."""
+    """The arguments placed on all devices, and the shardings of the loss and the gradients. BENCH_SHARDS gives the split
+    dimension of parameters as GLOB=DIM, separated by commas; all others are replicated."""
     mesh = jax.sharding.Mesh(jax.devices(), ("shards",))
     hints = [hint.rsplit("=", 1) for hint in os.environ["BENCH_SHARDS"].split(",")]
 

@@ -1,11 +1,11 @@
-"""Peer: a training run under JAX and optax; and the data of it and of ours.
+"""Peer: a training run under JAX and optax; also prepares the data for it and for our runs.
 
 usage: jax_training.py prepare FILE.py:NAME PREFIX STEPS M          PREFIX.ids.npy, PREFIX.tgt.npy and PREFIX.rate.npy
        jax_training.py train FILE.py:NAME PREFIX STEPS M ORDER FILE.jsonl
 
-NAME gives (step, (parameters, tokens, targets), {"update": (update, state, rate)}). The samples are windows of texts that
-every Debian machine has, bytes as tokens, in the order in which they are taken; the rate has a value for each step. ORDER is
-which microbatch is the `first` of a step's sum: the first or the `last`. The lines are {"step": number from 1, "loss": ...,
+NAME returns (step, (parameters, tokens, targets), {"update": (update, state, rate)}). The samples are windows of texts that
+every Debian machine has, with bytes as tokens, stored in the order of use; the rate has a value for each step. ORDER, `first`
+or `last`, is the microbatch with which a step's sum begins. The output lines are {"step": number from 1, "loss": ...,
 "seconds": ...}, as pp-run --metrics writes them.
 """
 
@@ -25,11 +25,11 @@ from jax_step import load
 
 LICENCES = pathlib.Path("/usr/share/common-licenses")
 SEED = 0
-WARM_UP, RATE = 0.1, 1e-3  # of the steps; the rate after them, which falls to a tenth
+WARM_UP, RATE = 0.1, 1e-3  # fraction of the steps; the rate after them, which falls to a tenth
 
 
 def docstrings(path):
-    """Of a module of Python's own library, those of all that it defines."""
+    """All docstrings of a module of Python's library."""
     kinds = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
     nodes = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, kinds)]
     return "\n\n".join(text for text in map(ast.get_docstring, nodes) if text).encode()
@@ -44,7 +44,7 @@ def texts():
 
 
 def prepare(model, prefix, steps, microbatches):
-    """As many windows of one as of the other, each window at most once where there are enough."""
+    """The same number of windows of each text; no window is used twice if there are enough."""
     _, (_, ids, _), _ = load(model)
     rows, length = ids.shape
     found, wanted, rng = texts(), steps * microbatches * rows, np.random.default_rng(SEED)

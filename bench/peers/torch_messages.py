@@ -1,8 +1,8 @@
 """Peer: point-to-point messages of torch.distributed, gloo, CPU, back and forth between two processes.
 
 usage: torch_messages.py BYTES [BYTES ...]
-One process a rank, told by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT as torchrun would. Rank 0 answers each line N of its
-input by the seconds of one way, by size, of N rounds.
+One process per rank, set by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT as under
+torchrun. For each input line N, rank 0 runs N rounds and prints the seconds of one way, by size.
 """
 import json, sys, time
 import torch

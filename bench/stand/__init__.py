@@ -1,1 +1,1 @@
-"""What measuring needs: sides that take turns, ratios with their spread, tables."""
+"""Shared code of the benchmarks: sides that take turns, ratios with their spread, tables."""

@@ -1,4 +1,4 @@
-"""Actions as a run measures them and as pp-sim puts them together."""
+"""Times of actions as measured in a run and as simulated by pp-sim."""
 
 import dataclasses
 import json
@@ -9,8 +9,8 @@ from .sides import call
 
 @dataclasses.dataclass
 class Scheduled:
-    """A plan and an artifact of one schedule. `measure` runs it: step_s, predicted_s and error of pp-sim, and two bubbles,
-    the parts of the ranks' time in which no action runs: as measured, and as simulated from the measured actions."""
+    """A plan and an artifact of one schedule. `measure` runs it and returns step_s, pp-sim's predicted_s and its error, and two
+    bubbles (the share of the ranks' time in which no action runs): as measured, and as simulated from the measured actions."""
 
     session: object
     module: object

@@ -1,4 +1,4 @@
-"""The peers' own Python environments under build/, made when a bench first needs them; the tests need none."""
+"""The peers' own Python environments under build/, created when a benchmark first needs them; the tests need none."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ TORCH = ("venv-torch", ["torch==2.15.0", "numpy"], "import torch.distributed.pip
 
 
 def python(environment):
-    """The interpreter of an environment that has what it should."""
+    """The interpreter of an environment with all its packages installed."""
     name, packages, probe = environment
     interpreter = BUILD / name / "bin" / "python"
     if interpreter.exists() and subprocess.run([interpreter, "-c", probe], capture_output=True).returncode == 0:

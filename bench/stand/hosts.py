@@ -1,7 +1,7 @@
-"""Several hosts on one machine: a network namespace each, behind one switch, every link shaped by `tc`.
+"""Emulates several hosts on one machine: a network namespace each, connected by one switch, every link shaped by `tc`.
 
-What runs on them meets real sockets and a real limit of bandwidth, and mpirun finds several nodes: its remote shell is
-`ip netns exec`. Needs root (or the capabilities to make namespaces) and iproute2.
+Programs on them use real sockets with a real bandwidth limit, and mpirun sees several nodes: its remote shell is `ip netns
+exec`. Needs root (or the capabilities to make namespaces) and iproute2.
 """
 
 import contextlib
@@ -11,12 +11,12 @@ import shutil
 import subprocess
 
 NETWORK = "10.77.0"
-# The bucket holds what leaves in about 2 ms: less would starve a fast link, more would let messages through unshaped.
+# The token bucket holds about 2 ms of traffic: less would starve a fast link, more would let messages through unshaped.
 BUCKET_SECONDS, LEAST_BUCKET = 2e-3, 16 << 10
 
 
 def why_not():
-    """Why there can be no hosts here; empty where there can."""
+    """Why hosts cannot be emulated here; empty if they can."""
     if missing := [name for name in ("ip", "tc", "unshare", "mpirun") if not shutil.which(name)]:
         return f"there is no {', '.join(missing)}"
     tried = subprocess.run(["unshare", "--net", "--uts", "true"], capture_output=True, text=True)
@@ -31,8 +31,8 @@ def told(*command):
 
 
 class Hosts:
-    """`bytes_a_second` is what a host may send, to all others together; None does not shape. A context manager: all of
-    it is gone at the end, processes too."""
+    """`bytes_a_second` limits what a host sends to all others together; None means no limit. A context manager: on exit all is
+    removed, including processes."""
 
     def __init__(self, folder, count=2, bytes_a_second=None):
         self.count, self.rate, self.prefix = count, bytes_a_second, f"sw{os.getpid()}"
@@ -84,13 +84,13 @@ class Hosts:
             subprocess.run(["ip", "netns", "delete", self.namespace(host)], capture_output=True)
 
     def processes(self, host=None):
-        """Numbers of the processes on a host, or on all."""
+        """PIDs of the processes on one host, or on all."""
         text = [subprocess.run(["ip", "netns", "pids", self.namespace(one)], capture_output=True, text=True).stdout
                 for one in (range(self.count) if host is None else [host])]
         return [int(pid) for pid in " ".join(text).split()]
 
     def command(self, slots, *program):
-        """`program` under mpirun with so many processes on each host: [2, 2] is two on either."""
+        """`program` under mpirun with `slots` processes by host: [2, 2] is two on each of two hosts."""
         where = ",".join(f"{self.address(host)}:{count}" for host, count in enumerate(slots))
         within = f"{NETWORK}.0/24"
         return [str(part) for part in (
@@ -100,13 +100,13 @@ class Hosts:
             "--mca", "oob_tcp_if_include", within, *program)]
 
 
-# Open MPI does not run as the superuser unless it is told to.
+# Open MPI refuses to run as root without these.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def cluster(name, slots, bytes_a_second=None, core=(7.8e10, 2.0e10)):
-    """A cluster file's content: so many cores on each host, and the bandwidth between two hosts; without one, all cores
-    on one host, as a plan sees them that knows nothing of hosts. `core`: operations and bytes of memory a second."""
+    """A cluster file: cores on each host, and the bandwidth between two hosts; without a bandwidth all cores are on one host,
+    as for a plan that does not know the hosts. `core`: flops and memory bytes per second."""
     hosts = [host for host, count in enumerate(slots) for _ in range(count)]
     devices = [{"name": f"core{index}", "class": "cpu-core", "node": host if bytes_a_second else 0, "flops": core[0],
                 "bandwidth": core[1], "memory": 16 << 30} for index, host in enumerate(hosts)]

@@ -1,4 +1,4 @@
-"""The models that are measured: those of the integration tests, at sizes that do real work."""
+"""The measured models: those of the integration tests, at realistic sizes."""
 
 import dataclasses
 import pathlib
@@ -12,8 +12,8 @@ class Model:
     name: str
     function: str
     sizes: dict
-    one_core: float  # how long our step may take, in steps of jax.jit on one core
-    unrolled: bool = False  # whether jax.jit is faster with microbatches written out than by lax.scan
+    one_core: float  # limit on our step time, relative to jax.jit on one core
+    unrolled: bool = False  # whether jax.jit is faster with unrolled microbatches than with lax.scan
 
     @property
     def source(self):
@@ -35,6 +35,6 @@ MODELS = {model.name: model for model in (
     Model("llama", "llama.py:llama", dict(V=512, D=256, H=4, G=2, F=704, L=4, T=128, B=4), 0.65),
     Model("convnet", "convnet.py:convnet", dict(S=32, C=32, B=8, K=10), 0.85, unrolled=True))}
 
-# Small and deep, for what grows with the number of operations and not with their sizes.
+# Small and deep, for costs that grow with the number of operations and not with their sizes.
 DEEP = GPT.sized("deep", D=64, T=32, B=2)
 TINY = Model("tiny", "mlp.py:mlp", dict(I=4, D=4, O=4, L=2, B=1), 0.0)

@@ -1,10 +1,10 @@
-"""The ratio of two sides that took turns, and when it may be printed.
+"""The ratio of two sides that took turns, and when it is precise enough to print.
 
-A round is one turn of every side, so a slow minute of the machine meets all. A turn's value is the median of its steps; a
-side's value the median of its turns. How far the ratio of two such medians can be trusted is asked by bootstrap: rounds
-are drawn with replacement, both sides of a round together, and the middle 95 % of the ratios so found is the interval
-(Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). Where half of the interval is more than
-`SPREAD` of the ratio, or rounds are too few for an interval at all, there is no ratio, only a reason.
+A round is one turn of every side, so a slow period of the machine affects all sides. A turn's value is the median of its steps;
+a side's value is the median of its turns. The uncertainty of the ratio of two such medians comes from a bootstrap: rounds are
+drawn with replacement, both sides of a round together, and the middle 95 % of the resulting ratios is the interval (Efron and
+Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). If half the interval exceeds `SPREAD` of the ratio, or there
+are too few rounds for an interval, no ratio is given, only a reason.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ SPREAD, FEWEST, DRAWS = 0.05, 5, 2000
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """A comparison of turns, each a list of seconds (or of any cost); `value` is None where it is refused."""
+    """A comparison of turns, each a list of seconds (or of another cost); `value` is None if it is refused."""
 
     ours: list
     peer: list
@@ -34,7 +34,7 @@ class Ratio:
 
     @property
     def spread(self):
-        """Half of the interval, as a part of the ratio."""
+        """Half of the interval, relative to the ratio."""
         return (self.high - self.low) / 2 / self.middle
 
     @property
@@ -43,7 +43,7 @@ class Ratio:
 
     @property
     def least(self):
-        """The ratio of the least times, refused with the other."""
+        """The ratio of the minimum times; refused if `value` is."""
         return None if self.refused else self.ours_least / self.peer_least
 
     def json(self):

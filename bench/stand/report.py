@@ -1,4 +1,4 @@
-"""What a bench found, as JSON, as Markdown, and as lines for people."""
+"""Results of a benchmark as JSON, as Markdown, and as text lines."""
 
 import dataclasses
 import json
@@ -11,7 +11,7 @@ class Table:
     rows: list = dataclasses.field(default_factory=list)
 
     def markdown(self):
-        """The first column to the left, numbers to the right."""
+        """First column left-aligned, numbers right-aligned."""
         lines = [self.caption, "", line(self.columns), line(["---"] + ["---:"] * (len(self.columns) - 1))]
         return "\n".join(lines + [line(row) for row in self.rows]) + "\n"
 
@@ -22,7 +22,7 @@ def line(cells):
 
 @dataclasses.dataclass
 class Result:
-    """Tables for people; `ratios` and `figures` for programs; `wanted` says which limits were kept."""
+    """Tables for people; `ratios` and `figures` for programs; `wanted` records which limits were met."""
 
     name: str
     tables: list = dataclasses.field(default_factory=list)
@@ -30,15 +30,15 @@ class Result:
     figures: dict = dataclasses.field(default_factory=dict)
     comparisons: dict = dataclasses.field(default_factory=dict)
     wanted: list = dataclasses.field(default_factory=list)
-    parts: list = dataclasses.field(default_factory=list)  # empty: all of the bench
+    parts: list = dataclasses.field(default_factory=list)  # empty: the whole benchmark
 
     @property
     def file(self):
-        """What its files are called: those of a part stand beside those of the whole."""
+        """Base name of its files: those of a part are next to those of the whole."""
         return "-".join([self.name, *self.parts])
 
     def want(self, what, value, limit):
-        """Notes a limit; `value` is None where a ratio was refused. Gives the text of the last column."""
+        """Records a limit; `value` is None if a ratio was refused. Returns the text of the last column."""
         kept = None if value is None else value <= limit
         self.wanted.append(dict(what=what, value=value, limit=limit, kept=kept))
         return f"{limit:g}: " + {None: "not known", True: "kept", False: "missed"}[kept]
@@ -56,7 +56,7 @@ class Result:
 
 
 def time(seconds):
-    """Three digits and a unit."""
+    """A time with three digits and a unit."""
     for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.{2 if seconds / size < 10 else 1 if seconds / size < 100 else 0}f} {unit}"

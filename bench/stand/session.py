@@ -1,4 +1,4 @@
-"""One call of ./dev bench: where things lie, how long to measure, and the tools of ours that benches use."""
+"""One call of ./dev bench: its folders, how long to measure, and our tools that benchmarks use."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelis
 
 
 class CannotDo(Failure):
-    """A peer that fails at a model, which is no fault of the bench."""
+    """A peer cannot run a model; this is not a failure of the benchmark."""
 
 
 class Session:
@@ -31,7 +31,7 @@ class Session:
         self.say = say
 
     def parts(self, names):
-        """Of the parts of a bench those that --part asks for: all of them without it."""
+        """The parts of a benchmark that --part selects; without it, all."""
         asked = self.options.parts or list(names)
         if unknown := [name for name in asked if name not in names]:
             raise Failure(f"no such part: {' '.join(unknown)}; there are {', '.join(names)}")
@@ -41,14 +41,14 @@ class Session:
         return setup.tree("release") / "bin" / name
 
     def machine(self):
-        """One line about where figures come from."""
+        """One line that describes the machine."""
         names = [line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                  if line.startswith("model name")]
         return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores, load "
                 f"{os.getloadavg()[0]:.1f}")
 
     def imported(self, model, source=None):
-        """The model as MLIR, its inputs beside it; or what another file makes of its sizes."""
+        """The model as MLIR, with its inputs next to it; `source` is another model file to use with these sizes."""
         path = self.work / f"{model.name}.mlir"
         call([self.python, "-m", "stagewright", "import", "jax", source or model.source, "-o", path, "--quiet"],
              model.environment)
@@ -65,11 +65,11 @@ class Session:
         return Ours(self.tool("pp-run"), artifact, module.with_suffix(".inputs.safetensors"), cores, threads)
 
     def has_threads(self):
-        """Whether pp-run splits the work of a rank over threads."""
+        """Whether pp-run can split a rank's work over threads."""
         return "--threads-per-rank" in call([self.tool("pp-run"), "--help"])
 
     def jax(self, model, cores, shards=None):
-        """`shards`: a device for each core, and how parameters are split over them, as `--shard` has it without chunks."""
+        """`shards`: one device per core, and how parameters are split over them, as in `--shard` without chunks."""
         command = ["taskset", "-c", cores, self.python, PEERS / "jax_step.py", "serve", model.source, MICROBATCHES]
         environment = {**model.environment, "BENCH_UNROLL": str(int(model.unrolled)), **(ONE_CORE if cores == "0" else {})}
         if shards:
@@ -78,11 +78,11 @@ class Session:
         return Peer("jax", [command], self.work / "jax.log", environment)
 
     def jax_says(self, what, model, *more):
-        """What the JAX peer prints for `compile`, `memory` or `export`."""
+        """The output of the JAX peer for `compile`, `memory` or `export`."""
         return call([self.python, PEERS / "jax_step.py", what, model.source, MICROBATCHES, *more], model.environment)
 
     def iree(self, model, cores):
-        """Compiled again only when the step, as JAX exports it, is another."""
+        """Compiled again only if the step that JAX exports has changed."""
         python, prefix = environments.python(environments.IREE), self.work / f"{model.name}.iree"
         step, built = pathlib.Path(f"{prefix}.stablehlo.mlir"), pathlib.Path(f"{prefix}.vmfb")
         before = step.read_text() if step.exists() and built.exists() else None
@@ -100,7 +100,7 @@ class Session:
                     self.work / "iree.log")
 
     def torch(self, model, ranks, schedule="1f1b", microbatches=MICROBATCHES):
-        """One process a rank, each with one thread on a core of its own."""
+        """One process per rank, each with one thread on its own core."""
         python = environments.python(environments.TORCH)
         sizes = [model.sizes[name] for name in "VDHLTB"] + [microbatches, schedule]
         commands = [["taskset", "-c", rank, python, PEERS / "torch_pipelining.py", *sizes] for rank in range(ranks)]
@@ -109,7 +109,7 @@ class Session:
         return Peer("torch", commands, self.work / "torch.log", told)
 
     def torch_messages(self, sizes):
-        """Two processes that give messages back and forth; a turn's seconds are by size."""
+        """Two processes that send messages back and forth; a turn's seconds are by size."""
         python = environments.python(environments.TORCH)
         commands = [["taskset", "-c", rank, python, PEERS / "torch_messages.py", *sizes] for rank in range(2)]
         told = [{"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29513",
@@ -117,8 +117,8 @@ class Session:
         return Peer("torch", commands, self.work / "torch-messages.log", told)
 
     def compare(self, title, make):
-        """Lets sides take turns; `make` are functions that make them, ours first. {peer's name: Ratio}; a peer
-        that cannot do it is left out."""
+        """Runs sides in turns; `make` are functions that create them, ours first. Returns {peer's name: Ratio}; a peer that
+        raises CannotDo is left out."""
         options = self.options
         with contextlib.ExitStack() as open_sides:
             sides = []
@@ -137,7 +137,7 @@ class Session:
         return {peer.name: ratio.compare(taken[ours.name], taken[peer.name], options.spread) for peer in peers}
 
     def note(self, result, table, title, found, want, key=None):
-        """A comparison as a row of a table, as `ratios[key]`, and as a line; `want` is its limit."""
+        """Records a comparison as a row of a table, as `ratios[key]`, and prints it; `want` is its limit."""
         wanted = result.want(title, found.value, want)
         table.rows.append(ratio_row(title, found, wanted))
         result.comparisons[title] = found.json()

@@ -1,4 +1,4 @@
-"""Who takes turns: a step of ours under pp-run, and peers that wait in a process of their own until it is their turn."""
+"""The sides that take turns: our step under pp-run, and peers that wait in their own process until it is their turn."""
 
 import collections
 import json
@@ -10,7 +10,7 @@ from house.console import Failure
 
 
 def call(command, environment=None):
-    """The standard output of a command that must succeed."""
+    """Runs a command, which must succeed, and returns its standard output."""
     done = subprocess.run([str(c) for c in command], env={**os.environ, **(environment or {})},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
@@ -19,7 +19,7 @@ def call(command, environment=None):
 
 
 def shortened(text, most=3000):
-    """The beginning and the end."""
+    """The beginning and the end of a long text."""
     return text if len(text) <= 2 * most else f"{text[:most]}\n...\n{text[-most:]}"
 
 
@@ -27,7 +27,7 @@ Used = collections.namedtuple("Used", "seconds wall peak output")
 
 
 def spend(command, environment=None, log=None):
-    """CPU seconds (user and system), wall seconds and the peak of resident bytes of a command that must succeed."""
+    """CPU seconds (user and system), wall seconds and peak resident bytes of a command, which must succeed."""
     began = time.monotonic()
     with open(log or os.devnull, "w") as errors:
         process = subprocess.Popen([str(c) for c in command], env={**os.environ, **(environment or {})},
@@ -41,8 +41,8 @@ def spend(command, environment=None, log=None):
 
 
 class Ours:
-    """A step of an artifact, in a new process for every turn, so that what an address happens to be is drawn again. The
-    first step of a turn warms up and does not count."""
+    """A step of an artifact, in a new process for every turn, so that effects of memory addresses vary between turns. The first
+    step of a turn is warm-up and does not count."""
 
     def __init__(self, run, artifact, inputs, cores, threads=1):
         self.name, self.version = "ours", None
@@ -62,11 +62,12 @@ class Ours:
 
 
 class Peer:
-    """A program that answers a line `N` by running N steps and printing {"seconds": [...]}. Before its first turn it says
-    what it is: {"peer": ..., "version": ..., "loss": ...}."""
+    """A program that for each input line `N` runs N steps and prints {"seconds": [...]}. Before its first turn it prints
+    {"peer": ..., "version": ..., "loss": ...}."""
 
     def __init__(self, name, commands, log, environment=None):
-        """Of several commands, one a rank, the first is spoken to. `environment` is one dictionary for each command."""
+        """If there are several commands, one per rank, the first receives the input lines. `environment` is one dictionary for
+        each command."""
         self.name, self.log = name, log
         environments = environment if isinstance(environment, list) else [environment or {}] * len(commands)
         with open(log, "w") as errors:

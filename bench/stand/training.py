@@ -1,4 +1,4 @@
-"""Runs of many steps: a model with an optimizer, a text that it learns, and a look at the processes of a run from outside."""
+"""Runs of many steps: a model with an optimizer, its training text, and samples of a run's processes from outside."""
 
 import array
 import os
@@ -28,13 +28,13 @@ class Training:
         self.tokens.write_bytes(array.array("H", (letter % letters for letter in TEXT.read_bytes())).tobytes())
 
     def step(self, ranks):
-        """pp-run with the step for so many ranks and what it learns."""
+        """The pp-run command with the step for so many ranks and its training data."""
         artifact = self.session.compiled(self.module, ranks, "--schedule=1f1b", microbatches=self.microbatches)
         return [self.session.tool("pp-run"), artifact, f"--inputs={self.module.with_suffix('.inputs.safetensors')}",
                 f"--data=ids={self.tokens}", f"--data=tgt={self.tokens}+1"]
 
     def command(self, ranks, processes, *flags):
-        """A run on so many ranks, of one process or of one for each."""
+        """The command of a run on so many ranks, in one process or in one per rank."""
         return [*launch(ranks, processes), *self.step(ranks), *flags]
 
 
@@ -43,7 +43,7 @@ def launch(ranks, processes):
 
 
 def told(ranks, processes):
-    """How a run is called in tables."""
+    """The label of a run in tables."""
     return f"{ranks} rank{'s' * (ranks > 1)}, {'MPI' if processes else 'threads'}"
 
 
@@ -55,7 +55,7 @@ def children(process):
 
 
 def look(process):
-    """(bytes that are resident, open files); nothing where it ends."""
+    """(resident bytes, open files) of a process; None if it has exited."""
     try:
         text = pathlib.Path(f"/proc/{process}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) * 1024, len(os.listdir(f"/proc/{process}/fd"))
@@ -64,7 +64,7 @@ def look(process):
 
 
 def watched(title, command, processes, checkpoints, steps, seconds=0.25):
-    """{process: its looks} of a run that saves into a folder, a look at all every so many seconds; of `processes` that a
+    """{process: its samples} of a run that saves into `checkpoints`, sampled every `seconds`; with `processes`, those that the
     launcher starts, without the launcher."""
     shutil.rmtree(checkpoints, ignore_errors=True)
     log, progress, looks = checkpoints.with_suffix(".log"), Progress(f"  {title}"), {}

@@ -1,12 +1,12 @@
 """Stagewright's Python side: import models, run compiled steps.
 
     stagewright.import_jax(function, example_arguments, "model.mlir")    a JAX step -> MLIR + example arguments
-    stagewright.torch.import_step(module, loss, batch, "model.mlir")     the same of PyTorch
-    stagewright.onnx.import_step("model.onnx", "model.mlir", loss=...)   the same of an ONNX file
+    stagewright.torch.import_step(module, loss, batch, "model.mlir")     the same for PyTorch
+    stagewright.onnx.import_step("model.onnx", "model.mlir", loss=...)   the same for an ONNX file
     stagewright.load("step.swx")                                         a compiled step -> a callable on numpy arrays
-    stagewright.Run("step.swx", "model.inputs.safetensors", ...)         many steps on batches that Python makes
+    stagewright.Run("step.swx", "model.inputs.safetensors", ...)         many steps on batches from Python
 
-Nothing heavy is imported until it is asked for: running a compiled step needs neither JAX nor MLIR.
+Heavy packages are imported on first use: running a compiled step needs neither JAX nor MLIR.
 """
 
 from stagewright.errors import ImportFailure, RunFailure

@@ -1,5 +1,5 @@
-"""Checkpoints as pp-run writes and reads them (lib/Runtime/Training): a folder for each step, with the tensors by the
-model's names in safetensors, and checksums; written beside its place and renamed, so there is never half of one."""
+"""Checkpoints in the format of pp-run (lib/Runtime/Training): a folder for each step, with the tensors under the model's names
+in safetensors, and checksums. A checkpoint is written to a temporary folder and renamed, so it is never incomplete."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FILES = {"parameter": "params.safetensors", "state": "state.safetensors"}
 
 
 def folders(directory):
-    """The checkpoints of a folder, the oldest first."""
+    """The checkpoints in a folder, oldest first."""
     return sorted(path for path in pathlib.Path(directory).glob("step-*") if path.is_dir())
 
 
 def write(directory, step, tensors, keep=3, data=None):
-    """Writes {role: {name: array}} and keeps the last `keep` checkpoints; `data` is what an iterator says of its
-    position, and must be JSON."""
+    """Writes {role: {name: array}} and keeps the last `keep` checkpoints; `data` is the state of the batch iterator, and must
+    be JSON."""
     from safetensors.numpy import save_file
 
     directory = pathlib.Path(directory)
@@ -40,7 +40,7 @@ def write(directory, step, tensors, keep=3, data=None):
     (draft / "checkpoint.json").write_text(json.dumps(manifest, indent=1) + "\n")
     _synchronise(draft / "checkpoint.json")
     _synchronise(draft)
-    shutil.rmtree(place, ignore_errors=True)  # the same step of an earlier run
+    shutil.rmtree(place, ignore_errors=True)  # left by an earlier run for the same step
     os.rename(draft, place)
     _synchronise(directory)
     for old in folders(directory)[:-keep]:
@@ -48,7 +48,7 @@ def write(directory, step, tensors, keep=3, data=None):
 
 
 def read(folder):
-    """(step, {role: {name: array}}, data) of one checkpoint; RunFailure says what is wrong with it."""
+    """(step, {role: {name: array}}, data) of one checkpoint; RunFailure describes what is wrong with it."""
     from safetensors.numpy import load_file
 
     folder, tensors = pathlib.Path(folder), {}
@@ -72,7 +72,7 @@ def read(folder):
 
 
 def require_place(directory, resume):
-    """A run that begins has a folder without checkpoints, one that goes on has some there."""
+    """Checks that a new run has a folder without checkpoints, and that a resumed run has some there."""
     found = folders(directory)
     if found and not resume:
         raise RunFailure(f"'{directory}' has a checkpoint already, '{found[-1].name}'; go on from it with resume=True, or give "
@@ -82,8 +82,8 @@ def require_place(directory, resume):
 
 
 def newest(directory, shapes):
-    """The newest checkpoint of a folder, as `read`. `shapes` is {role: {name: shape}} of what it must have; if it is damaged
-    or of another model the error names the one before."""
+    """The newest checkpoint of a folder, as `read` returns it. `shapes` is {role: {name: shape}} of the required tensors; if
+    the checkpoint is damaged or of another model, the error names the previous one."""
     found = folders(directory)
     try:
         step, tensors, data = read(found[-1])
@@ -109,7 +109,7 @@ def _require(folder, role, shapes, wanted):
 
 
 def _synchronise(path):
-    """Brings a file, or the names in a folder, to the disk."""
+    """Flushes a file, or a folder's entries, to disk (fsync)."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -218,7 +218,7 @@ def _import_onnx(arguments, given):
 
 
 def _arrays(path):
-    """Arrays by name, of a file of numpy or safetensors."""
+    """Arrays by name, from a numpy or safetensors file."""
     if path is None:
         return {}
     try:
@@ -233,7 +233,7 @@ def _arrays(path):
 
 
 def _merge(options, given, arguments):
-    """What the command says counts more than what NAME returns."""
+    """Command-line options override those that NAME returns."""
     for key, values in given.items():
         if values:
             options[key] = {**options.get(key, {}), **values}
@@ -242,7 +242,7 @@ def _merge(options, given, arguments):
 
 
 def _extras(options, output):
-    """What there is besides the step."""
+    """A summary of what the import wrote besides the step."""
     import jax
 
     if options.get("update") is None:

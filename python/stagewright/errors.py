@@ -1,17 +1,17 @@
-"""The exceptions that are raised for reasons that a user can act upon."""
+"""Exceptions with causes that a user can fix."""
 
 
 class ImportFailure(Exception):
-    """A model cannot be imported; the text says what, where, and a way out where there is one."""
+    """A model cannot be imported; the text gives the cause, the place, and a way out if there is one."""
 
 
 class RunFailure(Exception):
-    """A run cannot begin or go on; the text says why, and a way out where there is one."""
+    """A run cannot begin or continue; the text gives the cause, and a way out if there is one."""
 
 
 class WeightsFailure(Exception):
-    """Weights cannot be converted; the text says of which file or parameter, both values, and a way out."""
+    """Weights cannot be converted; the text gives the file or parameter, both values, and a way out."""
 
 
 class ReportFailure(Exception):
-    """A report cannot be made; the text says of which file, and why."""
+    """A report cannot be made; the text gives the file and the cause."""

@@ -3,8 +3,8 @@
     step = stagewright.load("step.swx")
     loss, *gradients = step.run([parameters..., batch...])
 
-One thread per rank, or `threads_per_rank`; no MLIR and no JAX is loaded. The module `_stagewright_runtime` is the nanobind binding of the
-C ABI in stagewright-rt/runtime.h.
+One thread per rank, or `threads_per_rank`; neither MLIR nor JAX is loaded. The module `_stagewright_runtime` is the nanobind
+binding of the C ABI in stagewright-rt/runtime.h.
 """
 
 import json
@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["Step", "load"]
 
-# In the order of sw_dtype; bfloat16 is numpy's only through ml_dtypes.
+# In the order of sw_dtype; numpy has bfloat16 only through ml_dtypes.
 _NAMES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64",
           "bool", "uint16")
 
@@ -32,7 +32,7 @@ def _number(array, position):
 
 
 def _binding():
-    try:  # Beside the package in a tree, inside it in a wheel.
+    try:  # Next to the package in a source tree, inside it in a wheel.
         import _stagewright_runtime
     except ModuleNotFoundError:
         from stagewright.native import _stagewright_runtime
@@ -44,7 +44,7 @@ def _bytes(array):
 
 
 class Step:
-    """A loaded step: arenas and waiting threads. Made by `load`."""
+    """A loaded step: its arenas and waiting threads. Created by `load`."""
 
     def __init__(self, path, microbatches=None, check_memory=False, trace=False, profile=False,
                  threads_per_rank=1):
@@ -56,15 +56,15 @@ class Step:
                                                threads_per_rank)
         self.manifest = json.loads(self._step.manifest())
         self.microbatches = microbatches or self.manifest["microbatches"]
-        # The runtime counts microbatches itself, and constants of the imported graph lie in the artifact.
+        # The runtime sets microbatch indices itself, and constants of the imported graph are in the artifact.
         filled = {a["position"] for a in self.manifest["arguments"] if a["role"] == "microbatch" or "symbol" in a}
         self._arguments = [a for a in self._step.arguments(self.microbatches) if a[0] not in filled]
         self._results = self._step.results(self.microbatches)
 
     def set(self, arguments):
-        """Copies arguments into the step, where they stay for every later run: a list by position, without those whose
-        values lie in the artifact, or a dictionary {position: array} of some of them. Batch arguments have the
-        microbatches as their first dimension."""
+        """Copies arguments into the step, where they stay for all later runs: a list by position, without those whose values
+        are in the artifact, or a dictionary {position: array} of some of them. The first dimension of batch arguments is the
+        microbatches."""
         if not isinstance(arguments, dict):
             positions = [position for position, *_ in self._arguments]
             if len(arguments) != len(positions):
@@ -72,12 +72,12 @@ class Step:
             arguments = dict(zip(positions, arguments))
         for position, value in arguments.items():
             array = np.ascontiguousarray(value)
-            array = array.astype(array.dtype.newbyteorder("="), copy=False)  # names of types do not tell byte orders
-            shape = list(np.shape(value))  # ascontiguousarray makes a scalar a vector
+            array = array.astype(array.dtype.newbyteorder("="), copy=False)  # type names do not include the byte order
+            shape = list(np.shape(value))  # ascontiguousarray turns a scalar into a vector
             self._step.set(int(position), _number(array, position), shape, _bytes(array))
 
     def run(self, arguments=None):
-        """Sets `arguments`, if there are any, runs one step and returns its results by position."""
+        """Sets `arguments`, if given, runs one step and returns its results by position."""
         if arguments is not None:
             self.set(arguments)
         self._step.run()
@@ -88,7 +88,7 @@ class Step:
         return [self.result(position) for position, *_ in self._results]
 
     def result(self, position):
-        """The result at a position, of the last step."""
+        """The result of the last step at a position."""
         dtype, shape = next((dtype, shape) for at, dtype, shape in self._results if at == position)
         array = np.empty(shape, _dtype(dtype))
         self._step.get(position, dtype, shape, _bytes(array))
@@ -96,12 +96,12 @@ class Step:
 
     @property
     def last_idle(self):
-        """The part of the last step in which no action of a rank ran, by rank; needs `trace` or `profile`."""
+        """The share of the last step in which no action of a rank ran, by rank; needs `trace` or `profile`."""
         return self._step.last_idle()
 
     @property
     def seconds(self):
-        """Wall time of the last step."""
+        """Wall time of the last step, in seconds."""
         return self._step.seconds()
 
     @property
@@ -114,11 +114,11 @@ class Step:
         return self._step.arena_bytes(rank)
 
     def predicted_bytes(self, rank):
-        """Live bytes of one rank at most, as the compiler printed them."""
+        """Max live bytes of one rank, as predicted by the compiler."""
         return self._step.predicted_bytes(rank)
 
     def peak_bytes(self, rank):
-        """Highest number of live bytes of the last step on one rank; -1 unless loaded with check_memory."""
+        """Max live bytes on one rank in the last step; -1 unless loaded with check_memory."""
         return self._step.peak_bytes(rank)
 
     def write_trace(self, path):
@@ -131,5 +131,5 @@ class Step:
 
 
 def load(path, **options):
-    """Opens what pp-compile wrote. Options: microbatches, check_memory, trace, profile, threads_per_rank."""
+    """Loads an artifact of pp-compile. Options: microbatches, check_memory, trace, profile, threads_per_rank."""
     return Step(path, **options)

@@ -12,6 +12,6 @@ def main():
     tool = NATIVE / name
     if not tool.exists():
         sys.exit(f"error: this installation of stagewright has no {name}; install a wheel that ./dev wheel made")
-    # The linker that pp-compile starts lies beside it.
+    # pp-compile finds its linker in this folder through PATH.
     path = os.pathsep.join(filter(None, (str(NATIVE), os.environ.get("PATH"))))
     os.execve(tool, [name, *sys.argv[1:]], {**os.environ, "PATH": path})

@@ -1,10 +1,10 @@
-"""Runs of many steps in this process, on batches that Python makes.
+"""Runs of many steps in this process, on batches from Python.
 
     run = stagewright.Run("step.swx", inputs="model.inputs.safetensors", checkpoints="run", checkpoint_every=50)
     for figures in run.train(batches, steps=300):
         print(figures["step"], figures["loss"])
 
-The same checkpoints, metrics and seeds as pp-run: either goes on where the other stopped.
+Checkpoints, metrics and seeds are those of pp-run: either can resume a run of the other.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from stagewright.runtime import Step
 
 
 class Run:
-    """A step with an optimizer, its parameters and state, and how often it has run (`done`)."""
+    """A step with an optimizer, its parameters and state, and the number of steps `done`."""
 
     def __init__(self, artifact, inputs, *, checkpoints=None, checkpoint_every=0, keep=3, resume=False, metrics=None,
                  values=None, same_seed=False, **options):
-        """`inputs` is what the import wrote, a path, or {position: array}. `values` has for names of constants a
-        function of the step's number (from 0), as optax's schedules are, or an array with a value for each step.
-        Further options are those of stagewright.load."""
+        """`inputs` is the path of the file that the import wrote, or {position: array}. `values` maps names of constants to a
+        function of the step's number (from 0), as optax's schedules are, or to an array with a value for each step. All other
+        options are those of stagewright.load."""
         if checkpoints is None and (checkpoint_every or resume):
             raise RunFailure(f"{'resume' if resume else 'checkpoint_every'} needs checkpoints=FOLDER")
         if keep < 1 or checkpoint_every < 0:
@@ -62,17 +62,17 @@ class Run:
         self.appends = resume
 
     def train(self, batches, steps):
-        """Runs until `steps` steps are done, those of earlier runs among them; yields what each was: a dictionary with
-        step, loss, seconds, bubble.
+        """Runs until `steps` steps are done, including those of earlier runs; yields for each step a dictionary with step,
+        loss, seconds, bubble.
 
-        `batches` is an iterable of {name: array}, of tuples in the order of the step's batch arguments, or of arrays
-        where it has one; or a function of the step's number that returns one. Arrays have all samples of a step in
-        front, or microbatches and samples. To go on, a function is asked for the step that comes; an iterable with
-        load_state_dict is given what its state_dict said, which must be JSON; any other is advanced by as many
-        batches as were taken.
+        `batches` is an iterable of {name: array}, of tuples in the order of the step's batch arguments, or of arrays if it has
+        only one; or a function of the step's number that returns one of these. The first dimension of arrays is all samples of
+        a step, or the first two are microbatches and samples. On resuming, a function is called with the next step's number; an
+        iterable with load_state_dict gets the result of its state_dict, which must be JSON; any other iterable is advanced by
+        the number of batches used.
 
-        Where the run has checkpoints, Ctrl-C and SIGTERM end it behind the step and its checkpoint: KeyboardInterrupt and
-        an exit with status 0. A second one ends it at once.
+        If the run has checkpoints, the first Ctrl-C or SIGTERM ends it after the current step and its checkpoint, with
+        KeyboardInterrupt or exit status 0 respectively. A second one ends it at once.
         """
         source = _Source(batches, self.done, self.data)
         first = True
@@ -102,7 +102,7 @@ class Run:
             self._finish()
 
     def save(self):
-        """Writes a checkpoint of the last step, on a thread, unless it has one."""
+        """Writes a checkpoint of the last step on a thread, unless it exists."""
         if self.saved == self.done:
             return
         self._finish()
@@ -194,7 +194,7 @@ class Run:
 
 
 class _Signals:
-    """Notes the first SIGINT or SIGTERM, `number`, that nobody else handles."""
+    """Records the first SIGINT or SIGTERM as `number`, unless the program handles the signal itself."""
 
     def __init__(self, wanted):
         here = wanted and threading.current_thread() is threading.main_thread()
@@ -217,7 +217,7 @@ class _Signals:
 
 
 class _Source:
-    """Batches from the one of step `done` on."""
+    """Batches, starting at that of step `done`."""
 
     def __init__(self, batches, done, data):
         self.function = batches if callable(batches) and not hasattr(batches, "__iter__") else None
@@ -239,7 +239,7 @@ class _Source:
 
 
 def _cut_lines(path, last):
-    """Takes away the lines of steps after `last`, which will run again, and one that ends nowhere."""
+    """Removes the lines of steps after `last`, which will run again, and an incomplete last line."""
     def stays(line):
         try:
             found = json.loads(line)

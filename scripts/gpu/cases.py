@@ -1,4 +1,4 @@
-"""What is compiled for the GPU: a model of the tests, its sizes, stages and schedule, and what it is compared with."""
+"""The cases compiled for the GPU: a model of the tests, its sizes, stages and schedule, and its reference."""
 
 import dataclasses
 
@@ -7,15 +7,15 @@ import dataclasses
 class Case:
     name: str
     model: str  # FILE.py:NAME of test/Integration/models
-    sizes: str = ""  # of STAGEWRIGHT_GPT and its like, as the model's file reads it
-    stages: int = 1  # or ranks, where a plan says how they share stages
+    sizes: str = ""  # value of STAGEWRIGHT_GPT or a similar variable, as the model's file reads it
+    stages: int = 1  # or ranks, if a plan sets how they share stages
     schedule: str = "1f1b"
     microbatches: int = 4
-    reference: str = ""  # the float32 model of a model in 16 bits
-    groups: tuple = ("numerics",)  # sections that take it; "otherwise": numerics of kernels in the place of libraries
-    plan: str = ""  # of pp-compile, in the place of its planner's
-    flags: tuple = ()  # of pp-compile
-    cluster: str = ""  # whose rates the planner takes; else this machine's
+    reference: str = ""  # the float32 version of a 16-bit model
+    groups: tuple = ("numerics",)  # sections that run it; "otherwise": our kernels, not libraries
+    plan: str = ""  # pp-compile's --plan, instead of its planner's
+    flags: tuple = ()  # flags of pp-compile
+    cluster: str = ""  # cluster whose rates the planner uses; else this machine's
 
     @property
     def environment(self):
@@ -24,9 +24,9 @@ class Case:
 
 SMALL = "V=512,D=256,H=4,L=4,T=128,B=4"
 WIDE = "V=8192,D=768,H=12,L=4,T=512,B=4"
-# Long enough for attention to be the library's.
+# Long enough for attention to use the library.
 LONG = "V=512,D=256,H=4,L=2,T=512,B=2"
-# A sanitizer makes kernels a hundred times slower.
+# Under a sanitizer, kernels are a hundred times slower.
 TINY = "V=64,D=32,H=2,L=2,T=16,B=2"
 # GPT-2 small: 124 million parameters, sequences of 1024.
 GPT2 = "V=50304,D=768,H=12,L=12,T=1024,B=4"
@@ -42,9 +42,9 @@ ALL = [
     Case("gpt-zero-bubble-4", FLOAT, SMALL, 4, "zb-h1", 8),
     Case("gpt-attention-1", HALF, LONG, 1, reference=FLOAT, groups=("numerics", "otherwise")),
     Case("float8-2", "float8.py:float8", "D=512,L=4,B=256", 2, reference="float8.py:float32", groups=("numerics", "otherwise")),
-    # Gradients of a stage that two ranks have, summed by NCCL.
+    # Gradients of a stage on two ranks, summed by NCCL.
     Case("twins-2", FLOAT, SMALL, 2, "chimera", groups=("processes",), flags=("--bucket-bytes=1000000",)),
-    # One process has them all in the numerics.
+    # The numerics group runs all replicas in one process.
     Case("replicas-3", FLOAT, SMALL, 3, groups=("numerics", "processes"), plan="[0,3)x2 [3,6)x1", flags=("--bucket-bytes=0",)),
     Case("llama-2", "llama.py:llama", "", 2),
     Case("adamw-2", "training.py:gpt_adamw", "", 2, microbatches=2),
@@ -53,6 +53,6 @@ ALL = [
     Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile"), flags=("--max-replicas=1",), cluster="h100"),
     Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("first", "sanitizer")),
     Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, FLOAT, groups=("sanitizer",)),
-    # Our own kernels of attention, which share memory most.
+    # Our own attention kernels, which use the most shared memory.
     Case("tiny-attention-1", FLOAT, TINY, 1, "1f1b", 2, groups=("numerics", "sanitizer"), flags=("--score-bytes=0",)),
 ]

@@ -1,4 +1,4 @@
-"""What runs here."""
+"""Reports the machine and its software."""
 
 import machine as machines
 from rows import told

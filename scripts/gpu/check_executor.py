@@ -1,6 +1,6 @@
-"""What the executor adds to the kernels: four stages on one GPU beside a graph by hand, the host's share of a step, and what
-torch.distributed.pipelining takes for a microbatch. Streams of one GPU share its multiprocessors, so nothing here says what
-stages on GPUs of their own gain."""
+"""Overhead of the executor over the kernels: four stages on one GPU compared with a hand-made graph, the host's share of a
+step, and the cost of a microbatch in torch.distributed.pipelining. Streams of one GPU share its multiprocessors, so these
+figures do not show the speed of stages on separate GPUs."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ ROUNDS, STEPS = 9, 20
 
 
 def by_hand(machine, name):
-    """bench-graph: the same kernels and products in the same process, in turns."""
+    """bench-graph: the same kernels and products in the same process, taking turns."""
     case, inputs = machine.case(name), Golden(machine, name).inputs()
     text = machine.call(machine.program("bench-graph", machine.artifact(name), inputs, ROUNDS, STEPS))
     found = json.loads(text)
@@ -37,7 +37,7 @@ def by_hand(machine, name):
 
 
 def host(machine, name):
-    """What the host does in a step, for several numbers of microbatches."""
+    """Host time of a step, for several numbers of microbatches."""
     rows, costs = [], []
     for count in COUNTS:
         inputs = Golden(machine, name, count).inputs()
@@ -46,12 +46,12 @@ def host(machine, name):
         rows.append(row(f"{name}, host in a step of {count} microbatches", "under 50 us",
                         f"{us(enqueue)}; the step takes {ms(whole)}", enqueue < 50e-6))
     slope = (costs[-1] - costs[0]) / (COUNTS[-1] - COUNTS[0])
-    # Independent: what the larger numbers add is less than what a step varies by.
+    # Host time does not depend on the number of microbatches: the increase is within the variation of a step.
     return rows + [row(f"{name}, host for one microbatch more", "under 0.5 us", f"{slope * 1e6:.2f} us", slope < 0.5e-6)]
 
 
 def torch_pipelining(machine, name):
-    """On the same sizes; the slope over the number of microbatches is the cost of one."""
+    """torch on the same sizes; the slope over the number of microbatches is the cost of one."""
     if not importlib.util.find_spec("torch"):
         raise Skip("PyTorch is not installed")
     case = machine.case(name)

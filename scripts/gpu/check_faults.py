@@ -1,4 +1,4 @@
-"""A process that is killed or stopped in the middle of a step: the others end within the deadline, and none stays."""
+"""A process is killed or stopped during a step: the others must end within the deadline, and none may remain."""
 
 import os
 import pathlib
@@ -10,12 +10,12 @@ import machine as machines
 from golden_step import Golden
 from rows import row
 
-# Twice the shortest deadline of a step, and what ending a process that holds a GPU takes.
+# Twice the shortest deadline of a step, and the time for a process that holds a GPU to exit.
 WITHIN, LEAVING = 4.0, 3.0
 
 
 def children(number):
-    """All processes below one."""
+    """All descendants of a process."""
     parents = {}
     for folder in pathlib.Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -32,7 +32,7 @@ def children(number):
 
 
 def alive(number):
-    """Whether it runs still; one that has ended and was not waited for does not."""
+    """Whether a process is still running; a zombie is not."""
     try:
         return pathlib.Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -40,7 +40,7 @@ def alive(number):
 
 
 def start(machine, name, *flags):
-    """A run of very many steps, once its steps are under way: a second after what it loads has been loaded."""
+    """Starts a run of very many steps and waits until steps are running: as long as a whole short run took, plus a second."""
     inputs = Golden(machine, name).inputs()
     begun = time.monotonic()
     machine.pp_run(name, f"--inputs={inputs}", machine.one_gpu(name), *flags)
@@ -60,7 +60,7 @@ def signal_to(number, how):
 
 
 def end(process, victim, how, what):
-    """Sends the signal; the row that says what came of it."""
+    """Sends the signal; returns the row with the outcome."""
     everyone = [process.pid, *children(process.pid)]
     began = time.monotonic()
     signal_to(victim, how)

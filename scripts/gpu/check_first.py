@@ -1,4 +1,4 @@
-"""The smallest case, before anything that takes long."""
+"""The smallest case, run before all long checks."""
 
 from check_numerics import check
 

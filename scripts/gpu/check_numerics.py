@@ -1,4 +1,4 @@
-"""Loss and every gradient beside JAX's on the same GPU, by a graph and without."""
+"""Loss and every gradient compared with JAX's on the same GPU, with and without a CUDA graph."""
 
 import golden
 from golden_step import Golden
@@ -6,7 +6,7 @@ from rows import row
 
 
 def compare(expected, found, reference, trains=False):
-    """(asked, seen, whether it is good): the tolerances of the tests."""
+    """(required, measured, whether it passes), with the tolerances of the tests."""
     if reference:
         ours, theirs = golden.short_float_errors(expected, found, reference)
         return "error at most 1.5 times JAX's, against float32", f"ours {ours:.2e}, JAX's {theirs:.2e}", ours <= 1.5 * theirs
@@ -14,7 +14,7 @@ def compare(expected, found, reference, trains=False):
     table = {} if problems and "missing" in problems[0] else golden.norms(expected, found)
     worst = max((d / g for d, g in table.values() if g), default=0.0)
     if trains and table:
-        # Steps of AdamW divide by the root of tiny squares, so what differs grows.
+        # AdamW divides by the root of tiny squares, so differences grow over steps.
         return "differences of norm at most 1e-3, after the last step", f"{len(table)} results, {worst:.1e}", worst <= 1e-3
     seen = problems[0] if problems else f"{len(table)} results, largest relative difference {worst:.1e}"
     return "differences of norm at most 1e-5", seen, not problems
@@ -30,7 +30,7 @@ def found(machine, name, inputs, flags, steps, before=()):
 
 
 def check(machine, name, what, *flags, steps=3, before=()):
-    """The row of one run; three steps, since sums must begin anew in each."""
+    """The row of one run; three steps, since sums must restart in each."""
     made, case = Golden(machine, name), machine.case(name)
     values = found(machine, name, made.inputs(), flags, steps, before)
     reference = made.results(case["reference"]) if case["reference"] else None
@@ -39,7 +39,7 @@ def check(machine, name, what, *flags, steps=3, before=()):
 
 
 def again(machine, name):
-    """Whether two processes give the same bits."""
+    """Whether two processes give bit-identical results."""
     inputs = Golden(machine, name).inputs()
     first, second = (found(machine, name, inputs, (), 2) for _ in range(2))
     differ = [key for key in first if first[key].tobytes() != second[key].tobytes()]

@@ -1,4 +1,4 @@
-"""Every rank a process, all on one GPU, messages by NCCL."""
+"""One process per rank, all on one GPU, with messages over NCCL."""
 
 from check_numerics import check
 from rows import told

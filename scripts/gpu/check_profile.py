@@ -1,5 +1,5 @@
-"""Costs of every action, measured on the GPU. The profiles come back in the report, since pp-sim needs the compiler; the traces
-beside it."""
+"""Costs of every action, measured on the GPU. The profiles are returned in the report, since pp-sim needs the compiler; the
+traces are returned next to it."""
 
 import json
 
@@ -16,7 +16,7 @@ def profile(machine, name):
             told(f"{name}, step without stamps and with", f"{ms(plain)}, {ms(stamped)}")]
     rows[0]["profile"] = {**costs, "plain": plain}
     if case["stages"] == 1:
-        # One stage: its actions are one after the other, so their sum is the step.
+        # With one stage, actions run one after the other, so their sum is the step.
         busy = sum(costs["actions"].values()) * case["microbatches"]
         rows.append(row(f"{name}, actions beside the step", "0.95 to 1.05", f"{busy / stamped:.3f}", 0.95 <= busy / stamped <= 1.05))
     return rows

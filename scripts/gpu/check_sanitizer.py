@@ -1,4 +1,4 @@
-"""compute-sanitizer on small steps, without a graph, so that it sees every launch."""
+"""compute-sanitizer on small steps, without a CUDA graph, so that it sees every launch."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import machine as machines
 from golden_step import Golden
 from rows import Skip, failed, row
 
-# Kernels of ours among what is reported; the others are the libraries'.
+# Our kernels in the report; all others are the libraries'.
 OURS = re.compile(r"\bkernel_\d+")
 LIMIT = 140
 

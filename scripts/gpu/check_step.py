@@ -1,4 +1,4 @@
-"""One-stage GPT-2 small in bfloat16: ours takes turns with jax.jit, then with torch.compile, on the same GPU."""
+"""One-stage GPT-2 small in bfloat16: our step takes turns with jax.jit, then with torch.compile, on the same GPU."""
 
 import json
 import statistics
@@ -11,7 +11,7 @@ ROUNDS, STEPS, WARM = 5, 20, 3
 
 
 class Ours:
-    """A new process each turn, whose first steps warm up."""
+    """A new process for each turn; its first steps are warm-up."""
 
     def __init__(self, machine, name, *flags):
         self.machine, self.name, self.flags, self.inputs = machine, name, flags, Golden(machine, name).inputs()
@@ -23,7 +23,7 @@ class Ours:
 
 
 def turns(sides, rounds=ROUNDS, steps=STEPS):
-    """By side, the median of each of its turns; a round is one turn of every side."""
+    """The median of each turn, by side; a round is one turn of every side."""
     medians = {name: [] for name in sides}
     for _ in range(rounds):
         for name, side in sides.items():
@@ -32,7 +32,7 @@ def turns(sides, rounds=ROUNDS, steps=STEPS):
 
 
 def utilisation(case, middle):
-    """What each side makes of this GPU."""
+    """Each side's utilisation of this GPU."""
     operations = peers.flops(case)
     try:
         limit = peers.matrix_limit()
@@ -58,7 +58,7 @@ def beside(machine, case, peer, make):
 
 
 def any_order(machine, name):
-    """What it costs that libraries add up in one order."""
+    """The cost of libraries summing in a fixed order."""
     medians = turns({"one": Ours(machine, name), "any": Ours(machine, name, "--any-order")}, rounds=3)
     one, other = (statistics.median(medians[side]) for side in ("one", "any"))
     return [told(f"{name}, sums in any order beside ours in one", f"{other / one:.3f} ({ms(other)} and {ms(one)})")]

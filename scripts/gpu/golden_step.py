@@ -1,5 +1,5 @@
-"""A case's inputs and golden values, by JAX on the GPU: positions, roles and rules are those of the artifact's manifest. With an
-optimizer these are of several steps on the same batch, after the last."""
+"""A case's inputs and golden values, computed by JAX on the GPU: positions, roles and rules come from the artifact's manifest.
+With an optimizer, the golden values are those after several steps on the same batch."""
 
 import hashlib
 import importlib.util
@@ -15,14 +15,14 @@ def load(machine, model, environment):
     """(function, arguments, the option `update` or None) of FILE.py:NAME in the bundle."""
     file, _, name = model.partition(":")
     folder, before = machine.bundle / "models", dict(os.environ)
-    sys.path.append(str(folder))  # Last: models/numbers.py is not the standard library's.
+    sys.path.append(str(folder))  # Last, so that models/numbers.py does not hide the standard library's module.
     os.environ.update(environment)
     spec = importlib.util.spec_from_file_location(pathlib.Path(file).stem, folder / file)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
         made = getattr(module, name)()
-    finally:  # Models share files: sizes of one are not those of the next.
+    finally:  # Models share files: the sizes of one must not reach the next.
         sys.path.remove(str(folder))
         os.environ.clear()
         os.environ.update(before)
@@ -44,7 +44,7 @@ def combined(rule, values, batch_dim):
 
 
 class Golden:
-    """Of one case. Files are kept in the machine's scratch folder: cases of one model share them."""
+    """The golden values of one case. Files are kept in the machine's scratch folder: cases of one model share them."""
 
     def __init__(self, machine, name, count=None):
         try:
@@ -63,8 +63,8 @@ class Golden:
         return self.machine.scratch / f"{what}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.safetensors"
 
     def leaves(self):
-        """(inputs by position, the arguments' tree), batches with the microbatches in front; what an update takes besides
-        parameters and gradients follows."""
+        """(inputs by position, the arguments' tree); the first dimension of batches is the microbatches. The update's other
+        arguments come last."""
         import golden
         import numpy as np
         if not self.loaded:
@@ -76,7 +76,7 @@ class Golden:
         return self.loaded
 
     def inputs(self):
-        """The file that pp-run takes."""
+        """The inputs file for pp-run."""
         import numpy as np
         path = self.path("inputs")
         if not path.exists():
@@ -85,13 +85,13 @@ class Golden:
         return path
 
     def results(self, model=None, steps=1):
-        """Golden results by position after so many steps; of another model on the same inputs if one is named."""
+        """Golden results by position after `steps` steps; those of another model on the same inputs if `model` is given."""
         import numpy as np
-        steps = steps if self.trains() else 1  # Else all are the same.
+        steps = steps if self.trains() else 1  # Without an optimizer, all steps give the same results.
         path = self.path("golden", model, steps)
         if path.exists():
             return self.files.load_file(path)
-        # By default JAX rounds float32 to TF32 on these GPUs.
+        # JAX's default on these GPUs rounds float32 to TF32.
         self.jax.config.update("jax_default_matmul_precision", "highest")
         function, _, update = load(self.machine, model or self.row["model"], environment(self.row))
         inputs, tree = self.leaves()
@@ -112,12 +112,12 @@ class Golden:
         return any(it["role"] == "state" for it in self.manifest["results"])
 
     def gradients(self, values, parameters):
-        """Of the results of a step, as the update takes them."""
+        """The gradients among a step's results, in the form that the update takes."""
         tree = self.jax.tree.structure(parameters)
         return self.jax.tree.unflatten(tree, values[-tree.num_leaves:])
 
     def step(self, compiled, inputs, tree):
-        """Results of all microbatches together, by position."""
+        """Combined results of all microbatches, by position."""
         import numpy as np
         parts = []
         for m in range(self.count):

@@ -1,4 +1,4 @@
-"""The machine with the GPU: whether there is one, where its libraries lie, and running pp-run on it."""
+"""The GPU machine: whether it has a GPU, where its libraries are, and how to run pp-run on it."""
 
 import ctypes
 import hashlib
@@ -14,19 +14,18 @@ import tempfile
 
 from rows import Skip
 
-# Variable of the runtime, file, and the folder of PyPI's package below site-packages.
-# The first that is there counts.
+# Variable of the runtime, file name, and the folder of its PyPI package in site-packages. The first file that exists is used.
 LIBRARIES = [("STAGEWRIGHT_CUBLASLT_LIBRARY", "libcublasLt.so.13", "nvidia/cu13/lib"),
              ("STAGEWRIGHT_CUBLASLT_LIBRARY", "libcublasLt.so.12", "nvidia/cublas/lib"),
              ("STAGEWRIGHT_CUDNN_LIBRARY", "libcudnn.so.9", "nvidia/cudnn/lib"),
              ("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2", "nvidia/nccl/lib"),
              ("STAGEWRIGHT_NVTX_LIBRARY", "libnvtx3interop.so.1", "nvidia/cu13/lib")]
-# The first NCCL that lets several ranks share a GPU.
+# The first NCCL version that lets several ranks share a GPU.
 SHARING_NCCL = 23000
 
 
 def smi(*query):
-    """Lines that nvidia-smi answers; none where there is none."""
+    """The output lines of nvidia-smi; none if it is missing."""
     if not shutil.which("nvidia-smi"):
         return []
     done = subprocess.run(["nvidia-smi", *query, "--format=csv,noheader"], capture_output=True, text=True)
@@ -39,7 +38,7 @@ def gpus():
 
 
 def processes_on_gpu():
-    """Numbers of the processes that hold a context on a GPU."""
+    """PIDs of the processes that hold a context on a GPU."""
     return {int(line) for line in smi("--query-compute-apps=pid") if line.strip().isdigit()}
 
 
@@ -49,7 +48,7 @@ def packages_folder():
 
 
 def nccl_version(path):
-    """As NCCL numbers itself, 23007 for 2.30.7; 0 if it cannot be opened."""
+    """The version in NCCL's encoding, 23007 for 2.30.7; 0 if the library cannot be opened."""
     number = ctypes.c_int(0)
     try:
         ctypes.CDLL(str(path)).ncclGetVersion(ctypes.byref(number))
@@ -59,7 +58,7 @@ def nccl_version(path):
 
 
 def tool(name):
-    """A program of the CUDA toolkit; None where there is none."""
+    """The path of a CUDA toolkit program; None if it is missing."""
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     if nvcc := shutil.which("nvcc"):
         homes.append(pathlib.Path(nvcc).resolve().parents[1])
@@ -68,7 +67,7 @@ def tool(name):
 
 
 def unpack(packed, target):
-    """What an .xz file holds, in a file that is whole or not there."""
+    """Decompresses an .xz file; `target` is complete or absent."""
     if target.exists():
         return target
     with lzma.open(packed) as source, tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as part:
@@ -78,12 +77,12 @@ def unpack(packed, target):
 
 
 class Machine:
-    """`out` is what comes back; `scratch` holds what is large and can be made again."""
+    """`out` is returned to the caller; `scratch` is for large files that can be made again."""
 
     def __init__(self, bundle, out, scratch):
         self.bundle, self.out, self.scratch = bundle, out, scratch
         self.cases = {row["name"]: row for row in json.loads((bundle / "cases.json").read_text())}
-        # The driver may lie where only the path of this machine says.
+        # The driver may be found only through this machine's own library path.
         paths = [str(bundle / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         self.environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(paths)}
         folder = packages_folder()
@@ -91,14 +90,14 @@ class Machine:
             path = folder / below / file if folder else None
             if variable not in self.environment and path and path.exists():
                 self.environment[variable] = str(path)
-                # Libraries that it opens itself lie beside it, or in the package of another.
+                # Libraries that it opens are next to it, or in another package.
                 if str(path.parent) not in self.environment["LD_LIBRARY_PATH"]:
                     self.environment["LD_LIBRARY_PATH"] += f":{path.parent}"
         scratch.mkdir(parents=True, exist_ok=True)
         for program in (bundle / "bin").iterdir():
-            if not os.access(program, os.X_OK):  # What carried it forgot that.
+            if not os.access(program, os.X_OK):  # The transfer may drop the executable bit.
                 program.chmod(0o755)
-        # The C++ library of this machine, unless it is too old for us: Python's modules have the newer one.
+        # Uses this machine's C++ library, unless it is too old for our programs: Python's modules may need the newer one.
         if subprocess.run(self.program("pp-run", "--help"), env=self.environment, capture_output=True).returncode:
             self.environment["LD_LIBRARY_PATH"] += f":{bundle / 'lib/cpp'}"
 
@@ -113,7 +112,7 @@ class Machine:
         return [row for row in self.cases.values() if group in row["groups"]]
 
     def sharing_nccl(self):
-        """Makes pp-run use an NCCL that lets ranks share a GPU: this machine's, or the one in the bundle."""
+        """Makes pp-run use an NCCL that lets ranks share a GPU: this machine's, or the bundle's."""
         packed, unpacked = self.bundle / "lib/libnccl.so.2.xz", self.scratch / "libnccl.so.2"
         here = self.environment.get("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2")
         found = nccl_version(here)
@@ -129,7 +128,7 @@ class Machine:
         return [str(self.bundle / "bin" / name), *map(str, flags)]
 
     def artifact(self, name):
-        """Unpacked once; another bundle's of that name has another place."""
+        """The unpacked artifact, unpacked once; artifacts of the same name in other bundles have other paths."""
         packed = self.bundle / "artifacts" / f"{name}.swx.xz"
         stamp = hashlib.sha256(packed.read_bytes()).hexdigest()[:12]
         return unpack(packed, self.scratch / f"{name}-{stamp}.swx")
@@ -138,7 +137,7 @@ class Machine:
         return self.program("pp-run", self.artifact(name), *flags)
 
     def call(self, command, timeout=120):
-        """What a command printed; an error's text is raised."""
+        """The output of a command; raises the error text if it fails."""
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=self.environment)
         if done.returncode:
             raise RuntimeError(f"status {done.returncode}: {(done.stdout[-1500:] + done.stderr[-1500:]).strip()}")
@@ -153,7 +152,7 @@ class Machine:
         return "--devices=" + ",".join("0" * self.case(name)["stages"])
 
     def times(self, name, inputs, *flags, steps=30):
-        """(median of the steps, of what the host takes to enqueue one), warmed up."""
+        """(median of the steps, median of the host's time to enqueue one), after warm-up."""
         text = self.pp_run(name, f"--inputs={inputs}", f"--steps={steps + 3}", "--json", self.one_gpu(name), *flags)
         found = json.loads(text)
         return statistics.median(found["seconds"][3:]), statistics.median(found["enqueue_seconds"][3:])

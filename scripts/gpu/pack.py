@@ -1,4 +1,4 @@
-"""Makes the folder that is carried to a machine with a GPU: pp-run with its libraries, artifacts, the models' sources."""
+"""Makes the bundle for a GPU machine: pp-run with its libraries, artifacts, and the models' sources."""
 
 import dataclasses
 import json
@@ -16,16 +16,16 @@ import slim
 
 MOST_BYTES = 60 << 20
 PROGRAMS = ("pp-run", "bench-graph")
-# What pp-run opens where it lies beside the runtime.
+# Libraries that pp-run opens from the runtime's folder.
 OPENED = ("libstagewright-cudnn.so",)
-# What every Linux has and what belongs to its kernel or loader; the rest of what pp-run needs is carried.
+# Libraries that every Linux has, or that belong to its kernel or loader; the bundle has all others that pp-run needs.
 OF_THE_SYSTEM = re.compile(r"^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread)[.\-]")
-# Newer ones may be there, which others in the same process need.
+# Compiler libraries: the machine may have newer ones, which other code in the same process needs.
 OF_THE_COMPILER = re.compile(r"^(libstdc\+\+|libgcc_s)\.")
 
 
 def libraries(program):
-    """Paths of the shared libraries that a program needs beyond the system's."""
+    """Paths of the shared libraries that a program needs besides the system's."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     found = {}
     for line in listed.splitlines():
@@ -38,32 +38,32 @@ def libraries(program):
 
 
 def first_problem(commands, environment):
-    """The error's text of the first command that fails."""
+    """The error text of the first command that fails."""
     for command in commands:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=environment)
         if done.returncode:
             lines = done.stderr.strip().splitlines() or ["no reason given"]
-            return lines[-1 if lines[0].startswith("Traceback") else 0]  # Python says what it was at the end
+            return lines[-1 if lines[0].startswith("Traceback") else 0]  # Python prints the error last
     return None
 
 
 def compile_case(case, build, root, bundle, device="cuda"):
-    """Imports the model, compiles it, proves the step, and compresses the artifact, to a twelfth; the error's text where one of
-    these fails. What the import writes does not stay."""
+    """Imports and compiles the model, proves the step, and compresses the artifact (to a twelfth of its size). Returns the
+    error text if one of these fails. Files written by the import are removed."""
     target, plan = bundle / "artifacts" / f"{case.name}.swx", bundle / "plans" / f"{case.name}.mlir"
-    python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
+    python = root / "build/venv/bin/python"  # made by ./dev setup, with JAX
     environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
     stages = f"--plan={case.plan}" if case.plan else f"--stages={case.stages}"
     flags = [f"--cluster={case.cluster or f'local:{case.stages}'}", stages, f"--schedule={case.schedule}", f"--microbatches={case.microbatches}",
              *case.flags]
-    processor = ["--target-cpu=x86-64-v3"] if device == "cuda" else []  # Else code for this machine.
+    processor = ["--target-cpu=x86-64-v3"] if device == "cuda" else []  # Otherwise, code for this machine.
     with tempfile.TemporaryDirectory() as folder:
         module = pathlib.Path(folder) / "step.mlir"
         commands = [[python if python.exists() else sys.executable, "-m", "stagewright", "import", "jax",
                      root / "test/Integration/models" / case.model, "-o", module],
                     [build / "bin/pp-compile", module, f"--target={device}", *flags, *processor, "-o", target]]
         if device == "cuda":
-            # Ranks in one process do not sum by NCCL.
+            # Ranks in one process do not use NCCL for sums.
             proofs = [["--processes"]] if "processes" in case.groups else []
             proofs += [[]] if case.groups != ("processes",) else []
             commands += [[build / "bin/pp-run", target, "--dry-run", *proof] for proof in proofs]
@@ -81,8 +81,8 @@ def size_of(folder):
 
 
 def make(bundle, build, root, nccl=None, table=tuple(cases.ALL), device="cuda"):
-    """The folder at `bundle`, with the cases of a table and a slim copy of the library `nccl`; 0 if everything compiled, 1 if
-    some cases did not (they are listed)."""
+    """Makes the folder `bundle` with the cases of a table and a reduced copy of the library `nccl`. Returns 0 if everything
+    compiled, 1 if some cases did not (they are listed)."""
     if bundle.exists() and not (bundle / "cases.json").exists():
         raise SystemExit(f"{bundle} exists and is no bundle; name another folder")
     shutil.rmtree(bundle, ignore_errors=True)

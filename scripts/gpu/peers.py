@@ -1,5 +1,5 @@
-"""The step of GPT-2 small by others on the same GPU: jax.jit of the very model, and torch.compile of one like it. Each is made
-and warmed up once; then `turn(n)` gives the seconds of n steps."""
+"""The step of GPT-2 small under other systems on the same GPU: jax.jit of the same model, and torch.compile of an equivalent
+one. Each is created and warmed up once; then `turn(n)` returns the seconds of n steps."""
 
 import time
 
@@ -84,7 +84,7 @@ def torch_model(s):
 
 
 def torch_side(row, device="cuda"):
-    """torch.compile; bfloat16 by autocast over float32 parameters, as the model has them."""
+    """torch.compile; bfloat16 through autocast, with float32 parameters as in the model."""
     torch, _, _ = torch_modules()
     s = sizes(row)
     model = torch_model(s).to(device)
@@ -100,7 +100,7 @@ def torch_side(row, device="cuda"):
 
 
 def matrix_limit():
-    """Operations a second of a large bfloat16 product of random numbers: what this GPU can do, measured here."""
+    """Flops per second of a large bfloat16 product of random numbers: the practical peak of this GPU."""
     torch, _, _ = torch_modules()
     n, taken = 8192, []
     a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -115,7 +115,7 @@ def matrix_limit():
 
 
 def flops(row):
-    """Of one step by the usual count: 6 for each weight of a product and token, and attention, forward and backward."""
+    """Flops of one step by the usual count: 6 per product weight and token, plus attention, forward and backward."""
     s = sizes(row)
     weights = 12 * s["L"] * s["D"] ** 2 + s["D"] * s["V"]
     tokens = s["B"] * s["T"] * row["microbatches"]

@@ -1,4 +1,4 @@
-"""Adds to a report what pp-sim predicts from the costs that were measured on the GPU; needs the tree that packed the bundle."""
+"""Adds pp-sim's predictions from the costs measured on the GPU to a report; needs the tree that packed the bundle."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ WITHIN = 0.05
 
 
 def predicted(build, plan, profile, folder):
-    """What pp-sim says of a profile: measured and predicted step, and the error."""
+    """pp-sim's result for a profile: measured and predicted step, and the error."""
     costs = folder / "profile.json"
     costs.write_text(json.dumps({key: value for key, value in profile.items() if key != "plain"}))
     done = subprocess.run([build / "bin/pp-sim", plan, f"--profile={costs}", "--json"], capture_output=True, text=True)
@@ -37,7 +37,7 @@ def rows_of(build, bundle, name, profile, folder):
 
 
 def add(bundle, build, out):
-    """0 if every prediction is near enough."""
+    """Returns 0 if every prediction is accurate enough."""
     if not (out / "report.json").exists():
         raise SystemExit(f"gpu-check: {out} has no report.json; name the folder that came back with --out")
     known = report.load(out / "report.json")

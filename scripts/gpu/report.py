@@ -1,4 +1,4 @@
-"""What is known of the checks, as JSON and as a page."""
+"""The results of the checks so far, as JSON and as Markdown."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ KINDS = (rows.PASSED, rows.FAILED, rows.SKIPPED)
 
 
 def load(path):
-    """By section; empty where there is no report yet."""
+    """Results by section; empty if there is no report yet."""
     path = pathlib.Path(path)
     return json.loads(path.read_text())["sections"] if path.exists() else {}
 
@@ -40,7 +40,7 @@ def page(known, counts):
 
 
 def write(out, known):
-    """report.json and report.md in the folder `out`; how many rows there are of each verdict."""
+    """Writes report.json and report.md into the folder `out`; returns the number of rows by verdict."""
     counts = {kind: sum(row["verdict"] == kind for _, row in all_rows(known)) for kind in KINDS}
     (out / "report.json").write_text(json.dumps({"counts": counts, "sections": known}, indent=1) + "\n")
     (out / "report.md").write_text(page(known, counts))

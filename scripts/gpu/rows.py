@@ -1,10 +1,10 @@
-"""One line of the report: what was looked at, what is asked of it, what was seen, and the verdict."""
+"""One row of the report: the check, the required value, the measured value, and the verdict."""
 
 PASSED, FAILED, SKIPPED, TOLD = "passed", "failed", "skipped", "told"
 
 
 class Skip(Exception):
-    """What is needed is not here."""
+    """A requirement is missing on this machine."""
 
 
 def row(what, asked, seen, good):
@@ -12,7 +12,7 @@ def row(what, asked, seen, good):
 
 
 def told(what, seen):
-    """A figure that nothing is asked of."""
+    """A row for a measurement without a requirement."""
     return {"what": what, "asked": "", "seen": seen, "verdict": TOLD}
 
 

@@ -1,8 +1,8 @@
-"""Runs what is left of the sections, each in a process of its own that is ended when its time is up.
+"""Runs the remaining sections, each in its own process with a time limit.
 
-A section tells what it has done item by item. An item that is cut off is left for the next call; one that is cut off twice,
-or that had a section's whole time for itself, has failed. What is known lies in report.json, which a later call, on another
-machine too, begins with."""
+A section reports item by item. An item that is cut off is repeated in the next call; one that is cut off twice, or that had a
+section's whole time for itself, has failed. Results are kept in report.json, from which a later call continues, even on another
+machine."""
 
 import json
 import os
@@ -19,12 +19,12 @@ import rows
 from sections import NAMES, SECTIONS
 
 NO_GPU, SKIPPED, LEFT = 77, 76, 75
-# With less left of a call no section is begun: Python and CUDA alone take some of it.
+# With less time left in a call, no section is started: Python and CUDA alone need part of it.
 LEAST = 25
 
 
 def work(bundle, out, scratch, section, done, told):
-    """In the section's own process: runs the items that are not done, and writes a line before and after each."""
+    """In the section's own process: runs the remaining items, and writes a line before and after each."""
     machine = machines.Machine(bundle, out, scratch)
     with open(told, "a", buffering=1) as lines:
         def tell(**what):
@@ -43,7 +43,7 @@ def work(bundle, out, scratch, section, done, told):
                 found = run()
             except rows.Skip as reason:
                 found = [rows.skipped(name, reason)]
-            except Exception as problem:  # One item's failure must not hide the others' results.
+            except Exception as problem:  # One item's failure must not hide the results of others.
                 text = str(problem) if isinstance(problem, RuntimeError) else traceback.format_exc(limit=-3)[-1500:]
                 found = [rows.failed(name, text)]
             tell(item=name, rows=found, seconds=time.monotonic() - start)
@@ -51,7 +51,7 @@ def work(bundle, out, scratch, section, done, told):
 
 
 def absorb(state, told, status, limit, whole, log):
-    """Takes over what a section's process told; a status of None says that its time was up."""
+    """Merges the lines of a section's process into the state; a status of None means a timeout."""
     begun, count, ended = None, 0, False
     for line in told.read_text().splitlines() if told.exists() else []:
         what = json.loads(line)
@@ -63,7 +63,7 @@ def absorb(state, told, status, limit, whole, log):
             begun, count = None, count + 1
     state["ended"] = ended
     if status not in (0, None) and not ended:
-        # What died takes no others along, unless none had begun.
+        # A crash fails only the item that was running, or the whole section if none had begun.
         text = f"status {status}: {log.read_text()[-1500:]}"
         state["items"][begun or "start"] = {"rows": [rows.failed(begun or "start", text)], "seconds": 0}
         state["ended"] = begun is None
@@ -74,7 +74,7 @@ def absorb(state, told, status, limit, whole, log):
 
 
 def run_section(arguments, state, name, limit, scratch):
-    """One section for at most `limit` seconds, with all its processes ended after it."""
+    """Runs one section for at most `limit` seconds, then ends all its processes."""
     told = scratch / f"{name}.lines"
     told.unlink(missing_ok=True)
     command = [sys.executable, *arguments, "--work", name, "--told", str(told), "--done", json.dumps(list(state["items"]))]
@@ -95,7 +95,7 @@ def run_section(arguments, state, name, limit, scratch):
 
 
 def run(script, options):
-    """Runs what is left, or the sections that are wanted; the exit status."""
+    """Runs the remaining sections, or the selected ones; returns the exit status."""
     bundle, out = pathlib.Path(options.bundle).resolve(), pathlib.Path(options.out).resolve()
     scratch = pathlib.Path(options.scratch).resolve()
     if not machines.gpus():
@@ -109,7 +109,7 @@ def run(script, options):
     start, known = time.monotonic(), report.load(options.known or out / "report.json")
     for name in options.section or ():
         known.pop(name, None)
-    # JAX would take most of the memory for itself, beside our step.
+    # By default JAX would reserve most of the memory, which our step needs.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     arguments = [script, "--bundle", str(bundle), "--out", str(out), "--scratch", str(scratch)]
     for name in options.section or NAMES:

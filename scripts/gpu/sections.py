@@ -1,6 +1,6 @@
-"""The sections of the check. Each is a module with `items(machine)`: pairs of a name and a function that gives rows, all of
-which can be run by themselves, so that a section goes on where its time was up. The first sections say most in the least time: a GPU
-may be there for minutes only."""
+"""The sections of the check. Each is a module with `items(machine)`: pairs of a name and a function that returns rows. Items
+are independent, so that a section can continue after a timeout. The first sections are the shortest and most informative, since
+a GPU may be available for minutes only."""
 
 import dataclasses
 import importlib
@@ -11,7 +11,7 @@ class Section:
     name: str
     module: str
     title: str
-    seconds: int  # at most, in one call
+    seconds: int  # limit for one call
 
     def items(self, machine):
         return list(importlib.import_module(self.module).items(machine))

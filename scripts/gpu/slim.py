@@ -1,7 +1,7 @@
-"""A libnccl.so.2 with the code of one GPU architecture only, so that it can be carried: 246 MB become 38 by compression.
+"""Reduces libnccl.so.2 to the code of one GPU architecture for transfer: 246 MB become 38 MB after compression.
 
-Device code lies in a shared library as fat binaries: a header (magic, version, header's bytes, bytes that follow), then
-entries, each with a header of its own (kind 2 is machine code, at byte 28 the architecture) and its code. Code of other
+Device code is stored in a shared library as fat binaries: a header (magic, version, header size, size of what follows), then
+entries, each with its own header (kind 2 is machine code, the architecture is at byte 28) and its code. Code of other
 architectures is overwritten by zeros; the driver never reads it."""
 
 import lzma
@@ -13,7 +13,7 @@ CODE = 2
 
 
 def keep_only(data, architecture):
-    """Overwrites other code in a bytearray; how many bytes of code are kept."""
+    """Overwrites code of other architectures in a bytearray; returns the bytes of code kept."""
     kept, at = 0, data.find(MAGIC)
     while 0 <= at <= len(data) - 16:
         _, version, header, size = struct.unpack_from("<IHHQ", data, at)

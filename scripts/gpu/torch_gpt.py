@@ -21,7 +21,7 @@ class Block(nn.Module):
 
 
 class Stage(nn.Module):
-    """Some blocks, with the embeddings before the first and the head behind the last."""
+    """A range of blocks, with the embeddings in the first stage and the head in the last."""
 
     def __init__(self, vocabulary, width, heads, length, blocks, first, last):
         super().__init__()

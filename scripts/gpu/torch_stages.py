@@ -1,7 +1,7 @@
-"""Peer: torch.distributed.pipelining with all stages on one device, handed over within the process.
+"""Peer: torch.distributed.pipelining with all stages on one device; messages stay within the process.
 
 usage: torch_stages.py VOCAB D HEADS LAYERS SEQ MICROBATCH STAGES DEVICE M [M ...]
-For each number of microbatches M prints a line of JSON: seconds of a 1F1B step, of the host until it has enqueued it, and
+For each number of microbatches M prints a line of JSON: seconds of a 1F1B step, host seconds until it is enqueued, and seconds
 of the same forwards and backwards called one after the other without a schedule.
 """
 

@@ -1,4 +1,4 @@
-"""./dev bench: the measuring stand in bench/."""
+"""`./dev bench`: the benchmarks in bench/."""
 
 import sys
 

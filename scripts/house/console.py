@@ -1,4 +1,4 @@
-"""How ./dev speaks: one line per step with the time it took, progress while it runs, the whole output when it fails."""
+"""Console output of ./dev: one line per step with its time, progress while it runs, the whole output if it fails."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ START = time.monotonic()
 
 
 class Failure(Exception):
-    """A step that failed; the message has been made for the user."""
+    """A failed step; the message is for the user."""
 
 
 def say(text=""):
@@ -75,7 +75,7 @@ def stream(title, command, watch, *, env=None, cwd=ROOT, keep=None, quiet=False)
 
 
 def capture(command, *, env=None, cwd=ROOT):
-    """The output of a short command; raises Failure with it when the command fails."""
+    """Runs a short command and returns its output; if it fails, raises Failure with the output."""
     result = subprocess.run([str(c) for c in command], cwd=cwd, env={**os.environ, **(env or {})},
                             stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if result.returncode:

@@ -1,7 +1,7 @@
-"""The whole road once: a GPT training step from JAX, compiled for 4 stages, run, its loss and gradients beside JAX's.
+"""The demo: a GPT training step from JAX, compiled for 4 stages, run, and compared with JAX's loss and gradients.
 
-What does not depend on the compiler (the imported module, the 8 microbatches, JAX's results) is kept under build/demo
-and made again when its sources change; the compiler and the run are done every time."""
+Files that do not depend on the compiler (the imported module, the 8 microbatches, JAX's results) are kept under build/demo and
+made again if their sources change; compilation and the run are done every time."""
 
 import hashlib
 
@@ -40,7 +40,7 @@ def _prepare():
 
 
 def run(options):
-    """`./dev demo`: fails when a gradient lies outside the tolerance."""
+    """`./dev demo`: fails if a gradient is outside the tolerance."""
     setup.everything()
     _prepare()
     artifact, trace, picture = PLACE / "gpt.swx", PLACE / "trace.json", PLACE / "schedule.svg"

@@ -1,11 +1,11 @@
-"""Reference pages, generated from the TableGen files: people write only what a generator cannot know."""
+"""Generates reference pages from the TableGen files; only text that a generator cannot produce is hand-written."""
 
 from . import setup
 from .console import BUILD, ROOT, capture, say
 
 
 def run(options):
-    """Writes build/docs/{Dialect,Passes}/*.md and an index of them."""
+    """Writes build/docs/{Dialect,Passes}/*.md and their index."""
     setup.packages()
     pages = BUILD / "docs"
     pages.mkdir(parents=True, exist_ok=True)

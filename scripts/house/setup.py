@@ -1,4 +1,4 @@
-"""Set-up: system packages, the Python environment, CMake's configuration. Each looks first and does nothing twice."""
+"""Set-up: system packages, the Python environment, CMake configuration. Each first checks whether it is needed."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ HEADERS = ROOT / "python" / "headers.txt"
 
 
 def packages(names=None):
-    """Installs the Debian packages that are missing; without root, names them and the command."""
+    """Installs missing Debian packages; without root, reports them and the command."""
     if names is None:
         lines = (ROOT / "scripts" / "packages.txt").read_text().splitlines()
         names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
@@ -54,14 +54,14 @@ def packages(names=None):
 
 
 def venv():
-    """Makes build/venv from the lists in python/."""
+    """Creates build/venv from the lists in python/."""
     environment(VENV, "Python environment", REQUIREMENTS, HEADERS)
 
 
 def environment(folder, title, requirements, alone=None):
-    """Makes a Python environment that has this tree's packages, again when one of its lists or the interpreter changes.
+    """Creates a Python environment with this tree's packages, again if one of its lists or the interpreter changes.
 
-    `alone`: a list of what is installed without what it names as its needs."""
+    `alone`: a list of packages to install without their dependencies."""
     text = b"".join(file.read_bytes() for file in dict.fromkeys((REQUIREMENTS, requirements, alone)) if file)
     want, stamp = hashlib.sha256(text + sys.version.encode() + str(ROOT).encode()).hexdigest(), folder / "requirements.sha256"
     if stamp.exists() and stamp.read_text() == want:
@@ -83,9 +83,9 @@ def environment(folder, title, requirements, alone=None):
 
 
 def compiler_cache():
-    """Two clones of one source share what they compiled: paths are taken relative to the clone."""
+    """Lets clones of the source share compiled objects: paths are relative to the clone."""
     return {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1",
-            "CCACHE_SLOPPINESS": "pch_defines,time_macros",  # as precompiled headers ask for
+            "CCACHE_SLOPPINESS": "pch_defines,time_macros",  # required for precompiled headers
             "NINJA_STATUS": "[%f/%t] "}
 
 
@@ -94,7 +94,7 @@ def tree(preset):
 
 
 def configure(preset):
-    """Configures a preset once; CMake itself looks after later changes of its files."""
+    """Configures a preset once; CMake itself handles later changes of its files."""
     if (tree(preset) / "build.ninja").exists():
         return
     stream(f"Configuring {preset}", ["cmake", "--preset", preset, f"-DPython_EXECUTABLE={PYTHON}"],
@@ -102,7 +102,7 @@ def configure(preset):
 
 
 def build(preset="release", targets=("all",)):
-    """Builds; silent when there is nothing to do."""
+    """Builds; prints nothing if there is nothing to do."""
     configure(preset)
     listed = subprocess.run(["ninja", "-C", str(tree(preset)), "-n", *targets], capture_output=True, text=True)
     if "ninja: no work to do." in listed.stdout:

@@ -1,11 +1,11 @@
-"""Runs the tests of every kind and counts them: each runner writes a report, the last line sums the reports.
+"""Runs and counts the tests of every kind: each runner writes a report, and the last line sums the reports.
 
-Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
-an installed tree), wheel (the wheel in a fresh environment), fuzz (random programs, test/Fuzz; one test each), models
-(training steps of the libraries that people use, test/Models, in an environment of their own; one test for each step, type
-and number of stages), torch (models of PyTorch, test/Models/pytorch, in another), onnx (the same as ONNX files,
-test/Models/onnx), thorough (Python tests of more models, types, stages and runs than python has).
-`build/reports/<preset>.json` keeps the counts for .ci/run."""
+Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against an
+installed tree), wheel (the wheel in a fresh environment), fuzz (random programs, test/Fuzz; one test each), models (training
+steps of third-party libraries, test/Models, in an environment of their own; one test for each step, type and number of stages),
+torch (models of PyTorch, test/Models/pytorch, in another environment), onnx (the same as ONNX files, test/Models/onnx),
+thorough (the Python tests on models, types, stages and runs that python omits). `build/reports/<preset>.json` keeps the counts
+for .ci/run."""
 
 import json
 import os
@@ -41,15 +41,14 @@ class Count:
 
 
 def sanitizers():
-    """Options of the sanitizers' runtimes. LLVM and MLIR are not instrumented, so a container that crosses into
-    them is not annotated on both sides: overflow inside a container's capacity and use of an arena's free bytes are
-    not looked for."""
+    """Options of the sanitizers' runtimes. LLVM and MLIR are not instrumented, so containers passed to them are not annotated
+    on both sides: overflow inside a container's capacity and use of an arena's free bytes are not checked."""
     return {"ASAN_OPTIONS": "allow_user_poisoning=0:detect_container_overflow=0:detect_leaks=0:strict_string_checks=1",
             "UBSAN_OPTIONS": "print_stacktrace=1", "TSAN_OPTIONS": "second_deadlock_stack=1"}
 
 
 def unit(preset, part):
-    """Every GoogleTest binary that CMake knows as a test, with its own report."""
+    """Runs every GoogleTest binary that CMake registers as a test, with its own report."""
     listed = json.loads(capture(["ctest", "--test-dir", setup.tree(preset), "--show-only=json-v1"]))
     entries = [t for t in listed["tests"] if "command" in t]
     count, progress = Count(), Progress("Unit tests")
@@ -66,7 +65,7 @@ def unit(preset, part):
 
 
 def _binary(name, command, directory, report, timeout=900):
-    """Runs one binary; it fails too when it takes too long or writes no report."""
+    """Runs one binary; a timeout or a missing report is also a failure."""
     try:
         result = subprocess.run(command, cwd=directory, env={**_environment(), "GTEST_OUTPUT": f"json:{report}"},
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -92,7 +91,7 @@ def _gtest(report):
 
 
 def lit(preset, part):
-    """The lit suite of the build, with lit's own report."""
+    """Runs the lit suite of the build, with lit's own report."""
     suite = setup.tree(preset) / "test"
     if not (suite / "lit.site.cfg.py").exists():
         return Count()
@@ -124,31 +123,31 @@ def _lit_failures(report):
 
 
 def python(preset, part):
-    """Everything pytest finds under test/: the importer's own tests and the integration tests."""
+    """Runs everything that pytest finds under test/: the importer's own tests and the integration tests."""
     if not any((ROOT / "test").rglob("test_*.py")):
         return Count()
     return _pytest(preset, part, "python", "Python tests", setup.PYTHON, ROOT / "test")
 
 
 def thorough(preset, part):
-    """What the Python tests show of some models, types, stages and runs, of the others (test/tiers.py)."""
+    """Runs the Python tests on the models, types, stages and runs that `python` omits (test/tiers.py)."""
     return _pytest(preset, part, "thorough", "Thorough tests", setup.PYTHON, ROOT / "test", "--thorough")
 
 
 def torch(preset, part):
-    """Models of PyTorch, in an environment that has it."""
+    """Runs PyTorch models, in an environment that has it."""
     setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/pytorch/requirements.txt")
     return _pytest(preset, part, "torch", "PyTorch's models", TORCH / "bin" / "python", ROOT / "test/Models/pytorch")
 
 
 def onnx(preset, part):
-    """Models that PyTorch exports as ONNX files, in the same environment."""
+    """Runs models that PyTorch exports as ONNX files, in the same environment."""
     setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/pytorch/requirements.txt")
     return _pytest(preset, part, "onnx", "Exported models", TORCH / "bin" / "python", ROOT / "test/Models/onnx")
 
 
 def _pytest(preset, part, kind, title, interpreter, *arguments):
-    """Runs pytest, a file of tests on each processor, with its own report."""
+    """Runs pytest, one test file per processor at a time, with its own report."""
     report = setup.tree(preset) / "reports" / f"{kind}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
@@ -197,7 +196,7 @@ def consumer(preset, part):
 
 
 def wheel(_preset, _part):
-    """Builds the wheel and uses it in a fresh environment, far from the tree and without its tools in reach."""
+    """Builds the wheel and uses it in a fresh environment, without access to the tree and its tools."""
     place = wheels.PLACE / "test"
     step = ROOT / "test/Dialect/Pipeline/form-graph-factors.mlir"
     script = ("import stagewright, numpy as np; step = stagewright.load('step.swx'); "
@@ -224,7 +223,7 @@ def wheel(_preset, _part):
 
 
 def fuzz(preset, _part, programs=100, seed=None):
-    """Random programs beside JAX, each a test; what fails lies, shrunk, under fuzz/ of the build."""
+    """Compares random programs with JAX, each a test; failing ones are reduced and kept under fuzz/ of the build."""
     report = setup.tree(preset) / "reports" / "fuzz.json"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
@@ -247,7 +246,7 @@ def fuzz(preset, _part, programs=100, seed=None):
 
 
 def models(preset, part):
-    """The whole suite of training steps. What it found is kept in docs/models.md, unless only a part has run."""
+    """Runs the whole suite of training steps. Results are kept in docs/models.md, unless only a part has run."""
     setup.environment(MODELS, "Environment of the models", ROOT / "test/Models/requirements.txt",
                       ROOT / "test/Models/requirements-alone.txt")
     report = setup.tree(preset) / "reports" / "models.json"
@@ -275,7 +274,7 @@ def models(preset, part):
 
 KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "wheel": wheel, "fuzz": fuzz, "models": models,
          "thorough": thorough, "torch": torch, "onnx": onnx}
-# The others are asked for by name.
+# The others run only when named.
 DEFAULT = ("unit", "lit", "python", "consumer", "wheel", "fuzz")
 
 
@@ -291,7 +290,7 @@ def _environment():
 
 def run(options):
     """Builds, runs the kinds asked for, prints `N passed, M failed` last."""
-    kinds = options.kinds or [kind for kind in DEFAULT if kind != "fuzz" or not options.filter]  # its tests have no names
+    kinds = options.kinds or [kind for kind in DEFAULT if kind != "fuzz" or not options.filter]  # fuzz has no filter
     if unknown := [k for k in kinds if k not in KINDS]:
         raise Failure(f"no such kind of test: {' '.join(unknown)}; there are {', '.join(KINDS)}")
     setup.everything(options.preset)

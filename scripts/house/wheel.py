@@ -1,7 +1,7 @@
-"""A wheel: the Python package with the compiled tools and every library that they need beside the C library's.
+"""A wheel: the Python package with the compiled tools and all libraries that they need except the C library's.
 
-The tools lie in stagewright/native/bin, commands of the same names start them. What they link dynamically is copied into
-stagewright/native/lib and found there, whatever the machine has; libraries of MPI and of NVIDIA stay the machine's."""
+The tools are in stagewright/native/bin; commands of the same names start them. Their shared libraries are copied into
+stagewright/native/lib and found there, whatever the machine has; libraries of MPI and of NVIDIA are the machine's."""
 
 import pathlib
 import re
@@ -12,9 +12,9 @@ from .console import BUILD, ROOT, Failure, Progress, capture, say, stream
 
 PLACE = BUILD / "wheel"
 TOOLS = ("pp-compile", "pp-opt", "pp-plan", "pp-run", "pp-sim", "pp-translate")
-# Of the system: the C and C++ libraries, which every Linux of the C library's age has.
+# System libraries: the C and C++ libraries, which every Linux with a C library of this version has.
 SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s))\.so.*")
-# Loaded where they are there: MPI, CUDA and cuDNN are the machine's.
+# Loaded if present: MPI, CUDA and cuDNN are the machine's.
 OPTIONAL = re.compile(r"lib(mpi|open-pal|open-rte|cuda|nvrtc|cudnn|hwloc|event).*")
 
 
@@ -31,7 +31,7 @@ def _needs(file):
 
 
 def _copy(prefix, native):
-    """Tools and libraries from an installed tree, with everything that they need; returns the files."""
+    """Copies tools and libraries from an installed tree, with everything that they need; returns the files."""
     binding, = (prefix / "python").glob("_stagewright_runtime*.so")
     wanted = {native / binding.name: binding, native / "bin" / "ld.lld": pathlib.Path("/usr/lib/llvm-22/bin/lld")}
     wanted |= {native / "bin" / tool: prefix / "bin" / tool for tool in TOOLS}
@@ -65,7 +65,7 @@ def build(out):
     (package / "pyproject.toml").write_text(
         project.replace("[project.scripts]\n", "[project.scripts]\n" + commands) +
         '\n[tool.setuptools.package-data]\nstagewright = ["native/*.so", "native/bin/*", "native/lib/*"]\n')
-    # Not pure: for this platform, and for this Python, which the binding is for.
+    # Not a pure Python wheel: it is for this platform and, because of the binding, for this Python version.
     (package / "setup.py").write_text(
         "from setuptools import Distribution, setup\n\n\nclass Native(Distribution):\n"
         "    def has_ext_modules(self):\n        return True\n\n\nsetup(distclass=Native)\n")

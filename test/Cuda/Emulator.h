@@ -1,11 +1,11 @@
-//===- Emulator.h - a CUDA that executes on processors ----------*- C++ -*-===//
+//===- Emulator.h - a CUDA emulator for CPUs --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the parts of the emulator share; README.md says what it is.
+// Declarations shared by the parts of the emulator, which README.md describes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 
 namespace emulator {
 
-/// Of the driver: `CUresult` in cuda.h.
+/// Statuses of the driver: `CUresult` in cuda.h.
 enum Status : int {
   success = 0,
   invalidValue = 1,
@@ -43,15 +43,15 @@ enum Status : int {
   captureIsolation = 905
 };
 
-/// What a stream or event knows of: calls seen, by stream.
+/// A vector clock: by stream, the calls ordered before a stream or event.
 using Clock = std::map<int, int>;
 
 struct Stream {
   int id, device;
   bool capturing = false;
   Clock clock = {};
-  Operations last = {};     ///< what the next operation comes after
-  Operations captured = {}; ///< the same of one that is captured
+  Operations last = {};     ///< dependencies of the next operation
+  Operations captured = {}; ///< the same in a capture
 
   Operations &tail() { return capturing ? captured : last; }
 };
@@ -65,37 +65,37 @@ struct Event {
   Operations last = {};
 };
 
-/// Adds a line: a word and `key=value` pairs.
+/// Adds a line to the log: a word and `key=value` pairs.
 void log(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/// The status that STAGEWRIGHT_EMULATOR_FAIL wants of this call, else 0.
+/// The error that STAGEWRIGHT_EMULATOR_FAIL requests for this call, else 0.
 int failure(const char *symbol);
-/// Whether STAGEWRIGHT_EMULATOR_DROP wants this call, counted by symbol, to do
-/// nothing and say that it was done.
+/// Whether this call, counted by symbol, must do nothing and report success, as
+/// STAGEWRIGHT_EMULATOR_DROP requests.
 bool isDropped(const char *symbol);
-/// Writes the text now.
+/// Writes the log now.
 void writeLog();
-/// A variable of the environment, or the default.
+/// An environment variable, or the default.
 int64_t setting(const char *name, int64_t fallback);
 
-/// Whether kernels compute: else only what is called is recorded, and nothing
-/// is known of what memory holds.
+/// Whether kernels compute. Otherwise calls are only recorded, and the contents
+/// of memory are undefined.
 bool executes();
 
 struct Context {
   int device;
 };
-/// The device of the calling thread, or -1.
+/// The current device of the calling thread, or -1.
 int currentDevice();
-/// Whether work of a device may use memory of another.
+/// Whether operations of `device` may use memory of `other`.
 bool reaches(int device, int other);
-/// The stream itself, or the current device's own one for null.
+/// The stream itself, or the default stream of the current device for null.
 Stream &streamOf(Stream *stream);
-/// Work for a stream: refused for one of another device. In a capture it is
-/// done at each replay.
+/// Enqueues work on a stream; an error if the stream is of another device. In a
+/// capture the work runs at each replay.
 int enqueue(Stream *stream, Work work);
-/// Work that holds its device from its beginning to its end.
+/// The same, but nothing else runs on the device while this work is running.
 int enqueueHolding(Stream *stream, Work work);
-/// Whether so many bytes are pinned.
+/// Whether all `bytes` at `address` are pinned.
 bool isPinned(const void *address, size_t bytes);
 
 } // namespace emulator

@@ -1,4 +1,4 @@
-//===- Floats.h - numbers of 16 and 8 bits ----------------------*- C++ -*-===//
+//===- Floats.h - 16-bit and 8-bit floats -----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace emulator {
 
 using Half = _Float16;
 
-/// Rounded to the nearest, ties to even, as all conversions of the device.
+/// Conversions round to nearest, ties to even, as on the device.
 struct Bfloat16 {
   uint16_t bits = 0;
 
@@ -25,24 +25,24 @@ struct Bfloat16 {
   explicit Bfloat16(float value) {
     auto wide = std::bit_cast<uint32_t>(value);
     if (std::isnan(value))
-      bits = 0x7fff; // The device's only NaN, of cvt.rn.bf16.f32.
+      bits = 0x7fff; // The NaN that cvt.rn.bf16.f32 gives.
     else
       bits = uint16_t((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
   }
   operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 };
 
-/// A number of `exponent` and `mantissa` bits (E4M3: finite only, with a NaN;
-/// E5M2: as IEEE has them).
+/// A float of 8 bits (E4M3: no infinities, one NaN; E5M2: infinities and NaNs
+/// as in IEEE 754).
 template <int exponent, int mantissa> struct Float8 {
   static constexpr bool finite = exponent == 4;
   static constexpr int bias = (1 << (exponent - 1)) - 1;
-  /// The largest number: 448 or 57344.
+  /// The largest finite value: 448 (E4M3) or 57344 (E5M2).
   static constexpr float largest = finite ? 448.f : 57344.f;
   uint8_t bits = 0;
 
   Float8() = default;
-  /// Too large numbers become the largest one (satfinite), or infinite.
+  /// On overflow: the largest finite value (satfinite), or infinity.
   explicit Float8(float value, bool saturates = true) {
     uint8_t sign = std::signbit(value) ? 0x80 : 0;
     float magnitude = std::fabs(value);

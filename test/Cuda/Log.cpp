@@ -1,4 +1,4 @@
-//===- Log.cpp - the text of what was called ------------------------------===//
+//===- Log.cpp - a log of all calls ---------------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,7 +48,7 @@ void writeLog() {
 }
 
 void log(const char *format, ...) {
-  char line[16384]; // of the 511 arguments that a kernel may have
+  char line[16384]; // Enough for 511 arguments of a kernel.
   va_list arguments;
   va_start(arguments, format);
   int size = std::vsnprintf(line, sizeof(line), format, arguments);
@@ -84,7 +84,7 @@ int64_t setting(const char *name, int64_t fallback) {
 
 } // namespace emulator
 
-/// All lines since the last call.
+/// The lines logged since the last call of this function.
 EMULATED(const char *) emulatorTake() {
   static std::string taken;
   std::lock_guard lock(emulator::text().mutex);

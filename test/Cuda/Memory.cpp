@@ -1,4 +1,4 @@
-//===- Memory.cpp - what a device's addresses stand for -------------------===//
+//===- Memory.cpp - memory behind device addresses ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ std::string shown(uint64_t address, int64_t bytes) {
 } // namespace
 
 Memory::Memory() {
-  // Sanitizers map more beside each page that may be written.
+  // Halves the size if it is refused: sanitizers map shadow memory as well.
   for (; reserved > 1 << 20; reserved /= 2) {
     void *hidden = reserve(reserved, PROT_NONE);
     void *bytes = reserve(reserved, PROT_READ | PROT_WRITE);
@@ -56,7 +56,7 @@ Memory::~Memory() {
 }
 
 uint64_t Memory::allocate(int64_t bytes, int device) {
-  // A gap behind each, so that no two are neighbours.
+  // A gap after each allocation, so that no two are adjacent.
   int64_t size = (bytes + 511) / 512 * 512 + 512;
   if (bytes <= 0 || size > reserved - used || !content || !known)
     return 0;
@@ -73,7 +73,7 @@ bool Memory::free(uint64_t address) {
     return false;
   size_t at = size_t(address - base),
          size = size_t(found->second.end - address);
-  // Gives the pages back; the addresses are not used again.
+  // Frees the pages; their addresses are not used again.
   madvise(content + at, size, MADV_DONTNEED);
   madvise(known + at, size, MADV_DONTNEED);
   blocks.erase(found);
@@ -127,7 +127,7 @@ int Memory::deviceOf(uint64_t address) const {
 }
 
 Memory &memory() {
-  static Memory &it = *new Memory; // As long as the process.
+  static Memory &it = *new Memory; // Never freed.
   return it;
 }
 

@@ -1,13 +1,13 @@
-//===- Memory.h - what a device's addresses stand for -----------*- C++ -*-===//
+//===- Memory.h - memory behind device addresses ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Addresses that are given out are of pages that nobody may touch, so a host
-// that follows one crashes, as it does on a GPU. What they hold lies elsewhere,
-// with one more byte for each that says whether it was ever written.
+// Device addresses are in protected pages, so the host crashes if it
+// dereferences one, as with a GPU. The bytes behind them are stored elsewhere,
+// each with a mark: whether it was ever written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace emulator {
 
-/// What a device forbids, or what has no defined result.
+/// An operation that is an error on a device or has an undefined result.
 struct Violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -29,29 +29,29 @@ struct Violation : std::runtime_error {
 class Memory {
 public:
   Memory();
-  ~Memory(); ///< Gives its addresses back, of which a sanitizer leaves few.
+  ~Memory(); ///< Unmaps the addresses, which are scarce under a sanitizer.
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
 
-  /// An address in multiples of 512 bytes, or 0 where no room is left. What
-  /// lies there is not known.
+  /// An address that is a multiple of 512 bytes, or 0 if no memory is left. The
+  /// bytes are marked as not written.
   uint64_t allocate(int64_t bytes, int device);
-  /// False where nothing was allocated there.
+  /// False if no allocation begins at the address.
   bool free(uint64_t address);
   int64_t bytesFree() const { return reserved - used; }
   int64_t bytesInAll() const { return reserved; }
 
-  /// What so many bytes hold, or null where they are not in one allocation.
+  /// The content of these bytes, or null if they are not in one allocation.
   std::byte *find(uint64_t address, int64_t bytes);
-  /// The same; throws where `find` gives null. `what` reads or writes it.
+  /// The same, but throws `Violation` for null; `what` is a verb for the error.
   std::byte *at(uint64_t address, int64_t bytes, const char *what);
-  /// The bytes' marks: not 0 where written. Only of what `find` has found.
+  /// The marks of bytes that `find` has found: 0 if never written.
   uint8_t *marks(uint64_t address) const { return known + (address - base); }
-  /// Throws where one of the bytes was never written.
+  /// Throws `Violation` if one of the bytes was never written.
   void requireKnown(uint64_t address, int64_t bytes, const char *what) const;
-  /// Whether it is the whole of an allocation.
+  /// Whether these bytes are a whole allocation.
   bool isWhole(uint64_t address, int64_t bytes) const;
-  /// The device of an address that was found; -1 for none.
+  /// The device of an address, or -1 if it is in no allocation.
   int deviceOf(uint64_t address) const;
 
 private:
@@ -61,13 +61,13 @@ private:
   };
   const Block *blockOf(uint64_t address, int64_t bytes) const;
 
-  int64_t reserved = int64_t(1) << 36; ///< less where so much is refused
+  int64_t reserved = int64_t(1) << 36; ///< bytes; less if mmap refuses
   uint64_t base = 0;
   std::byte *content = nullptr;
   uint8_t *known = nullptr;
   int64_t used = 0;
   std::map<uint64_t, Block> blocks;
-  mutable uint64_t lastBegin = 0; ///< of the block that was found last
+  mutable uint64_t lastBegin = 0; ///< address of the block found last
   mutable const Block *last = nullptr;
 };
 

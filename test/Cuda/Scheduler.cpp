@@ -1,4 +1,4 @@
-//===- Scheduler.cpp - the order in which a device works ------------------===//
+//===- Scheduler.cpp - order in which operations run ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ bool Scheduler::advance() {
   for (const auto &it : ready) {
     auto &holder = holders[size_t(it->device)];
     if (holder && holder != it)
-      continue; // Since this one began.
+      continue; // One that began in this loop holds the device.
     if (it->holds)
       holder = it;
     it->begun = true;
@@ -96,7 +96,7 @@ void Scheduler::finish() {
 }
 
 Scheduler &scheduler() {
-  static Scheduler &it = *new Scheduler; // As long as the process.
+  static Scheduler &it = *new Scheduler; // Never freed.
   return it;
 }
 

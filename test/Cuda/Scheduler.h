@@ -1,16 +1,16 @@
-//===- Scheduler.h - the order in which a device works ----------*- C++ -*-===//
+//===- Scheduler.h - order in which operations run --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations wait for those that streams and events put before them, and for
-// nothing else: of those that may run, a seed chooses, so that no order holds
-// that the program did not ask for. An even seed chooses anew each time; an odd
-// one ranks the streams, and one that comes late in this order waits until all
-// others can do no more. They run while the host waits for one, so
-// copies see the host's memory as it is then, as late as CUDA allows.
+// An operation waits only for those that streams and events put before it. A
+// seed chooses among the operations that may run, so a program cannot rely on
+// an order that it did not request. An even seed chooses at random each time;
+// an odd seed ranks the streams: one runs only if none before it can.
+// Operations run while the host waits for one, so copies read host memory as
+// late as CUDA allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 
 namespace emulator {
 
-/// False where it is not over: it is asked again.
+/// Returns false if it is not complete; it is then called again.
 using Work = std::function<bool()>;
 
 struct Operation;
@@ -34,8 +34,8 @@ using Operations = std::vector<std::shared_ptr<Operation>>;
 
 struct Operation {
   int device, stream;
-  Work work;          ///< none: only what it comes after
-  bool holds = false; ///< nothing else of its device runs beside it
+  Work work;          ///< may be null: dependencies only
+  bool holds = false; ///< nothing else may run on its device meanwhile
   Operations after = {};
   bool begun = false, done = false;
 };
@@ -45,18 +45,18 @@ public:
   Scheduler();
 
   void add(std::shared_ptr<Operation> operation);
-  /// Runs one that may; false where none can go on now.
+  /// Runs one operation to completion; false if none can complete now.
   bool advance();
-  /// Whether all are done; runs some where they are not.
+  /// Runs operations until `list` is done; false if that is not possible now.
   bool reached(const Operations &list);
-  /// Runs all that there is.
+  /// Runs all operations.
   void finish();
-  /// Why an operation could not be done; no other has run since.
+  /// The error of the operation that failed, after which none runs.
   const std::string &error() const { return problem; }
 
 private:
   bool mayRun(const Operation &operation) const;
-  /// Puts them into the order in which they are tried.
+  /// Sorts operations into the order in which they are tried.
   void arrange(Operations &ready) const;
 
   Operations waiting;
@@ -64,11 +64,11 @@ private:
   std::string problem;
 };
 
-/// Of all devices of the process; with its lock held.
+/// The scheduler of all devices. Callers must hold `lock()`.
 Scheduler &scheduler();
-/// Held by every entry point that changes something.
+/// Held by every entry point that changes state.
 std::recursive_mutex &lock();
-/// For whatever a launch chooses.
+/// The random numbers of the emulator, seeded.
 std::mt19937 &chance();
 
 } // namespace emulator

@@ -1,6 +1,6 @@
-"""Converts steps to linalg as long as there are any: what `python -m stagewright.frontend.to_linalg` does for one.
+"""Converts steps to linalg, one after another, as `python -m stagewright.frontend.to_linalg` does for one.
 
-A process of its own, with torch-mlir's copy of MLIR. Reads the name of a folder per line, answers with a line of JSON:
+Runs as a separate process, with torch-mlir's copy of MLIR. Reads a folder name per line and answers with a line of JSON:
 {} or {"refused": text} or {"failed": text}."""
 
 import json

@@ -1,7 +1,7 @@
-"""Runs compiled steps, each in a process that it forks: a step that dies takes nothing with it.
+"""Runs compiled steps, each in a forked process, so that a crash ends only that step.
 
-Reads a line of JSON per step: {"artifact", "inputs", "outputs", "seconds"}, answers with a line: {} or {"failed": text}
-or {"signal": number}. With "upstream", a folder, its module is run by upstream's passes instead."""
+Reads a line of JSON per step: {"artifact", "inputs", "outputs", "seconds"}, answers with a line of JSON: {} or
+{"failed": text} or {"signal": number}. With {"upstream": folder} it runs the folder's module by upstream's passes instead."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 
-import ml_dtypes  # noqa: F401  numpy then knows bfloat16
+import ml_dtypes  # noqa: F401  adds bfloat16 to numpy
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
@@ -31,7 +31,7 @@ def run(request):
     import stagewright.runtime
     step = stagewright.runtime.load(request["artifact"])
     step.set({int(k): v for k, v in inputs.items()})
-    for name in ("first", "second"):  # the second finds what the first has left in the arenas
+    for name in ("first", "second"):  # the second starts with what the first left in the arenas
         step.run()
         results = {str(i): np.array(r, order="C") for i, r in enumerate(step.results())}
         save_file(results, f"{request['outputs']}.{name}")

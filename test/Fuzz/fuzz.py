@@ -1,12 +1,13 @@
-"""Random JAX programs through the importer, the compiler and the runtime, beside `jax.jit` of the same function.
+"""Runs random JAX programs through the importer, the compiler and the runtime, and compares with `jax.jit`.
 
-    python fuzz.py --programs 100 --seed 1      half of them of this seed, half of one that is drawn and printed
+    python fuzz.py --programs 100 --seed 1      programs 0 to 99 of this seed
     python fuzz.py --seed 17 --only 4,9         some programs of one seed again
-    python fuzz.py --file FILE.py               a program that stands alone: a kept failure
+    python fuzz.py --file FILE.py               one program from a file, such as a kept failure
 
-Every program has 2 microbatches that differ, 1 to 3 stages and gradients of all its parameters. A wrong number, a crash
-and a refusal are failures; each is shrunk and written to the folder of failures as a file that stands alone. Programs
-that decide by rounding are unclear: no verdict. The programs under kept/ run first: failures of the past."""
+Every program has 2 different microbatches and 1 to 3 stages; most have gradients of all their parameters. A wrong number, a
+crash and a refusal are failures; each is written to the failures folder as a stand-alone file, the first few shrunk. A program
+whose results depend on rounding is "unclear". Without --seed, half of the programs are of seed 1 and half of a new seed, which
+is printed. Unless --only or --file is given, the programs under kept/ (earlier failures) run first."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ from trial import conclude, execute, prepare, title  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 NO_VERDICT = ("unclear", "known", "invalid")
-MOST_WITHOUT_VERDICT = 0.2  # of all programs: more would hide what is wrong
-LAST = 4 * 10**6  # how often another program takes the place of one
+MOST_WITHOUT_VERDICT = 0.2  # of all programs: more could hide failures
+LAST = 4 * 10**6  # program N is replaced by N + 10**6 and so on, up to this number
 
 
 def options():
@@ -56,7 +57,7 @@ def options():
 
 
 def programs(arguments):
-    """(names with texts of files, (seed, number) pairs): what is to run first and then."""
+    """([(name, text of a file)], [(seed, number)]): the files run first."""
     if arguments.file:
         return [(pathlib.Path(file).stem, pathlib.Path(file).read_text()) for file in arguments.file], []
     kept = [(f"kept-{file.stem}", file.read_text()) for file in sorted((HERE / "kept").glob("*.py"))]
@@ -92,10 +93,10 @@ class Fuzzer:
             self.pipelines.put(pipeline)
 
     def outcomes(self, keys, at):
-        """(key, name, program, outcome, key in its place) of each, in order; what JAX does, of which `at` is told, runs
-        here while others are compiled and run.
+        """Yields (key, name, program, outcome, replacement's key) of each, in order. JAX runs in this thread, after a call of
+        `at`, while other programs are compiled and run.
 
-        In the place of a program that gives no verdict comes another one of its seed.
+        A program without a verdict is replaced by another one of its seed.
         """
         families = self.arguments.families.split(",") if self.arguments.families else None
         todo, waiting, started = collections.deque(keys), collections.deque(), 0
@@ -122,7 +123,7 @@ class Fuzzer:
             yield key, name, trial.program, outcome, instead
 
     def outcome(self, program, name="again"):
-        """Of one program, at once."""
+        """The outcome of one program, computed in this thread."""
         trial = prepare(program, self.directory / name)
         outcome = trial.outcome or conclude(trial, self.execute(trial))
         shutil.rmtree(trial.directory)
@@ -133,7 +134,7 @@ class Fuzzer:
 
 
 def runner(arguments, directory):
-    """A Fuzzer of its own for every process that runs programs."""
+    """A function that runs programs with a Fuzzer of its own; called once in each process."""
     def run(keys, at):
         fuzzer = Fuzzer(arguments, pathlib.Path(directory))
         yield from fuzzer.outcomes(keys, at)
@@ -142,13 +143,13 @@ def runner(arguments, directory):
 
 
 def brief(outcome):
-    """The line of a message that says most."""
+    """The most informative line of a message."""
     lines = [line for line in outcome.message.splitlines() if line.strip()]
     return (lines[-1] if lines and "Traceback" in outcome.message or 'File "' in outcome.message else lines[0])[:300]
 
 
 def report_failure(fuzzer, name, program, outcome, shrink):
-    """Writes a failure to the folder, shrunk if it may be; returns the path."""
+    """Writes a failure to the folder, shrunk if `shrink`; returns (path, outcome)."""
     folder = pathlib.Path(fuzzer.arguments.failures)
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(program, str):

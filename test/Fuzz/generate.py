@@ -14,9 +14,9 @@ ATTEMPTS = 12  # for one statement
 
 
 def _inputs(rng, short):
-    """Arguments: batches of several ranks, integers that serve as indices, constants, parameters; some never read."""
+    """Arguments: batches of different ranks, integers that serve as indices, constants, parameters; some never read."""
     batch, features = rng.randint(1, 5) if rng.random() < 0.2 else rng.randint(2, 5), rng.randint(2, 8)
-    if rng.random() < 0.15:  # more than a vector of the processor, with a remainder
+    if rng.random() < 0.15:  # larger than a vector register, mostly with a remainder
         features = rng.choice((15, 16, 17, 24, 33))
     length = rng.randint(2, 6)
     shapes = [(batch, features), (batch, length, features), (batch, length), (batch, 4, rng.randint(3, 6), 2), (batch,)]
@@ -43,7 +43,7 @@ def _inputs(rng, short):
 
 
 def generate(seed: int, number: int, families=None) -> Program:
-    """Program `number` of a seed. `families`: only operations of these files, besides layers."""
+    """Program `number` of a seed. With `families`, only operations of these files and `layer`."""
     rng = random.Random(f"{seed}.{number}")
     short = rng.random() < 0.25
     inputs = _inputs(rng, short)
@@ -55,7 +55,7 @@ def generate(seed: int, number: int, families=None) -> Program:
     blocks = rng.randint(1, 4)
     count = rng.randint(max(3, blocks), MOST_STATEMENTS)
     values, statements = input_values(inputs), []
-    # A number that decides where something is read or written, other in each microbatch.
+    # An index that operations read or write at; it differs between microbatches.
     where = Statement("j0", "first_integer", 0, [])
     values["j0"] = write(where, OPERATIONS, values, inputs, random.Random(0))[1]
     statements.append(where)

@@ -1,10 +1,10 @@
 """Whether results are right, without false alarms.
 
-Most are as near to `jax.jit` as two orders of a float32 sum. The others are compared with the same program in float64:
-ours may be wrong by a multiple of what JAX's own float32 (or bfloat16) results are, on the same inputs and on inputs
-that differ from them in the last bit. Where those differ wildly, the program is decided by rounding and proves
-nothing; so it is where its float64 results do when each of its functions has another error (noise.py). The float64 program is compiled without XLA's algebraic simplifier, which has faults of its own: it merges
-`dynamic_slice` of `dynamic_slice` and forgets to clamp the inner start (JAX 0.10.2)."""
+Most results differ from `jax.jit` only as two orders of a float32 sum do. The others are compared with the same program in
+float64: our error may be a multiple of the error of JAX's own float32 (or bfloat16) results, on the same inputs and on inputs
+that differ in the last bit. If those results change strongly, rounding decides the program and the verdict is "unclear"; also
+if its float64 results change when every function has a small error (noise.py). The float64 program is compiled without XLA's
+algebraic simplifier, which has a bug: it merges nested `dynamic_slice`s without clamping the inner start (JAX 0.10.2)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from noise import disturbed
 
 TIGHT = 1e-5          # of the largest element of a result
 MULTIPLE = 12         # of JAX's own errors
-SHORT_ERROR = 0.03    # of programs with bfloat16: XLA leaves out roundings that the program asks for, we do not
-UNSTABLE = 0.02       # relative change by the last bit of the inputs, from which a program decides nothing
-LAST_BIT = {False: 2.0**-22, True: 2.0**-7}  # relative changes of float32 and of bfloat16; half as much moves few numbers
+SHORT_ERROR = 0.03    # relative, with bfloat16: XLA omits roundings that the program has, we do not
+UNSTABLE = 0.02       # a larger relative change, from a change in the last bit, makes a program unclear
+LAST_BIT = {False: 2.0**-22, True: 2.0**-7}  # relative changes of float32 and of bfloat16; half of it changes few numbers
 PLAIN = {"xla_disable_hlo_passes": "algsimp"}
 WIDE = ("F, H, I, B = jnp.float32, jnp.bfloat16,", "F, H, I, B = jnp.float64, jnp.float64,")
 
@@ -28,7 +28,7 @@ def _largest(array):
 
 
 def differences(found, wanted):
-    """Texts for the results that are not plainly right."""
+    """A text for each result that is not within the tight tolerance."""
     problems = []
     for number, (ours, theirs) in enumerate(zip(found, wanted)):
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
@@ -65,13 +65,13 @@ class Reference:
         return self.functions[wide]
 
     def disturbed(self, inputs, rng, size):
-        """Float64 results, with errors of up to a relative `size` on the way."""
+        """Float64 results with relative errors of up to `size` in inexact operations."""
         with jax.enable_x64(True):
             function, tree = self._program(True)
             return [np.asarray(r) for r in self.evaluate(disturbed(function, rng, size), tree, _widened(inputs))]
 
     def results(self, inputs, wide=False):
-        """Of inputs by position; floats of any type are taken."""
+        """Results for inputs by position, which may have any floating type."""
         with jax.enable_x64(wide):
             function, tree = self._function(wide)
             if wide:

@@ -11,7 +11,7 @@ from source import live, written
 
 
 def _replaced(program, target, name):
-    """Every use of a value by another one; the statement that made it falls away with `live`."""
+    """The program with another value in place of `target` everywhere, and without the statement that made `target`."""
     swap = lambda names: list(dict.fromkeys(name if n == target else n for n in names))
     statements = [dataclasses.replace(s, operands=[name if o == target else o for o in s.operands])
                   for s in program.statements if s.target != target]
@@ -29,7 +29,7 @@ def _results(program):
 
 
 def _earlier_results(program):
-    """The loss from a value in the middle."""
+    """The loss computed from one intermediate value."""
     for s in program.statements[:-1]:
         yield dataclasses.replace(program, terms=[s.target], outputs=[])
 
@@ -61,14 +61,14 @@ def _statements(program):
                                                         program.statements.index(s))]
         for n in sorted(alike, key=lambda n: (n in made, n not in s.operands))[:6]:
             yield _replaced(program, s.target, n)
-        # Cut off above: the value becomes a simpler one of any shape, where the readers take it.
+        # Or by an operand of any shape, if the readers accept it.
         for n in s.operands:
             if n in values:
                 yield _replaced(program, s.target, n)
 
 
 def _simpler(program):
-    """A statement made plain: a product with a parameter, a sine."""
+    """A statement replaced by operation `plain`."""
     for number, s in enumerate(program.statements):
         if s.operation in ("layer", "smooth", "plain") or not s.operands:
             continue
@@ -78,7 +78,7 @@ def _simpler(program):
 
 
 def _shapes(program):
-    """Smaller extents, all equal ones together."""
+    """A smaller extent in place of all equal ones."""
     extents = sorted({n for i in program.inputs.values() for n in i.shape}, reverse=True)
     for n in extents:
         for smaller in sorted({1, 2, 3, n - 1} & set(range(1, n))):
@@ -115,7 +115,7 @@ def size(program):
 
 
 def minimise(program: Program, fails, attempts=150, seconds=120):
-    """The smallest program found of which `fails(program)` is true, None if it does not fail again."""
+    """The smallest program found for which `fails(program)` is true; None if the given one does not fail again."""
     program, tried, seen, end = live(program), 0, set(), time.monotonic() + seconds
     if not fails(program):
         return None

@@ -1,6 +1,6 @@
-"""A program with another error in every elementary function and sum: what it decides by the last bit of one of these, no
-two compilers need decide alike. Values that are only moved, compared or chosen stay as they are, so that the maximum of
-an array is still one of its elements."""
+"""A program with a random error in every elementary function and sum. Where the last bit of one of these decides a result,
+two compilers may differ. Values that are only moved, compared or chosen stay unchanged, so that the maximum of an array is
+still one of its elements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _run(jaxpr, constants, arguments, disturb):
 
 
 def disturbed(function, rng, size):
-    """`function` with flat results, its inexact operations off by up to a relative `size`."""
+    """`function` with a flat list of results and relative errors of up to `size` in its inexact operations."""
     def disturb(value):
         if not jnp.issubdtype(value.dtype, jnp.floating):
             return value

@@ -1,4 +1,4 @@
-"""One program through all of it: traced, converted, compiled, run, each where a crash of it is only its own."""
+"""Runs one program through all steps: convert, compile, run, each in a process that may crash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", HERE.parents[1] / "buil
 SECONDS = 120  # of one compile or one run
 MICROBATCHES = 2
 
-# Refusals that a program may meet: what the compiler does not promise, with the reason.
+# Expected refusals: (pattern of the message, why the compiler does not support it).
 KNOWN_REFUSALS = [
     (r"is joined over microbatches that ranks \d+ and \d+ run", "replicas that mix samples return sums only"),
     (r"operation 'chlo.next_after'", "no neighbours of floating-point numbers in linalg"),
@@ -37,7 +37,7 @@ class Outcome:
         return self.kind in ("wrong", "crash", "refused")
 
     def signature(self):
-        """What two outcomes of the same fault have in common."""
+        """Equal for outcomes of the same fault."""
         text = self.message.split("\n")[0] if self.kind != "wrong" else ""
         text = re.sub(r"\S*/|%?\b\w*\d+\w*\b|'[^']*'|\"[^\"]*\"|<[^>]*>|\([^)]*\)", "", text)
         return self.kind, self.where, " ".join(re.findall(r"[a-z]{3,}", text)[:8])
@@ -52,7 +52,7 @@ class Failed(Exception):
 
 
 class Process:
-    """A process that answers a line with a line; started when it is needed, and again when it has died."""
+    """A process that answers each line with a line; started when needed, and restarted after it died."""
 
     def __init__(self, script, seconds=SECONDS):
         self.script, self.process, self.seconds = script, None, seconds
@@ -92,7 +92,7 @@ class Pipeline:
     """From the StableHLO text of a step to its results. One for each thread."""
 
     def __init__(self, upstream=False):
-        self.upstream = upstream  # no compiler of ours
+        self.upstream = upstream  # run by upstream's passes, without our compiler
         self.converter, self.executor = Process("converter.py"), Process("executor.py")
 
     def close(self):
@@ -107,7 +107,7 @@ class Pipeline:
             raise Failed("crash", "convert", answer["failed"])
 
     def compile(self, directory, stages, devices, schedule, shards):
-        """DIRECTORY/module.mlir -> DIRECTORY/step.swx, for as many stages as there are layers."""
+        """DIRECTORY/module.mlir -> DIRECTORY/step.swx, with at most as many stages as layers."""
         if self.upstream:
             return
         if shards > 1 and (hints := _hints(directory / "module.mlir", shards)):
@@ -133,7 +133,7 @@ class Pipeline:
         self._compile(directory, devices + stages - 1, f"--plan=[0,{1 if rest else count})x{devices}{rest}")
 
     def cache(self, _directory):
-        """The flag that says where native code is kept: a program of the fuzzer is compiled once."""
+        """The flag of the code cache: off, because a program of the fuzzer is compiled once."""
         return "--no-cache"
 
     def _compile(self, directory, devices, *flags):
@@ -164,7 +164,7 @@ class Pipeline:
 
 
 def _hints(module, shards):
-    """How each parameter is split that can be, of a stack each row: along the dimension that its name chooses."""
+    """Values of --shard: a hash of its name chooses the dimension in which a parameter (of a stack, each row) is split."""
     hints = []
     for shape, facts in re.findall(r"tensor<([\dx]+)x\w+> \{([^}]*role = \"parameter\"[^}]*)\}",
                                    module.read_text().split("\n}", 1)[0]):
@@ -177,7 +177,7 @@ def _hints(module, shards):
 
 
 def _errors(text):
-    """The part of a tool's output that says what is wrong."""
+    """The error messages in a tool's output."""
     lines = text.splitlines()
     found = [n for n, line in enumerate(lines) if "error:" in line or "Assertion" in line or "Stack dump" in line]
     return "\n".join(line[:600] for line in lines[found[0]:found[0] + 12]) if found else text[-1500:]

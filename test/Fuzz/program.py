@@ -1,8 +1,8 @@
-"""A random program: statements in the order of their evaluation, and how they become a Python file.
+"""A random program: statements in the order of evaluation, and the text of each statement.
 
-A statement is an operation's name, the seed of its choices and the names of its operands. Its text is written anew from
-these each time, by the same function that chose them, so a program whose inputs became smaller is still a program: what
-no longer fits raises `Unsuitable`. This is what the minimiser (minimise.py) works with.
+A statement is an operation's name, the seed of its choices and the names of its operands. The function
+that chose the operands generates the text from these each time. A program whose inputs became smaller therefore stays valid,
+unless an operand no longer fits, which raises `Unsuitable`. The minimiser (minimise.py) relies on this.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-# Types by letter, as the programs name them; F and H become float64 in a reference (judge.py).
+# Types by the letters used in the programs; F and H become float64 in a reference (judge.py).
 TYPES = {"F": jnp.float32, "H": jnp.bfloat16, "I": jnp.int32, "B": jnp.bool_}
 LETTERS = {np.dtype(t).name: letter for letter, t in TYPES.items()}
 LARGEST = 4096  # elements of one value
@@ -27,7 +27,7 @@ class Unsuitable(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """A value of a program. `rough`: rounded to bfloat16 on the way, so comparisons of it may come out either way."""
+    """A value of a program. `rough`: computed from bfloat16 values, so that rounding may decide comparisons of it."""
     text: str
     shape: tuple
     dtype: str
@@ -43,12 +43,12 @@ class Value:
 
 @dataclasses.dataclass
 class Input:
-    """An argument: what it is to the step, and the numbers that it starts with."""
+    """An argument: its role in the step, and its initial values."""
     role: str       # parameter, batch, constant or seed
     shape: tuple
     dtype: str = "F"
     scale: float = 1.0
-    high: int = 0   # integers: below this
+    high: int = 0   # integers are below this
 
 
 @dataclasses.dataclass
@@ -62,24 +62,24 @@ class Statement:
 
 @dataclasses.dataclass
 class Program:
-    """What is generated, shrunk and run."""
+    """A program as generated, shrunk and run."""
     inputs: dict            # {name: Input}; parameters that an operation makes are added when it is written
     statements: list
     terms: list             # values whose weighted sums are the loss
-    outputs: list           # values that the step returns besides
+    outputs: list           # other values that the step returns
     stages: int = 1
     replicas: int = 1       # devices of the first stage, which share each microbatch
     schedule: str = ""
-    shards: int = 1         # devices of every layer, of one stage, which split the parameters that they can
+    shards: int = 1         # with one stage: devices over which parameters are split where possible
     scopes: bool = True
     training: bool = True
     seed: int = 0
 
 
 class Sheet:
-    """Where one statement is written: chooses operands and parameters, or takes the recorded ones.
+    """The context of one statement: chooses operands and parameters, or takes the recorded ones.
 
-    `rng` makes the operation's own choices: the same ones for the same seed.
+    `rng` makes the operation's own choices, reproducible from the seed.
     """
 
     def __init__(self, values, inputs, seed, recorded=None, chooser=None):
@@ -89,7 +89,7 @@ class Sheet:
         self.rough = False
 
     def value(self, fits=lambda v: True, dtypes="FH", ndim=(0, 9), sharp=False, least=1, most=LARGEST):
-        """An operand. `sharp`: the operation decides by comparing it, so it must not be rough."""
+        """An operand. `sharp`: the operation compares it, so it must not be rough."""
         def suits(v):
             return (v.dtype in dtypes and ndim[0] <= v.ndim <= ndim[1] and not (sharp and v.rough) and
                     least <= v.size <= most and fits(v))
@@ -103,7 +103,7 @@ class Sheet:
             names = [n for n, v in self.values.items() if suits(v)]
             if not names:
                 raise Unsuitable("nothing fits")
-            # Mostly what was made last: long chains, some shared values.
+            # Mostly recent values: this gives long chains and some shared values.
             name = names[-1] if self.chooser.random() < 0.35 else self.chooser.choice(names[-6:]) \
                 if self.chooser.random() < 0.7 else self.chooser.choice(names)
         self.operands.append(name)
@@ -111,7 +111,7 @@ class Sheet:
         return self.values[name]
 
     def parameter(self, shape, dtype="F", scale=1.0):
-        """A parameter of this shape: a new one, now and then one that another operation reads too."""
+        """A parameter of this shape: a new one, sometimes one that another operation also reads."""
         shape = tuple(int(n) for n in shape)
         if self.recorded is not None:
             if not self.recorded:
@@ -129,7 +129,7 @@ class Sheet:
         return Value(_reading(name, "parameter"), shape, dtype)
 
     def key(self):
-        """The random key, if the program has one."""
+        """The random key; raises Unsuitable if the program has none."""
         name = next((n for n, i in self.inputs.items() if i.role == "seed"), None)
         if name is None or self.recorded is not None and self.recorded[:1] != [name]:
             raise Unsuitable("there is no key")
@@ -139,7 +139,7 @@ class Sheet:
         return name
 
     def value_or_parameter(self, shape, dtype):
-        """An operand of this shape, a parameter if there is none."""
+        """An operand of this shape and type, or a parameter if there is none."""
         def fits(v):
             return v.shape == tuple(shape) and v.dtype == dtype
         if self.recorded is None:
@@ -170,7 +170,7 @@ NAMESPACE = {"jax": jax, "jnp": jnp, "lax": lax, "np": np, **TYPES}
 
 
 def infer(text, values, inputs, operands):
-    """(shape, letter) of an expression, by JAX; None if it is none that a program may have."""
+    """(shape, letter) of an expression, by JAX; raises Unsuitable if a program may not have it."""
     names = [n for n in dict.fromkeys(operands) if n in values and n not in inputs or
              n in inputs and inputs[n].role != "parameter"]
     structs = [jax.random.key(0) if n in inputs and inputs[n].role == "seed" else
@@ -187,7 +187,7 @@ def infer(text, values, inputs, operands):
 
 
 def write(statement, operations, values, inputs, chooser=None):
-    """(text, value) of a statement; with a chooser its operands are chosen and recorded in it."""
+    """(text, value) of a statement. A `chooser` chooses operands, which are recorded in the statement."""
     sheet = Sheet(values, inputs, statement.seed, None if chooser else statement.operands, chooser)
     try:
         text = operations[statement.operation](sheet)

@@ -1,4 +1,4 @@
-"""A program as a Python file that stands alone: `stagewright import jax FILE.py:program` takes it."""
+"""A program as a stand-alone Python file: `stagewright import jax FILE.py:program` takes it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def weigh(v):
 
 @dataclasses.dataclass
 class Written:
-    """The text of a program, its values and those of its inputs that are left."""
+    """The text of a program, its values and its remaining inputs."""
     text: str
     values: dict
     inputs: dict
 
 
 def written(program: Program, title="") -> Written:
-    """Raises Unsuitable where an operation no longer has the operands that it needs."""
+    """Raises Unsuitable if an operation no longer has the operands that it needs."""
     inputs = {name: dataclasses.replace(i) for name, i in program.inputs.items()}
     values, lines, scope = input_values(inputs), [], None
     for statement in program.statements:
@@ -67,7 +67,7 @@ def written(program: Program, title="") -> Written:
 
 
 def _arguments(inputs, others, seed):
-    """The function that makes the arguments, each from a generator of its own, so that shrinking one moves no other."""
+    """The function that makes the arguments, each from its own generator, so that shrinking one does not change others."""
     lines = ["def program():", "    p = {"]
     for number, (name, i) in enumerate(inputs.items()):
         made = _array(i, seed * 1000 + int("".join(filter(str.isdigit, name)) or 0) * 7 + len(name))
@@ -93,7 +93,7 @@ def _array(i, seed):
 
 
 def live(program: Program) -> Program:
-    """The same program without statements and inputs that no result needs; arguments that were never used stay out."""
+    """The same program without the statements and inputs that no result needs."""
     needed, kept = set(program.terms) | set(program.outputs), []
     for statement in reversed(program.statements):
         if statement.target in needed:

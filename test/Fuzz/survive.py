@@ -1,4 +1,4 @@
-"""Programs in a process that may die: what XLA itself does not survive ends one program, not the run."""
+"""Runs programs in a process that may crash: a crash inside XLA ends one program, not the run."""
 
 import collections
 import os
@@ -9,11 +9,11 @@ from pipeline import Outcome
 
 
 class Died(Exception):
-    """The process ended before it had said so."""
+    """The process ended without its final message."""
 
 
 def messages(work):
-    """What `work(send)` sends, from a process of its own."""
+    """Yields the messages that `work(send)` sends from a forked process."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # JAX has started no thread here yet
@@ -39,8 +39,8 @@ def messages(work):
 
 
 def outcomes(keys, run):
-    """(name, program, outcome) of each of `keys`; `run(keys, at)` yields (key, name, program, outcome, key in its place or
-    None) of each and calls `at(key, name)` before it does something of its with JAX."""
+    """(name, program, outcome) of each of `keys`; `run(keys, at)` yields (key, name, program, outcome, replacement's key
+    or None) of each and calls `at(key, name)` before it uses JAX for that program."""
     todo = collections.deque(keys)
 
     def work(send):

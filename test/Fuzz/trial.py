@@ -1,4 +1,4 @@
-"""One trial of a program: JAX's results of it and ours, side by side."""
+"""One trial of a program: its results by JAX, compared with ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Trial:
     inputs: list = None
     wanted: list = None
     reference: Reference = None
-    outcome: Outcome = None     # where there is nothing to convert
+    outcome: Outcome = None     # set if there is nothing to convert
 
 
 def title(program: Program, origin=""):
@@ -45,7 +45,7 @@ def title(program: Program, origin=""):
 
 
 def plan_of(text):
-    """(stages, devices of the first, schedule, shards) of a program's file, from its first line."""
+    """(stages, devices of the first stage, schedule, shards), parsed from the first line of a program's file."""
     line = text.split("\n")[0]
     patterns = r"(\d+) stages?", r"first on (\d+)", r"schedule ([\w-]+)", r"over (\d+) shards"
     stages, devices, schedule, shards = (re.search(p, line) for p in patterns)
@@ -54,7 +54,7 @@ def plan_of(text):
 
 
 def prepare(program, directory, origin="") -> Trial:
-    """Writes the program's file, runs it with JAX and imports it, up to what the converter takes."""
+    """Writes the program's file, runs it with JAX and writes the converter's input."""
     directory.mkdir(parents=True, exist_ok=True)
     text = program if isinstance(program, str) else written(program, title(program, origin)).text
     trial = Trial(program, directory, text)
@@ -63,7 +63,7 @@ def prepare(program, directory, origin="") -> Trial:
     try:
         function, arguments, options = load_model(f"{path}:program")
         step = Step(function, arguments, options)
-    except ImportFailure as failure:  # not even JAX takes it
+    except ImportFailure as failure:  # JAX cannot trace it
         kind = "invalid" if "cannot be traced by JAX" in str(failure) else "refused"
         trial.outcome = Outcome(kind, "import", str(failure))
         return trial
@@ -89,7 +89,7 @@ def prepare(program, directory, origin="") -> Trial:
 
 
 def execute(trial: Trial, pipeline):
-    """The results of both runs, or an outcome."""
+    """The results of both runs, or the outcome of a failure."""
     try:
         pipeline.convert(trial.directory)
         pipeline.compile(trial.directory, *plan_of(trial.text))
@@ -101,7 +101,7 @@ def execute(trial: Trial, pipeline):
 
 
 def conclude(trial: Trial, made) -> Outcome:
-    """The outcome of a trial whose results are here."""
+    """The outcome of a trial, given what `execute` returned."""
     if isinstance(made, Outcome):
         return made
     short = bool(re.search(r"\bH\b", trial.text.split("def function", 1)[-1]))
@@ -109,7 +109,7 @@ def conclude(trial: Trial, made) -> Outcome:
     first, second = ([run[str(i)] for i in range(count) if str(i) in run] for run in made)
     try:
         verdict, problems = judge(first, trial.wanted, trial.inputs, trial.reference, short)
-    except TypeError as error:  # a program that float64 turns into none
+    except TypeError as error:  # the program is not valid in float64
         return Outcome("unclear", "compare", f"no reference: {error}")
     if verdict == "passed" and any(a.tobytes() != b.tobytes() for a, b in zip(first, second)):
         verdict, problems = judge(second, trial.wanted, trial.inputs, trial.reference, short)

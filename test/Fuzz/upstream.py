@@ -1,4 +1,4 @@
-"""Runs an imported module by upstream's passes alone: whether a fault is the importer's or the compiler's."""
+"""Runs an imported module by upstream's passes alone, to tell a fault of the importer from one of the compiler."""
 
 import json
 import pathlib

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Reads what the recording CUDA wrote of the first step of a process, and checks it against the schedule and the manifest.
+"""Checks the recording CUDA's log of a process's first step against the schedule and the manifest.
 
   check-device-log.py LOG MANIFEST.json SCHEDULE.mlir MICROBATCHES
 
-- Every rank does its actions in the schedule's order, on its own stream, each microbatch by the same calls.
-- Every event that is waited for was recorded before; while the step is captured or replayed the host waits for nothing, and
-  nothing is allocated.
-- Every address lies in what was allocated. A slot of a stash holds one microbatch at a time; one of a channel too, and what
-  two streams do with it is ordered by events. All copies between devices go from a sender's slot to the receiver's, in order.
-- What leaves for the host and comes back is of the microbatch that reads it, and every use of its slots, at either end, is
-  ordered by events.
+- Every rank runs its actions in the schedule's order, on its own stream, with the same calls for each microbatch.
+- Every event is recorded before a stream waits for it. During capture and replay the host does not wait and nothing is
+  allocated.
+- Every address lies in an allocation. A slot of a stash or a channel holds one microbatch at a time, and events order its uses
+  by different streams. All copies between devices go from the sender's slot to the receiver's, in order.
+- Data copied to the host and back belongs to the microbatch that reads it, and events order all uses of its slots on the
+  device and on the host.
 
-What it knows of memory is written down here once more, from the manifest. Prints the numbers.
+The memory layout is computed again here from the manifest, independently of the runtime. Prints counts.
 """
 
 import bisect
@@ -33,13 +33,13 @@ class Memory:
         for number, (rank, (base, _)) in enumerate(zip(manifest["ranks"], arenas)):
             at = base
             for buffer in rank["buffers"]:
-                if buffer["place"] < 0 and not buffer.get("on_host"):  # Else in the workspace, which others use too.
+                if buffer["place"] < 0 and not buffer.get("on_host"):  # Others are in the shared workspace.
                     at = self.ring(buffer["kind"], (number, buffer["id"]), at, buffer, count, number)
             for channel in manifest["channels"]:
                 if channel["to"] == number:
                     at = self.ring("received", channel["id"], at, channel, count, number)
             after.append(at)
-        for channel in manifest["channels"] if copied else ():  # Else ranks share a device.
+        for channel in manifest["channels"] if copied else ():  # Without copies, ranks share a device.
             rank = channel["from"]
             after[rank] = self.ring("sent", channel["id"], after[rank], channel, count, rank)
         self.slots.sort()
@@ -68,10 +68,10 @@ class Step:
         self.stage_rank = {stage: rank for rank, it in enumerate(manifest["ranks"]) for stage in it["stages"]}
         self.clocks, self.events = collections.defaultdict(collections.Counter), {}
         self.open, self.order, self.calls = [], collections.defaultdict(list), collections.defaultdict(list)
-        self.last = collections.defaultdict(dict)  # By slot and stream: when it was used last.
-        self.holder, self.done = {}, collections.defaultdict(set)  # By slot: the microbatch in it, and those before.
+        self.last = collections.defaultdict(dict)  # By slot and stream: the time of the last use.
+        self.holder, self.done = {}, collections.defaultdict(set)  # By slot: its microbatch, and earlier ones.
         self.copies, self.numbers = collections.defaultdict(list), collections.Counter()
-        self.hosted, self.fetched = {}, set()  # By place on the host: the microbatch there. Slots that come from there.
+        self.hosted, self.fetched = {}, set()  # By place on the host: its microbatch. Slots filled from there.
 
     def read(self, line):
         word, _, rest = line.partition(" ")
@@ -81,7 +81,7 @@ class Step:
             letter, m, stage = re.fullmatch(r"([A-Z])(\d+) of stage (\d+)", rest).groups()
             rank = self.stage_rank[int(stage)]
             self.open.append((rank, stage, letter, int(m)))
-            if self.order[rank][-1:] != [f"{stage}{letter}{m}"]:  # Else it goes on.
+            if self.order[rank][-1:] != [f"{stage}{letter}{m}"]:  # Otherwise the last action continues.
                 self.order[rank].append(f"{stage}{letter}{m}")
         elif word == "end":
             self.open.pop()
@@ -129,7 +129,7 @@ class Step:
             self.calls[action].append((word, fields.get("kernel"), fields.get("a"), fields.get("b"), fields.get("plan")))
         texts = fields.get("arguments", "").split(",") + [fields.get(key, "") for key in ("to", "from", "first")]
         for address in (int(text, 16) for text in texts if text.startswith("0x")):
-            if address < 1 << 32:  # A number.
+            if address < 1 << 32:  # A number, not an address.
                 continue
             assert self.memory.holds(address), f"{address:#x} is on no device: {line}"
             slot = self.memory.at(address)
@@ -183,7 +183,7 @@ def main(log, manifest, schedule, microbatches):
     for (_, stage, letter, _), calls in step.calls.items():
         alike[stage, letter].add(tuple(calls))
     assert all(len(calls) == 1 for calls in alike.values()), "microbatches of one action do different work"
-    # Or once, for what updates tell each other.
+    # Or one copy, for what updates exchange.
     assert all(len(found) in (count, 1) for found in step.copies.values()), step.copies
     replays = [i for i, line in enumerate(lines) if line.startswith("replay ")]
     between = [line for line in lines[replays[0]:replays[-1]] if not line.startswith(("replay ", "record "))]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reads what the recording CUDA of every process wrote, and checks their messages.
+"""Checks the messages in the recording CUDA's log of every process.
 
   check-messages.py LOG...
 
-Each communicator is made once at both ends and carries the same messages and sums in the same order at both; before the
-capture it is tried once with each size that it carries then;
-between the first replay of a graph and the last no process waits for its device. Prints the numbers.
+Each communicator is created once at both ends and carries the same messages and sums in the same order at both. Before the
+capture, each size that it will carry is tried once. Between the first and the last replay of a graph, no process waits for its
+device. Prints counts.
 """
 
 import collections

@@ -1,16 +1,15 @@
-"""Holds traces against the rules of the trace event format that viewers rely on, and traces against each other.
+"""Checks traces against the rules of the trace event format that viewers rely on, and two traces against each other.
 
 usage: check-trace.py TRACE.json [OTHER.json]
 
-Every bar has a row with a name and no negative length, bars of a row do not overlap; every arrow starts once and ends
-once, each of its points lies within a bar of its row, and none before the one before it. Two traces, of a run and of its
-simulation, have the same rows of devices, with the same actions of the same categories in the same order, but for
-updates, which a simulation has none of."""
+Every bar has a named row and no negative length; bars of a row do not overlap. Every arrow starts once and ends once, and its
+points lie within bars of their rows, in order of time. The traces of a run and of its simulation have the same rows of devices,
+with the same actions and categories in the same order, except for updates, which a simulation does not have."""
 
 import json
 import sys
 
-ROUNDING = 1e-6  # Of a microsecond: sums of doubles.
+ROUNDING = 1e-6  # In microseconds; the times are sums of doubles.
 
 
 def read(path):

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Strikes a process of `pp-run --processes` during its steps, and looks how all of them end.
+"""Kills or stops a process of `pp-run --processes` during its steps, and checks how the others end.
 
   kill-rank.py --signal KILL|STOP --runs N --within SECONDS [--parent] COMMAND...
 
-Each run strikes one child, or with --parent the process that started them, at a random time. Then everything must end
-within the seconds, with a status that is not 0 and one line of error that names rank, action and peer; nothing may be
-left of the family.
+Each run signals one child, or with --parent the process that started them, at a random time. Then all processes must end
+within the given time, with a nonzero status and one error line that names rank, action and peer; no child may remain.
 """
 
 import argparse
@@ -19,8 +18,8 @@ import sys
 import time
 
 ERROR = re.compile(r"rank (\d+): action \d+[A-Z]\d+ (sends|waits for) microbatch \d+ of channel '[^']+' (to|from) rank (\d+): "
-                   r"|rank \d+: all its messages are done: "  # it fell between the last message and the next step
-                   r"|rank \d+: the process of rank \d+ has (ended|said nothing for [\d.]+ s)")  # or into what all do between two steps
+                   r"|rank \d+: all its messages are done: "  # killed between the last message and the next step
+                   r"|rank \d+: the process of rank \d+ has (ended|said nothing for [\d.]+ s)")  # or killed between two steps
 
 
 def family(parent):
@@ -40,7 +39,7 @@ def check(condition, what):
 
 
 def steps(process):
-    """Whether a child has begun its steps: until then its threads do not grow."""
+    """Whether a child has begun its steps, which start more threads."""
     return len(os.listdir(f"/proc/{process}/task")) > 1
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Starts the ranks of a run as a launcher would, by the variables that it documents, and prints what all say.
+"""Starts the ranks of a run as a launcher would, with its documented variables, and prints their output.
 
   launch-ranks.py [--style torchrun|agent|srun|openmpi|mpich|flags] [--ranks N] [--order 1,0] [--pause SECONDS]
                   [--give "R ARGUMENT"] [--set "R NAME=VALUE"] [--leave-out R] [--strike KILL|STOP --within SECONDS]
                   COMMAND...
 
-Ranks start in that order, so many seconds apart. Arguments and variables (NAME alone: without it) can be given to one rank only,
-or with the rank '*' to all. `%port` in them and in the command is the port of the rendezvous. With --strike the last rank in the
-order is struck once all are in their steps; then all must end within the seconds, with one line of error between them. The status
-is 0 where that of all is.
+Ranks start in --order, --pause seconds apart. Arguments and variables (NAME alone unsets it) can be given to one rank R, or
+with '*' to all. `%port` in them and in the command is the port of the rendezvous. With --strike the last rank in the
+order gets the signal once all run their steps; then all must end within --within seconds, with one error line in total. The
+status is 0 if that of every rank is.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import time
 
 
 def variables(style, rank, ranks, port):
-    """What torchrun (with its agent's store at the port, too), srun and two kinds of mpirun set; by flags nothing."""
+    """The variables of torchrun (also with its agent's store at the port), srun and two kinds of mpirun; none for flags."""
     torchrun = {"MASTER_ADDR": "localhost", "MASTER_PORT": port, "RANK": rank, "WORLD_SIZE": ranks, "LOCAL_RANK": rank}
     return {"torchrun": torchrun,
             "agent": {**torchrun, "TORCHELASTIC_USE_AGENT_STORE": "True"},
@@ -53,7 +53,7 @@ def start(options, rank, port):
 
 
 def strike(options, processes):
-    """Once all have begun their steps: until then the threads of a process do not grow."""
+    """Signals the last rank once all have begun their steps, which is when a process starts more threads."""
     begin = time.monotonic()
     while not all(len(os.listdir(f"/proc/{it.pid}/task")) > 1 for it in processes.values()):
         if time.monotonic() - begin > 60 or any(it.poll() is not None for it in processes.values()):
@@ -98,7 +98,7 @@ def main():
         while options.stranger and len(strangers) < 2:
             try:
                 strangers.append(socket.create_connection(("localhost", port)))
-                strangers[0].sendall(b"GET / HTTP/1.1\r\n\r\n"[:18])  # the second says nothing
+                strangers[0].sendall(b"GET / HTTP/1.1\r\n\r\n"[:18])  # the second sends nothing
             except OSError:
                 time.sleep(0.05)
     try:

@@ -1,4 +1,4 @@
-"""read-tensors.py FILE   prints the tensors of a safetensors file, one a line, by name."""
+"""read-tensors.py FILE   prints the tensors of a safetensors file, one per line, sorted by name."""
 
 import json
 import struct

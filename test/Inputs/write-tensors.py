@@ -1,6 +1,6 @@
 """write-tensors.py FILE NAME:DTYPE:SHAPE:VALUES ...   writes a safetensors file without any package.
 
-SHAPE and VALUES are joined by commas; one value fills the tensor. DTYPE is F32 or I32.
+The numbers of SHAPE and VALUES are separated by commas; a single value fills the tensor. DTYPE is F32 or I32.
 """
 
 import json

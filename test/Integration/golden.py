@@ -1,11 +1,11 @@
-"""Golden values of a step over M different microbatches, from the framework that made the model, and the comparison.
+"""Golden values of a step over M different microbatches, computed by the model's own framework, and their comparison.
 
     python golden.py make FILE.py:NAME M -o PREFIX        PREFIX.inputs.safetensors, PREFIX.golden.safetensors
     python golden.py compare GOLDEN.safetensors FOUND.safetensors [--reference FLOAT32.safetensors]
 
-The inputs are what pp-run takes: by position, batch arguments with a leading dimension of M. The golden values are by
-result position, combined over the microbatches by each result's rule. The first microbatch is the example itself, the
-others are drawn deterministically from its values, so two models with the same example get the same microbatches.
+The inputs are in pp-run's form: named by position, batch arguments with a leading dimension of M. The golden values are
+named by result position, combined over the microbatches by each result's rule. The first microbatch is the example itself.
+The others are drawn deterministically from its values, so two models with the same example get the same microbatches.
 """
 
 import argparse
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 
 def microbatches(array, count):
-    """The example and count - 1 more of its kind: integers among its own, floats with its mean and deviation."""
+    """The example and count - 1 more: integers drawn from its values, floats with its mean and standard deviation."""
     import numpy as np
     rng = np.random.default_rng(array.size)
     made = [array]
@@ -36,14 +36,14 @@ def accumulate(function, arguments, count, options=None):
     from stagewright.frontend.jax_step import Step, stored
 
     step = Step(function, arguments, options)
-    function, arguments = step.function, step.arguments  # a state comes apart
+    function, arguments = step.function, step.arguments  # flattens an optimizer's state
     inputs = step_inputs(step, arguments, count)
     golden = evaluate(jax.jit(function), step.signature, jax.tree.structure(tuple(arguments)), inputs, count)
     return [stored(a if hasattr(a, "dtype") else jnp.asarray(a)) for a in inputs], [stored(g) for g in golden]
 
 
 def step_inputs(step, arguments, count):
-    """The example arguments by position, those of a batch as `count` microbatches."""
+    """The example arguments by position; batch arguments hold `count` microbatches."""
     import jax
     import numpy as np
 
@@ -54,7 +54,7 @@ def step_inputs(step, arguments, count):
 def evaluate(function, signature, tree, inputs, count):
     """The results of a step by position, each combined over the microbatches by its rule.
 
-    NumPy combines them, which rounds as JAX does and compiles nothing for every shape."""
+    NumPy combines them: it rounds as JAX does, and compiles nothing for new shapes."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -91,7 +91,7 @@ def norms(golden, found):
 
 
 def disagreements(golden, found):
-    """Texts for the results outside the tolerance: |d| <= 1e-5 |g| + 1e-7 of the largest norm."""
+    """Messages for results outside the tolerance: |d| <= 1e-5 |g| + 1e-7 of the largest norm."""
     problems = []
     for key in sorted(set(golden) | set(found), key=int):
         if key not in golden or key not in found:
@@ -108,9 +108,9 @@ def disagreements(golden, found):
 
 
 def short_float_errors(golden, found, reference):
-    """For bfloat16: (our error, the framework's own) against its float32 run, over the whole step.
+    """For 16 bits or fewer: (our error, the framework's) against its float32 run, over all results.
 
-    Ours may be 1.5 times the other. Single results are not compared: a small one differs by chance of rounding.
+    Ours may be 1.5 times as large. Single results are not compared: rounding alone can change a small one.
     """
     def total(values):
         return sum(d * d for d, _ in norms(reference, values).values()) ** 0.5

@@ -1,4 +1,4 @@
-"""Attention on a device: what its kernels compute on the emulator, and that no array of scores is left."""
+"""Attention on a device: what its kernels compute on the emulator, and that no array of scores remains."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ pytestmark = NEEDED
 
 
 def computed(workshop, model, env, *flags, stages=1, variables={}):
-    """What JAX gives, and what a model's step on the emulator does."""
+    """(JAX's results, those of the model's step on the emulator)."""
     def make():
         prefix = workshop.path("attention", model, *env.values())
         call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefix, env=env)
@@ -34,7 +34,7 @@ def computed(workshop, model, env, *flags, stages=1, variables={}):
 
 
 def kernels_of(workshop, model, env, *flags):
-    """Names of the operations that are attention, in the bodies and kernels of a step."""
+    """The host program of a step as text, and the names of its attention operations."""
     text = compiled(workshop, model, env, 1, *TARGET, "--emit=host", *flags).read_text()
     return text, set(re.findall(r"pipeline\.(attention\w*)", text))
 
@@ -46,7 +46,7 @@ OWN = {"attention", "attention_query_gradient", "attention_key_gradient"}
     "llama.py:llama", "attention.py:masked", "attention.py:biased", "attention.py:dropped", "gpt.py:gpt", "attention.py:full",
     "attention.py:library"))])
 def test_attention_is_what_jax_computes(workshop, model):
-    """Lengths that no tile divides, odd widths of heads, and grouped queries."""
+    """Lengths that no tile divides, unusual head widths, and grouped queries."""
     text, names = kernels_of(workshop, model, RAGGED, ALL)
     assert names == OWN
     assert (" causal " in text) == (not model.startswith("attention") or model.endswith(("library", "capped")))
@@ -57,7 +57,7 @@ def test_attention_is_what_jax_computes(workshop, model):
 
 @pytest.mark.parametrize("width, kinds", [(32, OWN | {"attention_gradient"}), *thorough([(26, OWN)])])
 def test_narrow_attention_goes_to_the_library_where_it_fits(workshop, width, kinds):
-    """With kernels of our own behind it, should it refuse. And is about as far from float32 as JAX is."""
+    """With our own kernels as a fallback. The error against float32 is at most 1.5 times JAX's."""
     env = {"STAGEWRIGHT_GPT": f"V=61,D={width},H=2,L=1,T=83,B=2"}
     assert kernels_of(workshop, "gpt.py:gpt_bfloat16", env, ALL)[1] == kinds
     expected, found = computed(workshop, "gpt.py:gpt_bfloat16", env, ALL)
@@ -69,11 +69,11 @@ def test_narrow_attention_goes_to_the_library_where_it_fits(workshop, width, kin
 @pytest.mark.parametrize("model, sizes, biased", [
     ("masked_bfloat16", "D=32,H=2,S=40,B=2", True), ("padded_bfloat16", "D=32,H=2,S=40,B=2", True),
     ("biased_bfloat16", "D=32,H=2,S=40,B=2", True),
-    # Rows of 41 numbers do not begin at multiples of 16 bytes.
+    # Rows of 41 numbers do not start at multiples of 16 bytes.
     *thorough((("masked_bfloat16", "D=32,H=2,S=41,B=2", False),))])
 def test_masks_and_biases_go_to_the_library(workshop, model, sizes, biased):
-    """A mask as numbers that are added. With kernels of our own behind it: in the place of all calls, of the gradient alone, for
-    which the newest devices have no plan."""
+    """A mask is passed as a bias. Also with our own kernels in place of all library calls, and of the gradient alone, for
+    which the library has no plan on the newest devices."""
     env, model = {"STAGEWRIGHT_ATTENTION": sizes}, f"attention.py:{model}"
     text, names = kernels_of(workshop, model, env, ALL)
     assert ("attention_gradient" in names) == biased
@@ -85,7 +85,7 @@ def test_masks_and_biases_go_to_the_library(workshop, model, sizes, biased):
 
 
 def test_the_library_is_called_with_and_without_a_gradient(workshop):
-    """A layer, and the same layer of another input that makes the target."""
+    """The layer has a gradient; the target, the same layer's output for another input, has none."""
     calls = [computed(workshop, f"attention.py:{model}", {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=40,B=2"}, ALL)
              for model in ("taught_bfloat16", "taught")]
     ours, theirs = golden.short_float_errors(*calls[0], calls[1][0])
@@ -94,7 +94,7 @@ def test_the_library_is_called_with_and_without_a_gradient(workshop):
 
 @pytest.mark.parametrize("model, sizes, copies", [
     ("capped_bfloat16", "D=160,H=2,S=150,B=1", True), ("dropped_bfloat16", "D=32,H=2,S=80,B=2", True),
-    # Rows of 13 numbers, which no copy moves; heads so wide that nothing has two buffers and queries are walked twice.
+    # Without asynchronous copies: rows of 13 numbers; heads too wide for double buffers, so that queries take two passes.
     ("capped_float16", "D=26,H=2,S=83,B=2", False), *thorough([("capped_bfloat16", "D=256,H=1,S=72,B=1", False)])])
 def test_tensor_cores_multiply_what_no_library_takes(workshop, model, sizes, copies):
     env, model = {"STAGEWRIGHT_ATTENTION": sizes}, f"attention.py:{model}"
@@ -107,7 +107,7 @@ def test_tensor_cores_multiply_what_no_library_takes(workshop, model, sizes, cop
 
 
 def test_tensor_cores_multiply_where_heads_share_keys(workshop):
-    """In the place of the library's calls."""
+    """Our kernels, instead of the library's calls."""
     env = {"STAGEWRIGHT_LLAMA": "V=61,D=64,H=4,G=2,F=30,L=1,T=70,B=2"}
     reference, _ = computed(workshop, "llama.py:llama", env, ALL)
     ours, theirs = golden.short_float_errors(
@@ -127,7 +127,7 @@ def test_scores_may_stay_and_other_functions_do(workshop):
 
 
 def test_no_array_of_scores_is_left(workshop):
-    """Of a sequence of 1024, in the memory that forward and backward take together."""
+    """For a sequence of 1024, workspace and stash together are smaller than the scores."""
     env, scores = {}, 2 * 1024 * 1024 * 4
 
     def workspace(*flags):
@@ -143,7 +143,7 @@ def test_no_array_of_scores_is_left(workshop):
 
 
 MODELS, WIDTHS = ("gpt.py:gpt", "gpt.py:gpt_bfloat16"), (64, 128, 256)
-# But one of a head of 256 on sm_80, whose registers hold 52 bytes too few.
+# This case is left out: with heads of 256 on sm_80, 52 bytes spill.
 FULL = ("gpt.py:gpt_bfloat16", 256, "sm_80")
 
 

@@ -1,4 +1,4 @@
-"""What must not drift: instructions of compiler, planner, simulator and runtime beside the table in bench/counts.json."""
+"""Regressions in instruction counts of compiler, planner, simulator and runtime, against the table in bench/counts.json."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ TABLE = json.loads(counts.FILE.read_text())
 
 
 def why_not():
-    """Counts of another build or of other libraries say nothing about this table."""
+    """Why counts cannot be compared: the table is for release builds and certain versions of libraries."""
     cache = BUILD / "CMakeCache.txt"
     if not cache.exists() or "CMAKE_BUILD_TYPE:STRING=Release" not in cache.read_text():
         return f"{BUILD} is no release build"

@@ -1,5 +1,5 @@
-"""Whole models compiled for the three architectures, run on the emulator: what is called, in which order, on which
-memory, is what the schedule and the manifest say. The numbers are not looked at: those of kernels are in test_kernels.py."""
+"""Whole models compiled for the three architectures and run on the emulator: the calls, their order and the memory that
+they use match the schedule and the manifest. Values are not checked here; test_kernels.py checks those of kernels."""
 
 import json
 import os
@@ -24,7 +24,7 @@ pytestmark = NEEDED
 
 
 def compiled(workshop, model, stages, schedule, *more, cluster=None, microbatches=MICROBATCHES):
-    """(artifact, its manifest as a file, its schedule as text)."""
+    """Paths of artifact, manifest, schedule and inputs, by file ending."""
     def make():
         path = {end: workshop.path("order", model, stages, schedule, *more, end) for end in ("swx", "json", "mlir", "safetensors")}
         flags = [workshop.module(model), "--target=cuda", f"--cluster={cluster or f'local:{stages}'}", f"--schedule={schedule}",
@@ -71,7 +71,7 @@ def test_stashes_go_to_the_host_and_come_back(workshop, tmp_path, schedule, stag
 @pytest.mark.parametrize("model", ["gpt.py:gpt_bfloat16", "moe.py:moe", "attention.py:masked", "training.py:tied_adamw", *thorough((
     "gpt.py:gpt_tied", "gpt.py:gpt_dropout", "gpt.py:gpt_scan", "encoder_decoder.py:encoder_decoder", "mlp.py:mlp"))])
 def test_every_model_is_proved(workshop, model):
-    """Kernels are given addresses of their device alone, and all that a dry run proves holds."""
+    """A dry run verifies that kernels get only addresses of their own device, and the order of events."""
     step = workshop.path("proved", model, "swx")
     tool("pp-compile", workshop.module(model), "--target=cuda:sm_90a", "--cluster=local:2", "--stages=2", "--schedule=1f1b",
          "--microbatches=3", "--quiet", "-o", step)
@@ -80,7 +80,7 @@ def test_every_model_is_proved(workshop, model):
 
 
 def without_a_wait(lines):
-    """For a message: those between the beginning and the end of the step are all needed."""
+    """Removes a wait for a message; every wait between the beginning and the end of a step is needed."""
     first = next(i for i, line in enumerate(lines) if line.startswith("range F0 of stage 1"))
     del lines[max(i for i in range(first + 3) if lines[i].startswith("wait "))]
 
@@ -100,11 +100,11 @@ def with_another_order(lines):
 
 
 def with_a_slot_given_twice(lines):
-    """The second microbatch takes the slots of the first."""
+    """Gives the second microbatch the slots of the first."""
     def launches(m):
         begin = lines.index(f"range F{m} of stage 0")
         return [i for i in range(begin, lines.index("end", begin)) if lines[i].startswith("launch ")]
-    for first, second in zip(launches(0)[:5], launches(1)):  # Before the message is written.
+    for first, second in zip(launches(0)[:5], launches(1)):  # before the message is written
         lines[second] = lines[first]
 
 

@@ -1,5 +1,5 @@
-"""Compiled steps for GPUs with a process for each rank, on the emulator, whose messages meet one at a time,
-in the order of the plan, so a plan that needs two under way at once would hang."""
+"""Compiled steps for GPUs with a process for each rank, on the emulator. It transfers one message at a time, in the order
+of the plan, so a plan that needs two in flight at once would hang."""
 
 import json
 import os
@@ -50,10 +50,10 @@ def test_a_schedule_runs_to_its_end(workshop, recorded, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ("dualpipe", "chimera"))
 def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
-    """Two groups of two ranks, a communicator each, beside the messages of the schedule."""
+    """Two groups of two ranks, each with its own communicator, in addition to the schedule's messages."""
     step = artifact(workshop, kind, "--bucket-bytes=100000")
     assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run", "--processes")
-    assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run")  # takes processes by itself
+    assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run")  # chooses processes by default
     with pytest.raises(AssertionError, match="within one process, which devices do by NCCL"):
         tool("pp-run", step, "--dry-run", "--transport=threads")
     tool("pp-run", step, "--processes", f"--inputs={workshop.golden(GPT)[0]}", "--steps=3", "--deadline=30", env=recorded)
@@ -65,7 +65,7 @@ def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
 
 
 def test_calls_of_the_host_by_nccl_are_counted(workshop):
-    """Two hosts with two devices each: only what goes between the hosts, forward and back, at both ends."""
+    """Two hosts with two devices each: only messages between the hosts count, forward and backward, at both ends."""
     path = workshop.path("device-hosts")
     pathlib.Path(f"{path}.json").write_text(json.dumps(cluster("hosts", (2, 2), 125e6)))
     tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster={path}.json", f"--stages={RANKS}", "--schedule=1f1b",
@@ -78,7 +78,7 @@ def test_calls_of_the_host_by_nccl_are_counted(workshop):
 
 
 def test_ranks_of_a_launcher_equal_jax(workshop, recorded):
-    """Four processes that torchrun would start, the last rank first: what they compute is JAX's step, bit for bit that of --processes."""
+    """Four processes started as by torchrun, the last rank first: the results equal JAX's, and --processes' to the bit."""
     step, (inputs, expected) = artifact(workshop, "1f1b"), workshop.golden(GPT)
     found, children = workshop.path("rendezvous.found"), workshop.path("rendezvous.children")
     tool("pp-run", step, "--processes", f"--inputs={inputs}", f"--outputs={children}", env=recorded)
@@ -94,12 +94,12 @@ def test_a_rank_of_four_ends_all(workshop, recorded, how):
                            BUILD / "bin/pp-run", artifact(workshop, "zb-h2"), "--processes",
                            f"--inputs={workshop.golden(GPT)[0]}", "--steps=1000000"],
                           capture_output=True, text=True,
-                          env={**os.environ, **recorded, "STAGEWRIGHT_EMULATOR_RECORDS": "1"})  # a deadline of short steps
+                          env={**os.environ, **recorded, "STAGEWRIGHT_EMULATOR_RECORDS": "1"})  # short steps: a short deadline
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_who_failed_first_speaks_for_all(workshop):
-    """The parent stands still until all have ended, so it hears of the cause and of its consequences at once."""
+    """The parent is stopped until all ranks have ended, so it learns of the cause and its consequences at once."""
     failing = emulated(devices=RANKS, fail="ncclSend=5", fail_device=RANKS - 1)
     started = subprocess.Popen([BUILD / "bin/pp-run", artifact(workshop, "1f1b"), "--processes", f"--inputs={workshop.golden(GPT)[0]}"],
                                env={**os.environ, **failing}, stderr=subprocess.PIPE, text=True)

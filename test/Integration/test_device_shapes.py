@@ -1,7 +1,7 @@
-"""Kernels of a device on ragged shapes drawn at random, run as fibers on the host, beside JAX.
+"""Device kernels on random, ragged shapes, run on the emulator and compared with JAX.
 
-All graphs of a family are one step, so that a family is one import, one compile and one run; each prints its shape when
-it fails. STAGEWRIGHT_SEED draws others."""
+All graphs of a family are one step, so that a family is one import, one compile and one run; a failure prints its shapes.
+STAGEWRIGHT_SEED selects other shapes."""
 
 import os
 
@@ -40,7 +40,7 @@ def cross_entropy(x, labels):
 
 
 def with_gradient(function, *positions):
-    """What it gives, and the gradients for a loss that weighs every element differently."""
+    """The function's result and its gradients, for a loss that weights every element differently."""
     def both(*arguments):
         def loss(*chosen):
             given = list(arguments)
@@ -58,7 +58,7 @@ class Draw:
         self.rng = np.random.default_rng(seed)
 
     def extent(self, most):
-        """Small ones, powers of two, what lies beside them, and any."""
+        """A power of two, one more, one less, or any number up to `most`."""
         power = 1 << int(self.rng.integers(0, most.bit_length()))
         return int(min(most, max(1, self.rng.choice([power, power + 1, power - 1, self.rng.integers(1, most + 1)]))))
 

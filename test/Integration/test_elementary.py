@@ -1,7 +1,7 @@
-"""Elementary functions as compiled code computes them, beside double precision.
+"""Elementary functions as compiled code computes them, compared with double precision.
 
-Every 1009th of all 2^32 float32 values and everything near where an expansion changes its form; STAGEWRIGHT_EFFORT=1
-visits every value (a quarter of an hour of processor time). Errors are in units in the last place (ulp) of the exact
+Inputs are every 1009th of all 2^32 float32 values and those near points where an approximation changes; with
+STAGEWRIGHT_EFFORT=1 all values (15 minutes of processor time). Errors are in units in the last place (ulp) of the exact
 result: a correctly rounded result has at most 0.5, the bound of every function here is 2.
 """
 
@@ -18,11 +18,11 @@ if os.environ.get("STAGEWRIGHT_PYTHON") == "OFF":
 import stagewright  # noqa: E402
 
 BOUND = 2
-# In the order of native/ElementaryErrors.cpp.
+# In the order used by native/ElementaryErrors.cpp.
 FUNCTIONS = ["exp", "exp2", "expm1", "log", "log1p", "tanh", "erf", "erfc", "sin", "cos"]
 PROCESSORS = ["native", "x86-64-v3"]
 EVERY = 1 if os.environ.get("STAGEWRIGHT_EFFORT") else 1009
-# Ends of ranges, thresholds, over- and underflow, poles, whole quarters of a turn.
+# Ends of ranges, thresholds, overflow and underflow, poles, multiples of pi / 4.
 BORDERS = [0, 2.0 ** -126, 2.0 ** -64, 2.0 ** -24, 15 / 32, 0.5 ** 0.5, 13 / 16, 1, 2 ** 0.5, 7 / 4, 3.84, 4, 9.02, 9.1945,
            9.5, 10.0545, 10.25, 18, 2.0 ** 24, 87.33655, 88.72284, 103.97208, 126, 128, 149, 150, 2.0 ** 16, 2.0 ** 127,
            np.inf, np.pi / 4, np.pi / 2, np.pi, 2 * np.pi, 16367173 * 2.0 ** 72]
@@ -30,7 +30,7 @@ COLUMNS, MICROBATCHES = 65536, 16
 
 
 def module():
-    """A step that computes every function of one vector."""
+    """A step that applies every function to one vector."""
     kind = f"tensor<{COLUMNS}xf32>"
     results = ", ".join([f'{kind} {{pipeline.role = "output"}}'] * len(FUNCTIONS))
     body = "".join(f"  %{name} = math.{name} %x : {kind}\n" for name in FUNCTIONS)
@@ -39,7 +39,7 @@ def module():
 
 
 def inputs():
-    """Blocks of values, each once."""
+    """Yields all input values in blocks; the last ones are filled by repetition."""
     size = COLUMNS * MICROBATCHES
     for first in range(0, 2 ** 32, size * EVERY):
         bits = np.arange(first, min(first + size * EVERY, 2 ** 32), EVERY, dtype=np.uint64).astype(np.uint32)
@@ -50,7 +50,7 @@ def inputs():
 
 
 def worst_errors(library, number, x, results):
-    """(error, argument) of function `number` for each array of results."""
+    """(largest error, its argument) of function `number` for each array of results."""
     errors, at = np.empty(len(results)), np.empty(len(results), np.float32)
     pointers = (ctypes.c_void_p * len(results))(*(result.ctypes.data for result in results))
     library.worst_errors(ctypes.c_int(number), ctypes.c_void_p(x.ctypes.data), ctypes.c_int64(x.size), pointers,

@@ -1,5 +1,5 @@
-"""Whole steps on the emulator (test/Cuda): kernels as PTX, products, graphs, streams in orders that nothing forbids. What they
-compute equals JAX; what is wrong with a kernel or a call is reported."""
+"""Whole steps on the emulator (test/Cuda): kernels as PTX, products, graphs, streams in every permitted order. Results equal
+JAX's; errors in a kernel or a call are reported."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from workshop import BUILD, HERE, call, tool
 
 pytestmark = NEEDED
 
-# Lengths that no tile of our attention divides, two of them long; odd widths; rows enough for row kernels.
+# Lengths that no tile of our attention divides, two of them long; unusual widths; enough rows for row kernels.
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=3,T=83,B=1", "STAGEWRIGHT_LLAMA": "V=61,D=24,H=4,G=2,F=30,L=2,T=70,B=1",
          "STAGEWRIGHT_ATTENTION": "D=24,H=2,S=40,B=2", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
 OWN_ATTENTION = "--score-bytes=0"
@@ -26,7 +26,7 @@ MICROBATCHES = 2
 
 
 def values(workshop, model, sizes):
-    """(path of inputs, golden values by JAX)."""
+    """(path of inputs, JAX's golden values)."""
     def make():
         prefix = workshop.path("emulated", model, *sizes.values())
         call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, MICROBATCHES, "-o", prefix, env=sizes)
@@ -35,7 +35,7 @@ def values(workshop, model, sizes):
 
 
 class Run:
-    """A step on the emulator: how it ended, and what it computed."""
+    """A run of a step on the emulator: its exit, errors and differences from JAX."""
 
     def __init__(self, workshop, model, artifact, *flags, sizes=SIZES, **variables):
         inputs, expected = values(workshop, model, sizes)
@@ -60,7 +60,7 @@ class Run:
                ("attention.py:biased", 1, (OWN_ATTENTION,)), ("attention.py:capped", 1, (OWN_ATTENTION,)),
                ("gpt.py:gpt", 1, (OWN_ATTENTION,)), ("llama.py:llama", 4, ("--schedule=interleaved",))))])
 def test_steps_equal_jax_in_every_order(workshop, model, stages, flags):
-    """With a graph and without, on one GPU and on several; seeds choose the order of all that has none."""
+    """With and without a graph, on one GPU and on several; seeds choose the order of independent operations."""
     artifact = compiled(workshop, model, SIZES, stages, *TARGET, "--max-replicas=1", *flags)
     for how, variables in ((("--check-memory",), {"seed": 0}), (("--no-graph",), {"seed": 2}),
                            ((), {"seed": 1, "devices": stages}), (("--no-graph",), {"seed": 3, "devices": stages})):
@@ -69,7 +69,7 @@ def test_steps_equal_jax_in_every_order(workshop, model, stages, flags):
 
 
 def test_a_scatter_adds_in_the_order_of_its_ids(workshop):
-    """To the last bit, however many blocks share the ids: what a loop over tokens in float32 gives."""
+    """Equal to the last bit to a loop over tokens in float32, in whatever order blocks run."""
     model = "tables.py:sums"
     artifact = compiled(workshop, model, {}, 1, *TARGET)
     inputs = load_file(values(workshop, model, {})[0])
@@ -93,7 +93,7 @@ def test_a_scatter_adds_in_the_order_of_its_ids(workshop):
 
 
 def barriers(assembly):
-    """(kernel, number) of every barrier in the text of PTX."""
+    """(kernel, number) of every barrier in the PTX."""
     found, kernel = [], None
     for line in assembly.splitlines():
         if entry := re.search(r"\.entry (\w+)", line):
@@ -104,9 +104,9 @@ def barriers(assembly):
     return found
 
 
-# Rows that a team of several warps takes, more than one after the other, with one sum in each and with several.
+# Rows that a team of several warps computes, several rows in turn, with one sum per row and with several.
 WIDE = {"norms.py:layers": {"STAGEWRIGHT_NORMS": "R=4096,D=520"}, "norms.py:roots": {"STAGEWRIGHT_NORMS": "R=4096,D=520"}}
-# More rows than a tile of tensor cores has; those of 13 numbers are not copied beside products.
+# More rows than a tile of tensor cores has; rows of 13 numbers are not copied asynchronously.
 SHORT = {"attention.py:capped_float16": {"STAGEWRIGHT_ATTENTION": "D=26,H=2,S=83,B=1"},
          "attention.py:dropped_bfloat16": {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=83,B=1"}}
 
@@ -130,10 +130,10 @@ def check_barriers(workshop, model, flags, least, sizes):
     artifact = compiled(workshop, model, sizes, 1, *TARGET, *flags)
     assembly = compiled(workshop, model, sizes, 1, *TARGET, "--emit=assembly", *flags).read_text()
     whole = Run(workshop, model, artifact, sizes=sizes)
-    # Of 16-bit numbers other tests compare what is computed.
+    # Other tests compare 16-bit results.
     is_narrow = "float16" in model
     assert whole.done.returncode == 0 if is_narrow else whole.good()
-    # A warp also falls apart between a loop and its product where no barrier lies.
+    # Without a barrier between a loop and its product, a warp may also be incomplete at the product.
     reported = "race on|has written" + ("|is not there" if is_narrow else "")
     found = barriers(assembly)
     assert len(found) >= least
@@ -142,7 +142,7 @@ def check_barriers(workshop, model, flags, least, sizes):
         assert f"kernel '{kernel}'" in run.error and re.search(reported, run.error), (kernel, number, run.error)
 
 
-# Calls at the border of NVIDIA's libraries, by their order. Of waits only those that no other implies.
+# Calls to NVIDIA's libraries, by number, that are left out in turn. Of waits, only those that no other wait implies.
 FAULTS = {"cuStreamWaitEvent": (5, 8, 9, 11), "cuMemcpyPeerAsync": (0, 1, 2), "cuLaunchKernel": (0, 50, 150),
           "cublasLtMatmul": (1, 10, 50), "cuMemcpyHtoDAsync_v2": (0, 5, 20), "cuMemcpyDtoHAsync_v2": (0, 10),
           "cuEventRecordWithFlags": (4, 8)}
@@ -159,7 +159,7 @@ def test_a_call_that_is_left_out_is_found(workshop):
 
 
 def test_accesses_of_kernels_are_whole_sectors(workshop):
-    """Of a GPT's step: what is moved is what is asked for, but for ragged ends; few words of one bank at a time."""
+    """In a GPT's step kernels use at least 60 % of the bytes of the sectors they move, with few bank conflicts."""
     model = "gpt.py:gpt_deep"
     artifact = compiled(workshop, model, {}, 1, *TARGET)
     path = workshop.path("emulated.counters")
@@ -171,4 +171,4 @@ def test_accesses_of_kernels_are_whole_sectors(workshop):
     requests, waves = (sum(int(row[i]) for row in rows) for i in (11, 12))
     for sectors, bytes_ in (loaded, stored):
         assert bytes_ >= 0.6 * 32 * sectors, (bytes_, 32 * sectors)
-    assert waves <= 4.5 * requests  # an access of 16 bytes takes four
+    assert waves <= 4.5 * requests  # 16 bytes per thread take four

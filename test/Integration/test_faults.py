@@ -1,4 +1,4 @@
-"""Runs that fail: what is said, what is left, and how they go on. Faults come by STAGEWRIGHT_INJECT=RANK:STEP:ACTION:KIND."""
+"""Runs that fail: messages, what remains, and restarts. STAGEWRIGHT_INJECT=RANK:STEP:ACTION:KIND injects the faults."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def started(*arguments, inject=None, launch=()):
 
 
 def ended(*arguments, **how):
-    """(status, what it said, seconds)."""
+    """(exit status, standard error, seconds)."""
     begin = time.monotonic()
     process = started(*arguments, **how)
     _, said = process.communicate(timeout=120)
@@ -67,7 +67,7 @@ def two_ranks(workshop, text, name, steps, *flags):  # noqa: F811
 
 @pytest.mark.parametrize("launch", [(), pytest.param(("mpi",), marks=MPI)], ids=("threads", "processes"))
 def test_a_rank_that_hangs_is_named(workshop, text, launch):  # noqa: F811
-    """It is stopped at the third of its actions in the sixth step, and the deadline is two seconds."""
+    """Rank 1 hangs at its third action of the sixth step; the deadline is two seconds."""
     _, arguments = two_ranks(workshop, text, f"hang{len(launch)}", 10**6)
     status, said, seconds = ended(*arguments, inject="1:5:2:hang", launch=mpirun(2) if launch else ())
     assert status == 3, said
@@ -104,13 +104,13 @@ def test_a_run_starts_again_and_ends_as_without_a_fault(workshop, text, whole, l
                                   *([f"--launcher={' '.join(map(str, mpirun(2)))}"] if launch else []))
     status, said, _ = ended(*arguments, inject=f"0:7:3:{kind}")
     assert status == 0, said
-    # Who is killed may have been writing the third.
+    # A killed run may have been writing its third checkpoint.
     assert len(re.findall("; restart 1 of 2 in 0.5 s from step [46]", said)) == 1 and "restart 2" not in said, said
     assert same_end(folder, whole)
 
 
 def test_restarts_are_counted(workshop, text):  # noqa: F811
-    """A fault that comes again each time, for it is the launcher that asks for it."""
+    """The fault recurs after every restart, because the launcher injects it."""
     _, arguments = two_ranks(workshop, text, "counted", STEPS, "--max-restarts=2",
                              "--launcher=env STAGEWRIGHT_INJECT=0:3:1:raise")
     status, said, _ = ended(*arguments)
@@ -177,7 +177,7 @@ def test_struck_runs_lose_nothing(workshop, text):  # noqa: F811
 
 @pytest.mark.parametrize("launch", [*thorough([((),)]), pytest.param(("mpi",), marks=MPI)], ids=("threads", "processes"))
 def test_a_long_run_does_not_grow(workshop, text, launch):  # noqa: F811
-    """Memory and descriptors of the process of rank 0, from step 300 on; a checkpoint every 50 steps."""
+    """Memory and open files of rank 0's process after step 300, with a checkpoint every 50 steps."""
     folder, arguments = two_ranks(workshop, text, f"long{len(launch)}", 1000, "--checkpoint-every=50")
     process = started(*arguments, launch=mpirun(2) if launch else ())
     wait_for(lambda: any(folder.glob("step-*0300")), process)
@@ -193,5 +193,5 @@ def test_a_long_run_does_not_grow(workshop, text, launch):  # noqa: F811
     assert process.wait(timeout=60) == 0
     half = len(sizes) // 2
     assert statistics.median(sizes[half:]) <= 1.01 * statistics.median(sizes[:half]), sizes
-    # While a checkpoint is written there is one more, which a look may meet or miss.
+    # One more file is open while a checkpoint is written; medians ignore that.
     assert statistics.median(files[half:]) <= statistics.median(files[:half]), files

@@ -1,4 +1,4 @@
-"""scripts/gpu-check on the emulator (test/Cuda): its cases, smaller, go the road of the sections `numerics` and `processes`, with
+"""scripts/gpu-check on the emulator (test/Cuda): its cases, made smaller, run in the sections `numerics` and `processes`, with
 JAX's values and the tests' tolerances. Kernels, products, graphs, messages and sums are executed."""
 
 import dataclasses
@@ -23,9 +23,9 @@ import pack  # noqa: E402
 pytestmark = NEEDED
 
 TINY = ("tiny-gpt-2", "tiny-bfloat16-2")
-# What each run has: both types, a graph's and our own attention, replicas, sums by NCCL, an optimizer.
+# Cases of every test run: both types, attention by the graph library and our own, float8, replicas, sums by NCCL.
 QUICK = (*TINY, "tiny-attention-1", "gpt-attention-1", "float8-2", "twins-2", "replicas-3")
-# By the sizes of a GPU's check: those of an interpreter, which does 10 million multiplications a second.
+# Sizes on a GPU, and smaller ones for the emulator, which interprets 10 million multiplications a second.
 SIZES = {cases.SMALL: "V=64,D=32,H=2,L=4,T=16,B=2", cases.WIDE: "V=96,D=48,H=3,L=4,T=24,B=2",
          cases.LONG: "V=64,D=32,H=2,L=2,T=32,B=2", cases.GPT2: "V=96,D=48,H=3,L=3,T=32,B=2",
          "D=512,L=4,B=256": "D=64,L=4,B=32"}
@@ -40,7 +40,7 @@ def smaller(case):
 
 
 def packed(folder, names):
-    """The bundle of these cases, in a folder with a program that stands for NVIDIA's list of GPUs."""
+    """The bundle of these cases, in a folder that also has a substitute for nvidia-smi."""
     if not (BUILD / "bin/bench-graph").exists():
         pytest.skip("bench-graph is not built")
     table = [smaller(case) for case in cases.ALL if case.name in names]
@@ -71,13 +71,13 @@ def lines(report, section):
 
 @pytest.fixture(scope="module")
 def checked(bundle, tmp_path_factory):
-    """(folder, what was done, report) of the sections `numerics` and `processes`."""
+    """(folder, finished process, report) of the sections `numerics` and `processes`."""
     folder = tmp_path_factory.mktemp("checked")
     return folder, *check(bundle, folder, "--section", "numerics", "--section", "processes")
 
 
 def expect_equal_to_jax(report, names):
-    """Every run that the cases ask for has passed."""
+    """Every run that the cases require has passed."""
     rows = lines(report, "numerics") + lines(report, "processes")
     table = [smaller(case) for case in cases.ALL if case.name in names]
     wanted = {f"{case.name}, {how}" for case in table for group, hows in (
@@ -105,7 +105,7 @@ def test_all_cases_on_the_emulator_equal_jax(tmp_path, part):
 
 @THOROUGH
 def test_wrong_numbers_fail(bundle, checked):
-    """Golden values of a run before that are off by a part in a thousand."""
+    """The golden values of an earlier run, changed by 0.1 %, make the check fail."""
     numpy, files = pytest.importorskip("numpy"), pytest.importorskip("safetensors.numpy")
     folder = checked[0]
     for path in (folder / "scratch").glob("golden-*.safetensors"):

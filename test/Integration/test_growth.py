@@ -1,6 +1,6 @@
-"""What a compile does more for more layers: equal layers are compiled once, and the rest grows as they do.
+"""How the work of compiling grows with the layers: equal layers are compiled once, and the rest grows linearly.
 
-Counted, not timed, so that no busy machine fails it.
+Counted, not timed, so that the tests also pass on a busy machine.
 """
 
 import re
@@ -14,7 +14,7 @@ LAYERS = (4, 8, 16)
 
 @pytest.fixture(scope="module")
 def compiled(workshop):
-    """By number of layers: (units of native code, of them from the cache, definitions and lines of LLVM IR)."""
+    """By number of layers: (units of native code, units from the cache, definitions and lines of LLVM IR)."""
     def compile_layers(layers):
         module, cache = workshop.path("growth", layers, "mlir"), workshop.path("growth", "cache")
         call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / "gpt.py:gpt", "-o", module,
@@ -35,7 +35,7 @@ def test_equal_layers_are_compiled_once(compiled):
 
 def test_a_model_with_more_layers_finds_its_kernels_in_the_cache(compiled):
     few, some, many = (compiled[layers] for layers in LAYERS)
-    # Other are the programs of both ranks and the manifest.
+    # Only the programs of both ranks and the manifest differ.
     assert few[1] == 0
     assert some[1] == some[0] - 3 and many[1] == many[0] - 3
 

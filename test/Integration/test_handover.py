@@ -1,5 +1,5 @@
-"""Parameters and state at every hand-over between plans, byte for byte: two ranks, four, one, Python, and back; pp-run and
-Python's own loop go on where the other stopped."""
+"""Parameters and state stay the same bytes when checkpoints pass between plans: two ranks, four, one, Python; pp-run and
+Python's loop resume each other's runs."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def go(workshop, text, stages, folder, steps, *flags, data=None):
 
 
 def batches(text, shape, begin=0):
-    """The batches that pp-run makes of a file of tokens."""
+    """The batches that pp-run reads from a file of tokens."""
     tokens = np.fromfile(text, "<u2").astype(np.int32)
     size = MICROBATCHES * int(np.prod(shape))
     for at in range(begin * size, len(tokens) - size, size):
@@ -51,14 +51,14 @@ def contents(folder, step):
 
 
 def leaves_of(folder, step, parameters):
-    """The parameters of a checkpoint as JAX's arrays, in the order of the tree."""
+    """The parameters of a checkpoint as JAX arrays, in tree order."""
     named = load_file(folder / f"step-{step:012d}" / NAMES[0])
     return [jax.numpy.asarray(named["/".join(["params", *(str(getattr(k, "key", getattr(k, "idx", ""))) for k in keys)])])
             for keys, _ in jax.tree.leaves_with_path(parameters)]
 
 
 def test_every_hand_over_keeps_every_byte(workshop, text):
-    """A plan that takes a checkpoint and gives it back before its first step gives back what it took."""
+    """A plan that loads a checkpoint and saves it before its first step saves the same bytes."""
     folder = workshop.path("handover")
     _, (parameters, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
     done = 0
@@ -74,7 +74,7 @@ def test_every_hand_over_keeps_every_byte(workshop, text):
             for before, name in zip(written, NAMES):
                 wanted, found = load_file(folder / f"step-{done:012d}" / name), load_file(copy / f"step-{done:012d}" / name)
                 assert before and {k: v.tobytes() for k, v in wanted.items()} == {k: v.tobytes() for k, v in found.items()}
-    # JAX takes the last hand-over, and gives the tensors to safetensors: the same bytes.
+    # The last checkpoint, loaded as JAX arrays and saved by safetensors, has the same bytes.
     leaves = leaves_of(folder, done, parameters)
     assert [leaf.shape for leaf in leaves] == [leaf.shape for leaf in jax.tree.leaves(parameters)]
     again = workshop.path("jax.safetensors")
@@ -86,7 +86,7 @@ def test_every_hand_over_keeps_every_byte(workshop, text):
 
 
 def test_python_and_pp_run_go_on_where_the_other_stopped(workshop, text):
-    """The same bytes as one run by pp-run leaves, whoever ran which steps."""
+    """Steps by Python and by pp-run in turn save the same bytes as one run of pp-run."""
     _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
     whole, parts = workshop.path("whole.9"), workshop.path("parts.9")
     go(workshop, text, 2, whole, 9)
@@ -103,7 +103,7 @@ def test_python_and_pp_run_go_on_where_the_other_stopped(workshop, text):
 
 
 class Loader:
-    """An iterable that knows its place, as those of torchdata and grain do."""
+    """An iterable whose position can be saved and restored, as in torchdata and grain."""
 
     def __init__(self, text, shape):
         self.text, self.shape, self.place, self.told = text, shape, 0, []
@@ -166,7 +166,7 @@ def test_a_loop_of_python_that_is_interrupted_saves_its_last_step(workshop, text
 
 
 def test_tensors_of_a_file_are_samples_too(workshop, text):
-    """A stream of tokens, and an array of windows, in a safetensors file; the rate of each step in a file of numbers."""
+    """A safetensors file holds a stream of tokens and an array of windows; another file has the learning rate of each step."""
     _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
     tokens = np.fromfile(text, "<u2").astype(np.int32)
     length = ids.shape[1]

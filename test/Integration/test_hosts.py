@@ -1,4 +1,4 @@
-"""Ranks on several hosts, which are network namespaces of this machine with links shaped by tc: see bench/stand/hosts.py."""
+"""Ranks on several hosts, simulated by network namespaces of this machine with links shaped by tc (bench/stand/hosts.py)."""
 
 import json
 import os
@@ -22,7 +22,7 @@ RUN = BUILD / "bin/pp-run"
 
 
 def compiled(workshop, model, slots, rate, *flags):
-    """An artifact of 1F1B for a cluster with so many cores on each host."""
+    """A 1F1B artifact for a cluster of hosts; `slots` has the number of cores of each."""
     def make():
         path = workshop.path(model, *slots, rate)
         pathlib.Path(f"{path}.json").write_text(json.dumps(cluster("hosts", slots, rate)))
@@ -38,7 +38,7 @@ def started(hosts, slots, *arguments):
 
 
 def test_two_hosts_compute_what_threads_do(workshop):
-    """Also that ranks lie where the plan has their devices: two on either host, and not three and one."""
+    """Also, ranks must be on the hosts of their devices: two on each; three and one are refused."""
     artifact, inputs = compiled(workshop, GPT, (2, 2), 125e6), f"--inputs={workshop.golden(GPT)[0]}"
     threads, found = workshop.path("hosts.threads"), workshop.path("hosts.found")
     tool("pp-run", artifact, inputs, f"--outputs={threads}")
@@ -57,7 +57,7 @@ def test_two_hosts_compute_what_threads_do(workshop):
 
 
 def test_a_plan_that_knows_the_slow_link_is_faster(workshop, monkeypatch):
-    """The plan for one host cuts where the most bytes cross, that for 100 Mb/s elsewhere, and says how long it will take."""
+    """A plan without the link's rate has other stages than one for 100 Mb/s, which is faster and predicts its time."""
     monkeypatch.setenv("STAGEWRIGHT_CONVNET", "S=64,C=16,B=4")
     slots, rate, model = (1, 1), 12.5e6, "convnet.py:convnet"
     module = workshop.path("convnet.hosts.mlir")
@@ -72,10 +72,10 @@ def test_a_plan_that_knows_the_slow_link_is_faster(workshop, monkeypatch):
             done = started(hosts, slots, artifact, f"--inputs={module.with_suffix('.inputs.safetensors')}", "--any-hosts",
                            "--repeat-microbatch", "--json", "--steps=7")
             assert done.returncode == 0, done.stderr
-            seconds[known] = min(json.loads(done.stdout)["seconds"][1:])  # other tests run beside this one
+            seconds[known] = min(json.loads(done.stdout)["seconds"][1:])  # the fastest: other tests may be running
     assert plans[rate]["stages"] != plans[None]["stages"]
     assert seconds[rate] < 0.75 * seconds[None], seconds
-    # The link decides more than the processor does, so a busy machine tells nearly the same.
+    # The link takes most of the time, so a busy machine measures nearly the same.
     assert seconds[rate] == pytest.approx(plans[rate]["time"], rel=0.5)
 
 
@@ -89,7 +89,7 @@ def test_a_host_that_dies_ends_the_others(workshop):
             while len(ranks_on(hosts, 1)) < 2:
                 assert run.poll() is None and time.monotonic() < limit
                 time.sleep(0.05)
-            time.sleep(2)  # into the steps
+            time.sleep(2)  # let steps run
             for pid in ranks_on(hosts, 1):
                 os.kill(pid, signal.SIGKILL)
             run.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""A GPT of a hundred million parameters trains on the ranks of one machine as by JAX and optax, in the memory that was printed."""
+"""A GPT of a hundred million parameters trains on the ranks of one machine as in JAX and optax, within the planned memory."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ from workshop import BUILD, HERE, tool
 
 MODEL, MICROBATCHES, STEPS, SHAPE = "training.py:gpt_adamw_100m", 4, 20, (1, 256)
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
-# Code, libraries, stacks and what the host keeps for itself; of 2 GB that is little.
+# Code, libraries, stacks and the host's own data; little, compared with 2 GB.
 BESIDE_ARENAS = 200 << 20
 
 
@@ -29,7 +29,7 @@ def text(workshop):
 
 @pytest.fixture(scope="module")
 def losses(text):
-    """Of every step, by JAX."""
+    """JAX's loss of every step."""
     step, (parameters, *_), options = load_model(f"{HERE}/models/{MODEL}")
     update, state, rate = options["update"]
     assert sum(leaf.size for leaf in jax.tree.leaves(parameters)) > 100e6
@@ -49,7 +49,7 @@ def losses(text):
 
 
 def most_resident(process):
-    """Bytes, until the process ends. What wait4 says has the test's own in it, from which the process was forked."""
+    """Peak resident bytes, sampled until the process ends. wait4 would include the memory of the test, which forked it."""
     most, status = 0, pathlib.Path(f"/proc/{process.pid}/status")
     while process.poll() is None:
         if found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text()):
@@ -74,5 +74,5 @@ def test_trains_as_jax_in_the_memory_that_was_printed(workshop, text, losses, st
     assert len(found) == STEPS and losses[-1] < losses[0]
     assert np.abs(found / losses - 1).max() <= 1e-3, (found, losses)
     arenas = sum(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
-    # The file of inputs is mapped, and its pages are counted where they have been read.
+    # The inputs file is memory-mapped; its pages count once they have been read.
     assert arenas <= resident <= arenas + inputs.stat().st_size + BESIDE_ARENAS

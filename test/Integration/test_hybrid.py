@@ -1,7 +1,7 @@
 """Stages replicated by slices of a microbatch: JAX's numbers, on threads and with a process for each rank.
 
-Seven samples a microbatch, so that no two equal shares exist; plans state the samples of every replica or leave them
-to the speed of the devices. GPT of three blocks is five layers."""
+Seven samples per microbatch cannot be divided equally; plans state the samples of every replica or leave them to the
+speed of the devices. A GPT of three blocks has five layers."""
 
 import shutil
 
@@ -14,11 +14,11 @@ from tiers import thorough
 from workshop import BUILD, call, tool
 
 GPT = "gpt.py:gpt_slices"
-# Devices and stages with their replicas.
+# Number of devices, and stages with their replicas.
 PLANS = {"3+1": (4, "[0,3)x3 [3,5)x1"), "3+1 uneven": (4, "[0,3)x3:4+1+2 [3,5)x1"), "1+3": (4, "[0,2)x1 [2,5)x3:1+3+3"),
          "1+2+1": (4, "[0,1)x1 [1,3)x2:5+2 [3,5)x1"), "2+3": (5, "[0,2)x2:3+4 [2,5)x3:2+2+3")}
-# Random bits, a parameter of two stages, values that skip them, grouped heads, other bodies, and logits joined from
-# replicas and microbatches.
+# In this order: random bits, a parameter of two stages, values that skip stages, grouped heads, logits joined from
+# replicas and microbatches, a perceptron.
 OTHERS = (("gpt.py:gpt_slices_dropout", "[0,3)x3:4+1+2 [3,5)x1", "1f1b"),
           ("gpt.py:gpt_deep_tied", "[0,3)x2 [3,10)x2", "1f1b"),
           ("encoder_decoder.py:encoder_decoder", "[0,4)x2 [4,7)x1", "1f1b"), ("llama.py:llama", "[0,2)x1 [2,4)x2", "zb-h1"),
@@ -78,7 +78,7 @@ def test_processes_give_the_bits_of_threads(workshop, plan):
 
 @NO_MPI
 def test_four_processes_sum_many_buckets(workshop):
-    """Four have another order of summands than threads, in buckets of one gradient or two."""
+    """Four processes add gradients in another order than threads, in buckets of one or two."""
     artifact = compiled(workshop, 4, "[0,5)x4", "1f1b", flags=("--bucket-bytes=4096",))
     out = workshop.path("hybrid", "four", "safetensors")
     call(*command(workshop, artifact, f"--outputs={out}", ranks=4, model=GPT), env=AS_ROOT)

@@ -1,4 +1,4 @@
-"""Values that `pp-run --init` makes up, beside the stated rule on JAX's random numbers."""
+"""Values that `pp-run --init` generates, compared with the documented rule on JAX's random numbers."""
 
 import subprocess
 
@@ -14,7 +14,7 @@ SEED, WIDTH = 7, 6
 
 
 def half_of_squares(parameters, x):
-    """Whose gradients are the parameters themselves."""
+    """A loss whose gradients are the parameters themselves."""
     return sum(0.5 * (p.astype(jnp.float32) ** 2).sum() for p in jax.tree.leaves(parameters)) + 0 * x.sum()
 
 
@@ -25,7 +25,7 @@ def parameters():
 
 def normal(position, count):
     key = jax.random.fold_in(jax.random.wrap_key_data(jnp.array([0, SEED], jnp.uint32)), position)
-    folded = jax.random.fold_in(key, 0)  # the upper half of an element's number
+    folded = jax.random.fold_in(key, 0)  # the upper half of an element's index
     words = np.asarray(jax.vmap(lambda i: jax.random.key_data(jax.random.fold_in(folded, i)))(np.arange(count)), np.float64)
     return np.sqrt(-2 * np.log((words[:, 0] + 0.5) / 2 ** 32)) * np.cos(2 * np.pi * words[:, 1] / 2 ** 32)
 

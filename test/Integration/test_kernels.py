@@ -1,6 +1,6 @@
 """Kernels of a device: what they compute, on the emulator; that they assemble without spills; how many there are.
 
-The emulator checks every access (test/Cuda/README.md). Sizes are small and ragged, but with rows enough for row kernels."""
+The emulator checks every access (test/Cuda/README.md). Sizes are small and ragged, but with enough rows for row kernels."""
 
 import collections
 import json
@@ -27,8 +27,8 @@ MODELS = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "mlp.py:mlp", "m
 MORE = ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "moe.py:moe", "encoder_decoder.py:encoder_decoder"]
 SOURCES = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "gpt.py:gpt_bfloat16", "training.py:gpt_adamw",
            "training.py:mlp_sgd"]
-# Of a transformer's block, forward and backward, besides contractions; 54 without grouping. In bfloat16 eight of them
-# round weights.
+# Limits for one transformer block, forward and backward, without contractions; without fusion there are 54. In bfloat16,
+# eight of them round weights.
 MOST_KERNELS = {"gpt.py:gpt": 20, "gpt.py:gpt_bfloat16": 28}
 
 
@@ -95,11 +95,11 @@ def check_spills(workshop, model, env, architecture, *flags):
     spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
     assert spills and all(spill == ("0", "0") for spill in spills)
     accesses = accesses_of(workshop.path("device.cubin"))
-    assert accesses["LDG"] and not accesses.keys() & {"LDL", "STL"}, accesses  # no memory of a thread's own
+    assert accesses["LDG"] and not accesses.keys() & {"LDL", "STL"}, accesses  # no thread-local memory
 
 
 def accesses_of(code):
-    """Loads and stores of machine code by kind, the widths of each in bytes."""
+    """Widths in bytes of the loads and stores in machine code, by kind."""
     found = collections.defaultdict(list)
     for accesses in accesses_by_kernel(code).values():
         for kind, widths in accesses.items():
@@ -120,8 +120,8 @@ def accesses_by_kernel(code):
 
 @pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
 def test_kernels_load_and_store_wide(workshop):
-    """In machine code: of a bfloat16 GPT, every kernel whose threads read or write 16 bytes or more does that four or eight numbers
-    at once, but for scatters and sums over rows, whose threads have a column each."""
+    """In the machine code of a bfloat16 GPT, kernels that read or write 16 bytes or more per thread access at least 8 at once.
+    Scatters and sums over rows are exempt: each of their threads has one column."""
     check_spills(workshop, "gpt.py:gpt_bfloat16", {}, "sm_90a")
     accesses = accesses_by_kernel(workshop.path("device.cubin"))
     artifact = compiled(workshop, "gpt.py:gpt_bfloat16", {}, 1, "--target=cuda:sm_90a")
@@ -137,7 +137,7 @@ def test_kernels_load_and_store_wide(workshop):
 
 
 def bodies(workshop, model):
-    """The bodies of one layer that a rank calls, forward and backward, with kernels as calls."""
+    """The functions of one layer, forward and backward, in which kernels are calls."""
     text = compiled(workshop, model, {}, 1, "--target=cuda", "--emit=host", cluster="h200").read_text()
     found = {name: body for name, body in re.findall(r"func\.func private @(h\d+\.\S*?)\((.*?)\n  }\n", text, re.S)}
     forward = next(body for name, body in found.items() if ".F" in name)
@@ -154,7 +154,7 @@ def test_a_block_is_few_kernels(workshop, model):
 
 @pytest.mark.parametrize("model", MOST_KERNELS)
 def test_gelu_and_residuals_are_the_librarys(workshop, model):
-    """And so is its derivative: the library does them where it stores a product."""
+    """The library computes them, and GELU's derivative, as it stores a product."""
     forward, backward = bodies(workshop, model)
     assert re.findall(r'linalg\.contract.*host\.epilogue = "(\w+)"', forward) == ["add", "gelu_aux", "add"]
     assert re.findall(r'linalg\.contract.*host\.epilogue = "(\w+)"', backward) == ["dgelu"]

@@ -1,5 +1,5 @@
-"""`pp-run --dry-run --plans`: cuDNN itself says which plans it has for the attention and convolutions of an artifact, of GPUs that
-are not there."""
+"""`pp-run --dry-run --plans`: cuDNN reports its plans for the attention and convolutions of an artifact, for GPUs that this
+machine does not have."""
 
 import ctypes
 import re
@@ -40,7 +40,7 @@ def attending(workshop):
 
 @CUDNN
 def test_attention_has_plans_on_every_architecture(attending):
-    """A deterministic gradient keeps an array of scores on all but the newest."""
+    """A deterministic gradient needs a workspace for the scores, except on the newest architecture."""
     text = tool("pp-run", attending, "--dry-run", f"--plans={','.join(ARCHITECTURES)}")
     sizes = "bf16 2 x 2 x 1024 x 1024 x 64, causal"
     plans = {(architecture, kind): (name, int(bytes_)) for architecture, kind, name, bytes_ in

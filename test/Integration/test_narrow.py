@@ -1,4 +1,4 @@
-"""Numbers of 16 bits as compiled code makes them, on processors with and without instructions for them, beside numpy."""
+"""16-bit floats as compiled code computes them, on processors with and without instructions for them, compared with numpy."""
 
 import os
 
@@ -13,7 +13,7 @@ import stagewright  # noqa: E402
 
 SIZE, MICROBATCHES = 4096, 4
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32}
-# Operands by type, operation, type of the result.
+# Types of the operands, operation, type of the result.
 CASES = [(["f32"], "arith.truncf", "bf16"), (["f64"], "arith.truncf", "bf16"), (["f64"], "arith.truncf", "f16"),
          (["f32"], "arith.truncf", "f16"), (["bf16"], "arith.extf", "f32"), (["f16"], "arith.extf", "f64"),
          (["i32"], "arith.sitofp", "bf16"), (["bf16", "bf16"], "arith.addf", "bf16"),
@@ -40,12 +40,12 @@ def module():
 
 
 def values(name, rng):
-    """Bits at random: every exponent, subnormal numbers, infinities, NaN; near halves of 16 bits where there are more."""
+    """Random bits: every exponent, subnormal numbers, infinities, NaN; in float64 also values near ties of 16-bit rounding."""
     kind, shape = TYPES[name[:-2]], (MICROBATCHES, SIZE)
     if kind is np.int32:
         return rng.integers(-2 ** 24, 2 ** 24, shape, np.int32)
     bits = np.frombuffer(rng.bytes(MICROBATCHES * SIZE * np.dtype(kind).itemsize), kind).reshape(shape).copy()
-    if kind is np.float64:  # as many as float32 and the types of 16 bits can hold
+    if kind is np.float64:  # within the range of float32 and of the 16-bit types
         bits[1:] = np.ldexp(rng.uniform(-2, 2, (MICROBATCHES - 1, SIZE)), rng.integers(-150, 130, (MICROBATCHES - 1, SIZE)))
         halves = rng.integers(0, 2 ** 9, SIZE) * 2 + 1
         bits[1] = np.ldexp(halves / 512.0 + rng.choice([0, 2.0 ** -40, -2.0 ** -40], SIZE), rng.integers(-20, 16, SIZE))
@@ -58,16 +58,16 @@ def expected(operands, operation, kind):
     to = TYPES[kind]
     if operation not in NUMPY:
         (x,) = operands
-        if x.dtype == np.float64 and to is ml_dtypes.bfloat16:  # numpy's goes over float32 and rounds twice
+        if x.dtype == np.float64 and to is ml_dtypes.bfloat16:  # ml_dtypes converts through float32, which rounds twice
             return round_to_bfloat(x)
         return x.astype(to)
-    wide = [x.astype(np.float64) for x in operands]  # exact, or rounded where it cannot matter
+    wide = [x.astype(np.float64) for x in operands]  # exact, or rounded too finely to matter
     exact = NUMPY[operation](*wide)
     return round_to_bfloat(exact) if to is ml_dtypes.bfloat16 else exact.astype(to)
 
 
 def round_to_bfloat(x):
-    """By definition: the nearest multiple of the last place, of two the even one."""
+    """By definition: the nearest multiple of the last place, ties to even."""
     exponent = np.clip(np.frexp(x)[1], -125, None)
     finite = np.isfinite(x)
     rounded = np.where(finite, np.ldexp(np.rint(np.ldexp(np.where(finite, x, 0), 8 - exponent)), exponent - 8), x)
@@ -75,13 +75,13 @@ def round_to_bfloat(x):
         ml_dtypes.bfloat16)
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3", "x86-64-v3,sapphirerapids"])  # of the last, the best
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3", "x86-64-v3,sapphirerapids"])  # of a list, the best
 def test_every_processor_rounds_to_16_bits_alike(cpu, tmp_path):
     names, text = module()
     (tmp_path / "narrow.mlir").write_text(text)
     tool("pp-compile", tmp_path / "narrow.mlir", "--cluster=local:1", f"--microbatches={MICROBATCHES}",
          f"--target-cpu={cpu}", "-o", tmp_path / "narrow.swx")
-    step = stagewright.load(tmp_path / "narrow.swx")  # which finds every symbol, or fails
+    step = stagewright.load(tmp_path / "narrow.swx")  # fails if a symbol is missing
     rng = np.random.default_rng(7)
     inputs = {name: values(name, rng) for name in names}
     results = step.run([inputs[name] for name in names])

@@ -1,5 +1,5 @@
-"""Steps whose numbers need care train as JAX and optax do: seeds of each step, schedules, skipped steps, short floats with
-float32 masters, losses that are scaled; in this process, on batches that Python makes."""
+"""Steps of models/numbers.py train as in JAX and optax: seeds of each step, schedules, skipped steps, 16-bit floats with
+float32 masters, scaled losses; in this process, on batches made in Python."""
 
 import json
 
@@ -18,13 +18,13 @@ from workshop import HERE, tool
 MODELS = HERE / "models/numbers.py"
 STEPS, MICROBATCHES = 10, 8
 VOCABULARY = 64
-# Relative difference of losses: of float32 as of every step; shorter floats are rounded at other places than JAX's.
+# (model, stages, relative tolerance of losses); it is larger for 16 bits, which are rounded at other places than in JAX.
 RUNS = [("dropout", 2, 1e-3), ("scaled", 3, 1e-2),
         *thorough([("finite", 2, 1e-3), ("schedule", 2, 1e-3), ("finite", 1, 1e-3), ("master", 2, 1e-2), ("cast", 2, 1e-2), ("scaled", 1, 1e-2)])]
 
 
 def batch(number, shape):
-    """Tokens and targets of a step, microbatches first; of step 3 they begin with the last of the vocabulary."""
+    """Tokens and targets of a step, microbatches first; one microbatch of step 3 begins with the last of the vocabulary."""
     rng = np.random.default_rng(number)
     ids = rng.integers(0, VOCABULARY - 1, (MICROBATCHES, *shape), np.int32) // 4
     if number == 3:
@@ -33,7 +33,7 @@ def batch(number, shape):
 
 
 def train_by_jax(name):
-    """Losses, and the leaves of the last parameters and state."""
+    """Losses, and the leaves of the final parameters and state."""
     step, (parameters, *rest), options = load_model(f"{MODELS}:{name}")
     update, state = options["update"]
     shape = next(a.shape for a in rest if np.ndim(a) == 2)
@@ -69,19 +69,19 @@ def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
     for result, leaf in zip(made, leaves):
         assert result.dtype == leaf.dtype and result.shape == leaf.shape
         if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            assert (result == leaf).all()  # counts of steps, of those left out
+            assert (result == leaf).all()  # numbers of steps and of skipped steps
     if name == "scaled":
         scale = run.tensors()["state"]["state/scale"]
         assert scale == 2.0 ** 16 and any((leaf == scale).all() for leaf in leaves if np.shape(leaf) == ())
 
 
 def test_gradients_that_overflow_are_no_fault(workshop):
-    """pp-run stops where a loss or a parameter is no number; a step that the update leaves out has neither."""
+    """pp-run stops if a loss or parameter is NaN or infinite; a step whose update is skipped has neither."""
     model, metrics, state = "numbers.py:scaled", workshop.path("scaled.jsonl"), workshop.path("scaled")
     tool("pp-run", workshop.artifact(model, 3, "1f1b"), f"--inputs={workshop.module(model).with_suffix('.inputs.safetensors')}",
          "--repeat-microbatch", "--steps=12", f"--metrics={metrics}", f"--checkpoints={state}", "--nan=stop")
     losses = [json.loads(line)["loss"] for line in metrics.open()]
-    assert losses[0] == losses[1] == losses[2] > losses[-1]  # 2^18 to 2^16 overflow in float16
+    assert losses[0] == losses[1] == losses[2] > losses[-1]  # scales of 2^18 and 2^17 overflow in float16
     assert load_file(state / "step-000000000012/state.safetensors")["state/scale"] < 2.0 ** 18
 
 

@@ -1,4 +1,4 @@
-"""The same bits with fewer bytes of the devices: what forwards keep waits in the memory of the host until the backwards."""
+"""Offloading gives the same bits with less device memory: what forwards keep is in host memory until the backwards."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_any_number_of_microbatches_runs(workshop, microbatches):
 
 @pytest.mark.parametrize("model,stages,schedule", CASES[:2])
 def test_the_plan_says_what_ranks_take(workshop, model, stages, schedule):
-    """Of the device at least 97 % and at most all; of the host all."""
+    """Ranks use all planned host memory, at most the planned device memory, and with offloading at least 97 % of it."""
     plan = json.loads(tool("pp-plan", workshop.module(model), f"--cluster={CLUSTER}", f"--stages={stages}", f"--orders={schedule}",
                            "--max-replicas=1", f"--microbatches={MICROBATCHES}", "--offload=all", "--json"))
     text = workshop.path("offload", model, stages, schedule, "plan.json")
@@ -72,7 +72,7 @@ def test_the_plan_says_what_ranks_take(workshop, model, stages, schedule):
 
 
 def test_a_plan_offloads_where_memory_is_short(workshop):
-    """By itself, as far as the devices need, where copies are cheaper than computing again."""
+    """Without an option, until the arenas fit, where copies are cheaper than recomputation."""
     model, stages, schedule = CASES[0]
     none = compiled(workshop, model, stages, schedule, "none")
     memory = int(0.9 * max(rank["arena"] for rank in memory_of(none)))

@@ -1,5 +1,5 @@
-"""Losses that people write and compilers get wrong (models/ordinary.py): loss and gradients are JAX's, on one stage, on
-two, and as the planner has it."""
+"""Losses that compilers have got wrong (models/ordinary.py): loss and gradients equal JAX's, on one stage, on two, and with
+the planner's choice."""
 
 import re
 

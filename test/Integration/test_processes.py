@@ -1,4 +1,4 @@
-"""Every kind of schedule with a process for each rank: the bits of threads, in the same order; and processes that die."""
+"""Every kind of schedule with a process for each rank: bits and order equal those of threads; also processes that die."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def command(workshop, artifact, *flags, ranks=RANKS, model=GPT):
 
 
 def check_as_threads(workshop, name, artifact, threads, ranks=RANKS):
-    """Results to the bit, the order of every rank, the memory that was printed."""
+    """Compares the bits of the results and the order of every rank, and checks memory."""
     out, trace = workshop.path("processes", name, "safetensors"), workshop.path("processes", name, "json")
     printed = call(*command(workshop, artifact, "--steps=2", "--check-memory", f"--outputs={out}", f"--trace={trace}",
                             ranks=ranks), env=AS_ROOT)
@@ -60,7 +60,7 @@ def children(pid):
 
 
 def alive(pid):
-    """Whether it runs; one that has ended and that nobody has waited for does not."""
+    """Whether the process exists and is no zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -70,7 +70,7 @@ def alive(pid):
 
 @pytest.mark.parametrize("sign", (signal.SIGKILL, signal.SIGSTOP), ids=("killed", "stopped"))
 def test_a_rank_that_dies_or_hangs_ends_all(workshop, sign):
-    """Nobody is left over, and the status says that it went wrong."""
+    """No process remains, and the exit status is not zero."""
     run(workshop, "1f1b", scheduled(workshop, "1f1b"))
     started = subprocess.Popen(command(workshop, workshop.path("1f1b", "swx"), "--steps=1000000", "--deadline=2"),
                                env={**os.environ, **AS_ROOT}, stderr=subprocess.PIPE, text=True)
@@ -80,7 +80,7 @@ def test_a_rank_that_dies_or_hangs_ends_all(workshop, sign):
         time.sleep(0.05)
     ranks = children(started.pid)
     try:
-        time.sleep(3)  # into the steps
+        time.sleep(3)  # let steps run
         os.kill(ranks[2], sign)
         _, text = started.communicate(timeout=60)
         assert started.returncode != 0
@@ -88,7 +88,7 @@ def test_a_rank_that_dies_or_hangs_ends_all(workshop, sign):
             assert text.count("error:") == 1 and re.search(r"the process of rank \d \(\d+\) did not answer", text), text
         else:
             assert text.count("error:") == 1 and re.search(r"the process of rank \d \(\d+\) has died; rank \d: ", text), text
-        limit = time.monotonic() + 5  # mpirun does not wait for those that it kills
+        limit = time.monotonic() + 5  # mpirun does not wait for processes that it kills
         while any(map(alive, ranks)) and time.monotonic() < limit:
             time.sleep(0.05)
         assert not [pid for pid in ranks if alive(pid)]

@@ -1,5 +1,5 @@
-"""The same bits in less memory: stages that run their forwards again before the backwards, as plans with an r say, and layers
-that compute again what they do not keep, at each of their levels."""
+"""Recomputation gives the same bits in less memory: in stages that run their forwards again before the backwards (an r in the
+plan), and in layers that recompute what they do not keep, at each level."""
 
 import json
 
@@ -9,7 +9,7 @@ from tiers import thorough
 from workshop import tool
 
 MICROBATCHES = 8
-# Devices, and stages of a GPT of three blocks, which is five layers; stages that recompute have an r.
+# Number of devices, and stages of a GPT of three blocks, which has five layers; {} is where recomputing stages get an r.
 PLANS = {"1": (1, "[0,5){}"), "2": (2, "[0,3){} [3,5){}"), "first of 2": (2, "[0,3){} [3,5)"), "4": (4, "[0,1){} [1,2){} [2,3){} [3,5){}"),
          "slices": (3, "[0,3)x2{} [3,5){}")}
 TURNS = {"in turn": (4, "[0,3)x2{} [3,5)x2{}"), "unequal": (3, "[0,3)x2{} [3,5){}")}
@@ -40,7 +40,7 @@ def test_the_bits_stay_and_stashes_shrink(workshop, model, plan, schedule):
         found[again] = {name: value.tobytes() for name, value in results.items()}
         bytes[again] = [rank["memory"]["stash"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]]
     assert found[True] == found[False]
-    # Where several microbatches are in flight, inputs take less than all that a backward reads.
+    # If several microbatches are in flight, keeping only inputs takes less than keeping all that a backward reads.
     assert sum(bytes[True]) < sum(bytes[False]) or plan == "1", bytes
 
 
@@ -52,7 +52,7 @@ def test_any_number_of_microbatches_runs(workshop, microbatches):
 
 
 def test_a_plan_recomputes_where_memory_is_short(workshop):
-    """By itself, in little more than a plan that recomputes everywhere takes."""
+    """Without an option, if memory is 5 % more than a plan that recomputes everywhere takes."""
     flags = [workshop.module("gpt.py:gpt_slices"), "--cluster=local:2", "--stages=2", f"--microbatches={MICROBATCHES}", "--schedule=gpipe"]
     whole = tool("pp-compile", *flags, "--emit=program")
     assert "{recompute" not in whole and "recompute," not in whole
@@ -64,7 +64,7 @@ def test_a_plan_recomputes_where_memory_is_short(workshop):
     assert "recompute" in program
 
 
-# Layers keep all, and at three levels less and less; stages by model.
+# Levels: at 0 layers keep everything, then less and less. LEVELED: models, numbers of stages.
 LEVELS = (0, 1, 2, 9)
 LEVELED = [("gpt.py:gpt_slices", 1), ("gpt.py:gpt_slices_dropout", 3), ("llama.py:llama", 2), ("encoder_decoder.py:encoder_decoder", 4)]
 LEVELED += thorough([(model, stages) for model in ("gpt.py:gpt", "gpt.py:gpt_bfloat16", "gpt.py:gpt_scan", "gpt.py:gpt_tied", "moe.py:moe",
@@ -87,7 +87,7 @@ def test_every_level_has_the_bits_of_keeping_all(workshop, model, stages):
 
 
 def test_layers_go_up_in_level_where_memory_is_short(workshop):
-    """By themselves, as far as the devices need, and ranks take what the plan says at most."""
+    """Without an option, until the arenas fit in memory."""
     model, flags = "gpt.py:gpt_deep", ["--cluster=local:2", "--stages=2", "--microbatches=8", "--schedule=1f1b", "--max-replicas=1"]
     whole = workshop.path("levels.whole.swx")
     tool("pp-compile", workshop.module(model), *flags, "--quiet", "-o", whole)

@@ -1,4 +1,4 @@
-"""Runs of many steps by pp-run: data from a file, metrics, checkpoints, and going on from them."""
+"""Runs of many steps by pp-run: data from a file, metrics, checkpoints, and resuming from them."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ from test_processes import AS_ROOT, LAUNCH
 from workshop import BUILD, HERE, call, tool
 
 MODEL, STEPS, CURVE, MICROBATCHES = "training.py:gpt_adamw", 16, 60, 8
-TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")  # which every Debian machine has
+TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")  # present on every Debian machine
 MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason="there is no MPI")
 
 
@@ -29,14 +29,14 @@ SHARDS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 
 @pytest.fixture(scope="module")
 def text(workshop):
-    """The letters of a text as tokens of the model's vocabulary of 64."""
+    """A text's bytes as tokens of the model's vocabulary of 64."""
     path = workshop.path("text.bin")
     (np.frombuffer(TEXT.read_bytes(), np.uint8) % 64).astype("<u2").tofile(path)
     return path
 
 
 def command(workshop, text, stages, schedule, folder, steps, *flags):
-    """`schedule` may be the number of shards of every layer, and of copies of all."""
+    """`schedule` may also be (number of shards, number of copies)."""
     module = workshop.module(MODEL)
     if isinstance(schedule, tuple):
         shards, copies = schedule
@@ -63,7 +63,7 @@ def newest(folder):
 
 
 def loss_curve_of_jax(text, order):
-    """`order` is that in which the microbatches of a step are summed."""
+    """`order` is the order in which the microbatches of a step are summed."""
     step, (parameters, ids, _), options = load_model(f"{HERE / 'models' / MODEL.split(':')[0]}:{MODEL.split(':')[1]}")
     update, state, rate = options["update"]
     step, update, tokens, found = jax.jit(step), jax.jit(update), np.fromfile(text, "<u2").astype(np.int32), []
@@ -84,7 +84,7 @@ def loss_curve_of_jax(text, order):
     (2, "1f1b", ()), pytest.param(4, "1f1b", (*LAUNCH, 4), marks=MPI), *thorough([(1, "1f1b", ()), (4, "gpipe", ())]),
     *(pytest.param(stages, "1f1b", (*LAUNCH, stages), marks=(MPI, THOROUGH)) for stages in (1, 2))])
 def test_loss_curve_is_that_of_jax_and_optax(workshop, text, stages, schedule, launch):
-    """What `./dev bench training` asks of a larger model, of the small one."""
+    """The check of `./dev bench training`, with a smaller model."""
     orders = range(MICROBATCHES), range(MICROBATCHES)[::-1]
     golden, opposite = workshop.once("curve", lambda: [loss_curve_of_jax(text, order) for order in orders])
     folder = workshop.path("curve", stages, schedule, *launch)
@@ -97,7 +97,7 @@ def test_loss_curve_is_that_of_jax_and_optax(workshop, text, stages, schedule, l
 
 
 def test_goes_on_bit_for_bit(workshop, text):
-    """Nine steps and seven more leave the bytes that sixteen leave; the data is shuffled, and goes on where it was."""
+    """Nine steps and seven more save the same bytes as sixteen; the data is shuffled, and continues where it stopped."""
     whole, parts = workshop.path("whole"), workshop.path("parts")
     plan = workshop, text, 2, "1f1b"
     run(*plan, whole, STEPS, "--shuffle=3")
@@ -111,14 +111,14 @@ def test_goes_on_bit_for_bit(workshop, text):
 
 
 def test_goes_on_with_another_plan(workshop, text):
-    """Two ranks, then four, then one; and Python reads the tensors by the model's names."""
+    """Two ranks, then four, then one; Python reads the tensors by the model's names."""
     folder, whole = workshop.path("plans"), workshop.path("plans.whole")
     run(workshop, text, 1, "1f1b", whole, 9)
     run(workshop, text, 2, "1f1b", folder, 3)
     run(workshop, text, 4, "gpipe", folder, 6, "--resume")
     run(workshop, text, 1, "1f1b", folder, 9, "--resume")
     assert np.allclose(losses(folder), losses(whole), rtol=1e-4)
-    # Checkpoints hold whole tensors, also where every rank has parts of them.
+    # Checkpoints hold whole tensors even if every rank has only parts of them.
     shards = workshop.path("plans.shards")
     run(workshop, text, 1, (2, 1), shards, 2)
     run(workshop, text, 2, "1f1b", shards, 4, "--resume")
@@ -152,7 +152,7 @@ def test_an_interrupted_run_saves_its_last_step(workshop, text):
 
 
 def test_a_log_has_a_line_now_and_then(workshop, text):
-    """Where standard error is no terminal, as under mpirun."""
+    """If standard error is not a terminal, as under mpirun."""
     folder = workshop.path("log")
     arguments = command(workshop, text, 2, "1f1b", folder, 10**7)
     process = subprocess.Popen([str(a) for a in arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -184,7 +184,7 @@ def refused(command):
 
 
 def test_a_folder_has_the_checkpoints_of_one_run(workshop, text):
-    """Those of a second one, of fewer steps, would be taken for old ones and removed."""
+    """Those of a second, shorter run would be considered old and removed."""
     folder, none = workshop.path("one.run"), workshop.path("no.run")
     plan = workshop, text, 1, "1f1b"
     run(*plan, folder, 3)
@@ -194,11 +194,11 @@ def test_a_folder_has_the_checkpoints_of_one_run(workshop, text):
     assert f"'{none}' has no checkpoint; without --resume the run begins at step 1" in refused(
         command(*plan, none, 2, "--resume")) and not none.exists()
     place = pathlib.Path(f"{folder}.jsonl").read_text()
-    assert len(place.splitlines()) == 3  # nothing was written of runs that were refused
+    assert len(place.splitlines()) == 3  # refused runs wrote nothing
 
 
 def test_metrics_have_every_step_once(workshop, text):
-    """A run that was killed had steps since its checkpoint, and a line that it did not end."""
+    """A killed run leaves steps after its last checkpoint, and an incomplete line."""
     folder = workshop.path("once")
     plan = workshop, text, 1, "1f1b", folder
     run(*plan, 5, "--checkpoint-every=2")

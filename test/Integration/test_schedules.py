@@ -1,7 +1,7 @@
-"""Every kind of schedule on four ranks: JAX's numbers, in the stated order, in the memory that was printed.
+"""Every kind of schedule on four ranks: JAX's numbers, in the order of the schedule, in the printed memory.
 
-Eight different microbatches of a small GPT of eight layers. What a generator makes is taken as `pp-compile
---emit=schedule` prints it; orders edited by hand start from such text."""
+Eight different microbatches of a small GPT of eight layers. Generated schedules are read as `pp-compile
+--emit=schedule` prints them; orders edited by hand start from such text."""
 
 import json
 import re
@@ -32,12 +32,12 @@ def scheduled(workshop, kind, model=GPT, *flags):
 
 
 def short(kind):
-    """A generator's name as it is, a file's name without its folder."""
+    """The name of a generator, or of a file without its folder."""
     return kind.rsplit("/")[-1]
 
 
 def orders(text):
-    """By rank, the actions as text; pairs one after the other."""
+    """Each rank's actions as text; the actions of a pair follow each other."""
     found = re.findall(r'pipeline\.order \d+ "([^"]*)"', text)
     return [re.findall(r"\d+[FBIWR]\d+", order) for order in found]
 
@@ -48,7 +48,7 @@ def with_orders(text, new):
 
 
 class Found:
-    """What a run of a scheduled program gave."""
+    """Results, output and trace of a run of a scheduled program."""
 
     def __init__(self, workshop, name, text, model=GPT):
         self.model = model
@@ -61,13 +61,13 @@ class Found:
         self.events = json.loads(trace.read_text())["traceEvents"]
 
     def order(self, rank):
-        """The actions of a row of the trace, by time; process 0 is the devices."""
+        """The rank's actions in the trace, by time, without updates; process 0 is the devices."""
         actions = [e for e in self.events if e["ph"] == "X" and (e["pid"], e["tid"]) == (0, rank)]
         return [e["name"] for e in sorted(actions, key=lambda e: e["ts"]) if e["cat"] != "update"]
 
 
 def check(workshop, found, text):
-    """Numbers, order, memory."""
+    """Checks results, order and memory."""
     wrong = golden.disagreements(workshop.golden(found.model)[1], found.results)
     assert not wrong, "\n".join(wrong)
     for rank, order in enumerate(orders(text)):
@@ -100,7 +100,7 @@ def test_the_last_ranks_of_a_loop_may_have_a_stage_fewer(workshop, kind, stages,
 
 @pytest.mark.parametrize("kind, memory", (("searched-zb", 1 << 30), ("searched", 500 << 10)))
 def test_a_plan_is_improved_by_a_search_and_runs_as_it_says(workshop, kind, memory):
-    """In that order, in the time of the plan and the memory of the devices; its JSON says the same."""
+    """It runs in the planned order, time and memory; pp-plan's JSON gives the same plan."""
     flags = [f"--cluster=local:{RANKS}", f"--microbatches={MICROBATCHES}", "--max-replicas=1", f"--memory={memory}"]
     text = scheduled(workshop, "plan", GPT, *flags)
     assert f'"{kind}"' in text
@@ -129,7 +129,7 @@ def test_inference_in_groups_of_microbatches(workshop):
 
 @pytest.mark.parametrize("kinds", (WHOLE, SPLIT, ("interleaved", "breadth-first"), ("zb-v", "v-half", "v-min")))
 def test_orders_that_accumulate_alike_give_the_same_bits(workshop, kinds):
-    """Of each stage, backwards go through the microbatches in increasing order; then nothing else matters."""
+    """If the backwards of each stage go through the microbatches in increasing order, the bits are the same."""
     first = None
     for kind in kinds:
         text = scheduled(workshop, kind)
@@ -142,7 +142,7 @@ def test_orders_that_accumulate_alike_give_the_same_bits(workshop, kinds):
 
 
 def edited(order):
-    """Two forwards swapped where nothing waits for it, and the last two backwards."""
+    """Swaps the first two forwards and the last two backwards, so that no rank waits forever."""
     order = list(order)
     order[0], order[1] = order[1], order[0]
     order[-1], order[-2] = order[-2], order[-1]
@@ -166,7 +166,7 @@ def recomputed(order, stage, chosen):
 
 @pytest.mark.parametrize("chosen", (r"\d", "[0246]"), ids=("all", "even"))
 def test_forwards_run_again(workshop, chosen):
-    """Stage 0 holds four microbatches; running its forward again keeps their inputs only."""
+    """Stage 0 holds four microbatches; if its forwards run again, it keeps only their inputs."""
     text = scheduled(workshop, "1f1b")
     new = with_orders(text, [recomputed(order, 0, chosen) for order in orders(text)])
     found = run(workshop, f"recomputed-{chosen}", new)
@@ -177,7 +177,7 @@ def test_forwards_run_again(workshop, chosen):
 
 
 def test_microbatches_go_to_replicas_in_turn(workshop):
-    """Stages 1 and 3 exchange their odd microbatches: two routes, and every gradient of theirs in two parts."""
+    """Devices 1 and 3 swap their odd microbatches: two routes, and each gradient of stages 1 and 3 is summed in two parts."""
     text = scheduled(workshop, "gpipe")
     for here, there in ((1, 3), (3, 1)):
         text = text.replace(f"pipeline.stage {here} on [@d{here}]", f"pipeline.stage {here} on [@d{here}, @d{there}]")
@@ -194,7 +194,7 @@ def test_microbatches_go_to_replicas_in_turn(workshop):
 
 
 def with_replicas(workshop, kind, counts):
-    """The text of a schedule in which stage s lies on counts[s] devices."""
+    """The text of a schedule in which stage s is on counts[s] devices."""
     name, devices = "-".join(map(str, counts)), iter(range(RANKS))
     program, edited = workshop.path("program", kind, name, "mlir"), workshop.path("replicas", kind, name, "mlir")
     tool("pp-compile", workshop.module(GPT), f"--cluster=local:{RANKS}", f"--stages={len(counts)}",
@@ -227,7 +227,7 @@ def test_replicas_take_microbatches_in_turn(workshop, kind, counts):
 
 
 def test_twins_sum_in_buckets(workshop):
-    """Small buckets are many, in one order on all ranks; the numbers stay."""
+    """Smaller buckets give more sums and the same bits."""
     text = scheduled(workshop, "dualpipe")
     artifact, out = workshop.path("buckets", "swx"), workshop.path("buckets", "safetensors")
     tool("pp-compile", workshop.path("dualpipe", "mlir"), "--bucket-bytes=40000", "--quiet", "-o", artifact)

@@ -1,5 +1,5 @@
-"""Tensor parallelism: layers split over shards, each a rank. Losses and gradients beside JAX's, on threads, as processes of MPI
-and on the emulator; what crosses between ranks."""
+"""Tensor parallelism: layers split over shards, one per rank. Losses and gradients are compared with JAX's on threads, in MPI
+processes and on the emulator; messages between ranks are counted."""
 
 import json
 import re
@@ -31,17 +31,17 @@ CASES = [
     ("gpt.py:gpt", 2, f"{GPT},params/head=1,params/wte=0", ()),
     ("llama.py:llama", 2, LLAMA, ()), ("llama.py:llama", 4, LLAMA, ()),
     ("encoder_decoder.py:encoder_decoder", 2, TRANSLATOR, ()), ("encoder_decoder.py:encoder_decoder", 4, TRANSLATOR, ()),
-    ("moe.py:moe", 2, "params/h/*/up=0,params/h/*/down=0", ()),   # experts
-    ("moe.py:moe", 4, "params/h/*/up=2,params/h/*/down=1", ()),   # each expert
+    ("moe.py:moe", 2, "params/h/*/up=0,params/h/*/down=0", ()),   # split by experts
+    ("moe.py:moe", 4, "params/h/*/up=2,params/h/*/down=1", ()),   # every expert split
     ("convnet.py:convnet", 2, "*/c1=3,*/c2=2", ()), ("convnet.py:convnet", 4, "*/c1=3,*/c2=2", ()),
-    # Nobody splits like that: what does not fit is joined.
+    # Useless splits: values that do not fit are joined.
     ("gpt.py:gpt", 2, "*=0", ()), ("llama.py:llama", 2, "*=0", ()),
 ]
 
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
-    """The module, its inputs and what JAX makes of them, by model."""
+    """By model, a folder with the module, its inputs and JAX's results."""
     known = {}
 
     def make(model):
@@ -87,7 +87,7 @@ COPIES = [
 
 @pytest.mark.parametrize("model, hints, groups, flags", COPIES, ids=lambda it: str(it).split(":")[-1] if it else "")
 def test_copies_of_shards_agree_with_jax(tmp_path, imported, model, hints, groups, flags):
-    """Copies of all shards, and of all stages, take microbatches in turn; of three, one has two of four microbatches."""
+    """Copies of all shards and stages take microbatches in turn; with three copies, one has two of the four microbatches."""
     folder = imported(model)
     copies = groups // 2 if flags else groups
     artifact = compiled(folder, tmp_path / "step.swx", 2, hints, f"--data-parallel={copies}", *flags, groups=groups)
@@ -105,7 +105,7 @@ STAGES = [
 
 @pytest.mark.parametrize("model, hints, flags", STAGES, ids=lambda it: str(it).split(":")[-1] if it else "")
 def test_shards_of_stages_agree_with_jax(tmp_path, imported, model, hints, flags):
-    """Two devices share the layers of each stage; the stages lie on pairs of devices."""
+    """Each stage is on a pair of devices, which share its layers."""
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", 2, hints, *flags, groups=2)
     agrees_with_jax(artifact, folder)
@@ -122,8 +122,8 @@ def test_shards_in_bfloat16_err_as_jax_does(tmp_path, imported):
 @MPI
 @pytest.mark.parametrize("ways, stages, copies", ((2, 1, 1), (4, 1, 1), (2, 2, 1), (2, 1, 2)))
 def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages, copies):
-    """Parts of parameters, and of gradients, are pieces of the files' tensors. What all of four ranks add up, gradients of whole
-    parameters with copies, MPI adds up in an order of its own."""
+    """Ranks read and write their parts of the files' tensors. With copies, MPI sums the gradients of whole
+    parameters over all four ranks, in its own order."""
     folder = imported("gpt.py:gpt")
     artifact = compiled(folder, tmp_path / "step.swx", ways, GPT, f"--stages={stages}", f"--data-parallel={copies}", groups=stages * copies)
     files = []
@@ -149,7 +149,7 @@ def test_shards_on_devices(tmp_path, imported, model, stages, copies, hints):
 
 
 def hosts(file, counts, between):
-    """A cluster file: hosts with so many equal devices, links inside 10 GB/s, between hosts `between` bytes a second."""
+    """A cluster file: hosts with these counts of equal devices, 10 GB/s inside hosts, `between` bytes a second between them."""
     names = [(f"d{host}.{number}", host) for host, count in enumerate(counts) for number in range(count)]
     file.write_text(json.dumps({
         "name": "hosts", "devices": [{"name": name, "class": "c", "node": host, "flops": 1e9, "bandwidth": 1e10, "memory": 1 << 30}
@@ -159,7 +159,7 @@ def hosts(file, counts, between):
 
 
 def single(folder, layers, microbatches):
-    """A GPT of whose microbatches each is one sequence: nothing that two replicas could share."""
+    """A GPT with one sequence per microbatch, which replicas cannot share."""
     size = {"STAGEWRIGHT_GPT": f"V=64,D=32,H=4,L={layers},T=16,B=1"}
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt", "-o", folder / "step.mlir", env=size)
     call(sys.executable, HERE / "golden.py", "make", HERE / "models/gpt.py:gpt", microbatches, "-o", folder / "jax", env=size)
@@ -174,7 +174,7 @@ def narrow(tmp_path_factory):
 @pytest.mark.parametrize("counts, between, ways, stages", (
     ((2, 2), 3e7, 2, 2), ((1, 1, 1, 1), 1e7, 1, None), ((4,), 1e10, 4, 1)), ids=("pairs", "slow", "fast"))
 def test_the_number_of_shards_is_chosen(tmp_path, narrow, counts, between, ways, stages):
-    """Inside pairs that fast links join, with a pipeline between them; not where all links are slow; everywhere where all are fast."""
+    """Two inside pairs with fast links, and a pipeline between the pairs; none if all links are slow; four if all are fast."""
     cluster, artifact = hosts(tmp_path / "cluster.json", counts, between), tmp_path / "step.swx"
     asked = [BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3", "-o", artifact]
     done = subprocess.run(asked, capture_output=True, text=True)
@@ -185,7 +185,7 @@ def test_the_number_of_shards_is_chosen(tmp_path, narrow, counts, between, ways,
     assert set(found) == {1, 2, 4}
     assert min(found, key=lambda it: found[it][0]) == ways and (stages is None or found[ways][1] == stages)
     assert (f"layers are split over {ways} shards" in done.stderr) == (ways > 1)
-    # What is said is what is compiled.
+    # The remark has the time of the compiled plan.
     predicted = float(re.search(r"predicted step ([\d.]+) ms", done.stdout)[1])
     assert abs(predicted - found[ways][0]) <= 0.05
     assert len(json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]) <= 4
@@ -193,7 +193,7 @@ def test_the_number_of_shards_is_chosen(tmp_path, narrow, counts, between, ways,
 
 
 def test_stages_of_shards_are_interleaved(tmp_path):
-    """Where that is faster: two pairs, slow links between them, six layers."""
+    """If that is faster, as here: two pairs, slow links between them, six layers."""
     folder, artifact = single(tmp_path, layers=6, microbatches=4), tmp_path / "step.swx"
     done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", f"--cluster={hosts(tmp_path / 'cluster.json', (2, 2), 1e8)}",
                            "--tensor-parallel=auto", "--data-parallel=1", "--microbatches=4", "-o", artifact],
@@ -209,7 +209,7 @@ def test_what_is_asked_for_stays(tmp_path, narrow):
     said = subprocess.run([BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3",
                            "--stages=2", "--data-parallel=1", "--emit=program"], capture_output=True, text=True).stderr
     assert "layers over 2 shards: " in said and ", in 2 stages and 1 copy" in said
-    assert "whole layers" not in said  # have no copies of shards
+    assert "whole layers" not in said  # --data-parallel asks for copies of shards
     assert "layers over 4 shards have no plan: stages and copies as asked for take other devices" in said
 
 
@@ -227,7 +227,7 @@ def test_a_trace_has_every_message(tmp_path, imported):
 
 
 def messages(artifact):
-    """How many messages of a microbatch ranks send each other, by size; gradients cross once a step."""
+    """Number of messages per microbatch by size in bytes, without gradients, which are sent once a step."""
     sizes = {}
     for channel in json.loads(tool("pp-run", artifact, "--info=json"))["channels"]:
         if not channel["name"].startswith("gradient."):
@@ -240,31 +240,31 @@ def messages(artifact):
     ("gpt.py:gpt", 2, GPT, 2, 2 * 16 * 32 * 4), ("gpt.py:gpt", 4, GPT, 2, 2 * 16 * 32 * 4),
     ("llama.py:llama", 2, LLAMA, 2, 16384)), ids=("gpt-2", "gpt-4", "llama-2"))
 def test_a_block_adds_up_four_times(tmp_path, imported, model, ways, hints, layers, activation):
-    """Two sums in the forward, two in the backward, as Megatron-LM has. In LLaMA's backward the gradients by q, k and v, and by
-    gate and up, are added before they are sent. The last sum of all is for the one shard that has the table of words.
+    """Two sums in the forward and two in the backward, as in Megatron-LM. In LLaMA's backward the gradients through q, k and v,
+    and through gate and up, are added before they are sent. The last sum goes only to the shard that has the embedding table.
 
-    A scatter, and a join, takes a part of what every shard has to every other: together 2 (N - 1) / N of it from each, as a
-    ring. With sequence parallelism the first layer finds its input whole, and what the head gives back is joined once more."""
+    A scatter, or a join, sends a part of the value from every shard to every other: both send 2 (N - 1) / N of it from each, as
+    a ring does. With sequence parallelism the first layer's input is whole, and the head's gradient is joined once more."""
     folder, sums, exchange = imported(model), 4 * layers, ways * (ways - 1)
     parts = messages(compiled(folder, tmp_path / "step.swx", ways, hints))
     assert parts == {activation // ways: exchange * (2 * sums - 1), activation: ways - 1}
     whole = messages(compiled(folder, tmp_path / "step.swx", ways, hints, "--sequence-parallel=false"))
-    if ways == 2:  # All of it, to the other.
+    if ways == 2:  # the whole value, to the other shard
         assert whole == {activation: 2 * sums - 1}
     else:
         assert whole == {activation // ways: exchange * 2 * (sums - 1), activation: ways - 1}
 
 
 def sent(artifact, folder, *launch):
-    """Bytes of single microbatches that ranks count as they send them in one step."""
+    """Bytes that each rank reports as sent in one step, in messages of single microbatches."""
     told = json.loads(call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--json"))
     return [rank["microbatches"] for rank in told["sent_bytes"]]
 
 
 def test_shards_send_what_a_formula_says(tmp_path, imported):
     """Vocabulary-parallel, with M microbatches of B T rows, L blocks and p shards: 8 M (p - 1) B T ((4 L + 2) D + 2) and the loss.
-    That is for two sums of rows at the head, the largest and that of exponentials; ours has a third, which gives each row the
-    logit of its target: scattered, half of each row crosses."""
+    Its head has two sums per row, of maxima and of exponentials. Ours has a third, of the target's logit, which is only
+    scattered and so sends half as much."""
     folder, layers, width, rows, ways = imported("gpt.py:gpt"), 2, 32, 2 * 16, 2
     artifact = compiled(folder, tmp_path / "step.swx", ways, f"{GPT},params/head=1,params/wte=0")
     formula = 8 * MICROBATCHES * (ways - 1) * rows * ((4 * layers + 2) * width + 2)
@@ -285,7 +285,7 @@ def test_devices_send_what_threads_do(tmp_path, imported):
 
 @pytest.mark.parametrize("devices", (1, 2))
 def test_shardings_of_a_jax_model_are_hints(tmp_path, imported, devices):
-    """Its arrays lie split over devices, or over a mesh of one: the program is that of hints that say the same."""
+    """The model's arrays are split over two devices, or over a mesh of one: the program equals that of the same hints."""
     plain, folder = imported("llama.py:llama"), tmp_path / "sharded"
     folder.mkdir()
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/llama.py:llama_sharded", "-o", folder / "step.mlir",
@@ -293,6 +293,6 @@ def test_shardings_of_a_jax_model_are_hints(tmp_path, imported, devices):
     flags = "--cluster=local:2", "--tensor-parallel=2", "--microbatches=4", "--emit=rank", "--quiet"
     hinted, own = tool("pp-compile", plain / "step.mlir", *flags, f"--shard={LLAMA}"), tool("pp-compile", folder / "step.mlir", *flags)
     assert own == hinted
-    # A hint counts before the file; what both leave alone is whole.
+    # Hints override the file; parameters with neither are whole.
     fewer = tool("pp-compile", folder / "step.mlir", *flags, "--shard=*/q=whole,*/k=whole,*/v=whole,*/o=whole")
     assert fewer == tool("pp-compile", plain / "step.mlir", *flags, "--shard=*/gate=1,*/up=1,*/down=0")

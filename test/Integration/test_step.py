@@ -1,6 +1,6 @@
-"""The whole road on real models: every plan gives JAX's loss and gradients, in the memory that was printed.
+"""End to end on real models: every plan gives JAX's loss and gradients, in the printed memory.
 
-A plan is (model, stages, schedule); tests of one plan share its artifact. All run 8 different microbatches."""
+A plan is (model, stages, schedule); tests of one plan share its artifact. Most run 8 different microbatches."""
 
 import json
 import re
@@ -26,13 +26,13 @@ MORE += [(model, stages, schedule) for model in ("llama.py:llama", "mlp.py:mlp",
 MORE += [(GPT, 3, "early-backward"), ("gpt.py:gpt_dropout", 2, "1f1b"), (TIED, 2, "1f1b"), (BOTH, 4, "1f1b")]
 BY_PLAN = pytest.mark.parametrize("plan", [*PLANS, *(thorough([(plan,)])[0] for plan in MORE if plan not in PLANS)], ids=lambda p: f"{p[0].split(':')[1]}-{p[1]}-{p[2]}")
 
-# Resident memory a step may take besides its arenas: stacks of the ranks' threads, the copy of the inputs being set.
+# Resident memory that a step may use besides its arenas: stacks of the ranks' threads, the copy of the inputs.
 RESIDENT_CONSTANT = 8 << 20
 
 
 @BY_PLAN
 def test_equals_jax_and_allocates_nothing(workshop, plan):
-    """The second step allocates nothing, libraries included; memory grows by the arenas and a constant at most."""
+    """The second step allocates nothing, not even in libraries; memory grows at most by the arenas and a constant."""
     report = workshop.path("interposer.json")
     report.unlink(missing_ok=True)
     found, _ = workshop.run(*plan, "--steps=2", env={"LD_PRELOAD": str(BUILD / "lib/stagewright-interposer.so"),
@@ -53,8 +53,8 @@ def test_bfloat16_errs_as_little_as_jax(workshop):
 
 @BY_PLAN
 def test_arena_and_live_bytes_are_those_printed(workshop, plan):
-    """And no arena takes 5 % more than what lives at once: 8 % where the large workspace of a convolution net's first
-    stage finds rings of several slots, which it cannot share."""
+    """Arenas are at most 5 % above their lower bound, the live bytes; 8 % in a convolution net with rings of several slots,
+    which the large workspace of its first stage cannot share."""
     manifest = workshop.manifest(*plan)
     _, text = workshop.run(*plan, "--check-memory")
     seen = re.findall(r"rank (\d+): live bytes (\d+), printed (\d+), arena (\d+)", text)
@@ -69,14 +69,14 @@ def test_arena_and_live_bytes_are_those_printed(workshop, plan):
 
 
 def test_nothing_as_large_as_the_scores_of_long_attention_is_kept(workshop):
-    """At 1024 positions, 1024 x 1024 scores for every head are not kept from a forward to its backward, nor sent."""
+    """At 1024 positions, the 1024 x 1024 scores of a head are not kept from a forward to its backward."""
     manifest = workshop.manifest(LONG, 2, "1f1b")
     kept = [buffer["shape"] for rank in manifest["ranks"] for buffer in rank["buffers"] if buffer["kind"] == "stash"]
     assert kept and all(shape.count(1024) < 2 for shape in kept), kept
 
 
 def test_scores_of_long_attention_are_never_whole(workshop):
-    """They are made and used by blocks of queries: the workspace has no room for those of one head."""
+    """They are computed and used by blocks of queries: the workspace is smaller than the scores of one head."""
     for rank in workshop.manifest(LONG, 2, "1f1b")["ranks"]:
         assert rank["memory"]["workspace"] < 1024 * 1024 * 4
 
@@ -87,7 +87,7 @@ def bits(results):
 
 @pytest.mark.parametrize("stages", [2, *thorough((1, 3, 4))])
 def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
-    """20 runs. Each load has new arenas and new threads; the steps stay loaded side by side, so that addresses differ."""
+    """20 runs. Each load has new arenas and threads; earlier steps stay loaded, so that addresses differ."""
     inputs, _ = workshop.golden(GPT)
     given = {int(position): array for position, array in load_file(inputs).items()}
     first, loaded = None, []
@@ -102,7 +102,7 @@ def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
 
 
 def test_a_plan_for_unequal_devices_and_links_equals_jax(workshop):
-    """Two fast and two slow devices, one slow link: four stages keep off the slow link, and the fast get more."""
+    """Two fast and two slow devices, one slow link: four stages avoid that link, and the fast devices get more layers."""
     artifact = workshop.path("unequal.swx")
     tool("pp-compile", workshop.module(GPT), f"--cluster={HERE / 'clusters/unequal.json'}", "--planner=spp",
          "--stages=4", "--microbatches=8", "--quiet", "-o", artifact)

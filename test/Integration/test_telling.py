@@ -1,4 +1,4 @@
-"""What a run tells while it runs and after: validation loss, figures of every step, traces of some, reports."""
+"""What a run reports, while it runs and after: validation loss, metrics of every step, traces of some steps, reports."""
 
 import json
 import os
@@ -27,7 +27,7 @@ MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstag
 
 @pytest.fixture(scope="module")
 def files(workshop):
-    """Tokens to train on, and others."""
+    """Files of tokens for training and for validation."""
     tokens = (np.frombuffer(TEXT.read_bytes(), np.uint8) % 64).astype("<u2")
     train, other = workshop.path("train.bin"), workshop.path("other.bin")
     tokens[:30000].tofile(train), tokens[30000:30000 + 3 * 256 + 1].tofile(other)
@@ -114,7 +114,7 @@ def test_figures_of_every_step(workshop, files):
 
 
 def test_masks_change_with_the_step_as_in_python(workshop, files):
-    """pp-run and Python's loop fold the same seeds: the same losses to the bit, and others where the seed stays."""
+    """pp-run and Python's loop fold the same numbers into seeds: losses are equal to the bit, and differ with --same-seed."""
     tokens = np.fromfile(files[0], "<u2").astype(np.int32)
     def batch(number):
         return [tokens[number * 256 + s:number * 256 + s + 256].reshape(MICROBATCHES * 2, 16) for s in (0, 1)]
@@ -127,7 +127,7 @@ def test_masks_change_with_the_step_as_in_python(workshop, files):
 
 
 def test_the_line_for_people(workshop, files):
-    """On a terminal, which `script` of util-linux makes."""
+    """On a terminal, which util-linux's `script` provides."""
     text = call("script", "-qec", " ".join(map(str, command(workshop, files, 2, "person",
                 *validating(workshop, files, 2, workshop.path("person"))))), "/dev/null")
     last = next(line for line in reversed(re.split(r"[\r\n]+", text)) if line.startswith(f"step {STEPS} of"))
@@ -170,7 +170,7 @@ def test_validation_that_does_not_fit_is_said(workshop, files, flags, wanted):
 
 
 def test_a_report_of_a_run(workshop, files):
-    """A page that needs nothing but itself, and events that TensorBoard's own reader gives back."""
+    """A page without external resources, and events in TensorBoard's format."""
     folder, trace = workshop.path("told"), workshop.path("told.json")
     call(*command(workshop, files, 2, "told", f"--trace={trace}", *validating(workshop, files, 2, folder)))
     page, events = workshop.path("told.html"), workshop.path("events")
@@ -203,7 +203,7 @@ def test_a_report_that_cannot_be_is_said(workshop, arguments, wanted):
 
 
 def records(path):
-    """The records of a file of events: length, its checksum, bytes, their checksum."""
+    """The data of an event file's records: length, its checksum, data, their checksum."""
     data = path.read_bytes()
     while data:
         length = int.from_bytes(data[:8], "little")

@@ -1,4 +1,4 @@
-"""A run beside its simulation: the same rows in their traces, and the step that the simulation predicts."""
+"""A run compared with its simulation: the same rows in their traces, and the predicted step time."""
 
 import json
 import re
@@ -12,7 +12,7 @@ MODEL, MICROBATCHES = "mlp.py:mlp", 8
 
 @pytest.fixture(scope="module", params=["1f1b", "zb-h1"])
 def ran(workshop, request):
-    """(plan with its schedule, trace and profile of a run) on two ranks."""
+    """(schedule, trace of a run, profile of a run) on two ranks."""
     plan = workshop.path("trace", request.param, "mlir")
     flags = ["--cluster=local:2", "--stages=2", f"--schedule={request.param}", f"--microbatches={MICROBATCHES}"]
     module = workshop.module(MODEL)
@@ -33,7 +33,7 @@ def test_a_run_and_its_simulation_are_drawn_alike(workshop, ran):
 
 
 def test_measured_actions_predict_the_measured_step(ran):
-    """How near is a matter of an idle machine (./dev bench predict says it); here only that the parts add up."""
+    """Accuracy needs an idle machine (`./dev bench predict`); this checks only that the parts add up."""
     plan, _, profile = ran
     measured = json.loads(tool("pp-sim", plan, f"--profile={profile}", "--json"))
     step = measured["measured"]
@@ -46,7 +46,7 @@ def test_measured_actions_predict_the_measured_step(ran):
 
 
 def test_idle_ranks_are_told_beside_the_plan(workshop, ran):
-    """What is planned is the schedule with the costs it was compiled for, as pp-compile prints it."""
+    """Planned idle shares are those of the schedule with its compile-time costs, as pp-compile prints them."""
     plan, _, profile = ran
     artifact, inputs = plan.with_suffix(".swx"), workshop.golden(MODEL, MICROBATCHES)[0]
     run = json.loads(tool("pp-run", artifact, f"--inputs={inputs}", f"--profile={profile}", "--steps=20", "--json"))

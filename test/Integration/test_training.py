@@ -1,6 +1,6 @@
-"""Steps with an optimizer train as JAX and optax do: losses of every step, parameters and state after the last.
+"""Steps with an optimizer train as in JAX and optax: losses of every step, parameters and state after the last.
 
-JAX sums the microbatches twice, in both orders; their difference is what rounding does to a run of this length."""
+JAX runs twice and sums the microbatches in both orders; the difference is the effect of rounding on a run of this length."""
 
 import jax
 import numpy as np
@@ -14,7 +14,7 @@ from workshop import HERE, tool
 
 MODELS = HERE / "models/training.py"
 STEPS, MICROBATCHES = 30, 8
-# The kernels of a device run as fibers on the host: few steps.
+# Few steps, because the emulator is slow.
 DEVICE_STEPS = 2
 RUNS = [("mlp_sgd", 1, "1f1b"), ("mlp_sgd", 3, "gpipe"), ("gpt_adamw", 1, "1f1b"), ("gpt_adamw", 2, "1f1b"),
         ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b"), ("gpt_adamw", 4, "dualpipe"), ("mlp_sgd", 2, "chimera"),
@@ -23,14 +23,14 @@ DEVICE_RUNS = [("mlp_sgd", 1, "1f1b"), ("gpt_adamw", 2, "1f1b")]
 
 
 def batches_of(arguments, number):
-    """Different batches for every step, microbatches first."""
+    """The batches of a step, different for every step, microbatches first."""
     rng = np.random.default_rng(number)
     return [np.stack([rng.permutation(a.reshape(-1)).reshape(a.shape) for _ in range(MICROBATCHES)])
             for a in arguments]
 
 
 def train_by_jax(step, arguments, update, order, steps):
-    """Losses, then the leaves of the last parameters and state."""
+    """Losses, and the leaves of the final parameters and state."""
     parameters, *batch = arguments
     function, state, *more = update
     step, function = jax.jit(step), jax.jit(function)
@@ -73,7 +73,7 @@ def test_kernels_train_as_jax_and_optax(workshop, golden, monkeypatch, name, sta
 
 
 def test_replicas_train_as_jax_and_optax(workshop, golden):
-    """Three replicas of four, one and two samples: their gradients are summed, the owner's values go back to all."""
+    """Three replicas with four, one and two samples: gradients are summed, and the owner sends the new values to all."""
     path = workshop.path("training", "replicas", "swx")
     tool("pp-compile", workshop.module("training.py:slices_adamw"), "--cluster=local:4",
          "--plan=[0,3)x3:4+1+2 [3,5)x1", "--schedule=1f1b", "--microbatches=8", "--quiet", "-o", path)
@@ -84,7 +84,7 @@ def test_replicas_train_as_jax_and_optax(workshop, golden):
     ("gpt_adamw", 2, 1, 1), ("gpt_adamw", 4, 1, 1), ("tied_adamw", 2, 1, 1), ("gpt_adamw", 2, 2, 1), ("tied_adamw", 2, 2, 1),
     ("gpt_adamw", 2, 1, 2), ("tied_adamw", 2, 2, 2), ("scan_adamw", 2, 2, 1), ("scan_lamb", 2, 1, 1)))
 def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, copies):
-    """Parameters, gradients and both moments are split; norms are of all shards, and LAMB's of what such a norm has scaled."""
+    """Parameters, gradients and both moments are split; norms are over all shards, in LAMB of clipped gradients too."""
     path = workshop.path("training", f"{name}-shards-{ways}-{stages}-{copies}", "swx")
     tool("pp-compile", workshop.module(f"training.py:{name}"), f"--cluster=local:{ways * stages * copies}",
          f"--tensor-parallel={ways}", f"--stages={stages}", f"--data-parallel={copies}", "--shard=*/qkv=1:3,*/o=0,*/fc=1,*/proj=0", "--microbatches=8", "--quiet", "-o", path)
@@ -104,10 +104,10 @@ def trains(path, expected, steps):
         found.append(float(step.run(dict(enumerate(batches_of(batch, number), first)))[0]))
     allowed = np.maximum(1e-3, 3 * np.abs(losses - again) / np.abs(losses))
     assert np.all(np.abs(found - losses) <= allowed * np.abs(losses)), (found, losses)
-    assert steps < STEPS or losses[-1] < losses[0]  # of other batches, but the model learns what they share
+    assert steps < STEPS or losses[-1] < losses[0]  # batches differ, but the model learns what they share
     results = [r for r, about in zip(step.results(), step.manifest["results"]) if about["role"] in ("parameter", "state")]
     assert len(results) == len(leaves)
     for result, leaf, other in zip(results, leaves, leaves_again):
-        # By norm: AdamW divides by the root of tiny squares, so single elements differ by what the rest does not.
+        # By norm: AdamW divides by the root of tiny squares, so single elements can differ more than the rest.
         allowed = max(1e-3 * np.linalg.norm(leaf), 3 * np.linalg.norm(leaf - other))
         assert np.linalg.norm(result - leaf) <= allowed

@@ -1,6 +1,6 @@
 """Stages whose replicas take whole microbatches in turn, because a microbatch has one sample: JAX's numbers.
 
-Where all stages have as many replicas these are pipelines side by side, each with the schedule's own order."""
+If all stages have the same number of replicas, they form independent pipelines, each in the schedule's own order."""
 
 import re
 
@@ -11,7 +11,7 @@ from tiers import thorough
 from workshop import tool
 
 GPT = "gpt.py:gpt_single"
-# Devices and stages with their replicas. GPT of three blocks is five layers.
+# Number of devices, and stages with their replicas. A GPT of three blocks has five layers.
 PLANS = {"2x2": (4, "[0,3)x2 [3,5)x2"), "4x1": (4, "[0,5)x4"), "2+1": (3, "[0,3)x2 [3,5)x1"), "1+2": (3, "[0,2)x1 [2,5)x2")}
 SCHEDULES = ("1f1b", "gpipe", "zb-h1")
 CASES = [("2x2", schedule) for schedule in SCHEDULES] + [("4x1", "1f1b"), ("2+1", "1f1b")]
@@ -40,7 +40,7 @@ def test_replicas_in_turn_give_the_numbers_of_jax(workshop, plan, schedule):
 @pytest.mark.parametrize("microbatches", (1, 3, 13))
 @pytest.mark.parametrize("plan,schedule", [("2x2", "1f1b"), ("2x2", "gpipe"), *thorough([("4x1", "1f1b"), ("4x1", "gpipe")])])
 def test_any_number_of_microbatches_runs(workshop, plan, schedule, microbatches):
-    """One pipeline may have a microbatch more than the next, or the only one."""
+    """One pipeline may have one microbatch more than another, or the only one."""
     results, _ = workshop.run_artifact(GPT, compiled(workshop, plan, schedule), "--check-memory", microbatches=microbatches)
     wrong = golden.disagreements(workshop.golden(GPT, microbatches)[1], results)
     assert not wrong, "\n".join(wrong)
@@ -52,7 +52,7 @@ def test_unequal_replicas_run_for_one_number(workshop):
 
 
 def test_pipelines_side_by_side_keep_what_each_keeps_alone(workshop):
-    """The first of two stages keeps two microbatches in flight on each replica, not one."""
+    """The first of two stages has two microbatches in flight on each replica, as in a pipeline of its own."""
     printed = tool("pp-compile", workshop.module(GPT), "--cluster=local:4", "--plan=[0,3)x2 [3,5)x2", "--microbatches=8",
                    "--schedule=1f1b", "--emit=schedule")
     orders = [line.split("order ")[1] for line in printed.splitlines() if "pipeline.order " in line]
@@ -64,7 +64,7 @@ def test_pipelines_side_by_side_keep_what_each_keeps_alone(workshop):
 
 @pytest.mark.parametrize("model", ("gpt.py:gpt_single", "gpt.py:gpt_slices"))
 def test_several_stages_on_a_device_are_planned_for_pipelines_side_by_side(workshop, model):
-    """Four devices as two pipelines of two, each with two stages on a device: JAX's numbers."""
+    """Four devices form two pipelines of two, with two stages on each device: JAX's numbers."""
     flags = [workshop.module(model), "--cluster=local:4", "--max-replicas=2", "--schedule=interleaved", "--microbatches=8"]
     stages = re.findall(r"pipeline\.stage \d on \[([^\]]*)\]", tool("pp-compile", *flags, "--emit=program"))
     assert stages == ["@d0, @d1", "@d2, @d3"] * 2

@@ -1,4 +1,4 @@
-"""What the integration tests share: a model is imported once, its golden values made once, compiled once per plan."""
+"""Shared by the integration tests: each model is imported once, its golden values computed once, compiled once per plan."""
 
 import json
 import os
@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", HERE.parents[1] / "buil
 
 
 def call(*command, env=None, timeout=600):
-    """Runs a command that must succeed; its standard output."""
+    """Runs a command that must succeed, and returns its standard output."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
                           env={**os.environ, **(env or {})})
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
@@ -26,7 +26,7 @@ def tool(name, *arguments, **more):
 
 
 class Workshop:
-    """Everything the session has made, by name, in one folder."""
+    """Everything that the test session has made, by key; files are in one folder."""
 
     def __init__(self, directory):
         self.directory, self.made = directory, {}
@@ -40,7 +40,7 @@ class Workshop:
         return self.directory / re.sub(r"[^\w.]+", "-", ".".join(map(str, parts)))
 
     def module(self, model):
-        """The imported model, FILE.py:NAME of test/Integration/models."""
+        """Path of the imported model, FILE.py:NAME of test/Integration/models."""
         def make():
             path = self.path(model, "mlir")
             call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / model, "-o", path,
@@ -49,7 +49,7 @@ class Workshop:
         return self.once(("module", model), make)
 
     def golden(self, model, microbatches=8):
-        """(path of the inputs, golden results) of different microbatches."""
+        """(path of the inputs, golden results) for different microbatches."""
         def make():
             prefix = self.path(model, microbatches)
             call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, microbatches, "-o", prefix)

@@ -1,4 +1,4 @@
-"""One step in one type: JAX's results of it, its artifact for each number of stages, and their results beside JAX's.
+"""One step in one type: its results by JAX, compared with those of its artifact for each number of stages.
 
 An outcome is a kind and a text. Kinds: `equal`; `refused`, with the error that a user reads; `wrong number`; `crash`, of the
 importer, the compiler or the artifact; `time-out`; and `invalid`, where JAX itself cannot run the step."""
@@ -27,15 +27,15 @@ from stagewright.errors import ImportFailure  # noqa: E402
 from stagewright.frontend.jax_step import Step, stored  # noqa: E402
 from stagewright.frontend.train_state import static_leaves  # noqa: E402
 
-# How much farther from the reference ours may be than JAX's result of the same type is, over the whole step.
+# Our error over the whole step, relative to the reference, may be this multiple of JAX's error in the same type.
 MULTIPLE = {"float32": 2.0, "bfloat16": 1.5}
-# Or in parts of the norm of all results, where single roundings are more than JAX's error happens to be: over the whole step, and
-# of one result, which may be a difference that cancels.
+# Or this part of the norm of all results, because JAX's error may happen to be less than single roundings: over the whole step,
+# and for one result, in which terms may cancel.
 FEW_ROUNDINGS = {"float32": 2.0 ** -20, "bfloat16": 0.0}
 ROUNDING = {"float32": 2.0 ** -22, "bfloat16": 0.0}
 WIDER = {"float32": jnp.float64, "bfloat16": jnp.float32}
 NUDGES = 4
-DRAWS = 12  # inputs that decide together where one alone says that bfloat16 is too far from float32
+DRAWS = 12  # further inputs, tried if bfloat16 is too far from float32 on the first one
 KINDS = ("equal", "refused", "wrong number", "crash", "time-out", "invalid")
 
 
@@ -56,7 +56,7 @@ def made(entry, dtype):
 
 
 class Attempt:
-    """A step of one type, with JAX's results; converts, compiles and compares in `directory`."""
+    """A step in one type, with JAX's results; converts, compiles and compares in `directory`."""
 
     def __init__(self, entry, dtype, directory):
         self.entry, self.dtype, self.directory = entry, dtype, pathlib.Path(directory)
@@ -71,7 +71,7 @@ class Attempt:
         began = time.monotonic()
         try:
             self.step = Step(self.function, self.arguments, self.options)
-            # A train step is taken apart: what runs for a microbatch, and what makes the update.
+            # A train step is split into the function of a microbatch and the update.
             self.function, self.arguments, self.options = self.step.function, self.step.arguments, self.step.options
             self.trace_seconds = time.monotonic() - began
             functions = {"step": (self.step.stablehlo(), self.step.attributes())}
@@ -90,7 +90,7 @@ class Attempt:
         self.import_seconds = time.monotonic() - began
 
     def expect(self):
-        """JAX's results of microbatches that differ, by position."""
+        """Computes JAX's results of different microbatches, by position."""
         self.raw = golden.step_inputs(self.step, self.arguments, MICROBATCHES)
         self.golden = self.evaluate(jax.jit(self.function), self.raw)
         if not all(np.isfinite(a.astype(np.float64)).all() for a in self.golden.values()):
@@ -101,12 +101,12 @@ class Attempt:
             self.update_expected()
 
     def evaluate(self, function, raw, arguments=None):
-        """The results of all microbatches by position; `arguments`: a tree like theirs, where it is not the step's."""
+        """The results of all microbatches by position; `arguments`: a tree of the same structure, if not the step's."""
         tree = jax.tree.structure(self.arguments if arguments is None else arguments)
         return named(golden.evaluate(function, self.step.signature, tree, raw, MICROBATCHES))
 
     def update_expected(self):
-        """Appends what the update makes of the golden gradients: parameters and state, by position."""
+        """Appends the parameters and state that the update computes from the golden gradients, by position."""
         update, state, *more = self.options["update"]
         results = self.step.signature.results
         values = [jnp.asarray(v) for v in self.golden.values()]
@@ -136,17 +136,17 @@ class Attempt:
         return self.reference(self.raw)
 
     def compare(self, found, run):
-        """Texts for what is wrong with results by position; none where they equal JAX's. `run`: from inputs to results."""
+        """Texts for wrong results, none if all equal JAX's. `found`: results by position; `run`: from inputs to results."""
         wanted = {k: v for k, v in self.golden.items()}
         problems = golden.disagreements(wanted, found)
         if not problems or any(" is not " in p or " missing " in p for p in problems):
             return problems
-        if self.step.update:  # the update amplifies: results of the step are judged, those of the update by a tolerance
+        if self.step.update:  # an update amplifies errors, so a tolerance applies
             return loosely(wanted, found, 1e-3 if self.dtype == "float32" else 3e-2)
         wider, reference = self.reference, self.wide_results
         ours, theirs = golden.short_float_errors(wanted, found, reference)
         own = {key: error for key, (error, _) in golden.norms(reference, wanted).items()}
-        if self.dtype == "float32":  # a difference that cancels is as wrong as its last bits happen to be
+        if self.dtype == "float32":  # the error of a cancelling difference depends on the last bits
             for errors in self.errors_of_nudges(wider):
                 theirs = max(theirs, sum(error * error for error in errors.values()) ** 0.5)
                 own = {key: max(error, errors[key]) for key, error in own.items()}
@@ -158,39 +158,39 @@ class Attempt:
             ours, theirs = self.errors_of_draws(wider, run)
             if not ours <= MULTIPLE[self.dtype] * theirs:
                 return [*texts, f"over {DRAWS} other inputs it is {ours:.3e}, JAX's own {theirs:.3e}", *problems]
-        # A result that is small beside others is lost in their error: none may be grossly wrong by itself.
+        # The error of a small result disappears in the total: check each result by itself, loosely.
         mistakes = self.mistakes(golden.norms(reference, found), own,
                                  max(0.01 * theirs, ROUNDING[self.dtype] * whole))
         if not mistakes or self.dtype != "bfloat16":
             return list(mistakes.values())
-        again = self.mistakes(*self.results_of_draws(wider, run))  # a kink, as above
+        again = self.mistakes(*self.results_of_draws(wider, run))  # a kink, see errors_of_draws
         return [mistakes[key] for key in mistakes if key in again]
 
     @staticmethod
     def mistakes(ours, theirs, least=0.0):
-        """Texts by result for those of `ours`, {result: (error, norm)}, that are farther than `theirs` could be."""
+        """{result: text} for results of `ours`, {result: (error, norm)}, whose error is too large for that of `theirs`."""
         return {key: f"result {key}: error {error:.3e}, JAX's own {theirs[key]:.3e}, norm {size:.3e}"
                 for key, (error, size) in ours.items() if not error <= 4 * theirs[key] + 0.05 * size + least}
 
     def errors_of_nudges(self, wider):
-        """How far JAX is from the reference, by result, on inputs that differ from these in their last bits."""
+        """JAX's error against the reference, by result, on inputs that differ in their last bits."""
         random, function = np.random.default_rng(2), jax.jit(self.function)
         for _ in range(NUDGES):
             raw = nudged(self.raw, random, 2.0 ** -22)
             yield {key: error for key, (error, _) in golden.norms(wider(raw), self.evaluate(function, raw)).items()}
 
     def errors_of_draws(self, wider, run):
-        """(ours, JAX's own) over DRAWS other inputs, the root of the mean square. The one that raised the question is not
-        among them: it was picked because ours was far.
+        """(our error, JAX's own), root mean squares over DRAWS other inputs. The original input is not among them: it was
+        selected because our error was large.
 
-        A rounding decides on which side of a kink an activation lies, and one such unit is a large part of a small net's
-        gradient: with one input, either may be several times as far from float32 as the other.
+        Rounding decides on which side of a kink an activation lies, and one such unit is a large part of a small net's
+        gradient: with one input, either error may be several times the other.
         """
         errors = [golden.short_float_errors(wanted, found, wide) for wanted, found, wide in self.draws(wider, run)]
         return np.sqrt(np.mean(np.square(errors), 0))
 
     def results_of_draws(self, wider, run):
-        """({result: (our error, norm)}, {result: JAX's own error}) over the same, roots of mean squares."""
+        """({result: (our error, norm)}, {result: JAX's own error}), root mean squares over the same inputs."""
         def mean(values):
             return float(np.sqrt(np.mean(np.square(values))))
         ours, theirs = collections.defaultdict(list), collections.defaultdict(list)
@@ -202,7 +202,7 @@ class Attempt:
         return {k: tuple(map(mean, zip(*pairs))) for k, pairs in ours.items()}, {k: mean(v) for k, v in theirs.items()}
 
     def draws(self, wider, run):
-        """(JAX's results, ours, those of the reference) of DRAWS other inputs."""
+        """Yields (JAX's results, ours, the reference's) for DRAWS other inputs."""
         random = np.random.default_rng(1)
         batches = [n for n, a in enumerate(self.step.signature.arguments) if (a.role or "batch") == "batch"]
         floats = [n for n in batches if jnp.issubdtype(self.raw[n].dtype, jnp.floating)]

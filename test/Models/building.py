@@ -1,4 +1,4 @@
-"""What the steps share: values to begin with, small layers, and a pair of dense layers around an operation."""
+"""Helpers of the steps: initial values, small layers, and a pair of dense layers around an operation."""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from common import integers, mean_token_loss, tokens  # noqa: F401  of test/Inte
 
 
 class Draw:
-    """Values of one floating type, drawn in order: the same for every type but for its rounding."""
+    """Values of one floating type, drawn in order: the same in every type, except for rounding."""
 
     def __init__(self, dtype, seed=0, scale=0.2):
         self.dtype, self.rng, self.scale = np.dtype(dtype), np.random.default_rng(seed), scale
@@ -35,7 +35,7 @@ class Draw:
 
 
 def to(dtype, tree):
-    """The floating leaves of a tree in a type; everything else as it is."""
+    """The tree with its floating-point leaves converted to a type."""
     def cast(leaf):
         if not hasattr(leaf, "dtype") or not jnp.issubdtype(leaf.dtype, jnp.floating):
             return leaf
@@ -52,10 +52,10 @@ def rms_norm(g, x):
 
 
 def around(op, *, parameters=None, batch=(4, 6, 16), more=None, scoped=True):
-    """A maker of a step with `op` between two dense layers, so that what comes in and goes out has gradients.
+    """A maker of a step with `op` between two dense layers, so that its inputs and outputs have gradients.
 
-    `op(h, p, *more)` takes the hidden values, `parameters(draw)` as a dictionary, and `more(draw)`, other batches; it
-    returns one array or several."""
+    `op(h, p, *more)` takes the hidden values, the dictionary `parameters(draw)` and the other batches `more(draw)`; it
+    returns one or several arrays."""
     def make(dtype):
         draw = Draw(dtype)
         x, others = draw(*batch, scale=1.0), tuple(more(draw)) if more else ()

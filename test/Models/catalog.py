@@ -3,11 +3,11 @@
     @step("flax-linen/resnet", sample=True)
     def resnet(dtype):
         ...
-        return function, arguments, options          # as `stagewright import jax` takes; options may be left out
+        return function, arguments, options          # as for `stagewright import jax`; options may be left out
 
 The name is LIBRARY/MODEL, and steps/LIBRARY.py (with underscores) holds it. A maker makes the same step in each floating
-type: the parameters and the batches have it, and what the step computes by default. It must also work for float64, which
-the others are judged by. `refused` is a pattern of the error that the step is to have instead of an artifact."""
+type: that of its parameters, batches and, by default, computation. It must also work in float64, the reference for float32.
+`refused` is a pattern of the error that the step must give instead of an artifact."""
 
 import dataclasses
 import importlib
@@ -16,7 +16,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "Integration")]
-sys.path.append(str(HERE.parent / "Integration" / "models"))  # last: one of its files is called as one of Python's
+sys.path.append(str(HERE.parent / "Integration" / "models"))  # last: one of its files has the name of a standard module
 
 STEPS = {}
 BOTH = ("float32", "bfloat16")
@@ -24,8 +24,8 @@ BOTH = ("float32", "bfloat16")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A registered step. `sample`: whether the ordinary tests run it; `stages`: how it is cut, "auto" by the planner, "shards"
-    not at all, but all layers are split over two devices."""
+    """A registered step. `sample`: whether the ordinary tests run it; `stages`: their numbers, "auto" for the planner's
+    choice, "shards" for one stage with all layers split over two devices."""
     name: str
     make: object
     dtypes: tuple = BOTH
@@ -43,7 +43,7 @@ def step(name, **about):
 
 
 def add(name, make, **about):
-    """Registers a maker that a table has made."""
+    """Registers a maker made from a table."""
     assert name not in STEPS, f"two steps are called {name}"
     STEPS[name] = Entry(name, make, **about)
 
@@ -54,7 +54,7 @@ def libraries():
 
 
 def load(library):
-    """The steps of a library, which is imported."""
+    """Imports the steps of a library and returns them."""
     importlib.import_module(f"steps.{library.replace('-', '_')}")
     return {name: entry for name, entry in STEPS.items() if name.startswith(library + "/")}
 

@@ -1,4 +1,4 @@
-"""The tools as the suite uses them: the fuzzer's processes, stages that are left to the planner, the names of layers."""
+"""The fuzzer's pipeline with the stages chosen by the planner, and the names of layers."""
 
 import re
 import subprocess
@@ -12,10 +12,10 @@ from pipeline import BUILD, MICROBATCHES, SECONDS, Pipeline  # noqa: E402
 
 
 class Compiler(Pipeline):
-    """A pipeline whose `compile` may leave the stages to the planner."""
+    """A pipeline whose `compile` can let the planner choose the stages."""
 
     def compile(self, directory, stages):
-        """`stages`: their number, "auto" for what the planner takes of two devices, or "shards": all layers split over two."""
+        """`stages`: their number, "auto" for the planner's choice on two devices, or "shards": all layers split over two."""
         if stages == "auto":
             self._compile(directory, 2)
         elif stages == "shards":
@@ -24,11 +24,11 @@ class Compiler(Pipeline):
             self._compile(directory, stages, f"--stages={stages}")
 
     def cache(self, directory):
-        """Other numbers of stages have most bodies in common."""
+        """A code cache: most function bodies are the same for every number of stages."""
         return f"--cache-dir={directory / 'cache'}"
 
     def layers(self, directory):
-        """The names of the layers of DIRECTORY/module.mlir in order, or none where it has no program."""
+        """The names of the layers of DIRECTORY/module.mlir in order, or none if it has no program."""
         try:
             done = subprocess.run([BUILD / "bin/pp-compile", directory / "module.mlir", "--emit=program", "--cluster=local:1",
                                    "--stages=1", f"--microbatches={MICROBATCHES}"], capture_output=True, text=True,

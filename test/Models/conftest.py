@@ -1,5 +1,5 @@
-"""Tests of PyTorch's models and of exported ones need packages that the ordinary environment has not: `./dev test torch`
-makes one that has. Where one is missing, nothing of the folder is collected."""
+"""The tests of PyTorch models and of exported models need packages that the ordinary environment lacks; `./dev test torch`
+makes an environment with them. If a package is missing, nothing in its folder is collected."""
 
 import importlib.util
 import os
@@ -17,6 +17,6 @@ for folder, packages in NEEDS.items():
     if any(importlib.util.find_spec(name) is None for name in packages):
         collect_ignore_glob.append(f"{folder}/*")
         continue
-    os.environ["XDG_CACHE_HOME"] = str(BUILD / "cache")  # what the compiler keeps between compiles
+    os.environ["XDG_CACHE_HOME"] = str(BUILD / "cache")  # the compiler's cache
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     sys.path[:0] = [str(BUILD / "python"), str(ROOT / "python"), str(HERE / folder)]

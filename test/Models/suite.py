@@ -5,9 +5,9 @@
     python suite.py --sample                              those that the ordinary tests run
     python suite.py flax-nnx/mlp --keep=FOLDER            leaves module, artifact and inputs in the folder
 
-Every step is imported, compiled for 1 stage, for 2, for as many as the planner takes of two devices, and with all layers split
-over two shards, and runs two microbatches that differ. A step that dies or hangs takes nothing with it. Exit code 1: a wrong
-number, a crash, a time-out, a step that JAX itself cannot run, or too few that equal JAX."""
+Every step is imported, compiled for 1 stage, for 2, for the planner's choice on two devices, and with all layers split over two
+shards, and runs two different microbatches. A step that crashes or hangs does not affect others. Exit code 1: a wrong number, a
+crash, a time-out, a step that JAX itself cannot run, or too few that equal JAX."""
 
 import argparse
 import collections
@@ -28,7 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", ROOT / "build"))
 EQUAL_AT_LEAST = 0.97  # of all outcomes, besides steps that must be refused
-STEPS_PER_WORKER = 60  # what libraries and JAX keep of them is given back
+STEPS_PER_WORKER = 60  # a new worker frees what libraries and JAX keep
 GRAVE = ("wrong number", "crash", "time-out", "invalid")
 
 
@@ -50,7 +50,7 @@ def options(arguments=None):
 
 
 class Worker:
-    """A process of worker.py that lives as long as it behaves."""
+    """A process of worker.py, replaced if it crashes or hangs."""
 
     def __init__(self, log):
         self.log, self.process, self.count = log, None, 0
@@ -72,7 +72,7 @@ class Worker:
             self.process = None
 
     def ask(self, request, seconds):
-        """(outcomes by stages, what is known of the step)."""
+        """(outcomes by stages, facts about the step)."""
         if self.process is None or self.count >= STEPS_PER_WORKER:
             self.stop()
             self.start()
@@ -127,7 +127,7 @@ def chosen(arguments):
 
 
 def judged(entry, outcome):
-    """The outcome of a step that must be refused is one by its own text."""
+    """The outcome; its kind changes if the step must be refused and the message is the expected one."""
     if entry["refused"] and outcome["kind"] == "refused":
         expected = re.search(entry["refused"], outcome["message"])
         return {**outcome, "kind": "refused as it must be" if expected else "refused"}
@@ -135,7 +135,7 @@ def judged(entry, outcome):
 
 
 def run(arguments, tell=print):
-    """The outcomes by "name dtype"; calls `tell` with a line for each as it comes."""
+    """The outcomes by "name dtype"; calls `tell` with a line for each as it finishes."""
     todo, results, lock = list(chosen(arguments)), {}, threading.Lock()
     if arguments.resume:
         todo = [(entry, dtype, stages) for entry, dtype, stages in todo if f"{entry['name']} {dtype}" not in arguments.before]
@@ -168,9 +168,9 @@ def run(arguments, tell=print):
 
 
 def write(arguments, results):
-    """The report so far, beside what it had of other steps."""
+    """Writes the report so far, and keeps its earlier results of other steps."""
     if arguments.report:
-        draft = arguments.report.with_name(f".{arguments.report.name}.writing")  # a run may be cut off at any moment
+        draft = arguments.report.with_name(f".{arguments.report.name}.writing")  # a run may be interrupted at any time
         draft.write_text(json.dumps({**arguments.before, **results}, indent=1, sort_keys=True) + "\n")
         os.replace(draft, arguments.report)
 

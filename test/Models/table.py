@@ -50,7 +50,7 @@ def summary(results):
 
 
 def table(results):
-    """A row for each step: an outcome for each type and number of stages, equal ones in short."""
+    """A row for each step, with an outcome for each type and number of stages."""
     rows = []
     for step in sorted({r["name"] for r in results.values()}):
         cells = [cell(results.get(f"{step} {dtype}")) for dtype in ("float32", "bfloat16")]
@@ -70,7 +70,7 @@ def cell(result):
 
 
 def failure(result):
-    """A line for a step that is not equal, with the text a user reads."""
+    """A line for a step that does not equal JAX, with the error message."""
     bad = [o for o in result["stages"].values() if o["kind"] not in GOOD]
     if not bad:
         return ""

@@ -1,6 +1,6 @@
-"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages, as many as the planner takes, and 2 shards.
+"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages, the planner's choice, and 2 shards.
 
-The sample's steps need JAX and optax only. All others, and the libraries they need: `./dev test models`."""
+The sample's steps need JAX and optax only. `./dev test models` runs all steps and installs the libraries that they need."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ GOOD = ("equal", "refused as it must be")
 
 @pytest.fixture(scope="module")
 def results(request):
-    """The outcomes of all steps that this session asks for, run at once."""
+    """The outcomes of all steps that this session selects, from one run of the suite."""
     wanted = [item.callspec.params["name"].split() for item in request.session.items
               if item.path == request.path and hasattr(item, "callspec")]
     jobs = max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)))

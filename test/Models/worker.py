@@ -1,7 +1,7 @@
-"""Runs steps of the suite as long as it is asked: a process that the suite starts, and starts again when it dies.
+"""Runs steps of the suite on request: a process that the suite starts, and restarts if it dies.
 
 Reads a line of JSON per step, {"step", "dtype", "stages", "directory"}; answers with lines {"stages": ..., "outcome": ...}
-and, last, a line {"done": ...} with what is known of the step as a whole. `--list LIBRARY` prints its steps instead."""
+and, last, a line {"done": ...} with facts about the whole step. `--list LIBRARY` prints its steps instead."""
 
 import dataclasses
 import json
@@ -16,12 +16,12 @@ import traceback
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# bfloat16 rounds where the program says so: XLA otherwise keeps more bits in between, as it finds it fast.
+# Round to bfloat16 where the program does: by default XLA may keep intermediate values in float32.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_allow_excess_precision=false"
 
 import catalog  # noqa: E402
 
-CLEAR_AFTER = 20  # steps: what JAX has compiled of earlier ones is not needed
+CLEAR_AFTER = 20  # steps; then the compiled code of earlier ones is dropped
 
 
 def answer(pipe, value):
@@ -30,7 +30,7 @@ def answer(pipe, value):
 
 
 def attempt(request, pipeline, pipe):
-    """Answers for each number of stages, and returns what is known of the step."""
+    """Answers for each number of stages, and returns facts about the step."""
     import attempt as trial
     entry, directory = catalog.find(request["step"]), pathlib.Path(request["directory"])
     directory.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def attempt(request, pipeline, pipe):
 
 
 def main():
-    # Libraries print to standard output; answers have a channel of their own.
+    # Libraries print to standard output; answers use a separate pipe.
     pipe = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if sys.argv[1:2] == ["--list"]:

@@ -1,6 +1,6 @@
-"""Runs an imported module on the CPU with upstream passes only: the reference that conversions are tested with.
+"""Runs an imported module on the CPU with upstream passes only: the reference for tests of conversions.
 
-Nothing of Stagewright's compiler takes part, and nothing here is fast: loops, no library, no fusion.
+It does not use Stagewright's compiler, and it is slow: plain loops, no library, no fusion.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
-"""Random linalg operations on buffers, as functions of a module: what the loops of kernels are tested with.
+"""Random linalg operations on buffers, as functions of a module, for tests of the loops of kernels.
 
-Every function takes the buffers of its operands in order and writes the last one (or the last two). Shapes have
-remainders for every vector width, accesses are permuted, broadcast, strided by views or computed."""
+Every function takes the buffers of its operands in order and writes the last one (or the last two). Shapes leave
+remainders for every vector width; accesses are permuted, broadcast, strided by views or computed."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ import numpy as np
 TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
          "i8": np.int8, "i32": np.int32, "i64": np.int64}
 EXTENTS = [1, 2, 3, 4, 5, 7, 8, 13, 15, 16, 17, 31, 32, 33]
-# What combines the parts of a sum; the last of each cannot be combined out of order.
+# Operations that reduce; the last of each kind must not be reordered.
 SUMS = {"f": ["arith.addf %o, %x : T", "arith.addf %x, %o : T", "arith.maximumf %o, %x : T",
               "arith.minnumf %o, %x : T", "arith.subf %o, %x : T"],
         "i": ["arith.addi %o, %x : T", "arith.maxsi %o, %x : T", "arith.minui %o, %x : T", "arith.andi %x, %o : T",
@@ -32,7 +32,7 @@ class Case:
     text: str
     buffers: list
     outputs: list   # positions of the buffers that it writes
-    exact: bool     # no sum of floating-point numbers
+    exact: bool     # no floating-point sum, so results are equal bit for bit
 
 
 def values(rng, kind, shape):
@@ -51,7 +51,7 @@ class Maker:
         return some[self.rng.integers(len(some))]
 
     def buffer(self, kind, shape):
-        """An argument; now and then a part of a larger array, with strides."""
+        """An argument; sometimes a part of a larger array, with strides."""
         strided = shape and self.rng.random() < 0.25
         whole = tuple(n + int(self.rng.integers(0, 3)) for n in shape) if strided else tuple(shape)
         array = values(self.rng, kind, whole)
@@ -73,7 +73,7 @@ class Maker:
     def cast(self, value, kind, to):
         if kind == to:
             return value
-        if "bf16" in (kind, to) and "f32" not in (kind, to):  # what is not f32 has a call of a library
+        if "bf16" in (kind, to) and "f32" not in (kind, to):  # other types need a library call
             return self.cast(self.cast(value, kind, "f32"), "f32", to)
         bits = {k: int(k.strip("bif")) for k in (kind, to)}
         if kind[0] == "i" and to[0] == "i":
@@ -89,7 +89,7 @@ class Maker:
         return self.line(f"{step} {value} : {kind} to {to}")
 
     def mix(self, values_, kind, loops):
-        """One value of type `kind` from several of it."""
+        """One value of type `kind` computed from several."""
         value = values_[0]
         for other in values_[1:]:
             operation = self.pick(["addf", "mulf", "maximumf", "subf"] if "f" in kind else
@@ -105,7 +105,7 @@ class Maker:
         return value
 
     def gather(self, kind, loops, extents, chosen):
-        """Reads a table at a computed row and a counted column."""
+        """Reads a table at a computed row; the column is a loop index."""
         dim = int(self.rng.integers(loops))
         table = self.buffer(kind, (9, extents[dim]))
         row = self.line(f"arith.index_cast {chosen} : i32 to index")
@@ -133,7 +133,7 @@ def make(rng, name):
         chosen = [int(d) for d in rng.permutation(loops)] if rng.random() < 0.3 else list(range(loops))
         if rng.random() < 0.3:
             chosen = chosen[:int(rng.integers(0, loops + 1))]
-        if i == 0:  # every loop has an extent
+        if i == 0:  # the first operand gives every loop its extent
             chosen += [d for d in range(loops) if d not in chosen]
         operands.append(m.buffer(of, [extents[d] for d in chosen]))
         maps.append(chosen)
@@ -155,7 +155,7 @@ def make(rng, name):
     else:
         yields.append(value)
     output_maps, output_kinds = [kept], [kind]
-    if rng.random() < 0.2:  # a second result, of another type, that every loop moves
+    if rng.random() < 0.2:  # a second result, indexed by every loop, maybe of another type
         other = m.pick([k for k in TYPES if k[0] == kind[0] or k == "i1" or kind[0] == "f" and "f" in k])
         outputs.append(m.buffer(other, extents))
         output_maps.append(list(range(loops)))

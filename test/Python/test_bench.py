@@ -1,4 +1,4 @@
-"""The parts of the measuring stand that only compute: ratios and their refusal, turns, tables."""
+"""The parts of the benchmarks that only compute: ratios and their refusal, turns, tables."""
 
 import json
 import pathlib
@@ -66,7 +66,7 @@ def test_sides_with_different_numbers_of_turns_cannot_be_compared():
 
 
 class Side:
-    """Takes its seconds from a list, and notes in `order` when it was asked."""
+    """Takes its times from a list, and records in `order` when it was called."""
 
     def __init__(self, name, seconds, order):
         self.name, self.seconds, self.order = name, seconds, order
@@ -121,7 +121,7 @@ def test_growth_is_that_of_the_last_tenth_over_the_second():
     row = growth.row(result, "a run", looks)
     assert row[3] == "2.00 %" and [one["kept"] for one in result.wanted] == [False, False]
     assert [one["value"] for one in result.wanted] == [pytest.approx(2), 1]
-    # One look that saw more, as while a checkpoint is written, is no growth.
+    # One larger sample, as while a checkpoint is written, is not growth.
     steady = growth.row(report.Result("growth"), "a run", [(1000, 3)] * 99 + [(3000, 4)])
     assert steady[3] == "0.00 %"
 
@@ -130,7 +130,7 @@ def test_a_checkpoint_costs_its_copy_and_what_it_slows_down():
     blocks = checkpoints.BLOCKS + 1
     steps = checkpoints.EVERY * blocks
     plain = [([1.0] * steps, steps + 0.1 * blocks)] * 3
-    # The first step behind a checkpoint takes a tenth longer; one turn had a slow minute.
+    # The first step after a checkpoint takes 10 % longer; one turn was slow as a whole.
     slowed = [1.1 if number % checkpoints.EVERY == 0 and number else 1.0 for number in range(steps)]
     saving = [(slowed, sum(slowed) + 0.2 * blocks)] * 2 + [([5.0] * steps, 5 * steps + 0.2 * blocks)]
     whole, copy, slower = checkpoints.cost(checkpoints.block(plain), checkpoints.block(saving))

@@ -22,9 +22,9 @@ def ints(high, *shape, seed=1):
 
 
 def check(directory, function, arguments, tolerance=2e-6):
-    """One import for all cases of a family: most of a test's time goes into starting processes."""
+    """Imports all cases of a family at once, because starting processes takes most of a test's time."""
     path = str(directory / "cases.mlir")
-    # Random keys would be seeds, folded with the microbatch; here the operations on them are what is compared.
+    # As seeds, random keys would have the microbatch folded in; this test compares only the operations on them.
     import_jax(function, (arguments,), path, roles={0: "constant"})
     leaves = [stored(jnp.asarray(leaf)) for leaf in jax.tree.leaves(arguments)]
     found = compile_module(path, str(directory))(leaves)

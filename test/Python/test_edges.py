@@ -1,4 +1,4 @@
-"""Arrays without elements, updates of whole arrays, products of two types, rounding in short types. Beside JAX's."""
+"""Arrays without elements, updates of whole arrays, products of two types, rounding in short types, compared with JAX."""
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +69,7 @@ def test_equals_jax(family, tmp_path):
 
 
 def test_one_row_of_a_parameter_beside_others(tmp_path):
-    """Rows of parameters are read one by one, also where an operation broadcasts a single one, as of a maximum."""
+    """Rows of parameters are read one by one, also if an operation broadcasts a single row, as in a maximum."""
     def loss(p, x):
         return ((p["w"].max(0) * jnp.tanh(p["w"]).max(0)).sum() +
                 (p["u"] / jnp.square(p["u"]).sum(0, keepdims=True)).sum() +

@@ -1,4 +1,4 @@
-"""The forms in which people write steps: recognised with the right roles, or refused with the way to write them."""
+"""The forms in which people write steps: recognised with the right roles, or refused with advice on how to write them."""
 
 import dataclasses
 import functools
@@ -26,7 +26,7 @@ static = functools.partial(dataclasses.field, metadata={"static": True})
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class State:
-    """Flax's TrainState, in short."""
+    """A minimal version of Flax's TrainState."""
     step: object
     params: object
     opt_state: object
@@ -76,11 +76,11 @@ def test_a_train_state_is_parameters_and_an_update(step, results):
         ("params/b", "parameter"), ("params/w", "parameter"), ("batch/x", "batch"), ("batch/y", "batch")]
     assert [r.name for r in made.signature.results] == [*results, "grads/b", "grads/w"]
     ours = theirs = state()
-    for _ in range(3):  # three steps of JAX beside three of the parts
+    for _ in range(3):  # compares three steps of JAX with three by the separate parts
         value, gradients = made.function(ours.params, BATCH)
         new, opt_state = made.update.function(ours.params, gradients, ours.opt_state)
         ours = ours.replace(params=new, opt_state=opt_state)
-        theirs, wanted = step(jax.tree.map(jnp.array, theirs), BATCH)  # a copy: the step may take it over
+        theirs, wanted = step(jax.tree.map(jnp.array, theirs), BATCH)  # a copy, because the step may donate it
         assert jnp.allclose(jax.tree.leaves(value)[0], jax.tree.leaves(wanted)[-1], rtol=1e-6)
         for a, b in zip(jax.tree.leaves((ours.params, ours.opt_state)), jax.tree.leaves((theirs.params, theirs.opt_state))):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
@@ -192,7 +192,7 @@ def test_what_has_no_backward_may_look_like_gradients():
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class Module:
-    """As Equinox has them: a tree with a function among its leaves."""
+    """As in Equinox: a tree with a function among its leaves."""
     w: object
     b: object
     activation: object
@@ -212,7 +212,7 @@ def test_functions_in_arguments_stay_where_they_are():
 
 
 def test_gradients_of_some_leaves_of_an_argument():
-    """As NNX returns them: of the variables that are parameters, in a tree of another kind."""
+    """As in NNX: gradients of the variables that are parameters, in a tree of another type."""
     module = {"w": PARAMETERS["w"], "b": PARAMETERS["b"], "mean": jnp.zeros(4)}
     made = Step(lambda m, x, y: jax.value_and_grad(lambda p: loss({**m, **p}, x - m["mean"][:3], y))(
         {"w": m["w"], "b": m["b"]}), (module, X, Y)).signature

@@ -1,4 +1,4 @@
-"""Functions that are written out: gamma functions, Cholesky factors, triangular systems. Beside JAX's, with gradients."""
+"""Functions that are expanded: gamma functions, Cholesky factors, triangular systems; values and gradients equal JAX's."""
 
 import itertools
 
@@ -21,7 +21,7 @@ def positive(n):
 
 
 def triangle(n):
-    """Both triangles filled: only one may be read."""
+    """A matrix with both triangles filled, of which only one may be read."""
     return 0.3 * normal(n, n) + 1.5 * jnp.eye(n)
 
 

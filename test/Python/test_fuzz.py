@@ -55,7 +55,7 @@ def test_what_no_result_needs_goes():
 
 @pytest.mark.parametrize("operation", ["layer", "at_static"])
 def test_a_failure_is_shrunk(operation):
-    """To the statement that fails, with nothing else beside what it reads."""
+    """To the failing statement and what it reads."""
     program = next(p for p in (generate(11, n) for n in range(100))
                    if len(p.statements) > 8 and any(s.operation == operation for s in live(p).statements))
 
@@ -86,13 +86,13 @@ def test_rounding_is_no_mistake():
 
 
 def test_who_compares_numbers_that_differ_by_rounding_proves_nothing():
-    """Of x = 4.4e-4 hyperbolic sine and tangent are nearer than float32 can tell, though the inputs' last bit changes nothing."""
+    """At x = 4.4e-4, sinh and tanh differ by less than float32 resolves, though the inputs' last bit changes nothing."""
     assert judged(lambda right: right - 1, x=4.4474e-4, text=DECIDED_BY_ROUNDING) == "unclear"
     assert judged(lambda right: right - 1, x=0.5, text=DECIDED_BY_ROUNDING) == "wrong"
 
 
 def test_cancellation_is_measured():
-    """Beside a large number a sum has few digits: JAX's own mistakes say how few."""
+    """A sum with a large number loses digits; JAX's own errors show how many."""
     assert judged(lambda right: right * (1 + 1e-3), large=3e4, x=1.2345) == "passed"
     assert judged(lambda right: right * 1.2, large=3e4, x=1.2345) == "wrong"
     assert judged(lambda right: right * 1.2, large=2e7, x=1.2345) == "unclear"

@@ -1,7 +1,6 @@
-"""scripts/gpu-check where there is no GPU: it says so, it resumes and ends what takes too long, and it carries what is needed.
+"""scripts/gpu-check without a GPU: it reports that, it resumes, it ends what takes too long, and its bundle is complete.
 
-What a GPU would be asked is answered here by the recording CUDA, which shows that the road is walked, never that numbers are
-right."""
+The recording CUDA stands in for a GPU here: it shows that the code runs, not that numbers are right."""
 
 import json
 import os
@@ -36,7 +35,7 @@ def fake_gpu(folder):
 
 
 def uncompiled(folder):
-    """A bundle of which no case was compiled."""
+    """A bundle without compiled cases."""
     import cases
     import dataclasses
     folder.mkdir()
@@ -73,7 +72,7 @@ def test_sections_resume_and_cases_that_did_not_compile_are_skipped(tmp_path):
     done = check(*flags, "--out", first, "--seconds", 10, path=path)
     assert done.returncode == 75 and "left for the next call: first, step, numerics" in done.stdout
     before = json.loads((first / "report.json").read_text())["sections"]["about"]
-    # On another machine, whose folder is empty.
+    # As on another machine, with an empty folder.
     done = check(*flags, "--out", last, "--known", first / "report.json", path=path)
     found = json.loads((last / "report.json").read_text())
     assert done.returncode == 76 and "more was skipped than checked" in done.stdout, done.stdout
@@ -100,14 +99,14 @@ def items(machine):
 
 @pytest.fixture
 def section(tmp_path, monkeypatch):
-    """Runs a section of the text given, for so many seconds; its state goes on from call to call."""
+    """A function that runs a text as a section for at most `limit` seconds; the state is kept between calls."""
     import sections
     bundle, scratch = uncompiled(tmp_path / "bundle"), tmp_path / "scratch"
     scratch.mkdir()
     state = {"items": {}, "cuts": {}, "ended": False, "seconds": 0}
     monkeypatch.setitem(runner.SECTIONS, "about", sections.Section("about", "check_written", "", 1000))
     driver = tmp_path / "driver.py"
-    # The script's own road, with another module behind a section.
+    # As the script does it, but with another module for the section.
     driver.write_text(f"""
 import sys
 sys.path[:0] = [{str(ROOT / 'scripts/gpu')!r}, {str(ROOT / 'test/Integration')!r}, {str(tmp_path)!r}]
@@ -172,7 +171,7 @@ def test_the_verdict_is_the_tolerance_of_the_tests():
 
 
 def test_models_do_not_stand_for_the_standard_library(tmp_path):
-    """A model's file is named numbers.py, too."""
+    """A model's file is also named numbers.py."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models/numbers.py").write_text("raise ImportError('this is a model')")
     (tmp_path / "models/common.py").write_text("SIZE = 3")
@@ -194,7 +193,7 @@ def test_pp_run_needs_nothing_that_is_not_carried():
 
 @pytest.fixture
 def emulated(tmp_path):
-    """(environment of the emulator, its small artifact, inputs of that)."""
+    """(environment of the emulator, a small artifact, its inputs)."""
     numpy, files = pytest.importorskip("numpy"), pytest.importorskip("safetensors.numpy")
     library, artifact = BUILD / "unit/fixtures/cuda-emulator.so", BUILD / "unit/fixtures/device.swx"
     if not (BUILD / "bin/bench-graph").exists() or not artifact.exists():
@@ -211,7 +210,7 @@ def test_the_graph_by_hand_has_the_work_of_ours(emulated, tmp_path):
     found = json.loads(done.stdout)
     assert {side: len(times) for side, times in found["seconds"].items()} == {"ours": 2, "graph": 2, "streams": 2, "line": 2}
     assert set(found["different_results"].values()) == {0}
-    # Three captures, each with the same kernels and products; by hand there is no other work.
+    # Three captures with the same kernels and products: the hand-written graph does no other work.
     captures = [part.partition("captured ")[0] for part in (tmp_path / "log").read_text().split("capture stream")[1:]]
     works = [sorted(line.split(" ", 1)[0] + line.partition("kernel")[2].partition(" ")[0] for line in part.splitlines()
                     if line.split(" ", 1)[0] in ("launch", "matmul", "fill", "copy")) for part in captures]
@@ -232,7 +231,7 @@ def test_profiles_of_a_gpu_have_a_class_and_times_that_can_be(emulated, tmp_path
     assert done.returncode == 0, done.stderr
     profile = json.loads((tmp_path / "p.json").read_text())
     assert profile["device_class"] == "cuda" and profile["actions"]
-    # The emulator's clock is no clock: it puts actions behind the end of the step.
+    # The emulator's times are not real: actions may lie after the end of the step.
     assert min(profile["step"].values()) >= 0
 
 
@@ -260,7 +259,7 @@ def test_predictions_are_held_against_the_step_without_stamps(tmp_path, monkeypa
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans/gpt-1.mlir").write_text("")
     (tmp_path / "bin").mkdir()
-    # Answers as pp-sim does, from the profile that it is given.
+    # Answers as pp-sim does, from the given profile.
     program = tmp_path / "bin/pp-sim"
     program.write_text(f"""#!{sys.executable}
 import json, sys
@@ -303,7 +302,7 @@ def test_sides_take_turns_and_the_ratio_decides(monkeypatch):
     assert order == ["ours", "peer"] * check_step.ROUNDS
     assert slow[0]["verdict"] == "passed" and slow[0]["seen"].startswith("0.500 (0.500 to 0.500 in 5 rounds; ours 10.000 ms")
     assert check_step.beside(None, case, "peer", lambda: Side("peer", 0.009))[0]["verdict"] == "failed"
-    # 6 for each of 12 L D^2 + D V weights and each token, 12 L D T for each token of attention.
+    # Per token: 6 for each of the 12 L D^2 + D V weights, and 12 L D T for attention.
     operations = 6 * (12 * 2 * 4 * 4 + 4 * 8) * 32 + 12 * 2 * 4 * 16 * 32
     assert peers.flops(case) == operations
     assert f"{operations / 0.01 / 1e9 * 100:.1f} % of the limit" in slow[3]["seen"]

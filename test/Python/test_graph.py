@@ -1,4 +1,4 @@
-"""Forming the graph changes no value: @step as imported and as cut into nodes and inlined again give the same results.
+"""Forming the graph changes no value: @step gives the same results as imported, and cut into nodes and inlined again.
 
 Both run by upstream passes only (native.py), in the order of the graph, with and without scopes, split and merged."""
 

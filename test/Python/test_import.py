@@ -1,4 +1,4 @@
-"""The command and its files: what is written, what a failure leaves, and what its message says."""
+"""The command and its files: what is written, what a failure leaves behind, and its message."""
 
 import os
 import pathlib
@@ -61,7 +61,7 @@ def test_command_tells_of_the_optimizer(tmp_path):
     models = pathlib.Path(__file__).parents[1] / "Integration/models"
     done = stagewright("import", "jax", f"{models}/training.py:mlp_sgd", "-o", tmp_path / "out.mlir")
     parameters, state = re.search(r"(\d+) parameters.*; an update with (\d+) values of state\n", done.stdout).groups()
-    assert parameters == state  # the momentum of each
+    assert parameters == state  # each has a momentum
     done = stagewright("import", "jax", f"{models}/numbers.py:dropout", "-o", tmp_path / "out.mlir")
     assert f"; the loss alone in {tmp_path}/out.validation.mlir" in done.stdout
 
@@ -284,7 +284,7 @@ def shapes(tree):
 
 def test_shapes_alone_give_the_same_module(tmp_path):
     function, arguments, (update, state) = adam_step()
-    for name, as_given in (("known", lambda tree: tree), ("shapes", shapes)):  # on one line: locations name it
+    for name, as_given in (("known", lambda tree: tree), ("shapes", shapes)):  # one line: it is in the locations
         signature = import_jax(function, as_given(arguments), str(tmp_path / f"{name}.mlir"), roles={3: "constant"},
                                update=(update, as_given(state)))
     assert (tmp_path / "shapes.mlir").read_text() == (tmp_path / "known.mlir").read_text()

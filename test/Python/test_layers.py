@@ -1,4 +1,4 @@
-"""pipeline-form-graph on random steps: whatever the data flow and the scopes, there are layers, and the verifier agrees."""
+"""pipeline-form-graph on random steps: any data flow and any scopes give layers that the verifier accepts."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ STEPS = 60
 
 
 def operation(rng, name, values):
-    """One operation on two of `values`: heavy, cheap, or with a number read from one of them."""
+    """One operation on two of `values`: expensive, cheap, or with a number read from one of them."""
     a, b = (values[i] for i in rng.integers(len(values), size=2))
     kind = rng.integers(6)
     if kind == 0:
@@ -27,7 +27,7 @@ def operation(rng, name, values):
 
 
 def location(rng, scopes, wrapper):
-    """Mostly a scope, of any depth, in any order."""
+    """A location, mostly with a scope of any depth, in any order."""
     if not scopes or rng.random() < 0.2:
         return 'loc("jit(step)/add")'
     path = "/".join(scopes[rng.integers(len(scopes))] for _ in range(rng.integers(1, 4)))

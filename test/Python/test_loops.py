@@ -1,4 +1,4 @@
-"""host-make-loops on random operations, beside upstream's scalar loops of the same operations."""
+"""host-make-loops on random operations, compared with upstream's scalar loops of the same operations."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ UPSTREAM = ",".join(["builtin.module(func.func(convert-linalg-to-loops)", FINISH
                      "arith-expand{include-bf16=true}", "convert-math-to-llvm", "finalize-memref-to-llvm",
                      "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}", "convert-arith-to-llvm",
                      "convert-cf-to-llvm", "reconcile-unrealized-casts)"])
-# What LLVM calls where the processor cannot round to bfloat16; the C libraries of older systems lack it.
+# LLVM calls this if the processor cannot round to bfloat16; older systems lack it.
 ROUND = """
 float __truncsfbf2(float value) { // the result is in the low half
   unsigned bits;

@@ -132,7 +132,7 @@ def test_cast_parameters_stay_sliced(tmp_path):
 
 
 def test_many_layers_stay_sliced(tmp_path):
-    """JAX joins rows sixteen at a time; with an optimizer they are slices, too."""
+    """JAX concatenates rows in groups of sixteen; they must stay slices, also with an optimizer."""
     def loss(params, x):
         return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, params)[0].mean()
 
@@ -154,7 +154,7 @@ def layer(p, x):
 
 
 def by_number(p, x):
-    """A loop that counts, and reads its layer by number."""
+    """A loop with a counter that indexes its layer."""
     return jax.lax.fori_loop(0, 4, lambda i, h: layer(jax.tree.map(lambda a: a[i], p), h), x)
 
 
@@ -173,7 +173,7 @@ def rematerialised(p, x):
 
 
 def collecting(p, x):
-    """A scan whose layers also write something that the loss reads."""
+    """A scan whose layers also output values that the loss reads."""
     def body(h, q):
         h = layer(q, h)
         return h, h.mean()
@@ -182,7 +182,7 @@ def collecting(p, x):
 
 
 def with_keys(p, x, key):
-    """Dropout in a scan, a key per layer."""
+    """Dropout in a scan, with a key per layer."""
     def body(h, layer_and_key):
         q, k = layer_and_key
         return layer(q, h) * jax.random.bernoulli(k, 0.5, h.shape), None
@@ -199,7 +199,7 @@ def carrying_a_key(p, x, key):
 
 @pytest.mark.parametrize("function", [by_number, in_pairs, rematerialised, collecting, with_keys, carrying_a_key])
 def test_loops_over_layers(function, tmp_path):
-    """However the loop is written: layers, slices, and the values of JAX."""
+    """Every form of loop gives layers, slices, and JAX's values."""
     arguments = (STACKED, ROWS, *([jax.random.key(3)] if function in (with_keys, carrying_a_key) else []))
     step = jax.value_and_grad(lambda *a: function(*a).sum())
     path = str(tmp_path / "model.mlir")

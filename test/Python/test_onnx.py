@@ -1,4 +1,4 @@
-"""ONNX files as steps: what the import writes, what it takes for parameters, and what its errors say."""
+"""ONNX files as steps: what the import writes, which values become parameters, and its error messages."""
 
 import os
 import re
@@ -82,7 +82,7 @@ def test_command_imports_a_loss(file, tmp_path):
     assert 'pipeline.name = "params/h.0.fc.weight", pipeline.role = "parameter"' in text
     assert 'pipeline.name = "frozen/bn.mean", pipeline.role = "constant"' in text
     assert re.search(r'tensor<4xi32> \{pipeline.batch_dim = 0 : i64, pipeline.name = "y", pipeline.role = "batch"\}', text)
-    # A layer for each block, and the node and its place in the file for each operation.
+    # Each block is a layer; each operation has its node and position in the file.
     assert '"jit(step)/jvp(h.1)/fc/dot_general"' in text and f'loc("{file}":6:' in text and '"/h.1/fc/MatMul"' in text
     inputs = load_file(str(tmp_path / "net.inputs.safetensors"))
     assert inputs["12"].tolist() == [1, 1, 1, 1] and inputs["11"].shape == (4, 8)
@@ -112,7 +112,7 @@ def test_values_and_gradients_of_a_network():
     direction = {name: weights(*array.shape) for name, array in model.parameters.items()}
     slope = sum(float((gradients[name] * direction[name]).sum()) for name in direction)
     ends = []
-    for sign in (1, -1):  # the slope along a direction, by the reference implementation in float64
+    for sign in (1, -1):  # the directional derivative, by the reference implementation in float64
         moved = network()
         for proto in moved.graph.initializer:
             if proto.name in direction:
@@ -149,7 +149,7 @@ def test_frozen_initializers_have_no_gradient():
 
 
 def told(model, **kinds):
-    """A model whose initializers are told apart as PyTorch's exporter does it."""
+    """Adds the kinds of initializers to a model, in the metadata that PyTorch's exporter uses."""
     for name, kind in kinds.items():
         info = model.graph.value_info.add(name=name)
         info.type.CopyFrom(value(name, ["n"]).type)
@@ -202,7 +202,7 @@ def test_an_optimizer_updates_the_parameters(tmp_path):
 
 
 def test_shapes_are_numbers_at_import():
-    """Shape arithmetic with the largest 64-bit integer as an end, which JAX's 32 bits cannot hold."""
+    """Shape arithmetic with the largest 64-bit integer as the end of a slice, which exceeds JAX's 32 bits."""
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "zero"], ["n"]),
              helper.make_node("Unsqueeze", ["n", "first"], ["n1"]), helper.make_node("Concat", ["n1", "minus"], ["t"], axis=0),
              helper.make_node("Slice", ["x", "one", "end", "two"], ["y"]), helper.make_node("Reshape", ["y", "t"], ["z"])]

@@ -1,4 +1,4 @@
-"""The cases that ONNX itself has for its operators: every one is computed right, or refused with its node's name."""
+"""ONNX's own test cases of its operators: each is computed correctly, or refused with its node's name."""
 
 import re
 import warnings
@@ -17,8 +17,8 @@ from stagewright.onnx.evaluate import Evaluation  # noqa: E402
 from stagewright.onnx.reading import read  # noqa: E402
 from stagewright.onnx.registry import NEWEST, OLDEST, OPERATORS  # noqa: E402
 
-# What is refused: names of cases. Everything else must be right. An operator that is written out by others is another
-# case, with `expanded` in its name.
+# Names of the cases that are refused; all others must be correct. A case with `expanded` in its name has the operator
+# replaced by others.
 NARROW = "FLOAT[48].*|U?INT[24].*"
 REFUSED = re.compile("|".join(f"test_({names})" for names in (
     "bernoulli.*", "training_dropout(?!.*zero_ratio).*",
@@ -30,7 +30,7 @@ REFUSED = re.compile("|".join(f"test_({names})" for names in (
 
 
 def cases():
-    """{operator: its cases of the supported opsets, without texts}; those whose operator is written out belong to it too."""
+    """{operator: its cases of the supported opsets, without strings}, including those where it is replaced by others."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = collect_testcases(None)
@@ -48,7 +48,7 @@ CASES = cases()
 
 
 class Prepared:
-    """A case as a function of those inputs that need not be known."""
+    """A case as a function of the inputs whose values need not be known at import."""
 
     def __init__(self, case):
         self.case = case
@@ -65,7 +65,7 @@ class Prepared:
         except ImportFailure as error:
             if "depend" not in str(error):
                 raise
-            # Sizes that operators written out by others compute from an input: the small integers are known.
+            # An expanded operator computes sizes from an input: take small inputs as known.
             self.known |= {k for k, v in self.inputs.items() if isinstance(v, np.ndarray) and
                            (v.size == 1 or v.dtype.kind in "iub" and v.size <= 20)}
             self.trace()
@@ -88,13 +88,13 @@ def _array(value):
 
 
 def _check(case, found, golden):
-    """Equal to the tolerance of ONNX's own tests, which for bfloat16 are two roundings."""
+    """Equal within the tolerance of ONNX's own tests; for bfloat16 that is two roundings."""
     if isinstance(golden, list):
         assert len(found) == len(golden)
         for pair in zip(found, golden):
             _check(case, *pair)
         return
-    if isinstance(found, list):  # a sequence of one array, which is optional
+    if isinstance(found, list):  # an optional sequence of one array
         found, = found
     golden, found = np.asarray(golden), np.asarray(found)
     assert found.shape == golden.shape
@@ -125,7 +125,7 @@ def test_operator(operator):
 
 
 def test_most_cases_are_computed():
-    """The table of refusals stays an exception."""
+    """Refusals stay the exception."""
     refused = sum(bool(REFUSED.fullmatch(case.name)) for found in CASES.values() for case in found)
     total = sum(map(len, CASES.values()))
     assert total > 1500 and refused < 0.15 * total, f"{refused} of {total}"

@@ -1,4 +1,4 @@
-"""stagewright.load on artifacts whose rank programs are written by hand (test/Unit/Runtime/Fixtures)."""
+"""stagewright.load on artifacts with hand-written rank programs (test/Unit/Runtime/Fixtures)."""
 
 import os
 import pathlib

@@ -105,7 +105,7 @@ def test_nothing_known_means_no_roles():
     (dict(combine={"loss": "median"}), "option 'combine': 'loss' has the value 'median'"),
 ])
 def test_contradictions(options, message):
-    if message is None:  # no argument is left whose tree the gradients could have: a step without gradients
+    if message is None:  # no remaining argument has the tree of the gradients, so they are plain outputs
         s = signature(jax.value_and_grad(loss), PARAMS, X, **options)
         assert {r.role for r in s.results} == {"output"}
         return
@@ -124,7 +124,7 @@ def test_a_loss_is_a_scalar():
 
 
 def split_dims(axis=None, **specs):
-    """By parameter, of a step whose parameters lie on a mesh with two axes, and the remarks."""
+    """The split dimension of each parameter of a step with parameters on a mesh of two axes, and the remarks."""
     mesh = jax.sharding.AbstractMesh((2, 4), ("data", "model"))
     shapes = dict(a=(8, 16), b=(16, 8), c=(8,))
     params = {name: jax.ShapeDtypeStruct(shape, jnp.float32, sharding=jax.sharding.NamedSharding(mesh, jax.P(*specs.get(name, ()))))

@@ -1,4 +1,4 @@
-"""Optimizers, state that the step reads, and the loss that validates: what is imported, and what is refused."""
+"""Optimizers, state that the step reads, and the validation loss: what is imported, and what is refused."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Parameters from checkpoints of others: maps, files, errors; the library of safetensors reads what is written."""
+"""Parameters from checkpoints of other programs: maps, files, errors. The safetensors library can read our files."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def written(tmp_path, text, name="a.map"):
 
 
 def values(path, model):
-    """The parameters of a file of inputs by their names."""
+    """The parameters in a file of inputs, by name."""
     from stagewright.weights.model import arguments_of
 
     found = load_file(path)
@@ -88,7 +88,7 @@ def test_map_with_transposes_and_stacks(model, tensors, tmp_path):
     count, size, casts = convert(model, [tmp_path / "model.safetensors"], map=written(tmp_path, MAP))
     output = str(tmp_path / "model.inputs.safetensors")
     check(values(output, model), tensors)
-    batch = load_file(output)[str(2 * LAYERS + 2)]  # what the import wrote stays
+    batch = load_file(output)[str(2 * LAYERS + 2)]  # the import's batch is kept
     assert count == 2 * LAYERS + 2 and not casts and size == os.path.getsize(output) - _header(output)
     np.testing.assert_array_equal(batch, np.ones((2, 5), np.float32))
 

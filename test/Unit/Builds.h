@@ -1,4 +1,4 @@
-//===- Builds.h - what slow builds leave out --------------------*- C++ -*-===//
+//===- Builds.h - smaller tests in slow builds ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace stagewright::testing {
 
-/// Builds that check more and run many times slower draw fewer random
-/// instances: one of so many.
+/// Builds with more checks run many times slower, so their tests use one of
+/// every kPart random instances.
 #if !defined(NDEBUG)
 inline constexpr uint64_t kPart = 20;
 #elif defined(__has_feature)
@@ -27,8 +27,8 @@ inline constexpr uint64_t kPart = 1;
 inline constexpr uint64_t kPart = 1;
 #endif
 
-/// In a test of large published instances, which smaller ones of the same code
-/// stand for in slow builds.
+/// For tests of large published instances: slow builds skip them, because
+/// smaller instances test the same code.
 #define STAGEWRIGHT_SKIP_IN_SLOW_BUILDS()                                      \
   if (stagewright::testing::kPart > 1)                                         \
   GTEST_SKIP() << "takes minutes here; smaller instances run the same code"

@@ -14,7 +14,7 @@
 
 namespace stagewright::testing {
 
-/// The same numbers on every machine; distributions of <random> are not.
+/// Gives the same numbers on every machine, unlike distributions of <random>.
 class Draw {
 public:
   explicit Draw(uint64_t seed) : engine(seed) {}

@@ -1,6 +1,6 @@
-"""Arrays without elements: linalg has no slices of them, and nothing needs to be computed.
+"""Arrays without elements: linalg cannot slice them, and there is nothing to compute.
 
-`associative_scan` and what is made of it (`cumprod`, `cummax`) take empty slices where an axis is short.
+`associative_scan` and functions built on it (`cumprod`, `cummax`) take empty slices of short axes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from jax import lax
 
 from stagewright.frontend.rows import is_plain, to_array
 
-# Equations that hold others, which are evaluated one by one.
+# Equations with sub-jaxprs; the equations inside are evaluated one by one.
 CALLS = ("scan", "while", "cond", "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
          "remat2", "checkpoint", "custom_lin")
 
 
 def without_empty(evaluator, eqn, values):
-    """(results, None) of an equation that empty arrays decide, (None, its values) of any other."""
+    """(results, None) of an equation whose results follow from empty arrays, (None, its values) of any other."""
     if eqn.primitive.name in CALLS or not any(_is_empty(v) for v in (*eqn.invars, *eqn.outvars)):
         return None, values
     values = [np.zeros(var.aval.shape, var.aval.dtype) if _is_empty(var) else value
@@ -32,9 +32,9 @@ def without_empty(evaluator, eqn, values):
     update = {"dynamic_update_slice": 1}.get(name, 2 if name.startswith("scatter") else None)
     if update and _is_empty(eqn.invars[update]):
         return [values[0]], None
-    if name in ("dot_general", "conv_general_dilated"):  # sums of products of nothing
+    if name in ("dot_general", "conv_general_dilated"):  # sums of no products
         return [np.zeros(v.aval.shape, v.aval.dtype) for v in eqn.outvars], None
-    if all(isinstance(v, (np.ndarray, np.generic)) for v in values):  # a sum of nothing
+    if all(isinstance(v, (np.ndarray, np.generic)) for v in values):  # a sum of no elements
         return evaluator.fold(eqn, values), None
     return None, values
 

@@ -1,11 +1,11 @@
-"""Re-evaluates a JAX program so that its loops are unrolled and its hard operations are written out.
+"""Re-evaluates a JAX program: unrolls its loops and writes out operations that linalg does not have.
 
-Every equation of the jaxpr is bound again, with its own scope and source position, except those that a rule rewrites
-(`stagewright.frontend.rules`): loops are unrolled, calls inlined, scatters and selections expressed in operations
-that have a form in linalg. Small values that depend on no argument (loop counters, static indices) are computed here,
-so an index into a stack of layers is a number by the time a slice is read.
+Every equation of the jaxpr is bound again with its own scope and source position, except those that a rule rewrites
+(`stagewright.frontend.rules`): loops are unrolled, calls inlined, scatters and selections expressed in operations that linalg
+has. Small values that depend on no argument (loop counters, static indices) are computed here, so the index into a stack of
+layers is known when a slice is read.
 
-The result is an ordinary JAX function: it can be lowered, and it can be run, which is how its rules are tested.
+The result is an ordinary JAX function: it can be lowered, and it can be run, which is how the rules are tested.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from stagewright.errors import ImportFailure
 from stagewright.frontend.empty import without_empty
 from stagewright.frontend.rows import is_plain, to_array
 
-# Values up to this many elements are computed at import when no argument is needed for them: loop counters, index
-# vectors. Larger ones (masks) stay operations, so that no dense constant appears where the source has a computation.
+# Values of at most this many elements that need no argument (loop counters, index vectors) are computed at import. Larger ones
+# (masks) stay operations, so that no dense constant replaces a computation of the source.
 FOLD_LIMIT = 4096
 
-# Functions that LLVM has no short form of: computed in float32, whose result is exact in the short type too.
+# Functions that LLVM cannot lower in short types: computed in float32, whose result is also exact in the short type.
 WIDENED = ("round", "floor", "ceil", "rem")
 SHORT = (jax.numpy.bfloat16, np.float16)
 
 RULES = {}
-# Never computed at import, whatever is known of their operands: their rules say what they are.
+# Never computed at import, even if all operands are known: their rules decide.
 UNFOLDED = {"scan", "while", "cond", "jit"}
 
 
 def rule(*names, folded=True):
-    """Registers a function (evaluator, equation, values) -> list of results, or None to bind the equation as it is."""
+    """Registers a function (evaluator, equation, values) -> list of results, or None to bind the equation unchanged."""
 
     def register(function):
         for name in names:
@@ -47,14 +47,14 @@ def rule(*names, folded=True):
 
 
 class Options:
-    """What the evaluator may do. `unroll_limit`: the largest number of iterations of one loop that is unrolled."""
+    """Options of the evaluator. `unroll_limit`: the maximum number of iterations of an unrolled loop."""
 
     def __init__(self, unroll_limit=4096):
         self.unroll_limit = unroll_limit
 
 
 class Evaluator:
-    """One evaluation of one program. `stack` is the scope of the equation at hand."""
+    """One evaluation of one program. `stack` is the scope of the current equation."""
 
     def __init__(self, options=None):
         self.options = options or Options()
@@ -62,8 +62,8 @@ class Evaluator:
         self.prefix = source_info_util.current_name_stack()
         self.traceback = None
         self.loops = {}  # numbering of layers per scope, see rules/loops.py
-        self.remarks = {}  # in their order, each once
-        self.jaxpr = None  # whose equations are being evaluated
+        self.remarks = {}  # in order, without duplicates
+        self.jaxpr = None  # the one being evaluated
 
     def run(self, jaxpr, consts, args):
         """Evaluates an open jaxpr on values; returns the values of its results."""
@@ -87,7 +87,7 @@ class Evaluator:
         self.stack = outer + eqn.source_info.name_stack
         self.traceback = eqn.source_info.traceback
         if outer_traceback is not None and not source_info_util.summarize(eqn.source_info):
-            self.traceback = outer_traceback  # an equation of a library function: where it was called counts
+            self.traceback = outer_traceback  # for an equation in a library function, report its caller
         try:
             with self.scope():
                 if eqn.primitive.name != "jit" and any(map(_is_complex, eqn.outvars)):
@@ -134,7 +134,7 @@ class Evaluator:
         return where or "unknown place"
 
     def remark(self, text):
-        """Something about the equation at hand that the person who imports has to know."""
+        """Records a remark for the user about the current equation."""
         self.remarks[f"{self.place()}: {text}"] = None
 
     def failure(self, eqn, reason):
@@ -143,7 +143,7 @@ class Evaluator:
                              f"converted: {reason}")
 
     def complex_failure(self, eqn):
-        """Names what made the complex number where that is no cast, as in front of a transform."""
+        """The error for a complex number: it names the transform that follows a cast to complex, else the equation itself."""
         from stagewright.frontend.rules.refused import BEFORE, REASONS
 
         makers = [e for e in self.jaxpr.eqns[self.jaxpr.eqns.index(eqn):] if e.primitive.name in REASONS]

@@ -1,7 +1,7 @@
 """Example arguments of a step: arrays, or only their shapes and types.
 
-A model that is too large for this machine is imported by shapes, as `jax.eval_shape` gives them; what it computes with comes
-from files of weights when it runs.
+A model that is too large for this machine is imported by shapes, as `jax.eval_shape` gives them; the values come from weight
+files at run time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def shaped(leaf):
 
 
 def as_traced(leaf):
-    """An example as the step takes it: numpy's types of 64 bits become those that JAX has."""
+    """An example as the step takes it: numpy's 64-bit types become those that JAX uses."""
     if is_abstract(leaf):
         return _struct(leaf)
     if isinstance(leaf, (np.ndarray, np.generic)):
@@ -33,13 +33,13 @@ def as_traced(leaf):
 
 
 def _struct(leaf):
-    """Without a sharding, of which only what it says of parameters is kept (shardings.py)."""
+    """Shape and type without the sharding; shardings.py reads those of parameters separately."""
     key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype if key else jax.dtypes.canonicalize_dtype(leaf.dtype))
 
 
 def stored(leaf):
-    """An array as files hold it: a key as its words, unsigned integers as signed ones of the same width."""
+    """An array as stored in files: a key as its words, unsigned integers as signed ones of the same width."""
     if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
     array = np.array(leaf, order="C")

@@ -1,8 +1,8 @@
 """The forms in which a step returns its loss, its gradients and what it updates.
 
-`(loss, gradients)` and `((loss, aux), gradients)` are understood. Gradients elsewhere among the results, updated
-parameters and updated states are refused with the way to write them: taken for plain results they would be averaged or
-put one behind the other over the microbatches.
+`(loss, gradients)` and `((loss, aux), gradients)` are accepted. Gradients elsewhere among the results, updated parameters and
+updated states are refused with the correct form in the error: as plain results they would be averaged or concatenated over the
+microbatches.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _can_be_gradient(parameter, gradient):
 def graded(parameters, gradients):
     """Which leaves of `parameters` the leaves of `gradients` can be the gradients of, by number; None if they cannot.
 
-    The trees are the same, or, as for the modules of NNX, of which only some variables have gradients, every leaf of
-    the second is called as one of the first.
+    The trees are equal, or every leaf of the second has the name of a leaf of the first. The latter happens with NNX modules,
+    in which only some variables have gradients.
     """
     found = jax.tree.leaves(gradients)
     own = jax.tree.leaves(parameters)
@@ -53,7 +53,7 @@ def graded(parameters, gradients):
 
 
 def find_gradients(trees, out):
-    """(loss, aux, {argument: (gradients, numbers of its leaves)}) if the result is a loss beside gradients, else None."""
+    """(loss, aux, {argument: (gradients, numbers of its leaves)}) if the result is a loss and gradients, else None."""
     if not isinstance(out, (tuple, list)) or len(out) != 2:
         return None
     head, grads = out
@@ -79,7 +79,7 @@ def find_gradients(trees, out):
 
 
 class Flow:
-    """What is known of a traced step's results: which come out of a backward, which are a sum with an argument."""
+    """Properties of a traced step's results: which come from a backward, and which are a sum with an argument."""
 
     def __init__(self, jaxpr):
         self.jaxpr = jaxpr
@@ -95,7 +95,7 @@ class Flow:
         return not isinstance(var, jex.Literal) and var in self.backward
 
     def is_updated(self, result, argument):
-        """Whether a result is the argument, or the argument and something added to it."""
+        """Whether a result is the argument, or the argument plus something."""
         var = self.jaxpr.outvars[result]
         for _ in range(4):  # through casts and calls of one addition
             if isinstance(var, jex.Literal):
@@ -118,7 +118,7 @@ class Flow:
 
 
 def transposes(eqn):
-    """Whether an equation belongs to a backward, or one in the jaxprs that it holds."""
+    """Whether an equation, or one in its sub-jaxprs, belongs to a backward."""
     if any(type(s).__name__ == "Transform" and s.name == "transpose" for s in eqn.source_info.name_stack.stack):
         return True
     inner = [getattr(p, "jaxpr", p) for p in eqn.params.values()]
@@ -126,7 +126,7 @@ def transposes(eqn):
 
 
 def _nodes(tree):
-    """The tree and every subtree, outer ones first."""
+    """The tree and all subtrees, outer ones first."""
     pending = [tree]
     while pending:
         node = pending.pop(0)
@@ -136,16 +136,16 @@ def _nodes(tree):
 
 
 def _is_same(tree, node):
-    """Whether `node` may be a new `tree`: what holds no floats no optimizer has made."""
+    """Whether `node` may be an updated `tree`: same structure, shapes and types, with at least one floating-point leaf."""
     leaves, others = jax.tree.leaves(tree), jax.tree.leaves(node)
     return any(map(is_float, leaves)) and jax.tree.structure(tree) == jax.tree.structure(node) and \
         all((a.shape, a.dtype) == (b.shape, b.dtype) for a, b in zip(leaves, others))
 
 
 def check_results(arguments, roots, possible, out, found, flow):
-    """Refuses gradients that are not the second of two results, and results that are arguments updated.
+    """Refuses gradients that are not the second of two results, and results that are updated arguments.
 
-    Only those that come out of a backward are looked at: a step without one may return what it likes.
+    Only results of a backward are checked: a step without a backward may return anything.
     """
     leaves = {id(leaf): n for n, leaf in enumerate(jax.tree.leaves(out))}
     names = [tree_path("out", keys) for keys, _ in jax.tree.leaves_with_path(out)]
@@ -175,7 +175,7 @@ def check_results(arguments, roots, possible, out, found, flow):
 
 
 def _check_spread(root, parameters, results, names, flow):
-    """Gradients as so many results of their own: `return loss, *jax.tree.leaves(gradients)`."""
+    """Refuses gradients returned as separate results: `return loss, *jax.tree.leaves(gradients)`."""
     count = len(parameters)
     for start in range(len(results) - count + 1 if count > 1 else 0):
         if all(flow.is_backward(start + n) and _can_be_gradient(p, results[start + n]) for n, p in enumerate(parameters)):
@@ -184,7 +184,7 @@ def _check_spread(root, parameters, results, names, flow):
 
 
 def carried(trees, aux, taken):
-    """Which of the trees a step returns anew beside its loss, with extents that no batch among the others has."""
+    """Indices of the trees that a step returns updated in its aux and whose leading extents no other remaining tree has."""
     extents = {i: {leaf.shape[0] for leaf in jax.tree.leaves(tree) if leaf.shape} for i, tree in trees.items()}
     found = []
     for i, tree in trees.items():

@@ -1,7 +1,7 @@
 """Imports a JAX step: roles from its trees, loops unrolled, StableHLO, then linalg.
 
-The model's file is Python and runs here; everything that touches another copy of MLIR than JAX's own runs in other
-processes (stagewright.frontend.stablehlo). Nothing is written unless everything succeeded.
+The model's file is Python and runs in this process; code that uses another copy of MLIR than JAX's runs in other processes
+(stagewright.frontend.stablehlo). Files are written only if everything succeeded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OPTIONS = {
 
 
 class Step:
-    """A traced step: what is lowered, and what the file says about it."""
+    """A traced step: the program to lower, and the description from the model's file."""
 
     def __init__(self, function, arguments, options=None):
         options = dict(options or {})
@@ -55,7 +55,7 @@ class Step:
                 raise ImportFailure(f"unknown option '{key}'; the options are {', '.join(OPTIONS)}")
         self.options, self.location = options, _location(function)
         function, arguments = static_leaves(function, arguments)
-        shardings = {}  # by the id of a leaf
+        shardings = {}  # by id() of a leaf
 
         def plain(leaf):
             made = shaped(leaf) if is_abstract(leaf) else leaf
@@ -93,7 +93,7 @@ class Step:
                                           "step needs a file with their values")
 
     def flat(self, *leaves):
-        """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
+        """The step as a function of leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
         arguments = self.signature.arguments
         extra = list(leaves[len(arguments):])
         leaves = [_framework_value(leaf, a) for leaf, a in zip(leaves, self.jaxpr.in_avals)]
@@ -110,7 +110,7 @@ class Step:
         return [_stored_value(r.stacked() if isinstance(r, Lazy) else to_array(r)) for r in results]
 
     def stablehlo(self) -> str:
-        """The evaluated step as text. Its arguments and results have the types of the files: no keys, no unsigned."""
+        """The evaluated step as text. Its arguments and results have the types used in files: no keys, no unsigned integers."""
         def step(*leaves):
             return self.flat(*leaves)
         avals = [jax.eval_shape(_stored_value, jax.ShapeDtypeStruct(a.shape, a.dtype)) for a in self.jaxpr.in_avals]
@@ -123,7 +123,7 @@ class Step:
         return re.sub(r'loc\("leaves\[(\d+)\]"\)', lambda m: f'loc("{names[int(m.group(1))]}")', text)
 
     def attributes(self) -> dict:
-        """What the module says about arguments and results: contract A, as plain data."""
+        """The module's attributes on arguments and results: contract A, as plain data."""
         arguments = [dict(role=a.role, name=a.name, batch_dim=a.batch_dim, split_dim=a.split_dim) for a in self.signature.arguments]
         if self.has_seed:
             arguments.append(dict(role="microbatch", name="microbatch", batch_dim=None))
@@ -134,10 +134,10 @@ class Step:
                     source=self.options.get("source", "jax"))
 
     def inputs(self) -> dict:
-        """The example arguments by position, as the module's types are: keys as their words, no unsigned types.
+        """The example arguments by position, in the module's types: keys as their words, no unsigned types.
 
-        After the step's come those of the update that the step has not: state, then constants. Those of which only shapes
-        are known are not among them.
+        The step's arguments are followed by those that only the update has: state, then constants. Arguments known only by
+        shape are omitted.
         """
         leaves = dict(enumerate(self.leaves))
         if self.update:
@@ -146,7 +146,7 @@ class Step:
 
 
 def _location(function):
-    """Where a function is written, as MLIR says it: what JAX knows no place for is at least there."""
+    """The source location of a function in MLIR's syntax, used where JAX knows no location."""
     while hasattr(function, "__wrapped__") or isinstance(function, functools.partial):
         function = function.func if isinstance(function, functools.partial) else function.__wrapped__
     code = getattr(function, "__code__", None)
@@ -154,7 +154,7 @@ def _location(function):
 
 
 def _framework_value(leaf, aval):
-    """From what a file holds to what the step takes."""
+    """Converts a value from its form in files to the form that the step takes."""
     if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(lax.bitcast_convert_type(leaf, np.uint32), impl=aval.dtype._impl)
     if np.issubdtype(aval.dtype, np.unsignedinteger):
@@ -163,7 +163,7 @@ def _framework_value(leaf, aval):
 
 
 def _stored_value(value):
-    """From what the step computes to what a file holds; `stored` is the same for concrete arrays."""
+    """Converts a computed value to its form in files; `stored` does the same for concrete arrays."""
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     if np.issubdtype(value.dtype, np.unsignedinteger):
@@ -173,7 +173,7 @@ def _stored_value(value):
 
 @contextlib.contextmanager
 def _settings(**values):
-    """Settings of JAX for one lowering: no operations of a partitioner, one source position per operation."""
+    """JAX settings for one lowering: no partitioner operations, one source position per operation."""
     before = {name: getattr(jax.config, name) for name in values}
     try:
         for name, value in values.items():
@@ -202,10 +202,9 @@ def _first_line(error):
 def import_jax(function, arguments, path, *, name=None, **options):
     """Writes `path` (a module with @step, and @update if the options have one) and `<path without .mlir>.inputs.safetensors`.
 
-    `function` is the step, `arguments` a tuple of example arguments, one microbatch each; the options are those of
-    OPTIONS. Returns the signature: arguments and results with their roles. Raises ImportFailure; then nothing was
-    written. Arguments may be shapes alone (jax.ShapeDtypeStruct): they are not in the file of inputs, which is not written
-    if nothing is left.
+    `function` is the step, `arguments` a tuple of example arguments, one microbatch each; the options are those of OPTIONS.
+    Returns the signature: arguments and results with their roles. If it raises ImportFailure, nothing was written. Arguments
+    may be shapes only (jax.ShapeDtypeStruct): these are not in the inputs file, which is not written if it would be empty.
     """
     from safetensors.numpy import save_file
 
@@ -234,7 +233,7 @@ def import_jax(function, arguments, path, *, name=None, **options):
 
 
 def validation_step(function, arguments, step):
-    """The step of a loss alone, whose arguments are those of `step` and are called as they are."""
+    """A step that computes only a loss; its arguments are those of `step`, with the same names."""
     roles = {"out": "loss"}
     start = 0
     for position, tree in enumerate(arguments):
@@ -263,7 +262,7 @@ def load_model(specification):
 
 
 def call_model(specification, returns):
-    """What the function of `FILE.py:NAME` returns, which should be `returns`, and NAME and FILE.py."""
+    """The result of the function of `FILE.py:NAME` (`returns` describes it in errors), and NAME and FILE.py."""
     file, colon, name = specification.rpartition(":")
     if not colon or not file:
         raise ImportFailure(f"'{specification}' does not name a function; write FILE.py:NAME")

@@ -1,7 +1,7 @@
 """Imports an optimizer: a function of parameters, their gradients and its state, as the module's @update.
 
-The function is the framework's, optax's for example. Its arguments and results get their roles from its trees, which
-are those of the step's parameters and of the state that it is given.
+The function is the framework's, for example optax's. The roles of its arguments and results come from its trees, which are
+those of the step's parameters and of the given state.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Update:
         self.leaves = [as_traced(leaf) for leaf in (*state, *jax.tree.leaves(self.more))]
 
     def _check(self, out):
-        """The results have the trees, shapes and types of what they replace."""
+        """Checks that the results have the trees, shapes and types of the values that they replace."""
         if not isinstance(out, (tuple, list)) or len(out) != 2:
             raise ImportFailure("the update must return (parameters, state)")
         for what, given, made in (("parameters", self.parameters, out[0]), ("state", self.state, out[1])):
@@ -53,7 +53,7 @@ class Update:
                                         f"given as {old.dtype}{list(old.shape)}")
 
     def arguments(self):
-        """Arguments in the order of the function, and `of`: the step's argument that each belongs to, or None."""
+        """Arguments in the function's order, and `of`: the step's argument that each belongs to, or None."""
         made = [Argument(_name(role, keys), leaf.shape, leaf.dtype, role)
                 for role, tree in (("parameter", self.parameters), ("gradient", self.gradients))
                 for keys, leaf in jax.tree.leaves_with_path(tree)]
@@ -68,19 +68,19 @@ class Update:
         return made, of
 
     def results(self):
-        """Results in their order; each replaces the argument whose number is its `of`."""
+        """Results in order; each replaces the argument whose number is its `of`."""
         arguments, _ = self.arguments()
         return [Result(a.name, a.shape, a.role, number) for number, a in enumerate(arguments)
                 if a.role in ("parameter", "state")]
 
     def attributes(self):
-        """What the module says about @update, as plain data."""
+        """The module's attributes on @update, as plain data."""
         arguments, of = self.arguments()
         return dict(arguments=[dict(role=a.role, name=a.name, of=o) for a, o in zip(arguments, of)],
                     results=[dict(role=r.role, name=r.name, of=r.of) for r in self.results()], slices=False)
 
     def stablehlo(self):
-        """The evaluated update as text: conditions as selections, calls inlined, every argument kept."""
+        """The evaluated update as text: conditions become selections, calls are inlined, all arguments are kept."""
         def update(*leaves):
             results = Evaluator().run(self.traced.jaxpr.jaxpr, self.traced.jaxpr.consts, leaves)
             return [to_array(result) for result in results]
@@ -101,7 +101,7 @@ def _gradients(signature, parameters, of):
 
 
 def _shared(signature, state):
-    """{number of a leaf of the state: the step's argument with the role "state" that it is}, by name."""
+    """{number of a leaf of the state: the step's argument of the same name with the role "state"}."""
     leaves = [(tree_path("state", keys), shaped(leaf)) for keys, leaf in jax.tree.leaves_with_path(state)]
     shared = {}
     for position, argument in enumerate(signature.arguments):
@@ -122,7 +122,7 @@ def _shared(signature, state):
 
 
 def _parameters(signature, arguments):
-    """The one tree of parameters of the step, and the numbers of its leaves among the step's arguments."""
+    """The step's only tree of parameters, and the numbers of its leaves among the step's arguments."""
     trees, start = [], 0
     for tree in arguments:
         count = len(jax.tree.leaves(tree))

@@ -6,7 +6,7 @@ import inspect
 
 
 def tree_path(root, keys):
-    """A leaf's name: `root` and the keys that lead to it, parted by slashes."""
+    """A leaf's name: `root` and the keys that lead to it, separated by slashes."""
     parts = [root] if root else []
     for key in keys:
         parts.append(str(next(getattr(key, a) for a in ("key", "idx", "name") if hasattr(key, a))))

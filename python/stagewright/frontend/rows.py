@@ -1,9 +1,9 @@
-"""Values of the evaluator that are not arrays yet.
+"""Values of the evaluator that are not built as arrays yet.
 
-A scan over stacked layers reads row i of its inputs and writes row i of its outputs. Unrolled, no row ever has to be
-put into one array: what the forward scan wrote as row i is what the backward scan reads as row i. A `Lazy` value is
-such a stack of rows, known by a function from the row's number to the row; the whole array is built only if something
-asks for it. `Splat` is one scalar constant broadcast to a shape: zeros that a later addition absorbs.
+A scan over stacked layers reads row i of its inputs and writes row i of its outputs. Unrolled, rows never need to be stacked
+into an array: row i written by the forward scan is row i read by the backward scan. A `Lazy` value is such a stack, given by a
+function from the row's number to the row; the whole array is built only on demand. `Splat` is a scalar constant broadcast to a
+shape, such as zeros that a later addition removes.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from jax import lax
 
 
 def is_plain(dtype) -> bool:
-    """Whether values of a type are numbers: no random keys."""
+    """Whether a type is numeric: not a random key."""
     return not jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
 
 
 def to_array(value):
-    """The value as something a JAX primitive takes: an array, a tracer or a numpy constant."""
+    """The value in a form that a JAX primitive takes: an array, a tracer or a numpy constant."""
     return value.whole() if isinstance(value, (Lazy, Splat)) else value
 
 
 class Lazy:
-    """A stack of rows along dimension 0. `rows(i)` gives row i, `build()` the whole array; each is called once."""
+    """A stack of rows along dimension 0. `rows(i)` computes row i, `build()` the whole array; each is called at most once."""
 
     def __init__(self, shape, dtype, rows, build=None, origin=None):
         self.shape, self.dtype = tuple(shape), dtype
         self._rows, self._build, self._cache, self._whole = rows, build or self._stack, {}, None
-        # Whose rows these are: a loop, "parameter", "rows" (single rows read by number), or None.
+        # What the rows belong to: a loop, "parameter", "rows" (single rows read by number), or None.
         self.origin = origin
 
     ndim = property(lambda self: len(self.shape))
@@ -45,7 +45,7 @@ class Lazy:
         return self._whole
 
     def stacked(self):
-        """The array put together from its rows, even where it could be computed in one piece."""
+        """The array stacked from its rows, even if it could be computed in one piece."""
         return self._stack() if self.origin not in (None, "parameter") else self.whole()
 
     def _stack(self):

@@ -1,8 +1,8 @@
-"""How a model's file splits its parameters over devices: what shardings on the example arguments say.
+"""How a model's file splits its parameters over devices, from the shardings of the example arguments.
 
-A `NamedSharding` names, for each dimension of an array, axes of a mesh. Tensor parallelism has one axis: the one that
-parameters are split over, or, where there are several, the one that the option `shard_axis` names. How many devices the mesh
-has counts for nothing: a model may be imported on one device and compiled for eight.
+A `NamedSharding` gives axes of a mesh for each dimension of an array. Tensor parallelism uses one axis: the one that splits
+parameters, or, if there are several, the one that the option `shard_axis` names. The number of devices in the mesh does not
+matter: a model can be imported on one device and compiled for eight.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stagewright.errors import ImportFailure
 def split_dims(shardings, signature, asked=None):
     """Sets `split_dim` of the parameters in `signature` that the axis `asked`, or the only one, splits.
 
-    `shardings` are those of the arguments, None where they have none.
+    `shardings` are those of the arguments, None for arguments without one.
     """
     parameters = [(argument, axes_of(sharding)) for argument, sharding in zip(signature.arguments, shardings)
                   if argument.role == "parameter"]
@@ -32,7 +32,7 @@ def split_dims(shardings, signature, asked=None):
 
 
 def axes_of(sharding):
-    """The dimension that each axis of a mesh splits."""
+    """The dimension that each mesh axis splits."""
     if not isinstance(sharding, jax.sharding.NamedSharding):
         return {}
     entries = [entry if isinstance(entry, tuple) else (entry,) for entry in sharding.spec]

@@ -1,11 +1,10 @@
-"""What each argument and result of a step is: its role, its name, its batch dimension, how it is combined.
+"""The role, name, batch dimension and way of combination of each argument and result of a step.
 
-Read from the trees, before anything is lowered. A step that returns `(loss, grads)` or `((loss, aux), grads)`, as
-`jax.value_and_grad` makes them, has parameters where an argument has the tree of `grads`; every other argument is a
-batch, a scalar is a constant, a random key a seed. A step without gradients has parameters where its options say so,
-or, if they say nothing, where its first argument is a container of floating-point arrays and others follow it.
-If that finds nothing either, no roles are written: the compiler then takes large constants as parameters and
-every argument as a batch.
+Inferred from the trees, before lowering. A step that returns `(loss, grads)` or `((loss, aux), grads)`, as `jax.value_and_grad`
+does, has as parameters the argument with the tree of `grads`; every other argument is a batch, a scalar is a constant, a random
+key a seed. A step without gradients has the parameters that its options name, or, without such options, its first argument if
+that is a container of floating-point arrays and others follow it. If neither applies, no roles are written: the compiler then
+takes large constants as parameters and every argument as a batch.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Argument:
     dtype: object
     role: str | None = None
     batch_dim: int | None = None
-    split_dim: int | None = None  # that the example's sharding splits
+    split_dim: int | None = None  # dimension split by the example's sharding
 
 
 @dataclasses.dataclass
@@ -42,7 +41,7 @@ class Result:
     of: int | None = None
     combine: str | None = None
     batch_dim: int | None = None
-    dtype: object = None  # of a gradient
+    dtype: object = None  # only for gradients
 
 
 @dataclasses.dataclass
@@ -59,7 +58,7 @@ def _is_key(leaf):
 
 
 class _Overrides:
-    """One table of an option: keys are tree paths (or any leading part of one) or positions of arguments."""
+    """One table of an option: keys are tree paths (or leading parts of them) or positions of arguments."""
 
     def __init__(self, option, table, allowed=None):
         self.option, self.table, self.used = option, dict(table or {}), set()
@@ -86,10 +85,11 @@ class _Overrides:
 
 
 def _kept(arguments, possible, parameters):
-    """Arguments that no microbatch is: containers of floating-point arrays that do not share their first extent.
+    """Arguments that are the same for all microbatches: containers of floating-point arrays that do not share their first
+    extent.
 
-    Weights that get no gradients, statistics of layers, a second copy of the parameters. A batch in a container has one
-    extent, or, as graphs have, integers among its arrays.
+    Examples are weights without gradients, statistics of layers, a second copy of the parameters. A container of batches has a
+    common extent, or, as for graphs, integer arrays.
     """
     kept = []
     for i in possible:
@@ -103,7 +103,7 @@ def _kept(arguments, possible, parameters):
 def infer(function, arguments, out, options, jaxpr=None):
     """The signature of `function(*arguments) -> out`; arguments and out are trees of things with shape and dtype.
 
-    With its jaxpr, results that only look like gradients are told apart from gradients.
+    Given the jaxpr, results that only look like gradients are distinguished from gradients.
     """
     roles = _Overrides("roles", options.get("roles"), (*ARGUMENT_ROLES, *RESULT_ROLES))
     combine = _Overrides("combine", options.get("combine"), COMBINE_RULES)
@@ -216,7 +216,8 @@ def _batch_dim(argument, asked):
 
 
 def _output(name, leaf, combine, batch_dims, batch_sizes):
-    """An output is concatenated where it has the batch's extent, averaged where it is a float, else the last one."""
+    """An output is concatenated if it has the batch's extent, averaged if it is a float, else taken from the last
+    microbatch."""
     dim = batch_dims.find(name)
     dim = 0 if dim is None else int(dim)
     has_batch = len(leaf.shape) > dim and leaf.shape[dim] in batch_sizes

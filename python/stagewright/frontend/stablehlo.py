@@ -1,6 +1,6 @@
 """StableHLO text -> a linalg module with the attributes of contract A, in other processes.
 
-JAX and torch-mlir each carry a copy of MLIR; the files between the processes keep them apart.
+JAX and torch-mlir each contain a copy of MLIR; separate processes that exchange files prevent conflicts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from stagewright.errors import ImportFailure
 
 
 def to_linalg(functions: dict) -> str:
-    """The text of one module with all functions, given by name as (StableHLO, attributes); @step is first. Raises ImportFailure with the name, place and scope of what has no conversion."""
+    """The text of one module with all functions, given by name as (StableHLO, attributes); @step is first. Raises ImportFailure
+    with the name, place and scope of an operation that cannot be converted."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join([package, *filter(None, [environment.get("PYTHONPATH")])])

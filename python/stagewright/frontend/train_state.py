@@ -1,9 +1,8 @@
 """Steps that update a state: `train_step(state, batch) -> (state, loss)`, as Flax's TrainState has them.
 
-The step is traced with an optimizer that only hands over the gradients it is given, so what remains is a loss with its
-gradients, and the state's own optimizer becomes the update. That is the same training only where the loss depends on
-nothing else of the state, the gradients reach the optimizer as the backward made them, and the step changes nothing
-else; anything else is refused.
+The step is traced with an optimizer that only returns the gradients it is given, so a loss with its gradients remains, and the
+state's own optimizer becomes the update. This gives the same training only if the loss depends on nothing else in the state,
+the gradients reach the optimizer unmodified, and the step changes nothing else; all other steps are refused.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ def is_train_state(tree):
 
 
 def static_leaves(function, arguments):
-    """(function, arguments) without what is no array in the arguments, as Equinox's modules hold functions.
+    """(function, arguments) without the leaves of the arguments that are not arrays, such as functions in Equinox modules.
 
-    In such an argument Python's numbers stay numbers, too: they decide what the module does.
+    Python numbers in such an argument stay numbers, as they configure the module.
     """
     def is_static(leaf):
         return not hasattr(leaf, "dtype") and not isinstance(leaf, (bool, int, float, complex, str, bytes))
@@ -62,14 +61,15 @@ def static_leaves(function, arguments):
 
 
 def split(function, arguments):
-    """(function, arguments, option "update") of a step of a TrainState as one of its parameters; None if it is no such."""
+    """(function, arguments, option "update") of a TrainState step, rewritten as a step of its parameters; None if it is not
+    such a step."""
     places = [i for i, tree in enumerate(arguments) if is_train_state(tree)]
     if len(places) != 1:
         return None
     at, = places
     state, root = arguments[at], argument_names(function, len(arguments))[at]
     while hasattr(function, "__wrapped__") and hasattr(function, "lower"):
-        function = function.__wrapped__  # what jit was given: the gradients have to come out of it
+        function = function.__wrapped__  # the function inside jit: its gradients must be visible
 
     def traced(state, *others):
         taken = []
@@ -89,7 +89,7 @@ def split(function, arguments):
         known = jax.jit(traced, keep_unused=True).trace(state, *others)
     except jax.errors.UnexpectedTracerError as error:
         raise ImportFailure(inner) from error
-    if len(known.jaxpr.jaxpr.invars) != len(jax.tree.leaves((state, others))):  # gradients out of another trace
+    if len(known.jaxpr.jaxpr.invars) != len(jax.tree.leaves((state, others))):  # gradients from another trace
         raise ImportFailure(inner)
     _check(known, state, root)
 
@@ -108,7 +108,7 @@ def split(function, arguments):
 
 
 def _parted(out, kind, root):
-    """(the new state, loss or (loss, aux)) of what a step returns."""
+    """(new state, loss or (loss, aux)) from the results of a step."""
     parts = list(out) if isinstance(out, (tuple, list)) else [out]
     states = [part for part in parts if isinstance(part, kind)]
     rest = [part for part in parts if not isinstance(part, kind)]
@@ -127,7 +127,7 @@ def _parted(out, kind, root):
 
 
 def _check(traced, state, root):
-    """Refuses steps that are more than a loss, its gradients and the optimizer."""
+    """Refuses steps that do more than a loss, its gradients and the optimizer."""
     jaxpr, (results, gradients, new) = traced.jaxpr.jaxpr, traced.out_info
     names = [tree_path(root, keys) for keys, _ in jax.tree.leaves_with_path(state)]
     count, graded = len(jax.tree.leaves(results)), len(jax.tree.leaves(gradients))

@@ -3,8 +3,8 @@
     stagewright.onnx.import_step("model.onnx", "model.mlir", loss="loss")    a file -> MLIR + example arguments
     stagewright.onnx.load("model.onnx")                                      a file -> a function for JAX
 
-The first is for models whose file says everything, the second for losses and optimizers of one's own, which then go
-through stagewright.import_jax as any other JAX function does.
+The first is for models whose file is complete, the second for your own losses and optimizers; its function then goes through
+stagewright.import_jax like any JAX function.
 """
 
 from stagewright.errors import ImportFailure

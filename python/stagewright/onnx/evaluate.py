@@ -1,12 +1,12 @@
 """Evaluates an ONNX graph in JAX, node by node.
 
-Values that depend on no argument of the step stay numpy arrays: a node that only has such inputs is computed at once,
-by ONNX's own reference implementation with ONNX's own 64-bit integers. Shapes, the arithmetic on them, and which branch
-is taken are numbers by the time an operator needs them. Large results are computed again by JAX where their inputs are
-small, so that a mask stays the operations that make it and does not become a dense constant.
+Values that depend on no argument of the step stay numpy arrays: a node with only such inputs is computed at once, by ONNX's own
+reference implementation with ONNX's 64-bit integers. So shapes, arithmetic on them and the choice of branches are known when an
+operator needs them. Large results of small inputs are computed again by JAX, so that a mask stays the operations that make it
+and does not become a dense constant.
 
-Every node is called from a code object that has the model's file as its name and the node's number as its line.
-Errors and locations of JAX, MLIR and the compiler then say `model.onnx:17`.
+Every node is called from a code object whose file name is the model's and whose line is the node's number. So errors and
+locations of JAX, MLIR and the compiler read `model.onnx:17`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ source_info_util.register_exclusion(str(pathlib.Path(__file__).parent))
 
 
 class Evaluation:
-    """One evaluation of one model. `remarks` are texts for the user, in order and without repetition."""
+    """One evaluation of one model. `remarks` are texts for the user, in order and without duplicates."""
 
     def __init__(self, opset, place, scopes=None):
         self.opset, self.place, self.scopes, self.remarks = opset, place, scopes or {}, []
@@ -43,7 +43,7 @@ class Evaluation:
             self.remarks.append(text)
 
     def run(self, graph, values, outputs=None):
-        """Evaluates a graph; `values` holds what is known so far by name. Returns the values of the outputs."""
+        """Evaluates a graph; `values` holds the values known so far, by name. Returns the values of the outputs."""
         outputs = [value.name for value in graph.output] if outputs is None else outputs
         values = dict(values)
         for proto in graph.initializer:
@@ -61,7 +61,7 @@ class Evaluation:
         return [values[name] for name in outputs]
 
     def node(self, node, inputs, line):
-        """The outputs of one node, in the scope that its name says."""
+        """The outputs of one node, evaluated in the scope given by its name."""
         while inputs and inputs[-1] is None:
             inputs.pop()
         has_graph = any(a.type == onnx.AttributeProto.GRAPH for a in node.proto.attribute)
@@ -90,7 +90,8 @@ class Evaluation:
         return list(results) if isinstance(results, tuple) else [results]
 
     def argument(self, node, rule, position, value):
-        """An input as the operator takes it: known where it must be, otherwise with types that JAX has."""
+        """An input in the form that the operator takes: a numpy array if it must be known, otherwise with a type that JAX
+        has."""
         name = node.proto.input[position]
         if position in rule.static:
             if not is_known(value):
@@ -117,7 +118,7 @@ def needed_nodes(graph, outputs):
 
 
 def node_reads(proto):
-    """Names that a node may read: its inputs, and what graphs inside it take from outside."""
+    """Names that a node may read: its inputs, and outer values that its subgraphs use."""
     names = set(filter(None, proto.input))
     for attribute in proto.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
@@ -134,7 +135,7 @@ def fold(node, inputs):
     function = onnx.helper.make_function("stagewright", "fold", list(dict.fromkeys(names)), outputs, [node.proto],
                                          version)
     try:
-        with np.errstate(all="ignore"):  # infinities are a model's business, in masks for example
+        with np.errstate(all="ignore"):  # infinities are intended, in masks for example
             values = {**dict.fromkeys(names), **dict(zip(node.proto.input, inputs))}
             made = ReferenceEvaluator(function).run(None, values, {})
     except Exception as error:
@@ -162,14 +163,14 @@ def _small(value):
 
 
 def _called_from(function, file, line, name):
-    """`function`, called from a place of its own: a file, a line, a name."""
+    """`function`, called from a code object with this file, line and name."""
     code = (lambda *arguments: function(*arguments)).__code__
     code = code.replace(co_filename=str(file), co_firstlineno=line, co_name=name, co_qualname=name)
     return types.FunctionType(code, {}, closure=(types.CellType(function),))
 
 
 def apply(model, values, outputs=None):
-    """The outputs of a model on values by name, and its remarks."""
+    """The outputs of a model for values by name, and its remarks."""
     evaluation = Evaluation(model.opset, model.place, model.scopes)
     results = evaluation.run(model.graph, {**model.constants, **values}, outputs)
     return [jnp.asarray(r) if isinstance(r, np.ndarray) else r for r in results], evaluation.remarks

@@ -1,4 +1,4 @@
-"""An ONNX model as a function for JAX: what is trained, what is not, what it is called with."""
+"""An ONNX model as a function for JAX: its parameters, frozen values and inputs."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from stagewright.onnx.names import scopes_of
 from stagewright.onnx.reading import read
 from stagewright.onnx.registry import OPERATORS, jax_type, node_name
 
-KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # what PyTorch's exporter says of an initializer
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # the kind of an initializer, written by PyTorch's exporter
 PARAMETER = "PARAMETER"
-STATISTICS = {"BatchNormalization": (3, 4)}  # inputs that are learned by no gradient
+STATISTICS = {"BatchNormalization": (3, 4)}  # inputs that are not learned by gradients
 
 
 class Model:
-    """A file, called as `model(parameters, name=array, ...)`, which returns {name of an output: array}.
+    """An ONNX file as a function: `model(parameters, name=array, ...)` returns {output name: array}.
 
-    `parameters` holds the initializers of floating point that can be trained, by name: those that PyTorch's exporter
-    calls parameters, or in files that do not say, those of one or more dimensions. `frozen` has the others of one or
-    more dimensions: running statistics of batch normalizations, buffers, masks, and what a pattern of the option
-    `frozen` names. They may be given beside the parameters, and are what the file says otherwise. Everything else is
-    part of the function. `inputs` holds example arrays, `unclear` the names of parameters that PyTorch's exporter
-    computed by itself, `remarks` what a user should know.
+    `parameters` holds the trainable floating-point initializers by name: those that PyTorch's exporter marks as parameters, or,
+    in files without marks, those of one or more dimensions. `frozen` has the others of one or more dimensions: running
+    statistics of batch normalizations, buffers, masks, and those that match a pattern of the option `frozen`. They can be
+    passed with the parameters; by default they have the file's values. All other initializers are constants of the function.
+    `inputs` holds example arrays, `unclear` the names of parameters that PyTorch's exporter computed itself, `remarks` notes
+    for the user.
 
-    `dims` gives sizes to dimensions that the file leaves open: {"batch": 4}, or {"tokens[0]": 4} for one without a
-    name.
+    `dims` gives sizes for the file's open dimensions: {"batch": 4}, or {"tokens[0]": 4} for one without a name.
     """
 
     def __init__(self, path, *, dims=None, frozen=()):
@@ -51,7 +50,7 @@ class Model:
         self._shared()
 
     def __call__(self, parameters, **inputs):
-        """The outputs on arrays by the names of the inputs."""
+        """The outputs for input arrays by name."""
         if unknown := sorted(set(inputs) ^ set(self.inputs)):
             raise ImportFailure(f"{self.place}: input '{unknown[0]}' is "
                                 f"{'missing' if unknown[0] in self.inputs else 'unknown'}; the inputs are "
@@ -59,14 +58,14 @@ class Model:
         return dict(zip(self.outputs, self.evaluate(parameters, inputs, self.outputs)))
 
     def evaluate(self, parameters, inputs, outputs):
-        """Values of the graph by name; `parameters` may hold frozen ones too."""
+        """Values of the graph by name; `parameters` may include frozen ones."""
         values = {**{k: jnp.asarray(v) for k, v in self.frozen.items() if k not in parameters}, **parameters, **inputs}
         results, remarks = apply(self, values, outputs)
         self.remarks += [text for text in remarks if text not in self.remarks]
         return results
 
     def read_by(self, outputs):
-        """Names of the initializers and inputs that some outputs are computed from; a remark says which are not."""
+        """Names of the initializers and inputs that the outputs depend on; a remark lists the others."""
         read = set(outputs)
         for number in needed_nodes(self.graph, outputs):
             read |= node_reads(self.graph.node[number])
@@ -134,7 +133,7 @@ class Model:
                                 f"{', '.join(_described(v) for v in self.graph.input if v.name not in known)}")
 
     def _shared(self):
-        """Remarks on initializers that several layers read, and on copies that an exporter made of one."""
+        """Adds remarks on initializers that several layers read, and on those that an exporter duplicated."""
         readers, copies = {}, {}
         for proto in self.graph.node:
             for name in proto.input:
@@ -154,12 +153,12 @@ class Model:
 
 
 def _is_mask(array):
-    """Whether it has numbers that only masks have: an infinity, or what stands for it."""
+    """Whether an array has values that only masks have: an infinity, or a large number that replaces it."""
     return array.size > 0 and not np.abs(array.astype(np.float32)).max() < 1e30
 
 
 def _positions(graph):
-    """Names that operators need to be known, and names of running statistics, in a graph and those inside it."""
+    """Names of values that operators need at import, and of running statistics, in a graph and its subgraphs."""
     static, statistics = set(), set()
     for proto in graph.node:
         if proto.op_type in OPERATORS:

@@ -1,9 +1,9 @@
-"""Scopes of nodes, from what exporters leave in a file.
+"""Scopes of nodes, from the names that exporters leave in a file.
 
-PyTorch's exporter writes the path of modules into the node's metadata, the older one and those of TensorFlow and Keras
-into its name (`/model/layers.0/attn/MatMul`). Where there is neither, the parameter that a node reads has a name with
-the same path (`layers.0.attn.weight`). A number is kept with the name before it: `model.layers.0.attn` has the scopes
-`model`, `layers.0` and `attn`.
+PyTorch's exporter writes the path of modules into the node's metadata; the older one and those of TensorFlow and Keras write it
+into the node's name (`/model/layers.0/attn/MatMul`). If neither is present, the name of a parameter that the node reads has the
+same path (`layers.0.attn.weight`). A number stays with the name before it: `model.layers.0.attn` has the scopes `model`,
+`layers.0` and `attn`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME_SCOPES = "pkg.torch.onnx.name_scopes"
 
 
 def scope_of(proto):
-    """The scopes of a node, outermost first; empty if the file says none."""
+    """The scopes of a node, outermost first; empty if the file has none."""
     for entry in proto.metadata_props:
         if entry.key == NAME_SCOPES and (path := _module_path(entry.value)):
             return split(path)
@@ -23,7 +23,7 @@ def scope_of(proto):
 
 
 def scopes_of(graph, parameters):
-    """{name of a node: its scopes}: what its file says, or the path of the first parameter that it reads."""
+    """{name of a node: its scopes}, from the file, or from the path of the first parameter that it reads."""
     from stagewright.onnx.registry import node_name
     found = {}
     for proto in graph.node:
@@ -36,7 +36,7 @@ def scopes_of(graph, parameters):
 
 
 def split(path):
-    """The scopes of a path of modules: `a.b.0.c` is a, b.0, c; characters that no scope can have become `_`."""
+    """The scopes of a path of modules: `a.b.0.c` is a, b.0, c; characters not allowed in a scope become `_`."""
     scopes = []
     for part in filter(None, re.split(r"[./:]+", path)):
         part = re.sub(r"[^\w-]", "_", part)

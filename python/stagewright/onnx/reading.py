@@ -1,4 +1,4 @@
-"""Reads an ONNX file: checks it, and writes out the functions that it is made of."""
+"""Reads an ONNX file: checks it and inlines its functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(path):
         model, place = _load(os.fspath(path)), os.fspath(path)
     opset = _opset(model, place)
     try:
-        # A file is checked where it lies: what is larger than 2 GiB cannot be checked in memory.
+        # Checks the file by path: models above 2 GiB cannot be checked in memory.
         onnx.checker.check_model(model if place == "model" else place)
     except (onnx.checker.ValidationError, ValueError) as error:
         raise ImportFailure(f"{place}: the model is not valid ONNX: {_line(error)}; export it again") from error
@@ -56,14 +56,14 @@ def _opset(model, place):
 
 
 def _without_functions(model):
-    """Functions of the file are written out, and operators that ONNX itself defines by others and that are not ours."""
+    """Inlines the file's functions, and operators that ONNX defines by others and that are not implemented here."""
     if model.functions:
         model = onnx.inliner.inline_local_functions(model, True)
     found = {}
     for node in _nodes(model.graph):
         if node.domain in ("", "ai.onnx") and node.op_type not in OPERATORS and (schema := _schema(node.op_type)):
             found[node.domain, node.op_type] = schema
-            given = {attribute.name for attribute in node.attribute}  # the inliner knows no default values
+            given = {attribute.name for attribute in node.attribute}  # the inliner does not apply default values
             node.attribute.extend(a.default_value for name, a in schema.attributes.items()
                                   if name not in given and a.default_value.type)
     if found:
@@ -80,7 +80,7 @@ def _nodes(graph):
 
 
 def _schema(name):
-    """What ONNX says of an operator that it defines by others, or None."""
+    """ONNX's schema of an operator that it defines by others, or None."""
     schema = onnx.defs.get_schema(name) if onnx.defs.has(name) else None
     return schema if schema is not None and schema.has_function else None
 

@@ -2,10 +2,10 @@
 
 An operator is a function `(node, *inputs)` that returns its output, or a tuple of outputs. An input is
 
-- a numpy array: a known value, which no argument of the step changes (constants, shapes, what is computed from them),
+- a numpy array: a known value, which depends on no argument of the step (constants, shapes, results of these),
 - a JAX array or tracer: everything else,
 - a list of these: an ONNX sequence,
-- None: an optional input that is left out.
+- None: an omitted optional input.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import onnx
 
 from stagewright.errors import ImportFailure
 
-OLDEST, NEWEST = 13, 28  # opsets whose operators have the meaning that is implemented here
+OLDEST, NEWEST = 13, 28  # opsets whose operator semantics are implemented here
 
 OPERATORS = {}
 
 
 class Operator:
-    """A function, and the positions of those inputs that must be known."""
+    """An operator's function, and the positions of inputs that must be known."""
 
     def __init__(self, function, static):
         self.function, self.static = function, frozenset(static)
@@ -62,7 +62,7 @@ class Node:
         return list(value) if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS) else value
 
     def output(self, index):
-        """Whether the graph asks for an output."""
+        """Whether the graph uses an output."""
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
     def failure(self, reason):
@@ -74,7 +74,7 @@ class Node:
 
 
 def node_name(proto):
-    """Names are optional; the first output identifies a node as well."""
+    """The node's name, or, as names are optional, that of its first output."""
     return proto.name or next((f"-> {name}" for name in proto.output if name), "without a name")
 
 
@@ -84,7 +84,7 @@ def is_known(value):
 
 
 def jax_type(number):
-    """A type of ONNX as JAX computes with it: 64-bit types are 32-bit ones unless jax_enable_x64 is set."""
+    """The JAX type for an ONNX type: 64-bit types become 32-bit ones unless jax_enable_x64 is set."""
     return jax.dtypes.canonicalize_dtype(onnx.helper.tensor_dtype_to_np_dtype(number))
 
 

@@ -1,4 +1,4 @@
-"""Imports an ONNX file as a step: inference, or with a loss among its outputs, the gradients of its parameters."""
+"""Imports an ONNX file as a step: inference, or, if a loss is among its outputs, the gradients of its parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def step_of(model, loss=None, inputs=None):
 
     kind = inspect.Parameter.POSITIONAL_ONLY
     step.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
-    step.__code__ = step.__code__.replace(co_filename=model.place, co_firstlineno=1)  # where errors say it is written
+    step.__code__ = step.__code__.replace(co_filename=model.place, co_firstlineno=1)  # the location in errors
     roles = {name: role for name, role in (("params", "parameter"), ("frozen", "constant")) if name in trees}
     arguments = (*trees.values(), *examples.values())
     if loss:
@@ -43,10 +43,10 @@ def step_of(model, loss=None, inputs=None):
 def import_step(path, output, *, loss=None, dims=None, frozen=(), inputs=None, **options):
     """Writes `output` (a module with @step) and `<output without .mlir>.inputs.safetensors` for an ONNX file.
 
-    `loss` names a scalar output: the step then returns it and the gradients of the parameters; without it, the step is
-    the inference of all outputs. `dims` and `frozen` are those of Model; `inputs` holds example arrays by name, which are
-    random numbers and ones otherwise. The other options are those of stagewright.import_jax. Returns the signature, with
-    remarks on the file. Raises ImportFailure; then nothing was written.
+    `loss` names a scalar output: the step then returns it and the gradients of the parameters; without it, the step computes
+    all outputs (inference). `dims` and `frozen` are those of Model; `inputs` holds example arrays by name, by default random
+    numbers and ones. The other options are those of stagewright.import_jax. Returns the signature, with remarks on the file. If
+    it raises ImportFailure, nothing was written.
     """
     from stagewright.frontend.jax_step import import_jax
 
@@ -59,7 +59,7 @@ def import_step(path, output, *, loss=None, dims=None, frozen=(), inputs=None, *
 
 
 def _examples(model, inputs, read):
-    """Examples of the inputs that are read: those that are given, or the model's."""
+    """Examples of the inputs that are read: the given ones, else the model's."""
     for name, array in inputs.items():
         if name not in model.inputs:
             raise ImportFailure(f"{model.place}: there is no input '{name}'; the inputs are {', '.join(model.inputs)}")
@@ -71,7 +71,7 @@ def _examples(model, inputs, read):
 
 
 def _identifiers(examples, trees):
-    """Names of the arguments: those of the inputs, with `_` for what no name in Python can have."""
+    """Names of the arguments: those of the inputs, with `_` for characters that Python identifiers cannot have."""
     names = list(trees)
     for name in examples:
         name = re.sub(r"\W", "_", name)

@@ -1,1 +1,1 @@
-"""What a run was, from the lines of JSON that it wrote: one page of HTML, and events for TensorBoard."""
+"""Reports on a run from its metrics (JSON lines): an HTML page, and events for TensorBoard."""

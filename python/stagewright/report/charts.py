@@ -1,4 +1,4 @@
-"""Charts as SVG, by hand: a page that opens anywhere has no script and no library in it."""
+"""Charts as hand-written SVG, so that the page needs no script and no library."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 12, 34
-POINTS = 2000  # of a line; more are not to be seen
+POINTS = 2000  # max points of a line; more are not visible
 
 
 def number(value):
-    """A short text of a number."""
+    """Formats a number briefly."""
     if value == 0:
         return "0"
     size = abs(value)
@@ -22,7 +22,7 @@ def number(value):
 
 
 def size(count):
-    """A number of bytes as people read it."""
+    """Formats a number of bytes with a unit."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -40,7 +40,7 @@ def ticks(low, high, wanted=5):
 
 
 def thin(steps, values):
-    """At most POINTS points: of each group the smallest and the largest, in their order."""
+    """At most POINTS points: the min and the max of each group, in order."""
     if len(steps) <= POINTS:
         return steps, values
     group, kept = math.ceil(len(steps) / (POINTS // 2)), []
@@ -51,7 +51,7 @@ def thin(steps, values):
 
 
 def smooth(values, weight=0.8):
-    """An exponential mean that begins at the first value without a bias, as Adam's."""
+    """An exponential moving average with bias correction at the start, as in Adam."""
     mean, total, out = 0.0, 0.0, []
     for value in values:
         mean, total = weight * mean + (1 - weight) * value, weight * total + (1 - weight)
@@ -60,7 +60,7 @@ def smooth(values, weight=0.8):
 
 
 def line_chart(series, unit="", zero=False, height=HEIGHT):
-    """`series`: (name, css class, steps, values, with points); the x axis counts steps."""
+    """`series`: (name, css class, steps, values, whether to draw points); the x axis is the step number."""
     series = [s for s in series if s[2]]
     if not series:
         return "<p class=none>nothing was measured</p>"
@@ -95,7 +95,7 @@ def line_chart(series, unit="", zero=False, height=HEIGHT):
 
 
 def bar_chart(rows, text):
-    """`rows`: (name, [(what, css class, value)]); horizontal bars on one scale, with `text(value)` behind each."""
+    """`rows`: (name, [(label, css class, value)]); horizontal bars on one scale, with `text(value)` at the end of each."""
     largest = max((value for _, bars in rows for *_, value in bars), default=0) or 1
     bar, gap, y, parts = 16, 14, 4, []
     room = WIDTH - 130 - 110

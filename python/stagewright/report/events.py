@@ -6,14 +6,14 @@ import os
 
 from stagewright.errors import ReportFailure
 
-# Figure of a line of metrics -> tag.
+# Key in a metrics line -> TensorBoard tag.
 TAGS = {"loss": "loss/train", "validation_loss": "loss/validation", "tokens_per_second": "speed/tokens_per_second",
         "samples_per_second": "speed/samples_per_second", "seconds": "speed/seconds_per_step",
         "bubble": "pipeline/bubble_share"}
 
 
 def write_events(metrics, folder):
-    """Writes every series of `metrics` as scalars into `folder`; the number of scalars."""
+    """Writes every series of `metrics` as scalars into `folder`; returns the number of scalars."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError as error:

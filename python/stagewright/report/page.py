@@ -1,4 +1,4 @@
-"""One page of HTML about a run: everything is in the file, it needs no network and no script."""
+"""An HTML page about a run in a single file, without network access or scripts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _percent(share):
 
 
 def _facts(metrics):
-    """(what, value) of the run as a whole."""
+    """(label, value) pairs for the run as a whole."""
     _, loss = metrics.series("loss")
     _, validation = metrics.series("validation_loss")
     _, seconds = metrics.series("seconds")

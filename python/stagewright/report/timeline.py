@@ -9,7 +9,7 @@ from stagewright.errors import ReportFailure
 from stagewright.report.charts import RIGHT, WIDTH, ticks
 
 LEFT, ROW = 96, 26
-BARS = 6000  # what a browser draws at once
+BARS = 6000  # the limit of what a browser draws well
 
 
 def read_trace(path):

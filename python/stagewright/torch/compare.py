@@ -1,5 +1,5 @@
-"""Loss and gradients beside those of torch's autograd, on the example batch and without dropout, before anything is
-written: whatever torchax computes otherwise ends here."""
+"""Compares loss and gradients with those of torch's autograd, on the example batch and without dropout, before anything is
+written: this finds differences between torchax and torch."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from stagewright.errors import ImportFailure
 from stagewright.torch.environment import constant, first_line
 from stagewright.torch.rules import ATTENTION, DROPOUTS, is_random, replaced
 
-# Norm of a difference, relative to the gradient, to the largest gradient, and at least: what another order of summation
-# explains.
+# Allowed norm of a difference: relative to the gradient, relative to the largest gradient, and absolute. This covers another
+# order of summation.
 RELATIVE, ABSOLUTE, LEAST = 2e-5, 1e-7, 1e-12
-# Where that is not kept, torch's own error against float64 is the measure, and ours may be so many times as large: at
-# the kink of a ReLU one element decides.
+# If that is exceeded, the limit is this multiple of torch's own error against float64: at the kink of a ReLU one element can
+# decide.
 TIMES = 4.0
 _FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 class _Still(TorchFunctionMode):
-    """Leaves dropout out."""
+    """Disables dropout."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func in DROPOUTS:
@@ -36,7 +36,7 @@ class _Still(TorchFunctionMode):
 
 
 class _Recorder(TorchDispatchMode):
-    """Notes random numbers, or gives those that were noted."""
+    """Records random numbers, or replays recorded ones."""
 
     def __init__(self, given=None):
         super().__init__()
@@ -56,8 +56,8 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, *args, **kwargs
 
 
 class Reference:
-    """What torch computes: `loss`, `gradients` (None where the loss does not depend on a parameter), `written`
-    buffers, and the random numbers that were `drawn`."""
+    """Torch's results: `loss`, `gradients` (None if the loss does not depend on a parameter), `written` buffers, and the random
+    numbers that were `drawn`."""
 
     def __init__(self, program, dtype=None, drawn=None):
         module, batch, exact = program.module, program.batch, contextlib.nullcontext()
@@ -92,7 +92,7 @@ class Reference:
 
 @contextlib.contextmanager
 def _wider(dtype):
-    """Inside, numbers that the program makes are of this type, and autocast does nothing."""
+    """Context in which new tensors of the program have this type, and autocast is off."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -103,7 +103,7 @@ def _wider(dtype):
 
 
 def _gradients(loss, parameters):
-    """{name: gradient or None}. Not by autograd.grad, which reentrant checkpointing does not allow."""
+    """{name: gradient or None}. Does not use autograd.grad, which reentrant checkpointing does not support."""
     before = {name: p.grad for name, p in parameters.items()}
     try:
         for parameter in parameters.values():
@@ -123,7 +123,7 @@ def _numbers(tensor):
 
 
 def compare(program, reference):
-    """Raises ImportFailure where the program's loss, gradients or buffers are not the reference's."""
+    """Raises ImportFailure if the program's loss, gradients or buffers differ from the reference's."""
     arrays = {name: program.arrays[name] for name in (*program.trained, *program.fixed, *program.changed)}
     batch = {name: constant(tensor) for name, tensor in program.batch.items()}
 
@@ -155,7 +155,7 @@ def compare(program, reference):
 
 
 def _exact(program, drawn):
-    """What torch computes in float64; in float32 where an operator has no wider form; None if neither runs."""
+    """Torch's results in float64, or in float32 if an operator has no wider form; None if neither runs."""
     for dtype in (torch.float64, torch.float32):
         with contextlib.suppress(ImportFailure, RuntimeError):
             return Reference(program, dtype, drawn).values()
@@ -163,7 +163,7 @@ def _exact(program, drawn):
 
 
 def compare_validation(program, function):
-    """The same of the loss alone with the module in eval(), which leaves dropout out."""
+    """The same comparison for the loss alone with the module in eval(), which disables dropout."""
     training = [module for module in program.module.modules() if module.training]
     program.module.eval()
     try:
@@ -180,7 +180,7 @@ def compare_validation(program, function):
 
 
 def _differences(ours, theirs, own):
-    """{name: (norm of the difference, norm, what is allowed)} where more than that is found."""
+    """{name: (norm of the difference, norm, allowed difference)} of those that exceed the limit."""
     norms = {name: float(np.linalg.norm(value)) for name, value in theirs.items()}
     largest = max((n for name, n in norms.items() if name.startswith("gradient")), default=0.0)
     wrong = {}

@@ -1,9 +1,8 @@
-"""torchax's environment, mended: a PyTorch program runs as JAX with PyTorch's meaning, or is refused.
+"""torchax's environment, corrected: a PyTorch program runs as JAX with PyTorch's meaning, or is refused.
 
-Differences from torchax: every tensor that the program makes is one of JAX, on a device that calls itself `cpu`, as
-the program's own tensors do; tensors of PyTorch that it holds become constants; `torch.no_grad()`, `detach` and
-autocast count; random numbers come from one key, each from its own number folded into it; what cannot be kept
-(`rules.py`) is an error.
+Differences from torchax: every tensor that the program creates is a JAX tensor, on a device named `cpu`, like the program's own
+tensors; PyTorch tensors that it holds become constants; `torch.no_grad()`, `detach` and autocast take effect; every random
+number uses one key with its own index folded in; what cannot be translated (`rules.py`) is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import warnings
 import jax
 import jax.numpy as jnp
 import torch
-import torch._dynamo  # noqa: F401  which a dispatch mode imports: its tables must not see what is replaced
+import torch._dynamo  # noqa: F401  its tables must be made before functions are replaced
 import torchax.amp
 import torchax.device_module
 import torchax.tensor
@@ -29,12 +28,12 @@ from stagewright.errors import ImportFailure
 from stagewright.frontend.evaluate import FOLD_LIMIT
 from stagewright.torch.rules import assign, install, is_random, refusing
 
-# What torch.autocast does with an operator on the CPU, by the operator's name.
+# The policy of torch.autocast on the CPU, by operator name.
 _AUTOCAST = {op.overloadpacket.__name__: policy for op, policy in torchax.amp.autocast_policy.items()}
 _AUTOCAST["__matmul__"] = _AUTOCAST["matmul"]
-# torchax says that there is an accelerator called "jax", whose streams torch.compile then looks for, of every program.
+# torchax reports an accelerator called "jax", whose streams torch.compile then queries for every program.
 torchax.device_module.is_available = lambda: False
-# Operations are where the program's own files call them.
+# The location of an operation is in the program's own files, not in these packages.
 for _package in (torch, torchax):
     source_info_util.register_exclusion(os.path.dirname(_package.__file__))
 source_info_util.register_exclusion(os.path.dirname(__file__))
@@ -44,27 +43,27 @@ _MOVES = (torch.Tensor.cpu, torch.Tensor.cuda)
 
 
 class Environment(torchax.tensor.Environment):
-    """One translation. `modules` are the paths of the modules that are running, the innermost last."""
+    """One translation. `modules` are the paths of the running modules, innermost last."""
 
     def __init__(self):
         super().__init__()
         self.modules = []
-        self.counterparts = {}  # id of a tensor of PyTorch -> the one that stands for it
+        self.counterparts = {}  # id of a PyTorch tensor -> the tensor that replaces it
         self.still = False  # no dropout
         self.key, self.drawn, self.recorded = None, 0, None
         install(self)
 
     @contextlib.contextmanager
     def translating(self, key=None, still=False, recorded=None):
-        """Inside, PyTorch's functions work on JAX's arrays. `still` leaves dropout out, `recorded` are values that
-        take the place of random numbers."""
+        """Context in which PyTorch's functions work on JAX arrays. `still` disables dropout; `recorded` values replace random
+        numbers."""
         self.key, self.drawn, self.still = key, 0, still
         self.recorded = None if recorded is None else iter(recorded)
         device, self.modules[:] = (Tensor.device, View.device), ()
         Tensor.device = View.device = property(lambda _: torch.device("cpu"))
         try:
             with warnings.catch_warnings(), torch.compiler.set_stance("force_eager"), refusing(self), self:
-                warnings.filterwarnings("ignore", "Explicitly requested dtype")  # 64 bits of integers are 32 here
+                warnings.filterwarnings("ignore", "Explicitly requested dtype")  # 64-bit integers are 32-bit here
                 yield
         finally:
             Tensor.device, View.device = device
@@ -72,12 +71,12 @@ class Environment(torchax.tensor.Environment):
 
     @contextlib.contextmanager
     def computing(self):
-        """Inside, PyTorch's functions work on JAX's arrays, without gradients."""
+        """Context in which PyTorch's functions work on JAX arrays, without gradients."""
         with warnings.catch_warnings(), torch.no_grad(), self:
             warnings.filterwarnings("ignore", "Explicitly requested dtype")
             yield
 
-    # What torchax asks.
+    # The interface that torchax calls.
 
     def _should_use_torchax_tensor(self, device):
         return True
@@ -97,7 +96,7 @@ class Environment(torchax.tensor.Environment):
         return pytree.tree_map_only(torch.Tensor, self._array, torchtensors)
 
     def _array(self, tensor):
-        """The array of a tensor; one of PyTorch itself is a constant, unless it stands for another."""
+        """The array of a tensor; a PyTorch tensor becomes a constant, unless it has a counterpart."""
         tensor = self.counterparts.get(id(tensor), tensor)
         if isinstance(tensor, (Tensor, View)):
             return tensor.jax()
@@ -116,7 +115,7 @@ class Environment(torchax.tensor.Environment):
         args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: self.counterparts.get(id(t), t), (args, kwargs))
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         if tensors and not any(isinstance(t, (Tensor, View)) for t in tensors):
-            return func(*args, **kwargs)  # PyTorch computes what depends on no argument
+            return func(*args, **kwargs)  # PyTorch itself computes values that depend on no argument
         if func in _CASTS:
             return self._settled(self._torch_Tensor_to(args, kwargs))
         if func in _MOVES:
@@ -133,7 +132,7 @@ class Environment(torchax.tensor.Environment):
         if op.needs_env:
             kwargs["env"] = self
         if not op.is_jax_function:
-            with self._dispatch_mode:  # operators of several parts come apart in C++
+            with self._dispatch_mode:  # composite operators are decomposed in C++
                 result = op.func(*args, **kwargs)
             return self._settled(result) if op.is_view_op and result is not args[0] else result
         args, kwargs = self.t2j_iso((args, kwargs))
@@ -145,13 +144,13 @@ class Environment(torchax.tensor.Environment):
         return self.j2t_iso(result)
 
     def _settled(self, result):
-        """What was taken without gradients is a value of its own: it has no part in its base's."""
+        """A view taken without gradients becomes a separate value, no longer connected to its base."""
         if isinstance(result, (Tensor, View)) and not torch.is_grad_enabled():
             return Tensor(jax.lax.stop_gradient(result.jax()), self)
         return result
 
     def _replayed(self, func, args):
-        """The value that PyTorch drew at this place."""
+        """The recorded value that PyTorch drew at this position."""
         value = next(self.recorded, None)
         if value is None:
             self.refuse(f"random numbers of '{func.__name__}' at another place than in PyTorch",
@@ -160,7 +159,7 @@ class Environment(torchax.tensor.Environment):
         return assign(args[0], value) if name.endswith("_") else Tensor(value, self)
 
     def define(self, *functions, needs_env=False, is_jax_function=True):
-        """Registers the decorated function for functions and operators of PyTorch."""
+        """Registers the decorated function as the implementation of PyTorch functions and operators."""
         def register(function):
             for func in functions:
                 self._ops[func] = ops_registry.Operator(func, function, is_jax_function, True, needs_env, False)
@@ -168,7 +167,7 @@ class Environment(torchax.tensor.Environment):
         return register
 
     def located(self, run):
-        """Runs the program; an error tells the module that was running."""
+        """Runs the program; an error names the running module."""
         try:
             return run()
         except ImportFailure:
@@ -183,7 +182,7 @@ class Environment(torchax.tensor.Environment):
 
 
 def constant(tensor):
-    """A tensor of PyTorch as an array of its own."""
+    """A PyTorch tensor as a separate array."""
     return mappings.t2j(tensor.detach().clone(), use_dlpack=False)
 
 
@@ -199,8 +198,8 @@ def _cast(policy, args, kwargs, dtype):
 
 
 def _folded(function, args, kwargs):
-    """The result as numbers known now, where it is small and made of integers that are; else None. Programs ask such
-    numbers for what is true of them."""
+    """The result as a known value, if it is small and computed from known integers; else None. Programs branch on such
+    values."""
     leaves = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, jax.Array)]
     if any(isinstance(leaf, jax.core.Tracer) or leaf.size > FOLD_LIMIT for leaf in leaves):
         return None

@@ -1,4 +1,4 @@
-"""Which modules are the layers of a model, by path: what the planner cuts at, and what their scopes are called."""
+"""The modules that are layers of a model, by path: the planner cuts between them, and they name the scopes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from stagewright.errors import ImportFailure
 def find_layers(module, patterns=None):
     """{id of a module: path} of the layers.
 
-    `patterns` are names of classes or paths with wildcards (`h.*`). Without them the layers are the modules that the
-    model itself calls indivisible (`_no_split_modules`, as HuggingFace's models do), else the members of the
-    outermost ModuleLists, else those of the outermost Sequentials.
+    `patterns` are class names, or paths with wildcards (`h.*`). Without them the layers are the modules that the model declares
+    indivisible (`_no_split_modules`, as in HuggingFace's models), else the members of the outermost ModuleLists, else those of
+    the outermost Sequentials.
     """
     modules = dict(module.named_modules())
     if patterns is not None:
@@ -40,7 +40,7 @@ def _matches(path, module, pattern):
 
 
 class Scopes:
-    """Names what runs inside a layer by the layer, and elsewhere by the outermost module that holds no layer."""
+    """Names operations inside a layer by the layer, and all others by the outermost module that contains no layer."""
 
     def __init__(self, module, patterns=None):
         layers = find_layers(module, patterns)
@@ -52,7 +52,7 @@ class Scopes:
 
     @contextlib.contextmanager
     def naming(self, environment):
-        """Inside, calls of modules have scopes, and the environment knows which runs."""
+        """Context in which module calls have scopes, and the environment knows the running module."""
         original, running, depth = torch.nn.Module.__call__, environment.modules, 0
 
         def call(module, *args, **kwargs):
@@ -66,7 +66,7 @@ class Scopes:
             with jax.named_scope(scope) if scope is not None else contextlib.nullcontext():
                 result = original(module, *args, **kwargs)
             depth -= scope is not None
-            running.pop()  # not where an error passes: it tells the path
+            running.pop()  # not after an error, which reports the path
             return result
 
         torch.nn.Module.__call__ = call

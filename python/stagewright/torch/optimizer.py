@@ -1,7 +1,7 @@
-"""An optimizer of torch.optim as the step's update: its own step() runs on JAX's arrays.
+"""A torch.optim optimizer as the step's update: its own step() runs on JAX arrays.
 
-Those below do what they do by a fixed rule of parameters, gradients, state and rate; their state begins as zeros. Rates
-are arguments of the update, so that a schedule can give each step its own.
+The optimizers below compute a fixed function of parameters, gradients, state and rate; their state starts as zeros. Rates are
+arguments of the update, so that a schedule can set each step's rate.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _WAY = "write it as a function of JAX and give it as the option 'update'"
 class Update:
     """The function, state and rates of an optimizer over the parameters of a program.
 
-    Of `clip_norm` and `clip_value`, what is given is done to the gradients first, as torch.nn.utils does. With
-    `masters` the state holds parameters in float32, which the optimizer works on; the step's own are rounded from them.
+    If given, `clip_norm` or `clip_value` is first applied to the gradients, as in torch.nn.utils. With `masters` the state
+    holds float32 parameters, which the optimizer updates; the step's own parameters are rounded from them.
     """
 
     def __init__(self, program, optimizer, clip_norm=None, clip_value=None, masters=False):
@@ -61,7 +61,7 @@ class Update:
                                     f"first step leaves out: use dampening=0, or {_WAY}")
 
     def _state(self):
-        """{name: {what: zeros}}, or what the optimizer holds already; with masters, also the parameters."""
+        """{name: {state: zeros}}, or the optimizer's existing state; with masters, also the parameters."""
         tensors = {name: torch.nn.Parameter(torch.zeros(self.program.tensors[name].shape, dtype=self._type(name)))
                    for group in self.groups for name in group}
         for tensor in tensors.values():
@@ -81,7 +81,7 @@ class Update:
         return torch.float32 if self.masters else self.program.tensors[name].dtype
 
     def _copy(self, tensors, rates, state, capturable=True):
-        """The optimizer over other tensors."""
+        """A copy of the optimizer for other tensors."""
         made = copy.copy(self.optimizer)
         made.state = collections.defaultdict(dict, state)
         made.param_groups = [
@@ -120,12 +120,12 @@ class Update:
 
 
 def _define(environment):
-    """Operators whose numbers are tensors here: rates, and the number of the step."""
+    """Operators on numbers that are tensors here: rates and the step number."""
     T = torch.Tensor
 
     @environment.define(T.__rpow__, is_jax_function=False)
     def power(step, base):
-        """torch computes 1 - beta ** step in float64; in float32 the first steps would lose half of its digits."""
+        """torch computes 1 - beta ** step in float64; float32 would lose half of the digits in the first steps."""
         made = Tensor(jnp.power(jnp.float32(base), step.jax()), environment)
         made.complement = -jnp.expm1(step.jax() * math.log(base)) if base > 0 else 1 - made.jax()
         return made

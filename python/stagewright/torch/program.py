@@ -1,4 +1,4 @@
-"""A module and its loss as a function of JAX: which tensors it takes, under which names, and what it changes."""
+"""A module and its loss as a JAX function: the tensors it takes, their names, and the buffers it changes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _WIDE = (torch.float64, torch.complex64, torch.complex128)
 
 
 class Program:
-    """Tensors of a module by their names in its state_dict (tied ones by the first), and the batch.
+    """Tensors of a module by their names in its state_dict (tied ones by their first name), and the batch.
 
-    `trained` are the parameters that get gradients, `changed` the buffers that a forward in training mode writes
-    (running statistics), `fixed` all others; `known` are small integers, whose values the program may ask.
+    `trained` are the parameters with gradients, `changed` the buffers that a forward in training mode writes (running
+    statistics), `fixed` all others; `known` are small integers whose values the program may read.
     """
 
     def __init__(self, module, loss, batch, options):
@@ -68,7 +68,7 @@ class Program:
                                     "forward, or in the loss")
 
     def discover(self):
-        """Runs on shapes: which buffers change, and whether random numbers are drawn."""
+        """Runs the program on shapes to find which buffers change, and whether it draws random numbers."""
         seen = {}
 
         def run(arrays, batch):
@@ -89,7 +89,7 @@ class Program:
                 self.changed.append(name)
 
     def leave_out(self, names):
-        """Parameters that the loss does not depend on: torch's optimizers pass them by, so they are constants here."""
+        """Makes parameters that the loss does not depend on constants; torch's optimizers skip them."""
         self.trained = [name for name in self.trained if name not in names]
         self.fixed += names
         if names:
@@ -97,7 +97,7 @@ class Program:
                                 f"('{names[0]}')")
 
     def evaluate(self, arrays, batch, key, still=False, recorded=None):
-        """(loss, {name: new value} of what the forward has written)."""
+        """(loss, {name: new value} of the buffers that the forward wrote)."""
         environment = self.environment
         with environment.translating(key, still, recorded):
             given = {name: Tensor(arrays[name] if name in arrays else self.arrays[name], environment)
@@ -117,7 +117,7 @@ class Program:
     def step(self, stateful):
         """The function (parameters, constants, [seed,] batch...) -> (loss, gradients), and its arguments.
 
-        With `stateful`, the buffers that change are among the parameters, and their gradients are what they lose.
+        With `stateful`, the changed buffers are among the parameters; their "gradient" is the old value minus the new one.
         """
         changed = self.changed if stateful else []
 
@@ -131,7 +131,7 @@ class Program:
             trained = {name: parameters[name] for name in self.trained}
             (value, written), gradients = jax.value_and_grad(loss, has_aux=True)(trained)
             gradients = {name: _wide(g) for name, g in gradients.items()}
-            # Not `old - new`: that is how the importer knows updated parameters, which a step must not return.
+            # Not `old - new`: the importer would take that for updated parameters, which a step must not return.
             gradients.update({name: -(written[name] - parameters[name]) for name in changed})
             if stateful or not self.changed:
                 return _wide(value), gradients
@@ -141,7 +141,7 @@ class Program:
         return step, self.arguments(changed)
 
     def validation(self):
-        """The loss alone, of the module as eval() makes it, as a function of the step's arguments."""
+        """The loss alone, with the module in eval(), as a function of the step's arguments."""
         def loss(parameters, constants, *rest):
             batch = dict(zip(self.batch, rest[self.seeded:], strict=True))
             training = [module for module in self.module.modules() if module.training]
@@ -161,7 +161,7 @@ class Program:
         return parameters, constants, *seed, *(constant(tensor) for tensor in self.batch.values())
 
     def _describe(self, step):
-        """Names of arguments and the place of the loss, for the importer."""
+        """The names of arguments and the location of the loss, for the importer."""
         names = ["params", "constants", *(("seed",) if self.seeded else ()), *self.batch]
         kind = inspect.Parameter.POSITIONAL_ONLY
         step.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])

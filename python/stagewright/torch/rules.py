@@ -1,4 +1,4 @@
-"""What torchax computes otherwise than PyTorch, computed as PyTorch does; and what is refused, with a way out."""
+"""Replacements for functions in which torchax differs from PyTorch; and refusals, each with a way out."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DROPOUTS = (F.dropout, torch.dropout, torch.dropout_, F.dropout1d, F.dropout2d, 
             F.feature_alpha_dropout, torch.feature_alpha_dropout, torch.feature_alpha_dropout_)
 ATTENTION = F.scaled_dot_product_attention
 _FEATURES = (F.dropout1d, F.dropout2d, F.dropout3d, torch.feature_dropout, torch.feature_dropout_)
-# Operators whose results are random, and the functions that torchax computes without them. A comparison with PyTorch
-# gives both the same values.
+# Operators with random results, and the random functions that torchax computes without these operators. A comparison with
+# PyTorch gives both sides the same values.
 RANDOM = {torch.rand, torch.randn, torch.randint, *(getattr(torch.ops.aten, name) for name in (
     "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_",
     "multinomial", "normal", "normal_", "uniform_", "exponential_", "random_", "log_normal_", "cauchy_",
@@ -31,7 +31,7 @@ def is_random(function):
 
 
 def install(environment):
-    """Puts the functions below in the place of torchax's."""
+    """Replaces torchax's functions by those below."""
     @environment.define(torch.ops.aten.detach, torch.ops.aten.detach.default, torch.Tensor.detach, torch.detach,
                         torch.ops.aten.alias)
     def detach(x):
@@ -75,7 +75,7 @@ def _dropout(environment, function):
 
 
 def assign(tensor, array):
-    """Writes into a tensor, or into what it is a view of."""
+    """Writes into a tensor, or into the base of a view."""
     if isinstance(tensor, View):
         tensor.update(array)
     else:
@@ -117,7 +117,7 @@ def _grouped_product(environment):
 
 
 def _histogram(input, bins=100, min=0, max=0):
-    """Without the loops of jnp.histogram: mixtures of experts count the tokens of a few experts with it."""
+    """Histogram without the loops of jnp.histogram: mixtures of experts use it to count the tokens of each expert."""
     x = input.reshape(-1)
     low, high = (jnp.min(x), jnp.max(x)) if min == max == 0 else (min, max)
     place = jnp.minimum(jnp.floor((x - low) / (high - low) * bins).astype(jnp.int32), bins - 1)
@@ -167,7 +167,7 @@ def _instance_norm(environment):
 
 @contextlib.contextmanager
 def replaced(*places):
-    """Sets attributes, (object, name, value) each, for a while."""
+    """Context in which attributes, given as (object, name, value), are replaced."""
     before = [(owner, name, owner.__dict__.get(name, contextlib)) for owner, name, _ in places]
     try:
         for owner, name, value in places:
@@ -179,8 +179,8 @@ def replaced(*places):
 
 
 def refusing(environment):
-    """Inside, what JAX would not see is an error: it would be left out silently. Reentrant checkpointing, a custom
-    function of PyTorch itself, is the function that it wraps: what is computed again is chosen by the compiler."""
+    """Context in which operations that JAX would not see, and would silently drop, are errors. Reentrant checkpointing, a
+    custom autograd function of PyTorch, is replaced by the function that it wraps: the compiler chooses what to recompute."""
     def apply(cls, *args, **kwargs):
         if cls is torch.utils.checkpoint.CheckpointFunction:
             function, _, *rest = args
@@ -198,7 +198,7 @@ def refusing(environment):
 
 
 def _always(environment, function):
-    """For functions of torch.nn.functional that call each other, which a function mode does not see."""
+    """Registers functions of torch.nn.functional that call each other, which a function mode does not see."""
     def call(*args, **kwargs):
         return environment.dispatch(function, (), args, kwargs)
     return call

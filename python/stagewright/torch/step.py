@@ -1,4 +1,4 @@
-"""Imports a PyTorch training step, and reads back what it has trained."""
+"""Imports a PyTorch training step, and converts trained checkpoints back."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PASSED = ("batch_dim", "combine", "microbatches", "cluster", "unroll_limit", "ro
 
 
 def import_step(module, loss, batch, path, **options):
-    """Writes the step of `loss(module, **batch)` to `path`, and its arguments beside it, as import_jax does.
+    """Writes the step of `loss(module, **batch)` to `path`, and its arguments next to it, as import_jax does.
 
-    `batch` is a dictionary of one microbatch: tensors are arguments of the step, other values stay as they are. The
-    options are those of OPTIONS and, of import_jax, {passed}. Loss and gradients are compared with torch's own before
-    anything is written. The module stays as it is. Returns the signature; raises ImportFailure.
+    `batch` is a dictionary of one microbatch: tensors are arguments of the step, other values are constants. The options are
+    those of OPTIONS and, of import_jax, {passed}. Loss and gradients are compared with torch's own before anything is written.
+    The module is not modified. Returns the signature; raises ImportFailure.
     """
     for key in options:
         if key not in OPTIONS and key not in PASSED:
@@ -37,7 +37,7 @@ def import_step(module, loss, batch, path, **options):
     if "update" in options and options.get("optimizer") is not None:
         raise ImportFailure("options 'optimizer' and 'update' are two optimizers: give one of them")
     passed = {key: options[key] for key in PASSED if key in options}
-    module = getattr(module, "_orig_mod", module)  # of torch.compile
+    module = getattr(module, "_orig_mod", module)  # the module inside torch.compile
     program = Program(module, loss, batch, options)
     reference = Reference(program)
     program.leave_out([name for name, gradient in reference.gradients.items() if gradient is None])
@@ -86,8 +86,8 @@ def load_step(specification):
 
 
 def state_dict(folder, module):
-    """What `module.load_state_dict` takes, from a checkpoint's folder: parameters that were trained under all of
-    their names, and the module's own values of everything else."""
+    """The argument for `module.load_state_dict` from a checkpoint's folder: trained parameters under all of their names, and
+    the module's own values for everything else."""
     from stagewright import checkpoints
 
     _, tensors, _ = checkpoints.read(folder)

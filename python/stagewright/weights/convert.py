@@ -1,4 +1,4 @@
-"""From checkpoints to the inputs of a step: everything is compared before a byte is written."""
+"""Converts checkpoints to the inputs of a step: all names, shapes and types are compared before anything is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stagewright.weights.mapping import Map
 from stagewright.weights.model import arguments_of
 from stagewright.weights.tensors import File, files_of, write
 
-SHOWN = 5  # of many names in an error
+SHOWN = 5  # max names in an error
 
 
 class Checkpoint:
@@ -32,17 +32,16 @@ class Checkpoint:
 
 
 def default_output(model):
-    """Where `stagewright import` puts the inputs of the module `model`."""
+    """The path to which `stagewright import` writes the inputs of the module `model`."""
     return f"{str(model).removesuffix('.mlir')}.inputs.safetensors"
 
 
 def convert(model, checkpoints, output=None, *, map=None, ignore=(), tell=lambda name, done, total: None):
     """Writes the parameters of `model` (a module of `stagewright import`) from `checkpoints`.
 
-    `output` (by default MODEL.inputs.safetensors) keeps what it has of other arguments. `map` is the path of a file as
-    stagewright.weights.mapping describes; `ignore` are patterns of tensors that no parameter needs to use. Returns
-    (number of parameters, bytes, {(from, to): number} of types that were converted). Raises WeightsFailure; then
-    nothing was written.
+    `output` (by default MODEL.inputs.safetensors) keeps its other arguments. `map` is the path of a file as described in
+    stagewright.weights.mapping; `ignore` are patterns of tensors that may stay unused. Returns (number of parameters, bytes,
+    {(from, to): number of converted tensors}). If it raises WeightsFailure, nothing was written.
     """
     output = pathlib.Path(output or default_output(model))
     parameters = [argument for argument in arguments_of(model) if argument.role == "parameter"]
@@ -79,7 +78,7 @@ def _read_map(path):
 
 
 def _choose(parameters, checkpoint, table):
-    """(parameter, expression) of all; fails with everything that is missing, of a wrong shape, or left over."""
+    """(parameter, expression) for all parameters; the error lists everything that is missing, of a wrong shape, or unused."""
     chosen, problems, used = [], [], set()
     for parameter in parameters:
         expression, where = table.expression(parameter.name, checkpoint)
@@ -110,7 +109,7 @@ def _choose(parameters, checkpoint, table):
 
 
 def _kind(dtype):
-    """Whether numbers are floating, whole or truth values; only those of one kind are converted."""
+    """The kind of a type: floating-point, integer or boolean; conversions stay within a kind."""
     return dtype.kind if dtype.kind in "iub" else "f"
 
 
@@ -137,7 +136,7 @@ def _pieces(expression, checkpoint, dtype):
 
 
 def _kept(output, parameters):
-    """What a file of inputs has of other arguments."""
+    """The other arguments in an inputs file."""
     if not output.exists():
         return {}
     file, mine = File(output), {str(parameter.position) for parameter in parameters}

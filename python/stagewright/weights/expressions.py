@@ -1,4 +1,4 @@
-"""What the right side of a line of a map says: a tensor of a checkpoint, or one made of several.
+"""Expressions on the right side of a map's line: a tensor of a checkpoint, or one made from several.
 
     NAME                               a tensor by its name
     T(x)                               x with its two dimensions exchanged
@@ -51,7 +51,7 @@ class Tensor:
 
 
 class Made:
-    """A tensor made of others; what the operations have in common."""
+    """Base of tensors made from others."""
 
     def __init__(self, *parts):
         self.parts = parts
@@ -164,13 +164,13 @@ class Stack(Made):
         return np.stack([part.array(checkpoint) for part in self.parts])
 
 
-# By name: the class, how many tensors it takes at least, whether it takes more, how many numbers (None: any from 1).
+# By name: the class, the min number of tensors, whether it takes more, the number of integers (None: one or more).
 FUNCTIONS = {"T": (Transpose, 1, False, 0), "transpose": (Transpose, 1, False, None), "reshape": (Reshape, 1, False, None),
              "slice": (Slice, 1, False, 3), "concat": (Concat, 1, True, 1), "stack": (Stack, 1, True, 0)}
 
 
 def parse(text):
-    """The expression that `text` says; WeightsFailure where it says none."""
+    """Parses `text`; raises WeightsFailure if it is not an expression."""
     tokens, at = [], 0
     text = text.strip()
     while at < len(text):

@@ -7,9 +7,9 @@
     params/stacked/norm     = model.layers.{i}.input_layernorm.weight
     ignore *.rotary_emb.inv_freq
 
-{i} on the left is any part of a name without `/` and `.`, and the same on the right. On the right alone it counts from 0 as far
-as the checkpoint has such tensors, which are stacked. A parameter that no line names is the tensor of its own name, with
-`.` for `/` and without its first part: params/h/0/fc is h.0.fc.
+{i} on the left matches any part of a name without `/` and `.`, and has the same value on the right. Only on the right, it
+counts from 0 as long as the checkpoint has such tensors, which are stacked. A parameter that no line names is the tensor of its
+own name, with `.` for `/` and without its first part: params/h/0/fc is h.0.fc.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 
 class Map:
-    """The lines of a map; none gives every parameter its own name."""
+    """The lines of a map; without lines, every parameter has its own name."""
 
     def __init__(self, text="", path="map"):
         self.lines, self.ignored = [], []
@@ -53,7 +53,7 @@ class Map:
             self.lines.append((where, pattern, right, free.pop() if free else None))
 
     def expression(self, name, checkpoint):
-        """What parameter `name` is made of, and the place of the line that says so, if one does."""
+        """The expression of parameter `name`, and the location of its line, if there is one."""
         found = [(line, match) for line in self.lines if (match := line[1].fullmatch(name))]
         if len(found) > 1:
             raise WeightsFailure(f"{' and '.join(line[0] for line, _ in found)} both name {name}; one line may")
@@ -73,6 +73,6 @@ class Map:
 
 
 def own_names(name):
-    """The names that a tensor of parameter `name` may have without a map, the likeliest first."""
+    """Possible tensor names of parameter `name` without a map, the most likely first."""
     rest = name.split("/", 1)[-1]
     return list(dict.fromkeys([rest.replace("/", "."), rest, name.replace("/", "."), name]))

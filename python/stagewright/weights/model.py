@@ -1,4 +1,4 @@
-"""The arguments of a step, from the text of its module."""
+"""The arguments of a step, read from the text of its module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = r'"((?:[^"\\]|\\.)*)"'
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the step: `position` is its key in a file of inputs."""
+    """An argument of the step: `position` is its key in an inputs file."""
     position: int
     name: str
     role: str
@@ -55,7 +55,7 @@ def arguments_of(path):
 
 
 def _closing(text, start, path):
-    """Where the parenthesis closes that was opened before `start`; those in quotes do not count."""
+    """The position of the parenthesis that closes the one opened before `start`; those in quotes are ignored."""
     depth = 1
     for match in re.compile(rf"{TEXT}|[()]").finditer(text, start):
         depth += {"(": 1, ")": -1}.get(match[0], 0)

@@ -1,4 +1,4 @@
-"""Files of safetensors, read by memory map and written piece by piece: the library holds what it writes in memory at once.
+"""Safetensors files, read by memory map and written in pieces: the safetensors library would hold all it writes in memory.
 
 Format: https://huggingface.co/docs/safetensors (8 bytes with the size of a header of JSON, the header, the data)."""
 
@@ -21,7 +21,7 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dt
           "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_}
 DTYPES = {name: np.dtype(kind) for name, kind in DTYPES.items()}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-LARGEST_HEADER = 100_000_000  # bytes, as the library allows
+LARGEST_HEADER = 100_000_000  # bytes, the library's limit
 
 
 class File:
@@ -57,7 +57,7 @@ class File:
         self.tensors[name], self._places[name] = (dtype, shape), start + first
 
     def array(self, name):
-        """The tensor, on the disk until it is read."""
+        """The tensor, memory-mapped."""
         dtype, shape = self.tensors[name]
         if not math.prod(shape):
             return np.zeros(shape, dtype)
@@ -66,7 +66,7 @@ class File:
 
 
 def files_of(path):
-    """The files that a command names: one, those of a folder, or those of an index as HuggingFace writes it."""
+    """The files that a path given to a command stands for: one file, those of a folder, or those of a HuggingFace index."""
     path = pathlib.Path(path)
     if path.is_dir():
         indices = sorted(path.glob("*.safetensors.index.json"))
@@ -91,8 +91,8 @@ def _files_of_index(path):
 
 
 def write(path, tensors, tell):
-    """Writes {name: (dtype, shape, pieces)}, where the arrays that pieces() yields follow one another in memory order. The
-    file takes its place when it is whole. `tell(name, done, total)` hears of the bytes written."""
+    """Writes {name: (dtype, shape, pieces)}; pieces() yields arrays that follow one another in memory order. The file is
+    renamed to `path` when complete. `tell(name, done, total)` is called with the bytes written."""
     header, offset = {}, 0
     for name, (dtype, shape, _) in tensors.items():
         end = offset + dtype.itemsize * math.prod(shape)

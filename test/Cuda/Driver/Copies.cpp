@@ -13,10 +13,10 @@ using namespace emulator;
 
 namespace {
 
-/// The mark of bytes that came from the host.
+/// The mark of bytes copied from the host.
 constexpr int writtenByHost = 2;
 
-/// Whether a copy of the current device may use the bytes.
+/// Throws `Violation` if `device` has no access to the memory at `address`.
 void requireReach(uint64_t address, int device) {
   if (int owner = memory().deviceOf(address); !reaches(device, owner))
     throw Violation("device " + std::to_string(device) + " uses memory of " +
@@ -24,14 +24,15 @@ void requireReach(uint64_t address, int device) {
                     ", which it has no access to");
 }
 
-/// The device's end of a copy with the host.
+/// Enqueues a copy between host and device.
 int copyWithHost(uint64_t device, void *host, size_t bytes, Stream *stream,
                  bool toDevice) {
   Stream &it = streamOf(stream);
   bool isAsynchronous = isPinned(host, bytes);
   if (it.capturing && !isAsynchronous)
     return captureUnsupported;
-  // Pageable memory is read before the call returns, and written by then.
+  // For pageable memory the call returns after the host memory was read or
+  // written.
   std::vector<std::byte> copy;
   if (!isAsynchronous && toDevice)
     copy.assign(static_cast<std::byte *>(host),
@@ -42,7 +43,7 @@ int copyWithHost(uint64_t device, void *host, size_t bytes, Stream *stream,
       std::memcpy(there, copy.empty() ? host : copy.data(), bytes);
       std::memset(memory().marks(device), writtenByHost, bytes);
     } else {
-      if (executes()) // Small results are padded.
+      if (executes()) // Only the first byte: small results are padded.
         memory().requireKnown(device, 1, "copies to the host");
       std::memcpy(host, there, bytes);
     }
@@ -62,7 +63,7 @@ int copyBetween(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
     requireReach(to, device);
     requireReach(from, device);
     std::memmove(target, source, bytes);
-    // What is not known stays so.
+    // Bytes that were never written remain marked as such.
     std::memmove(memory().marks(to), memory().marks(from), bytes);
     return true;
   });
@@ -85,7 +86,7 @@ cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
   if (isDropped("cuMemcpyDtoHAsync_v2"))
     return 0;
-  // What the host itself has written there: the number of a message.
+  // 4 bytes that the host wrote are the number of a message.
   if (bytes == 4 && memory().find(from, 4) &&
       *memory().marks(from) == writtenByHost) {
     uint32_t number;
@@ -124,8 +125,8 @@ cuMemcpyPeerAsync(uint64_t to, Context *there, uint64_t from, Context *here,
     return true;
   });
 }
-/// A fill of a whole allocation is house-keeping: what it leaves does not count
-/// as written.
+/// A fill of a whole allocation marks its bytes as not written: the runtime
+/// begins with such fills, and no kernel should rely on them.
 EMULATED(int)
 cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());

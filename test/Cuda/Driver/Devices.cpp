@@ -25,12 +25,12 @@ Context *contextOf(int device) {
 }
 
 thread_local int current = -1;
-/// Of which device the kernels may use which other's memory.
+/// Peer access: kernels of the first device may use memory of the second.
 std::set<std::pair<int, int>> allReached;
-/// Pinned memory of the host: begin and end.
+/// Pinned host memory: begin and end of each allocation.
 std::map<uint64_t, uint64_t> pinned;
 
-/// As CUDA's attributes of an H100 have them; all others are 0.
+/// The value of a CUDA device attribute for an H100; 0 for those not listed.
 int attributeOf(int attribute) {
   constexpr int architecture = 90;
   auto version =
@@ -112,7 +112,7 @@ EMULATED(int) cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   log("alloc device=%d at=%#lx bytes=%zu", current, *address, bytes);
   return 0;
 }
-/// Waits for the device, as the driver does.
+/// Waits for all work to finish first, as the driver does.
 EMULATED(int) cuMemFree_v2(uint64_t address) {
   std::lock_guard guard(lock());
   scheduler().finish();

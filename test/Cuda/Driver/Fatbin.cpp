@@ -1,12 +1,12 @@
-//===- Fatbin.cpp - what lies in an image of device code ------------------===//
+//===- Fatbin.cpp - PTX in a fatbinary image ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The layout is that of NVIDIA's fatbinary, as LLVM's and others' readers have
-// it; only what is needed here has a name.
+// The layout is that of NVIDIA's fatbinary, as LLVM's and other readers define
+// it. Constants are defined only if they are used here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace {
 struct Header {
   uint32_t magic;
   uint16_t version, size;
-  uint64_t bytes; ///< that follow
+  uint64_t bytes; ///< after the header
 };
 constexpr uint32_t fatbinMagic = 0xba55ed50;
 
@@ -42,7 +42,7 @@ constexpr uint16_t ptxKind = 1;
 } // namespace
 
 std::string_view ptxOf(const void *image) {
-  // An image may be the text itself, which ends with a null character.
+  // An image may also be null-terminated PTX text.
   const char *text = static_cast<const char *>(image);
   if (std::strncmp(text, "//", 2) == 0 || *text == '.')
     return text;

@@ -1,4 +1,4 @@
-//===- Fatbin.h - what lies in an image of device code ----------*- C++ -*-===//
+//===- Fatbin.h - PTX in a fatbinary image ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace emulator {
 
-/// The PTX of an image, that of the highest architecture where there are
-/// several; empty where it has none that is not compressed.
+/// The PTX of an image, for the highest architecture if there are several;
+/// empty if the image has no uncompressed PTX.
 std::string_view ptxOf(const void *image);
 
 } // namespace emulator

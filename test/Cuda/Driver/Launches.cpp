@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are taken from the PTX that lies beside machine code. Where that has
-// none, as in fixtures, they do nothing.
+// Kernels are parsed from the PTX stored beside the machine code. If there is
+// no PTX, as in test fixtures, kernels do nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace emulator;
 
 namespace {
 
-/// "The largest dynamic shared memory of a block", by compute capability.
+/// Max dynamic shared memory of a block by compute capability, in bytes.
 int64_t mostShared() {
   int64_t architecture = setting("STAGEWRIGHT_EMULATOR_ARCHITECTURE", 90);
   int64_t kibibytes = architecture >= 90 ? 227 : architecture == 80 ? 163 : 99;
@@ -31,7 +31,7 @@ constexpr int64_t sharedUntold = 48 << 10;
 
 struct Function {
   std::string name;
-  const ptx::Kernel *kernel; ///< null: it does nothing
+  const ptx::Kernel *kernel; ///< null: launches do nothing
   int64_t dynamicShared = sharedUntold;
 };
 
@@ -42,7 +42,7 @@ struct Code {
 
 bool anyExecutes = false;
 
-/// Of all launches, by kernel; written when the process ends.
+/// Counters of all launches by kernel, written to a file at exit.
 class Totals {
 public:
   ptx::Counters &of(const std::string &kernel) { return counters[kernel]; }
@@ -69,8 +69,8 @@ private:
 };
 Totals totals;
 
-/// "kernel_3:1": without the second barrier of this kernel. For tests of what
-/// the emulator finds.
+/// Removes a barrier: STAGEWRIGHT_EMULATOR_NO_BARRIER=kernel_3:1 removes the
+/// second one of kernel_3. For tests that the emulator reports the race.
 void dropBarrier(ptx::Module &module) {
   const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_NO_BARRIER");
   std::string text = wanted ? wanted : "";
@@ -108,7 +108,7 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
   std::lock_guard guard(lock());
   if (int status = failure("cuModuleLoadData"))
     return status;
-  // As long as the process: kernels are asked for after their module has gone.
+  // Never freed: kernels are used after their module was unloaded.
   static auto &all = *new std::vector<std::unique_ptr<Code>>;
   *code = all.emplace_back(std::make_unique<Code>()).get();
   log("load device=%d", currentDevice());
@@ -154,7 +154,7 @@ EMULATED(int) cuFuncSetAttribute(Function *function, int attribute, int value) {
   return success;
 }
 
-/// The runtime ends the list of arguments with a null pointer.
+/// `arguments` must end with a null pointer, as the runtime's lists do.
 EMULATED(int)
 cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
                unsigned bx, unsigned by, unsigned bz, unsigned shared,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// While a stream is captured, its operations are made as ever and handed to the
-// graph, not to the scheduler; a replay makes copies of them.
+// While a stream is captured, its operations are added to the graph and not to
+// the scheduler. A replay schedules copies of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +21,16 @@ namespace {
 
 struct Graph {
   int id;
-  Operations nodes; ///< each behind what it comes after
+  Operations nodes; ///< each after its dependencies
 };
 
 int streams = 0, eventIds = 0, graphs = 0;
 int64_t ticks = 0;
-/// That were not destroyed. As long as the process.
+/// The streams that were not destroyed. Never freed.
 auto &all = *new std::vector<Stream *>;
-Stream *origin = nullptr;      ///< of the capture that is under way
-int captured = 0;              ///< calls since it began
-auto &nodes = *new Operations; ///< of the capture
+Stream *origin = nullptr;      ///< of the current capture
+int captured = 0;              ///< calls in the current capture
+auto &nodes = *new Operations; ///< of the current capture
 
 int enqueueAs(Stream *given, Work work, bool holds) {
   if (!scheduler().error().empty())
@@ -135,7 +135,7 @@ cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags) {
   ++stream->clock[stream->id];
   captured += stream->capturing;
   event->time = ++ticks;
-  if (flags) // A time, not a dependence.
+  if (flags) // Records a time, adds no dependency.
     return log("stamp stream=%d event=%d", stream->id, event->id), 0;
   event->last = stream->tail();
   event->recorded = true;
@@ -196,7 +196,8 @@ cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
   return failure("cuGraphInstantiateWithFlags");
 }
 EMULATED(int) cuGraphUpload(Graph *, Stream *) { return success; }
-/// All of the graph is behind what is in the stream, and before what follows.
+/// All operations of the graph run after earlier and before later operations of
+/// the stream.
 EMULATED(int) cuGraphLaunch(Graph *graph, Stream *stream) {
   std::lock_guard guard(lock());
   if (!scheduler().error().empty())

@@ -15,7 +15,7 @@ namespace emulator {
 
 namespace {
 
-/// A row of one head's queries, with the keys that it sees.
+/// One query of one head, and the number of keys that it attends to.
 struct Row {
   int64_t b, h, i, g, keys;
   std::vector<double> scores;
@@ -49,7 +49,7 @@ void forRows(const sw_attention_desc &it, const Addresses &at,
       }
 }
 
-/// log sum exp of scores, packed float32.
+/// The log-sum-exp of the scores of each query, packed float32.
 Tensor<3> statsOf(const sw_attention_desc &it, uint64_t address) {
   int64_t strides[3] = {it.heads * it.queries, it.queries, 1};
   return {address, Element::F32, strides};

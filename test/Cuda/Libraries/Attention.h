@@ -14,7 +14,7 @@
 
 namespace emulator {
 
-/// Of q, k, v, o, stats (0: not wanted), d_o, d_q, d_k, d_v.
+/// Addresses of q, k, v, o, stats (0: not computed), d_o, d_q, d_k, d_v.
 using Addresses = std::vector<uint64_t>;
 
 void compute(const sw_attention_desc &desc, const Addresses &operands);

@@ -17,7 +17,7 @@ namespace {
 
 using Indices = Tensor<5>::Indices;
 
-/// All indices of five extents.
+/// Calls `function` for all indices within `extents`.
 template <typename Function>
 void forAll(const std::array<int64_t, 5> &extents, Function function) {
   Indices at = {};

@@ -14,7 +14,8 @@
 
 namespace emulator {
 
-/// Of x, w and y, of which the description writes one.
+/// Operands are the addresses of x, w and y; `desc` determines which of them is
+/// the result.
 void compute(const sw_convolve_desc &desc,
              const std::vector<uint64_t> &operands);
 

@@ -1,12 +1,12 @@
-//===- CublasLt.cpp - what cuBLASLt takes and refuses ---------------------===//
+//===- CublasLt.cpp - what cuBLASLt accepts and rejects -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Refusals are those of NVIDIA's "cuBLAS", sections "cublasLtMatmul()" and
-// "cublasLtMatmulDescAttributes_t", and of the library's own messages.
+// Calls are rejected as NVIDIA's "cuBLAS" documents in "cublasLtMatmul()" and
+// "cublasLtMatmulDescAttributes_t", and as the library's own messages state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace {
 enum : int { invalid = 7, executionFailed = 13, notSupported = 15 };
 /// `cublasComputeType_t`.
 enum : int { compute32 = 68, compute64 = 70, compute32Tf32 = 77 };
-/// Attributes of a product.
+/// Attributes of a product: `cublasLtMatmulDescAttributes_t`.
 enum : int {
   transposeA = 3,
   transposeB = 4,
@@ -34,7 +34,7 @@ enum : int {
   auxType = 22,
   biasType = 26
 };
-/// Of a layout, and of what is preferred.
+/// Attributes of a matrix layout, and of a preference.
 enum : int { batchCount = 5, batchStride = 6 };
 enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
 
@@ -42,7 +42,7 @@ enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
 constexpr uint64_t workspaceAlignment = 256;
 /// "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: must be divisible by 8" for GELU.
 constexpr int64_t auxLeadingMultiple = 8;
-/// Of operands of 8 bits: addresses in bytes, and extents.
+/// For 8-bit operands: the alignment in bytes, and the divisor of extents.
 constexpr int64_t narrowMultiple = 16;
 
 using Attributes = std::map<int, uint64_t>;
@@ -112,7 +112,7 @@ std::optional<Matrix> matrixOf(const Layout &it, const void *address) {
                 reinterpret_cast<uint64_t>(address)};
 }
 
-/// None where the description is not one.
+/// The product of a descriptor and its layouts; none if they are invalid.
 std::optional<Product> productOf(const Desc &desc, const Layout &a,
                                  const Layout &b, const Layout &c,
                                  const Layout &d) {
@@ -135,7 +135,8 @@ std::optional<Product> productOf(const Desc &desc, const Layout &a,
   return it;
 }
 
-/// Extents that do not meet, or leading dimensions that are too small.
+/// Whether extents do not match, leading dimensions are too small or pointers
+/// are missing or misaligned.
 bool isMalformed(const Product &it) {
   int64_t m = it.transposesA ? it.a.columns : it.a.rows;
   int64_t n = it.transposesB ? it.b.rows : it.b.columns;
@@ -152,7 +153,7 @@ bool isMalformed(const Product &it) {
          (bias && (!it.bias || it.bias % uint64_t(sizeOf(it.biasElement))));
 }
 
-/// Combinations for which there is no kernel.
+/// Whether cuBLASLt has no kernel for this combination.
 bool hasNoAlgorithm(const Product &it, int compute) {
   bool narrowA = sizeOf(it.a.element) == 1, narrowB = sizeOf(it.b.element) == 1;
   if (narrowA || narrowB) {
@@ -171,7 +172,7 @@ bool hasNoAlgorithm(const Product &it, int compute) {
          (it.epilogue != epilogueNone && it.d.batches > 1);
 }
 
-/// What an algorithm was chosen for: it lies in the first words of it.
+/// The product that an algorithm was chosen for, stored in its first words.
 struct Algorithm {
   uint64_t shape;
   uint32_t alignments[4];
@@ -195,7 +196,7 @@ uint64_t shapeOf(const Product &it) {
   return hash;
 }
 
-/// C may be D, or lie elsewhere.
+/// Whether C and D overlap without being identical, which is an error.
 bool overlapInPart(const Matrix &c, const Matrix &d) {
   bool isOne = c.address == d.address && c.row == d.row && c.batch == d.batch;
   return !isOne && c.address < d.address + uint64_t(d.bytes()) &&
@@ -259,7 +260,7 @@ cublasLtMatmulPreferenceSetAttribute(Attributes *it, int attribute,
                                      const void *value, size_t size) {
   return set(*it, attribute, value, size);
 }
-/// "epilogue=1" asks for a library that has no epilogues.
+/// STAGEWRIGHT_EMULATOR_FAIL=epilogue=1 emulates a library without epilogues.
 EMULATED(int)
 cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
                                Layout *c, Layout *d, Attributes *preference,
@@ -339,7 +340,7 @@ cublasLtMatmul(void *, Desc *desc, const void *alpha, const void *a,
   return status ? int(executionFailed) : 0;
 }
 
-// Of NVTX.
+// Entry points of NVTX.
 EMULATED(int) nvtxRangePushA(const char *name) {
   return log("range %s", name), 0;
 }

@@ -1,12 +1,12 @@
-//===- Graphs.cpp - the library of graphs that executes -------------------===//
+//===- Graphs.cpp - the graph library, executed on CPUs -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// In the place of libstagewright-cudnn.so: what it computes is said by
-// stagewright-rt/device.h, what it refuses by cuDNN's "Graph API".
+// Replaces libstagewright-cudnn.so. stagewright-rt/device.h specifies what it
+// computes, cuDNN's "Graph API" what it rejects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace emulator;
 
 namespace {
 
-/// "Scaled dot product attention": widths in multiples of 8 up to 256, or 128
-/// backward, strides and addresses in multiples of 16 bytes.
+/// "Scaled dot product attention": widths are multiples of 8 up to 256, or up
+/// to 128 in the backward; strides and addresses multiples of 16 bytes.
 constexpr int64_t widthMultiple = 8, strideMultiple = 8, mostWidth = 256,
                   mostGradientWidth = 128;
 constexpr uint64_t addressMultiple = 16;
@@ -60,7 +60,7 @@ public:
     plans.push_back({"convolution", {}, desc});
     return plans.size() - 1;
   }
-  // More than cuBLASLt's, so that it shows; less where memory is real.
+  // More than cuBLASLt's, so that tests see it; less if memory is really used.
   int64_t workspace(size_t plan) const override {
     return int64_t(plan + 1) << (executes() ? 20 : 26);
   }

@@ -1,15 +1,15 @@
-//===- Messages.cpp - what a communicator carries -------------------------===//
+//===- Messages.cpp - messages between ranks of a communicator ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The ranks of a communicator join the first of them by a socket that their
-// common id names. A message is its number, its bytes, what it carries and an
-// answer; a sum goes from every other rank to the first one, which adds in the
-// order of ranks and answers with the whole. A partner that dies is not
-// noticed: NCCL need not notice it either.
+// All ranks of a communicator connect to the first one by a socket named after
+// their common id. For each message partners compare its number and size, then
+// the data is sent. For a sum every other rank sends to the first one, which
+// adds in the order of ranks and answers with the total. The death of a partner
+// is not detected: NCCL need not detect it either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ struct Word {
 
 void pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
-/// Moves bytes; false where the communicator was aborted meanwhile.
+/// Sends or receives bytes; false if the communicator was aborted meanwhile.
 bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
   auto *at = static_cast<char *>(data);
   while (bytes > 0) {
@@ -58,7 +58,8 @@ bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
   return true;
 }
 
-/// What all say is compared by the first rank, which answers with its own.
+/// Exchanges one word between the first rank and each other rank; every rank
+/// compares what it receives with its own.
 template <typename Word, typename Compare>
 bool meet(Comm *comm, Word mine, Compare compare) {
   bool first = comm->rank == 0;
@@ -75,7 +76,7 @@ bool meet(Comm *comm, Word mine, Compare compare) {
 
 } // namespace
 
-/// By an abstract name, which ends with its socket.
+/// The socket has an abstract name, which is freed when the socket is closed.
 void join(Comm *comm) {
   sockaddr_un where = {};
   where.sun_family = AF_UNIX;
@@ -89,7 +90,7 @@ void join(Comm *comm) {
       comm->state = Comm::invalidUsage;
       return;
     }
-    // By their ranks, so that sums have an order.
+    // Sorted by rank, so that sums have a fixed order.
     comm->sockets.resize(size_t(comm->ranks) - 1, -1);
     for (int other = 1; other < comm->ranks; ++other) {
       int from = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), rank = 0;
@@ -116,7 +117,7 @@ void join(Comm *comm) {
 
 namespace {
 
-/// What a message carries: bytes, and whether each is known.
+/// The data of a message: bytes, and for each whether it was ever written.
 struct Content {
   std::byte *bytes;
   uint8_t *known;
@@ -127,7 +128,8 @@ bool move(Comm *comm, int socket, Content it, int64_t size, bool sends) {
          move(comm, socket, it.known, size_t(size), sends);
 }
 
-/// Sums what the others send into the first rank's memory, and answers.
+/// Sums the data of all ranks in the memory of the first, which sends the total
+/// to the others.
 void sum(Comm *comm, const Message &it, Content content) {
   if (comm->rank > 0) {
     if (move(comm, comm->sockets[0], content, it.bytes, true))

@@ -1,4 +1,4 @@
-//===- Messages.h - what a communicator carries -----------------*- C++ -*-===//
+//===- Messages.h - messages between ranks of a communicator ----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,17 +17,17 @@
 
 namespace emulator {
 
-/// As long as the process: threads look at it.
+/// A communicator. Never freed, because threads may still read it.
 struct Comm {
   static constexpr int inProgress = 7, invalidUsage = 5; ///< `ncclResult_t`
 
   int rank = 0, ranks = 2, device = 0;
-  std::vector<int> sockets; ///< to the first rank, or from it to all
+  std::vector<int> sockets; ///< to the first rank; of the first, to all others
   std::string name;
-  std::atomic<int> state = inProgress; ///< of making it
+  std::atomic<int> state = inProgress; ///< of its creation
   std::atomic<bool> aborted = false;
-  int looks = 0;        ///< until the last call is over
-  int64_t messages = 0; ///< done
+  int looks = 0;        ///< queries until the last call is complete
+  int64_t messages = 0; ///< begun so far
 };
 
 struct Message {
@@ -35,13 +35,13 @@ struct Message {
   int64_t bytes;
   bool sends = false, sums = false;
   std::optional<Element> element = {}; ///< of a sum
-  std::byte *content = nullptr;        ///< what the address stands for
-  uint8_t *known = nullptr;            ///< and whether it is known
+  std::byte *content = nullptr;        ///< the bytes at the address
+  uint8_t *known = nullptr;            ///< for each, whether it was written
 };
 
-/// Joins the ranks; sets the state. Waits for them.
+/// Connects the ranks and sets the state. Blocks until all have connected.
 void join(Comm *comm);
-/// Does a message with its partners, or a sum. Waits for them.
+/// Executes a message or a sum with the other ranks. Blocks until it is done.
 void carry(Comm *comm, const Message &message);
 
 } // namespace emulator

@@ -1,13 +1,13 @@
-//===- Nccl.cpp - an NCCL between processes by sockets --------------------===//
+//===- Nccl.cpp - NCCL between processes, over sockets --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A message holds its device from its beginning to its end: the worst that a
-// device may do. Calls take their time, as those of a nonblocking communicator
-// do, and one that comes before the last is over is refused.
+// While a message is running, nothing else runs on its device: the worst case
+// that a GPU allows. As with a nonblocking communicator, a call is not complete
+// when it returns; a call before the last is complete is rejected.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ struct Id {
   char bytes[128];
 };
 
-/// `ncclDataType_t`, as far as sums have it.
+/// The element of a `ncclDataType_t`; none for types that are not summed.
 std::optional<Element> elementOf(int type) {
   switch (type) {
   case 6:
@@ -55,9 +55,9 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
   if (int status = failure(name))
     return status;
   if (comm->state || comm->looks > 0)
-    return invalidArgument; // The call before is not over.
+    return invalidArgument; // The previous call is not complete.
   comm->looks = 1;
-  auto state = std::make_shared<std::atomic<int>>(0); // 1: under way, 2: over
+  auto state = std::make_shared<std::atomic<int>>(0); // 1: running, 2: done
   int status = enqueueHolding(stream, [=]() {
     if (*state == 0) {
       Message found = it;
@@ -71,7 +71,7 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     }
     if (*state == 1)
       return false;
-    *state = 0; // For the next replay.
+    *state = 0; // A graph replays this work.
     return true;
   });
   return status ? status : int(inProgress);
@@ -90,7 +90,7 @@ EMULATED(int) ncclGetUniqueId(Id *id) {
 EMULATED(int)
 ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
                        const int *config) {
-  // Of the configuration: magic, and that it does not block.
+  // Of the configuration, checks the magic number and that it is nonblocking.
   if (ranks < 2 || unsigned(config[2]) != 0xcafebeef || config[4] != 0)
     return invalidArgument;
   if (int status = failure("ncclCommInitRankConfig"))
@@ -149,7 +149,7 @@ ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
               Comm *comm, Stream *stream) {
   constexpr int types = 10, plus = 0;
   constexpr int64_t sizes[types] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
-  // Of integers no program sums; what cannot be summed is not taken.
+  // No program sums integers, so types without an element are rejected.
   if (from != to || type >= types || operation != plus || !elementOf(type))
     return invalidArgument;
   Message it = {reinterpret_cast<uint64_t>(to), int64_t(count) * sizes[type],

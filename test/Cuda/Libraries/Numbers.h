@@ -15,10 +15,10 @@
 
 namespace emulator {
 
-/// What libraries compute with; each has its own numbers for them.
+/// Element types of the libraries, each of which numbers them differently.
 enum class Element { F32, F64, F16, BF16, E4M3, E5M2 };
 
-/// The element of an `sw_dtype`.
+/// The element type of an `sw_dtype`.
 Element elementOfRuntime(int32_t dtype);
 
 int64_t sizeOf(Element element);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums are in float32, sixteen at a time, as a tensor core's are in some order.
+// Each sum has 16 partial sums in float32: a tensor core, too, adds in an order
+// of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +32,14 @@ double geluDerivative(double x) {
                              (1 + 3 * 0.044715 * x * x);
 }
 
-/// To 10 bits behind the point, as a tensor core reads float32.
+/// Rounded to a mantissa of 10 bits, as a tensor core reads float32 (TF32).
 float tf32(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
   bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
   return std::bit_cast<float>(bits);
 }
 
-/// Where elements of a matrix are; throws where they are not known.
+/// The elements of a matrix; throws `Violation` if one was never written.
 std::byte *known(const Matrix &matrix, const char *what) {
   std::byte *first = memory().at(matrix.address, matrix.bytes(), what);
   for (int64_t b = 0; b < matrix.batches; ++b)
@@ -61,7 +62,7 @@ std::byte *vectorAt(uint64_t address, int64_t elements, Element element,
   return found;
 }
 
-/// The rows of op(A), or columns of op(B), each contiguous over the depth.
+/// The rows of op(A) or the columns of op(B), each contiguous.
 std::vector<float> packed(const Matrix &it, const std::byte *from,
                           bool alongRows, bool rounds) {
   int64_t lines = alongRows ? it.columns : it.rows;
@@ -91,7 +92,7 @@ double dot(const float *a, const float *b, int64_t depth) {
   return sum;
 }
 
-/// In double precision, for operands of it.
+/// The product of operands in double precision.
 void computeWide(const Product &it, const std::byte *a, const std::byte *b,
                  const std::byte *c, std::byte *d) {
   for (int64_t j = 0; j < it.d.columns; ++j)
@@ -124,7 +125,7 @@ public:
     if (it.readsAux() || it.writesAux())
       aux =
           memory().at(it.aux, ((n - 1) * it.auxRow + m) * size, "uses aux of");
-    for (int64_t j = 0; aux && j < n; ++j) // Between columns is nothing.
+    for (int64_t j = 0; aux && j < n; ++j) // Not the gaps between columns.
       vectorAt(it.aux + uint64_t(j * it.auxRow * size), m, it.auxElement,
                it.readsAux(), "uses aux of");
     sums.assign(size_t(it.writesBias() ? m : 0), 0);
@@ -169,7 +170,7 @@ public:
 private:
   const Product &it;
   std::byte *bias = nullptr, *aux = nullptr;
-  std::vector<double> sums; ///< of rows of D
+  std::vector<double> sums; ///< of the rows of D
 };
 
 } // namespace

@@ -12,7 +12,7 @@
 
 namespace emulator {
 
-/// Columns are contiguous, as everywhere in cuBLASLt.
+/// A column-major matrix, as everywhere in cuBLASLt.
 struct Matrix {
   Element element;
   int64_t rows, columns;
@@ -27,7 +27,7 @@ struct Matrix {
   }
 };
 
-/// `cublasLtEpilogue_t`: what is done with the sums.
+/// `cublasLtEpilogue_t`: what is applied to the product.
 enum Epilogue : int {
   epilogueNone = 1,
   epilogueBias = 4,
@@ -41,11 +41,11 @@ enum Epilogue : int {
   epilogueSumB = 512
 };
 
-/// D = epilogue(alpha op(A) op(B) + beta C); C may be D.
+/// D = epilogue(alpha op(A) op(B) + beta C); C may be in the place of D.
 struct Product {
   Matrix a, b, c, d;
   bool transposesA = false, transposesB = false;
-  bool rounds = false; ///< operands to TF32
+  bool rounds = false; ///< rounds operands to TF32
   double alpha = 1, beta = 0;
   Epilogue epilogue = epilogueNone;
   uint64_t bias = 0, aux = 0; ///< addresses
@@ -69,7 +69,7 @@ struct Product {
   }
 };
 
-/// Computes it in the device's memory; throws `Violation`.
+/// Computes a product in device memory; throws `Violation`.
 void compute(const Product &product);
 
 } // namespace emulator

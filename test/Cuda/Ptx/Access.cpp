@@ -36,7 +36,7 @@ void BlockRunner::access(Warp &warp, uint32_t mask, const Instruction &it) {
     counters.shared.add(request);
 }
 
-/// Where the bytes of a lane are, and their address.
+/// The memory that a lane accesses, and its address.
 std::byte *BlockRunner::place(Warp &warp, int lane, const Instruction &it,
                               uint64_t &address) {
   const Operand &operand = it.operands[it.act == Instruction::Load ? 1 : 0];
@@ -46,7 +46,7 @@ std::byte *BlockRunner::place(Warp &warp, int lane, const Instruction &it,
     return const_cast<std::byte *>(launch.arguments.data()) + operand.offset;
   Row room;
   address = read(warp, operand.parts[0], room)[lane] + uint64_t(operand.offset);
-  // "Vectors": an access is of a multiple of its own size.
+  // "Vectors": an address must be a multiple of the size of its access.
   if (address % unsigned(bytes) != 0)
     throw Violation("uses address " + std::to_string(address) +
                     ", which is not a multiple of " + std::to_string(bytes));

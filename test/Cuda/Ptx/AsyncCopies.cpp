@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A copy runs as late as it may: when its thread waits for it. Until then no
-// thread may read where it goes, and others see it behind a barrier only.
+// A copy runs as late as possible: when its thread waits for it. Until then no
+// thread may read its destination; other threads may after a barrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace emulator::ptx {
 
-static constexpr int copied = 16; ///< bytes: all that cp.async.cg moves
+static constexpr int copied = 16; ///< bytes: the only size of cp.async.cg
 
 void BlockRunner::copy(Warp &warp, uint32_t mask, const Instruction &it) {
   bool commits = it.has("commit_group"), waits = it.has("wait_all");
@@ -22,7 +22,7 @@ void BlockRunner::copy(Warp &warp, uint32_t mask, const Instruction &it) {
   Row room;
   if (it.has("wait_group")) {
     waits = true;
-    // And the open group, which is none yet; it counts for wait_all alone.
+    // Plus the open group: only wait_all waits for what is not committed.
     groupsLeft = size_t(read(warp, it.operands[0], room)[0]) + 1;
   }
   Request reads, writes;

@@ -17,8 +17,8 @@ void BlockRunner::run(std::mt19937 &random) {
   uint64_t blocks = uint64_t(x) * y * z;
   ++counters.launches;
   counters.blocks += int64_t(blocks);
-  // Each once, from anywhere, with a step that shares no divisor with the
-  // count.
+  // Runs each block once: from a random one, with a random stride that is
+  // coprime to the count.
   uint64_t at = random() % blocks, stride = 1 + random() % blocks;
   while (std::gcd(stride, blocks) != 1)
     ++stride;
@@ -37,7 +37,7 @@ void BlockRunner::begin(std::array<unsigned, 3> at) {
   for (size_t w = 0; w < warps.size(); ++w) {
     int lanes = std::min(int(threads()) - int(w) * warpSize, warpSize);
     Warp fresh = {int(w), ~0u >> (warpSize - lanes)};
-    // A register that nothing wrote holds what should not be used.
+    // Initializes registers and local memory to a conspicuous value.
     fresh.registers = std::move(warps[w].registers);
     fresh.registers.assign(size_t(kernel.registers) * warpSize,
                            0xcbcbcbcbcbcbcbcb);
@@ -62,7 +62,7 @@ void BlockRunner::runBlock(std::mt19937 &random) {
   }
 }
 
-/// All threads must be there, at one place: `bar.sync` is aligned.
+/// Requires all threads at the same instruction, as `bar.sync` is aligned.
 void BlockRunner::finishBarrier() {
   const Warp *first = nullptr;
   for (const Warp &warp : warps)
@@ -111,7 +111,7 @@ void BlockRunner::advance(Warp &warp) {
 }
 
 void BlockRunner::step(Warp &warp, uint32_t mask, int at) {
-  if (size_t(at) == kernel.code.size()) { // Behind the last instruction.
+  if (size_t(at) == kernel.code.size()) { // After the last instruction.
     warp.left |= mask;
     return;
   }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lanes of a warp that stand at one instruction go on together; of those that
-// do not, the ones furthest behind. Warps take turns at barriers. What a device
-// does in any order, blocks and warps, is done in an order that a seed chooses.
+// Lanes of a warp at the same instruction execute it together; if lanes
+// diverge, those at the lowest instruction run first. A warp runs until it
+// waits at a barrier. A seed determines the order of blocks and of warps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct Launch {
   const Kernel *kernel;
   std::array<unsigned, 3> grid, block;
   int64_t dynamicShared;
-  std::vector<std::byte> arguments; ///< as `Kernel::parameters` lay them out
+  std::vector<std::byte> arguments; ///< laid out as `Kernel::parameters`
 };
 
 class BlockRunner {
@@ -38,22 +38,22 @@ public:
         counters(counters), shared(threads()),
         races("the device's memory", threads(), 4) {}
 
-  /// All blocks; throws `Violation`, which says where.
+  /// Runs all blocks; throws `Violation`, which names the place.
   void run(std::mt19937 &random);
 
 private:
   struct AsyncCopy {
     uint64_t to, from;
-    int bytes; ///< that are read, of 16: the rest become zeros
+    int bytes; ///< read, of 16; the rest is filled with zeros
   };
   struct Warp {
     int number;
-    uint32_t lanes; ///< that there are
+    uint32_t lanes; ///< mask of the lanes that exist
     uint32_t left = 0, atBarrier = 0, atShuffle = 0;
     std::array<int, warpSize> next = {};  ///< instruction, by lane
     std::vector<uint64_t> registers = {}; ///< by register and lane
     std::vector<std::byte> local = {};    ///< by lane and byte
-    /// What each lane copies, by groups, the one that is still open last.
+    /// Copies not yet run by lane and group; the last group is still open.
     std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copies = {};
 
     uint32_t waiting() const { return left | atBarrier | atShuffle; }
@@ -61,7 +61,7 @@ private:
 
   void begin(std::array<unsigned, 3> at);
   void runBlock(std::mt19937 &random);
-  /// Until all its lanes wait or have left.
+  /// Runs a warp until all its lanes wait or have exited.
   void advance(Warp &warp);
   void step(Warp &warp, uint32_t mask, int at);
   void finishBarrier();
@@ -73,13 +73,13 @@ private:
   void copy(Warp &warp, uint32_t mask, const Instruction &it);
   void beginCopy(Warp &warp, int lane, const Instruction &it, Request &reads);
   void finishCopies(Warp &warp, int lane, size_t groupsLeft);
-  /// All lanes must be there: the instruction is of a whole warp.
+  /// Throws unless all lanes take part in this warp-level instruction.
   void requireAll(const Warp &warp, uint32_t mask, const Instruction &it) const;
   std::byte *place(Warp &warp, int lane, const Instruction &it, uint64_t &at);
   void load(Warp &warp, int lane, const Instruction &it, const std::byte *from);
   void store(Warp &warp, int lane, const Instruction &it, std::byte *to);
 
-  /// What an operand holds in all lanes; `room` is for one that is computed.
+  /// The value of an operand in all lanes; stored in `room` if it is computed.
   const uint64_t *read(const Warp &warp, const Operand &operand, Row &room);
   uint64_t *registerOf(Warp &warp, const Operand &operand);
   int64_t threads() const {
@@ -102,7 +102,7 @@ private:
   Races races;
   std::array<unsigned, 3> block = {}; ///< in the grid
   int64_t blockNumber = 0;
-  int barriers = 0; ///< that the block has passed
+  int barriers = 0; ///< passed by the block so far
 };
 
 } // namespace emulator::ptx

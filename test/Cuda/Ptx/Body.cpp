@@ -67,7 +67,7 @@ public:
         fail("a label that is nowhere", label);
       kernel.code[size_t(number)].target = found->second;
     }
-    // Dynamic memory follows what the kernel itself declares.
+    // Dynamic shared memory follows the arrays that the kernel declares.
     kernel.shared = (kernel.shared + 15) / 16 * 16;
     for (int constant : dynamicUses)
       kernel.constants[size_t(constant)].fill(uint64_t(kernel.shared));
@@ -81,7 +81,7 @@ private:
       return registers(text);
     if (text.starts_with(".shared") || text.starts_with(".local"))
       return array(text);
-    if (text.starts_with(".pragma")) // Advice for the assembler.
+    if (text.starts_with(".pragma")) // A hint to the assembler.
       return;
     if (text.front() == '.')
       fail("a directive that is not known", text);
@@ -114,7 +114,7 @@ private:
     it.act = act == acts.end() ? Act::Compute : act->second;
     auto has = [&](std::string_view word) { return it.has(word); };
     bool known = true;
-    if (it.act == Act::Barrier) // Of the whole block, in one place.
+    if (it.act == Act::Barrier) // Only aligned barriers are supported.
       known = it.words.back() == "sync" || it.words.back() == "aligned";
     if (it.act == Act::Shuffle)
       known = has("sync") && has("b32");
@@ -146,7 +146,7 @@ private:
       fail("an instruction that is not known", it.text);
   }
 
-  /// `.reg .b32 %r<22>`
+  /// Declares registers: `.reg .b32 %r<22>`
   void registers(std::string_view text) {
     for (std::string_view name : split(text.substr(text.find('%')), ',')) {
       size_t open = name.find('<');
@@ -161,7 +161,7 @@ private:
     }
   }
 
-  /// `.local .align 8 .b8 depot[16]`
+  /// Declares an array: `.local .align 8 .b8 depot[16]`
   void array(std::string_view text) {
     size_t open = text.find('['), name = text.rfind(' ', open) + 1;
     std::vector<std::string_view> words = split(text.substr(0, open), ' ');
@@ -234,7 +234,7 @@ private:
     return found->second;
   }
 
-  /// Numbers, and addresses of arrays.
+  /// Adds a constant: a number or the address of an array.
   int constantOf(std::string_view text) {
     int number = int(kernel.constants.size());
     kernel.constants.emplace_back();
@@ -269,7 +269,7 @@ private:
   std::unordered_map<std::string, int> numbers, labels;
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<std::pair<int64_t, std::string>> branches;
-  std::vector<int> dynamicUses; ///< constants
+  std::vector<int> dynamicUses; ///< constants that are its address
 };
 
 } // namespace

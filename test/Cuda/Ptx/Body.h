@@ -15,13 +15,13 @@
 namespace emulator::ptx {
 
 std::string_view trim(std::string_view text);
-/// Parts that are not empty; what stands in brackets stays whole.
+/// The nonempty parts of `text`; does not split inside brackets.
 std::vector<std::string_view> split(std::string_view text, char separator);
-/// Of a type: ".b32" has 4.
+/// The size of a PTX type: 4 for ".b32".
 int64_t bytesOf(std::string_view type);
 
-/// Fills in code, registers and memory of a kernel whose text begins in `line`;
-/// `dynamic` is the name of its dynamic shared memory.
+/// Parses the body of a kernel, which begins in `line`, into code, registers
+/// and memory; `dynamic` is the name of its dynamic shared memory.
 void readBody(Kernel &kernel, std::string_view body, int line,
               const std::string &dynamic);
 

@@ -11,8 +11,8 @@ namespace emulator::ptx {
 
 namespace {
 
-/// `setp.lt.T p, a, b`: a predicate, false where a number is NaN; with `and`
-/// and `or` also of a predicate c.
+/// `setp.lt.T p, a, b`: ordered comparisons are false for NaN. With `and` or
+/// `or` the result is combined with a predicate c.
 template <typename T, typename Function>
 void compare(Table &table, const std::string &name, Function) {
   using W =
@@ -41,7 +41,7 @@ template <typename T> void orders(Table &table) {
   compare<T>(table, "ge", [](auto a, auto b) { return a >= b; });
 }
 
-/// And those that hold where a number is NaN.
+/// Unordered comparisons, which are true for NaN, and tests for NaN.
 template <typename T> void unordered(Table &table) {
   compare<T>(table, "equ", [](auto a, auto b) { return !(a < b || a > b); });
   compare<T>(table, "neu", [](auto a, auto b) { return !(a == b); });
@@ -55,7 +55,7 @@ template <typename T> void unordered(Table &table) {
 
 template <typename... Types> void all(Table &table) {
   (orders<Types>(table), ...);
-  // The lower of unsigned numbers has names of its own.
+  // Comparisons of unsigned numbers also have names of their own.
   for (auto [other, same] : {std::pair("lo", "lt"), std::pair("ls", "le"),
                              std::pair("hi", "gt"), std::pair("hs", "ge")})
     for (const char *type : {"u16", "u32", "u64"})

@@ -34,7 +34,7 @@ template <To mode> double integral(double value) {
 
 template <typename T> constexpr bool isInteger = std::is_integral_v<T>;
 
-/// A number outside of an integer's range becomes its end, NaN zero.
+/// Floats outside the range of an integer saturate; NaN becomes 0.
 template <typename D, typename S, To mode> D converted(S value) {
   if constexpr (isInteger<D> && isInteger<S>) {
     return D(value);
@@ -49,7 +49,7 @@ template <typename D, typename S, To mode> D converted(S value) {
     return D(number);
   } else if constexpr (isInteger<S>) {
     if constexpr (sizeof(D) == 2)
-      return D(float(value)); // At most 2048 or 256 are exact in both steps.
+      return D(float(value)); // Exact up to 2048 (f16) or 256 (bf16).
     else
       return D(value);
   } else {
@@ -93,7 +93,7 @@ template <typename... Types> void addAll(Table &table) {
   (addFrom<Types, Types...>(table), ...);
 }
 
-/// Two numbers into one register: the first is the upper one.
+/// Packs two numbers into one register, the first into the upper half.
 template <typename T> void packs(Lanes &it) {
   forLanes(it, [](uint64_t a, uint64_t b, auto...) {
     return put(T(get<float>(a))) << (8 * sizeof(T)) | put(T(get<float>(b)));
@@ -151,8 +151,8 @@ Handler handlerOf(const std::vector<std::string> &words) {
   }();
   if (words[0] == "cvt")
     return conversionOf(words);
-  // Of the ways to round only the nearest is known here; ftz would show in
-  // numbers below 2^-126 alone.
+  // Only rounding to nearest is supported. ftz is ignored: it affects only
+  // numbers below 2^-126.
   constexpr std::string_view ignored[] = {"rn", "approx", "full", "ftz"};
   std::string name = words[0];
   for (size_t i = 1; i < words.size(); ++i)

@@ -1,4 +1,4 @@
-//===- Counters.cpp - what a kernel's accesses cost -----------------------===//
+//===- Counters.cpp - cost of a kernel's accesses -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 namespace emulator::ptx {
 
 namespace {
-/// How many numbers there are, each counted once.
+/// The number of distinct values.
 int64_t different(std::vector<uint64_t> &numbers) {
   std::sort(numbers.begin(), numbers.end());
   return std::unique(numbers.begin(), numbers.end()) - numbers.begin();

@@ -1,4 +1,4 @@
-//===- Counters.h - what a kernel's accesses cost ---------------*- C++ -*-===//
+//===- Counters.h - cost of a kernel's accesses -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,20 +16,21 @@ namespace emulator::ptx {
 struct Request {
   uint64_t address[32];
   int lanes = 0;
-  int bytes = 0; ///< of each lane
+  int bytes = 0; ///< per lane
 };
 
-/// Of one direction: a warp's access is a request, which moves whole sectors.
+/// Global loads or stores: each access of a warp is one request, which moves
+/// whole sectors.
 struct Traffic {
-  static constexpr int sector = 32; ///< bytes; "Device Memory Accesses", guide
+  static constexpr int sector = 32; ///< bytes: guide, "Device Memory Accesses"
   int64_t requests = 0, sectors = 0, bytes = 0;
 
   void add(const Request &request);
 };
 
-/// Shared memory has 32 banks of 4 bytes, each of which serves one word at a
-/// time: a request takes as many waves as its fullest bank has words. Accesses
-/// of 8 and 16 bytes are those of half and quarter warps.
+/// Shared memory has 32 banks, each of which serves one word of 4 bytes at a
+/// time: a request takes as many waves as the max number of words in one bank.
+/// Accesses of 8 and 16 bytes are split into half and quarter warps.
 struct Banks {
   int64_t requests = 0, waves = 0;
 
@@ -38,8 +39,8 @@ struct Banks {
 
 struct Counters {
   int64_t launches = 0, blocks = 0;
-  int64_t instructions = 0; ///< of warps
-  int64_t barriers = 0;     ///< of blocks
+  int64_t instructions = 0; ///< counted once per warp
+  int64_t barriers = 0;     ///< counted once per block
   Traffic loads, stores;
   Banks shared;
 };

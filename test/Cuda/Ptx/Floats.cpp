@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums and products of 16 bits are computed in double precision and rounded
-// once more, which gives the device's bits: 53 bits are enough for both steps
-// of a sum or product of 11. Approximations (ex2, lg2, tanh and so on) are
-// those of the C library: a device's last bits differ.
+// 16-bit sums and products are computed in double precision and rounded through
+// float32. The result has the device's bits: the 24 bits of float32 are enough
+// to round a sum or product of 11-bit numbers twice. Approximations (ex2, lg2,
+// tanh and so on) use the C library: a device's last bits differ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ namespace {
 template <typename T>
 using Exact = std::conditional_t<sizeof(T) == 2, double, T>;
 
-/// What a device has for NaN, and for the larger of zeros: the one without a
-/// sign.
+/// Max, or min if `smaller`, as on a device: a NaN is returned or ignored
+/// (`keepsNan`), and -0 is less than 0.
 template <typename T> T larger(T a, T b, bool keepsNan, bool smaller) {
   if (std::isnan(Exact<T>(a)) || std::isnan(Exact<T>(b))) {
     if (keepsNan)
@@ -36,7 +36,7 @@ template <typename T> T larger(T a, T b, bool keepsNan, bool smaller) {
   return below == smaller ? a : b;
 }
 
-/// Once for each type: the sum as `double(a) + double(b)`, rounded by T.
+/// Defines the operations on T, computed in `Exact<T>` and rounded to T.
 template <typename T> void defineFor(Table &table) {
   using E = Exact<T>;
   auto rounded = [](E value) {
@@ -69,7 +69,7 @@ template <typename T> void defineFor(Table &table) {
             [](T a, T b) { return larger(a, b, true, true); });
 }
 
-/// Two numbers of 16 bits at once, by what there is for one.
+/// Defines the operations on two packed 16-bit numbers by those on one.
 template <typename T> void definePairs(Table &table) {
   std::string one = Word<T>::names[0], two = Word<Pair<T>>::names[0];
   auto both = [&]<typename Function>(const char *name, Function) {

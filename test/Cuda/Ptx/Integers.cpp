@@ -15,7 +15,8 @@ namespace emulator::ptx {
 
 namespace {
 
-/// One result for unsigned and signed: no overflow that C++ does not define.
+/// Operations on unsigned T, some of which also serve signed types: unsigned
+/// overflow is defined in C++.
 template <typename T> struct Wrapping {
   using Signed = std::make_signed_t<T>;
 
@@ -37,7 +38,7 @@ template <typename T> struct Wrapping {
     add(table, "or", [](T a, T b) { return T(a | b); });
     add(table, "xor", [](T a, T b) { return T(a ^ b); });
     add(table, "not", [](T a) { return T(~a); });
-    // A quotient by zero is not defined; a device gives all ones.
+    // Division by zero is undefined in PTX; a device returns all ones.
     define<T>(table, "div", [](T a, T b) { return b ? T(a / b) : T(~T(0)); });
     define<T>(table, "rem", [](T a, T b) { return b ? T(a % b) : a; });
     define<Signed>(table, "div", [](Signed a, Signed b) {
@@ -57,7 +58,7 @@ template <typename T> struct Wrapping {
     shifts(table);
   }
 
-  /// The upper half of a product, and products of twice the width.
+  /// The upper half of a product, and products with twice the width.
   template <typename N> static void high(Table &table) {
     using Wide =
         std::conditional_t<std::is_signed_v<N>, __int128, unsigned __int128>;
@@ -78,13 +79,13 @@ template <typename T> struct Wrapping {
     }
   }
 
-  /// Twice the bits of N, as registers have them.
+  /// The low bits of `value`, twice as many as N has, as stored in a register.
   template <typename N, typename Wide> static uint64_t narrowed(Wide value) {
     constexpr int bits = std::min<int>(16 * sizeof(N), 64);
     return uint64_t(value) & (~uint64_t(0) >> (64 - bits));
   }
 
-  /// By 32 bits; more than the width gives what the width gives.
+  /// The shift count has 32 bits; counts above the width act as the width.
   static void shifts(Table &table) {
     constexpr uint32_t width = 8 * sizeof(T);
     for (const char *type : Word<T>::names) {
@@ -109,7 +110,7 @@ template <typename T> struct Wrapping {
   }
 };
 
-/// `length` bits from `start`; above the width there are zeros or the sign.
+/// bfe: `length` bits from `start`, extended with zeros or with the sign.
 template <typename T> uint64_t extracted(uint64_t a, uint64_t b, uint64_t c) {
   constexpr int width = 8 * sizeof(T);
   int start = int(b & 0xff), length = int(c & 0xff);
@@ -135,7 +136,8 @@ uint64_t inserted(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
   return put<T>(result);
 }
 
-/// Bytes of {b, a}, chosen by nibbles of c; a nibble's top bit asks for signs.
+/// prmt: each nibble of c selects a byte of {b, a}; with its top bit set, the
+/// result byte repeats that byte's sign.
 uint64_t permuted(uint64_t a, uint64_t b, uint64_t c, uint64_t) {
   uint64_t source = (a & 0xffffffff) | b << 32, result = 0;
   for (int i = 0; i < 4; ++i) {
@@ -192,7 +194,7 @@ void defineIntegers(Table &table) {
                    [](uint32_t a) { return uint32_t(std::popcount(a)); });
   define<uint32_t>(table, "clz",
                    [](uint32_t a) { return uint32_t(std::countl_zero(a)); });
-  // Spaces have windows in the generic addresses.
+  // Only generic addresses of shared and local memory differ from their own.
   for (const char *space : {"to.global", "to.shared", "to.local", "global"})
     for (const char *type : {"u64", "b64"})
       table[std::string("cvta.") + space + "." + type] = [](Lanes &it) {

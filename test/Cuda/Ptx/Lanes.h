@@ -15,14 +15,14 @@
 
 namespace emulator::ptx {
 
-/// Where an operation reads and writes.
+/// The operands and the result of one operation in all lanes.
 struct Lanes {
   uint32_t mask; ///< lanes that take part
   uint64_t *out;
   std::array<const uint64_t *, 4> in = {};
 };
 
-/// Computes `function(a, b, c, d)` on raw values in all lanes of the mask.
+/// Computes `function(a, b, c, d)` on raw bits in all lanes of the mask.
 template <typename Function> void forLanes(Lanes &it, Function function) {
   static const Row zero = {};
   const uint64_t *a = it.in[0] ? it.in[0] : zero.data();
@@ -36,7 +36,7 @@ template <typename Function> void forLanes(Lanes &it, Function function) {
 
 using Table = std::unordered_map<std::string, Handler>;
 
-/// Adds `name.T` for every type: the function is of one, two or three T.
+/// Adds `name.T` for every type T; the function takes one, two or three T.
 template <typename... Types, typename Function>
 void define(Table &table, const std::string &name, Function) {
   auto one = [&]<typename T>(Word<T>) {
@@ -56,11 +56,11 @@ void define(Table &table, const std::string &name, Function) {
   (one(Word<Types>()), ...);
 }
 
-/// The parts of the table, by file.
+/// Add the operations of one file to the table.
 void defineIntegers(Table &table);
 void defineFloats(Table &table);
 void defineComparisons(Table &table);
-/// A conversion, or null: cvt.rn.bf16.f32.
+/// The handler of a conversion such as cvt.rn.bf16.f32, or null.
 Handler conversionOf(const std::vector<std::string> &words);
 
 } // namespace emulator::ptx

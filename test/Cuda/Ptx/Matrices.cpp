@@ -1,12 +1,12 @@
-//===- Matrices.cpp - what tensor cores load and multiply -----------------===//
+//===- Matrices.cpp - loads and products of tensor cores ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which lane has which element: "Matrix Fragments for mma.m16n8k16" and
-// "ldmatrix" in NVIDIA's "PTX ISA".
+// The layout of elements over lanes is specified in NVIDIA's "PTX ISA": "Matrix
+// Fragments for mma.m16n8k16" and "ldmatrix".
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,9 @@ void BlockRunner::requireAll(const Warp &warp, uint32_t mask,
            "is not there for an instruction of the whole warp");
 }
 
-/// Four matrices of 8 x 8 numbers: lane 8 m + i says where row i of matrix m
-/// lies, lane 4 i + j gets elements 2 j and 2 j + 1 of row i (trans: column i).
+/// Four matrices of 8 x 8 numbers: lane 8 m + i has the address of row i of
+/// matrix m; lane 4 i + j gets elements 2 j and 2 j + 1 of row i (trans: column
+/// i).
 void BlockRunner::loadMatrices(Warp &warp, uint32_t mask,
                                const Instruction &it) {
   requireAll(warp, mask, it);
@@ -61,8 +62,8 @@ void BlockRunner::loadMatrices(Warp &warp, uint32_t mask,
   }
 }
 
-/// D = A B + C of 16 x 16, 16 x 8 and 16 x 8 numbers, sums in float32. How the
-/// device rounds within a sum is not said; here it rounds once.
+/// D = A B + C with 16 x 16, 16 x 8 and 16 x 8 numbers, sums in float32. How a
+/// device rounds within a sum is not specified; here each sum is rounded once.
 void BlockRunner::multiply(Warp &warp, uint32_t mask, const Instruction &it) {
   requireAll(warp, mask, it);
   constexpr int rows = 16, columns = 8, terms = 16;
@@ -74,7 +75,7 @@ void BlockRunner::multiply(Warp &warp, uint32_t mask, const Instruction &it) {
   Row room;
   for (size_t part = 0; part < 4; ++part) {
     const uint64_t *left = read(warp, it.operands[1].parts[part], room);
-    // Parts: rows y, rows y + 8, then both 8 terms on.
+    // Parts: rows y, rows y + 8, then the same rows 8 terms further.
     for (int lane = 0; lane < warpSize; ++lane)
       for (int k = 0; k < 2; ++k)
         a[lane / 4 + 8 * int(part % 2)][lane % 4 * 2 + 8 * int(part / 2) + k] =

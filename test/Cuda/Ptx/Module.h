@@ -1,12 +1,12 @@
-//===- Module.h - PTX, read into instructions -------------------*- C++ -*-===//
+//===- Module.h - PTX parsed into instructions ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of PTX that the compiler writes, after NVIDIA's "PTX ISA". What is
-// not known here is an error that names the line: nothing is skipped.
+// Supports the subset of PTX that the compiler emits, as specified in NVIDIA's
+// "PTX ISA". Other instructions and directives are errors that name the line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,13 @@
 
 namespace emulator::ptx {
 
-/// Text that this reader does not know.
+/// Text that this parser does not support.
 struct Unknown : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 constexpr int warpSize = 32;
-/// A value of every lane; of narrow types the low bits count.
+/// A value in every lane; narrow types use the low bits.
 using Row = std::array<uint64_t, warpSize>;
 
 enum class Special : uint8_t {
@@ -63,13 +63,13 @@ struct Operand {
   };
   Kind kind = None;
   bool inverted = false;      ///< !%p1
-  int number = -1;            ///< of a register, constant or `Special`
+  int number = -1;            ///< index of a register, constant or `Special`
   int64_t offset = 0;         ///< of an address, bytes
   std::vector<Operand> parts; ///< of a vector, and p|q of setp
 };
 
 struct Lanes;
-/// Computes a result in all lanes that take part.
+/// Computes a result in all lanes of the mask.
 using Handler = void (*)(Lanes &);
 
 struct Instruction {
@@ -84,16 +84,16 @@ struct Instruction {
     Shuffle,
     Matrix,  ///< ldmatrix
     Product, ///< mma
-    Copy,    ///< cp.async and what begins and ends its groups
+    Copy,    ///< cp.async, its commits and its waits
     Nothing
   };
   Act act = Compute;
   Space space = Space::Generic;
-  bool isSigned = false; ///< a loaded value is widened with its sign
+  bool isSigned = false; ///< a loaded value is sign-extended
   bool guardInverted = false;
-  int guard = -1;            ///< predicate that must hold, or -1
+  int guard = -1;            ///< predicate register, or -1
   int vector = 1, bytes = 0; ///< of a load or store: elements, bytes of one
-  int target = -1;           ///< of a branch
+  int target = -1;           ///< of a branch: an instruction
   Handler handler = nullptr;
   std::vector<Operand> operands;  ///< the result first
   std::vector<std::string> words; ///< of the opcode: {"ld", "global", "b32"}
@@ -114,11 +114,11 @@ struct Kernel {
   std::string name;
   std::vector<Parameter> parameters;
   std::vector<Instruction> code;
-  std::deque<Row> constants; ///< each a value in all lanes
+  std::deque<Row> constants; ///< each with its value in all lanes
   int registers = 0;
-  int64_t local = 0;            ///< bytes a thread
-  int64_t shared = 0;           ///< bytes a block, beside dynamic ones
-  std::array<int, 3> most = {}; ///< threads of a block, 0: any
+  int64_t local = 0;            ///< bytes per thread
+  int64_t shared = 0;           ///< bytes per block, without dynamic memory
+  std::array<int, 3> most = {}; ///< max threads of a block; 0: any number
 };
 
 struct Module {
@@ -126,10 +126,10 @@ struct Module {
   std::map<std::string, Kernel, std::less<>> kernels;
 };
 
-/// Reads a module; throws `Unknown`.
+/// Parses a module; throws `Unknown`.
 Module parse(std::string_view text);
 
-/// What computes an opcode, or null: "fma.rn.f32".
+/// The handler of an opcode such as "fma.rn.f32", or null.
 Handler handlerOf(const std::vector<std::string> &words);
 
 } // namespace emulator::ptx

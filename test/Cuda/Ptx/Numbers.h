@@ -1,4 +1,4 @@
-//===- Numbers.h - the types of PTX in registers ----------------*- C++ -*-===//
+//===- Numbers.h - PTX types in registers -----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,14 +18,14 @@
 
 namespace emulator::ptx {
 
-/// Two numbers in one register of 32 bits, the first in the low half.
+/// Two 16-bit numbers in one 32-bit register, the first in the low half.
 template <typename T> struct Pair {
   T low, high;
 };
 
 template <typename T> T get(uint64_t bits) {
   T value;
-  std::memcpy(&value, &bits, sizeof(T)); // Little-endian, as the device.
+  std::memcpy(&value, &bits, sizeof(T)); // Little-endian, as on the device.
   return value;
 }
 template <> inline bool get<bool>(uint64_t bits) { return bits & 1; }
@@ -36,7 +36,7 @@ template <typename T> uint64_t put(T value) {
   return bits;
 }
 
-/// What PTX calls a type.
+/// The PTX names of a type.
 template <typename T> struct Word;
 #define EMULATOR_WORD(Type, ...)                                               \
   template <> struct Word<Type> {                                              \

@@ -1,4 +1,4 @@
-//===- Parse.cpp - PTX, read into instructions ----------------------------===//
+//===- Parse.cpp - PTX parsed into instructions ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ int64_t bytesOf(std::string_view type) {
 
 namespace {
 
-/// The same text, as many lines, without comments.
+/// The text without comments, with the line ends of `//` comments.
 std::string withoutComments(std::string_view text) {
   std::string kept;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -80,7 +80,7 @@ public:
         external();
       else if (word != ".visible")
         fail("a declaration that is not known", word);
-      // The end of a line or statement belongs to what came before it.
+      // skipBlanks() consumes the end of the line or statement.
     }
     return std::move(module);
   }
@@ -91,7 +91,7 @@ private:
       line += text[at++] == '\n';
   }
 
-  /// Up to one of the characters, which stays.
+  /// Consumes the text before the first of `characters`.
   std::string_view until(const char *characters) {
     skipBlanks();
     size_t end = std::min(text.find_first_of(characters, at), text.size());
@@ -101,7 +101,7 @@ private:
     return found;
   }
 
-  /// What stands between a pair of brackets that opens here.
+  /// Consumes a pair of brackets that opens here; returns the text inside.
   std::string_view between(char open, char close) {
     skipBlanks();
     if (at >= text.size() || text[at] != open)
@@ -117,7 +117,7 @@ private:
     return found;
   }
 
-  /// `.shared .align 16 .b8 shared[]`: the dynamic memory of a block.
+  /// `.shared .align 16 .b8 shared[]`: the dynamic shared memory of a block.
   void external() {
     std::string_view declaration = until(";");
     if (!trim(declaration).starts_with(".shared") ||

@@ -1,4 +1,4 @@
-//===- Races.cpp - threads of a launch that meet in memory ----------------===//
+//===- Races.cpp - data races between threads of a launch -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ void Races::check(Mark &mark, uint64_t byte, int64_t thread, int barriers,
 
 void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
                    bool writes) {
-  uint64_t number = address / pageSize; // An aligned access has one page.
+  uint64_t number = address / pageSize; // An aligned access is in one page.
   if (number != lastNumber) {
     std::unique_ptr<Page> &page = pages[number];
     if (!page)

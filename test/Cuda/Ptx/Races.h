@@ -1,14 +1,14 @@
-//===- Races.h - threads of a launch that meet in memory ----*- C++ -*-===//
+//===- Races.h - data races between threads of a launch ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads of one block may hand values over through memory where a barrier lies
-// between; threads of two blocks may not. So two threads at one byte race
-// between the same two barriers, one of them to write: also within a warp,
-// whose threads need not keep step.
+// Threads of one block may exchange values through memory if a barrier
+// separates the accesses; threads of different blocks may not. Otherwise two
+// accesses to one byte, at least one of them a write, are a race: also within a
+// warp, whose threads need not run in lockstep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,30 +24,31 @@ namespace emulator::ptx {
 
 class Races {
 public:
-  /// In memory of a name, by blocks of so many threads. Of an access every
-  /// `step` bytes are looked at, the first of them always.
+  /// `memory` is its name in errors, `threads` the size of a block. Every
+  /// `step`-th byte of an access is checked, beginning with the first.
   Races(const char *memory, int64_t threads, int step)
       : memory(memory), threads(threads), step(step) {}
 
-  /// One access of a thread, counted over all blocks, after so many barriers of
-  /// its block; throws `Violation`.
+  /// Checks one access of `thread`, which is numbered over all blocks, after
+  /// `barriers` barriers of its block; throws `Violation`.
   void access(uint64_t address, int bytes, int64_t thread, int barriers,
               bool writes);
   /// Forgets all accesses.
   void clear();
 
 private:
-  /// The last to write and to read; numbers are one more, 0 is nobody.
+  /// The last writer and reader of a byte: thread number plus 1; 0 is none.
   struct Mark {
     uint32_t writer, reader;
     int writerBarriers, readerBarriers;
-    bool severalThreads; ///< have read after `readerBarriers`
-    bool severalBlocks;  ///< have read
+    bool severalThreads; ///< several have read after `readerBarriers`
+    bool severalBlocks;  ///< several have read
   };
   static constexpr int64_t pageSize = 4096;
   using Page = std::array<Mark, pageSize>;
 
-  /// Whether another thread was there that no barrier parts from this one.
+  /// Whether `other` is a different thread, and no barrier separates its access
+  /// from this one.
   bool meets(uint32_t other, int barriersThen, int64_t thread,
              int barriers) const;
   void check(Mark &mark, uint64_t byte, int64_t thread, int barriers,

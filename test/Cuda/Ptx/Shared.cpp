@@ -1,4 +1,4 @@
-//===- Shared.cpp - the memory that a block's threads share ---------------===//
+//===- Shared.cpp - shared memory of a block ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Shared.h - the memory that a block's threads share -------*- C++ -*-===//
+//===- Shared.h - shared memory of a block ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,21 +18,21 @@ namespace emulator::ptx {
 
 class Shared {
 public:
-  /// Of blocks of so many threads.
+  /// For blocks of `threads` threads.
   explicit Shared(int64_t threads) : races("shared memory", threads, 1) {}
 
-  /// Bytes of one block, not known yet.
+  /// Begins a block with `bytes` bytes, all marked as not written.
   void begin(int64_t bytes);
-  /// Where so many bytes are for a thread, after so many barriers; throws
-  /// `Violation`. What is read must have been written in this block.
+  /// The memory that a thread accesses after `barriers` barriers; throws
+  /// `Violation`. Bytes that are read must have been written by this block.
   std::byte *access(int thread, uint64_t address, int bytes, int barriers,
                     bool writes);
-  /// Bytes that something will write: until then nobody may read them.
+  /// Marks bytes as not written, because an asynchronous copy will write them.
   void forget(uint64_t address, int bytes);
 
 private:
   std::vector<std::byte> content;
-  std::vector<bool> known; ///< by byte
+  std::vector<bool> known; ///< by byte: whether it was written
   Races races;
 };
 

@@ -1,4 +1,4 @@
-//===- Warp.cpp - values that lanes of a warp read, move and exchange -----===//
+//===- Warp.cpp - moves and shuffles of a warp ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,7 @@
 
 namespace emulator::ptx {
 
-/// A value, or values of 16 and 32 bits into one and out of it.
+/// Copies a value, packs values into one register, or unpacks one.
 void BlockRunner::move(Warp &warp, uint32_t mask, const Instruction &it) {
   const Operand &to = it.operands[0], &from = it.operands[1];
   Row room;
@@ -58,7 +58,7 @@ void BlockRunner::shuffle(Warp &warp, uint32_t mask, const Instruction &it) {
     return;
   int first = std::countr_zero(mask);
   int at = warp.next[size_t(first)];
-  // Those of the mask that wait here already, and those that come now.
+  // `wanted`: lanes of the members' mask; `here`: lanes that have arrived.
   auto wanted = uint32_t(members[first]) & warp.lanes & ~warp.left;
   uint32_t here = mask;
   for (int lane = 0; lane < warpSize; ++lane)
@@ -71,7 +71,7 @@ void BlockRunner::shuffle(Warp &warp, uint32_t mask, const Instruction &it) {
   }
   warp.atShuffle |= mask;
   if ((here & wanted) != wanted)
-    return; // The others come later.
+    return; // Others have not arrived yet.
   warp.atShuffle &= ~here;
   std::string_view mode = it.words[2];
   uint64_t *out = registerOf(warp, it.operands[0]);

@@ -1,4 +1,4 @@
-//===- Window.h - where a thread's memories lie in addresses ----*- C++ -*-===//
+//===- Window.h - windows of generic addresses ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,8 @@
 
 namespace emulator::ptx {
 
-/// Generic addresses of shared and local memory, above all of the device's.
+/// Bits set in generic addresses of shared and of local memory. Addresses of
+/// device memory are lower.
 constexpr int64_t sharedWindow = int64_t(1) << 60;
 constexpr int64_t localWindow = int64_t(1) << 61;
 

@@ -1,4 +1,4 @@
-"""Program 70001-334: a slice at a computed index that a scatter out of range leaves as it is. 1 stage, 2 microbatches"""
+"""Program 70001-334: a slice at a computed index, updated by a scatter and also read unchanged. 1 stage, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""The running product of one row, kept for the backward, was read after a part of it was written. 1 stage"""
+"""The running product of one row, kept for the backward, was read after it had been partly overwritten. 1 stage"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Matrices of experts gathered by a list that is computed; their gradients were added in one buffer. 1 stage"""
+"""Experts' matrices gathered by a computed list; their gradients were added in one buffer. 1 stage"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Program 20900-26: integers computed from a gradient, of the shape of an argument. 1 stage, 2 microbatches"""
+"""Program 20900-26: integers computed from a gradient, with the shape of an argument. 1 stage, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

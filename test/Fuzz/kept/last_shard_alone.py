@@ -1,4 +1,4 @@
-"""Program 606944-89: what only the last of two shards computes. 1 stage, split over 2 shards, 2 microbatches"""
+"""Program 606944-89: values that only the last of two shards computes. 1 stage, split over 2 shards, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Slices with starts that are computed, one of the other: 2 stages, schedule gpipe, 2 microbatches. XLA loses a clamp."""
+"""A slice of a slice, both with computed starts: 2 stages, schedule gpipe, 2 microbatches. XLA omits a clamp."""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""jax.numpy.prod reshapes with a transpose first, and rows of a parameter did not notice."""
+"""jax.numpy.prod transposes, then reshapes; rows of a parameter were taken without the transpose."""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Program 251128-2373: window orders a sender so far ahead that ranks waited for one another with two slots for gradients. 3 stages, 2 microbatches"""
+"""Program 251128-2373: with two slots for gradients, window deadlocked: a sender runs far ahead. 3 stages, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""1 stage, schedule 1f1b, 2 microbatches: a maximum of numbers that were rounded on their way, and the mask of where it is"""
+"""1 stage, schedule 1f1b, 2 microbatches: the maximum of numbers rounded to bfloat16, and the mask of its position"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Program 81125-3466: rows of a batch that update a parameter one after the other are no sum. 1 stage, the first on 2 devices, 2 microbatches"""
+"""Program 81125-3466: rows of a batch update a parameter one by one, which is not a sum. 1 stage, the first on 2 devices, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""The gradient of a scale came out a multiple too large: the update wrote over what the backward reads. 2 stages"""
+"""The gradient of a scale was several times too large: the update overwrote what the backward reads. 2 stages"""
 import jax
 import jax.numpy as jnp
 import numpy as np

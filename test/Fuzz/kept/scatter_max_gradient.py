@@ -1,4 +1,4 @@
-"""The gradient of a maximum by rows that an argument decides: read after it was written. 1 stage"""
+"""The gradient of a maximum over rows chosen by an argument: a value was read after it was overwritten. 1 stage"""
 import jax
 import jax.numpy as jnp
 import numpy as np

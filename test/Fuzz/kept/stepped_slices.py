@@ -1,4 +1,4 @@
-"""Program 70001-470: a slice that takes steps along one dimension and drops another. 1 stage, 2 microbatches"""
+"""Program 70001-470: a slice with a stride in one dimension that drops another dimension. 1 stage, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Program 81125-2451: a slice at a computed index that one branch writes and the other leaves. 1 stage, 2 microbatches"""
+"""Program 81125-2451: a slice at a computed index that one branch overwrites and the other does not. 1 stage, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np

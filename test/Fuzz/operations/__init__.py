@@ -1,13 +1,13 @@
-"""Operations of the random programs, one file per family. Each is a function of a sheet (program.py) that chooses
+"""Operations of the random programs, one file per family. Each is a function of a Sheet (program.py) that chooses
 operands and returns the text of an expression."""
 
 OPERATIONS = {}  # {name: function}
-WEIGHTS = {}     # {name: how often, beside the others}
+WEIGHTS = {}     # {name: relative frequency}
 FAMILIES = {}    # {name: the family's file}
 
 
 def operation(weight=1.0):
-    """Registers a function under its name."""
+    """Registers the decorated function under its name."""
 
     def register(function):
         name = function.__name__
@@ -20,7 +20,7 @@ def operation(weight=1.0):
 
 
 def same(value):
-    """A condition: the shape and type of another value."""
+    """A condition: the same shape and type as another value."""
     return lambda v: v.shape == value.shape and v.dtype == value.dtype
 
 

@@ -9,7 +9,7 @@ def square_root(n):
 
 @operation(10)
 def layer(g):
-    """A matrix of its own, now and then behind a nonlinear function or added to what it was given."""
+    """A product with a parameter, sometimes followed by a nonlinear function or added to its input."""
     a = g.value(ndim=(1, 4), most=1024)
     n = a.shape[-1]
     m = n if g.maybe(0.4) else g.rng.randint(1, 8)
@@ -22,7 +22,7 @@ def layer(g):
 
 @operation(2)
 def two_layers(g):
-    """An MLP with biases, its first matrix used again transposed now and then."""
+    """An MLP with biases; sometimes its second matrix is the first one transposed."""
     a = g.value(ndim=(1, 3), most=512)
     n, m = a.shape[-1], g.rng.randint(1, 8)
     w, b = g.parameter((n, m), a.dtype, square_root(n)), g.parameter((m,), a.dtype)
@@ -63,7 +63,7 @@ def attention(g):
 
 @operation(1)
 def heads(g):
-    """jax.nn.dot_product_attention of one batch."""
+    """jax.nn.dot_product_attention."""
     a = g.value(ndim=(3, 3), most=256)
     n = a.shape[-1]
     q, k = (g.parameter((n, 2, 3), a.dtype, square_root(n)) for _ in range(2))
@@ -73,7 +73,7 @@ def heads(g):
 
 @operation(2)
 def mixed(g):
-    """The product is asked for in another type than the factors have."""
+    """A product whose type is not that of the factors."""
     a = g.value(ndim=(1, 3), most=512)
     w = g.parameter((a.shape[-1], g.rng.randint(1, 6)), a.dtype, square_root(a.shape[-1]))
     return g.pick("jnp.matmul({a}, {w}, preferred_element_type=F)",
@@ -99,7 +99,7 @@ def general(g):
 
 @operation(1)
 def systems(g):
-    """Triangular systems and Cholesky factors of matrices that are far from singular."""
+    """Triangular systems and Cholesky factors of well-conditioned matrices."""
     a = g.value(lambda v: v.dtype == "F" and v.shape[-1] <= 5, ndim=(2, 3), most=128)
     n = a.shape[-1]
     lower = f"(jnp.tril(jnp.tanh({g.parameter((n, n))})) * 0.3 + 1.5 * jnp.eye({n}))"

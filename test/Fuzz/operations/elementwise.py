@@ -50,7 +50,7 @@ def binary_kinked(g):
 
 @operation(4)
 def with_parameter(g):
-    """Beside a parameter of the same shape, of a row, of a column or of a scalar."""
+    """With a parameter of the same shape, or shaped as a row, a column or a scalar."""
     a = g.value()
     kind = g.rng.randrange(4)
     shape = (a.shape, a.shape[-1:], tuple(n if d == 0 else 1 for d, n in enumerate(a.shape)), ())[kind]
@@ -59,7 +59,7 @@ def with_parameter(g):
 
 @operation(3)
 def broadcast_pair(g):
-    """Values of different shapes that broadcast: an outer sum, a row beside a matrix."""
+    """Values of different shapes that broadcast: an outer sum, a row with a matrix."""
     a = g.value(ndim=(1, 3), most=512)
     b = g.value(lambda v: v.dtype == a.dtype and (v.ndim < a.ndim and v.shape == a.shape[a.ndim - v.ndim:] or
                                                   v.ndim == 1 and a.ndim == 1), ndim=(0, 2), most=64)
@@ -70,7 +70,7 @@ def broadcast_pair(g):
 
 @operation(2)
 def masked(g):
-    """By a mask that is an argument, an iota or a comparison of two values."""
+    """Masked by an argument, an iota or a comparison of two values."""
     a = g.value(ndim=(1, 4))
     if g.maybe(0.6):
         d = g.rng.randrange(a.ndim)
@@ -91,7 +91,7 @@ def compare(g):
 
 @operation(3)
 def cast(g):
-    """To the other floating-point type, and back now and then."""
+    """To the other floating-point type, sometimes and back."""
     a = g.value()
     other = "H" if a.dtype == "F" else "F"
     return g.pick("{a}.astype({o})", "{a}.astype({o})", "({a}.astype({o}) * 2).astype({t})",
@@ -132,7 +132,7 @@ def special(g):
 
 @operation(1)
 def wrapped(g):
-    """Functions that JAX marks: rematerialised, with rules of their own, of one row."""
+    """Functions under a JAX transformation: checkpoint, vmap, jit, grad."""
     a = g.value(ndim=(1, 4))
     return g.pick("jax.checkpoint(lambda x: jnp.tanh(x) * jnp.sin(x))({a})", "jax.vmap(lambda x: x * jnp.cos(x))({a})",
                   "jax.jit(lambda x: x * x + {n})({a})", "jax.vmap(lambda x: x - x.mean())({a})",
@@ -143,5 +143,5 @@ def wrapped(g):
 
 @operation(0)
 def plain(g):
-    """What the minimiser puts in the place of other operations."""
+    """The operation by which the minimiser replaces others."""
     return f"jnp.sin({g.value()})"

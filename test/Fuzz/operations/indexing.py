@@ -1,4 +1,4 @@
-"""Reading parts of arrays: slices, dynamic slices, gathers, and their mirror images, sums by index."""
+"""Reading parts of arrays: slices, dynamic slices, gathers, and their transposes, sums by index."""
 
 from operations import operation
 from operations.updates import index, place
@@ -33,7 +33,7 @@ def dynamic_row(g):
 
 @operation(4)
 def rows(g):
-    """Rows by a list that an argument decides."""
+    """Rows listed by an argument."""
     a = g.value(ndim=(1, 3), most=512)
     i = g.value(dtypes="I", ndim=(1, 2), most=24)
     d = g.rng.randrange(a.ndim)

@@ -1,4 +1,4 @@
-"""Functions of jax.numpy and jax.nn that libraries use and that are made of many operations."""
+"""Functions of jax.numpy and jax.nn that libraries use and that consist of many operations."""
 
 from operations import operation, same
 from operations.contractions import square_root
@@ -33,7 +33,7 @@ def algebra(g):
 
 @operation(2)
 def rotary(g):
-    """Halves turned by angles of their positions, as rotary embeddings do."""
+    """Halves rotated by angles that depend on the position, as in rotary embeddings."""
     a = g.value(lambda v: v.shape[-1] % 2 == 0, ndim=(2, 3), most=512)
     t, n = a.shape[-2:]
     angle = f"(jnp.arange({t})[:, None] * jnp.exp(-jnp.arange({n // 2}) / {n // 2}))"
@@ -45,7 +45,7 @@ def rotary(g):
 
 @operation(2)
 def batch_norm(g):
-    """Statistics over the batch, with running ones beside."""
+    """Statistics over the batch, and running statistics."""
     a = g.value(ndim=(2, 4), most=512)
     c = a.shape[-1]
     scale, axes = g.parameter((c,), a.dtype), tuple(range(a.ndim - 1))
@@ -58,7 +58,7 @@ def batch_norm(g):
 
 @operation(2)
 def grouped_heads(g):
-    """Attention with fewer keys than queries, a bias and a soft cap."""
+    """Attention with fewer key heads than query heads, a bias and a soft cap."""
     a = g.value(ndim=(3, 3), most=256)
     n, t = a.shape[-1], a.shape[1]
     q, k = g.parameter((n, 2, 2, 2), a.dtype, square_root(n)), g.parameter((n, 2, 2), a.dtype, square_root(n))

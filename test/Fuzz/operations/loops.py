@@ -37,7 +37,7 @@ def scan_time(g):
 
 @operation(3)
 def fill_buffer(g):
-    """A loop that writes a buffer row by row, also where it reads what it wrote."""
+    """A loop that writes a buffer row by row, and may read rows that it wrote."""
     a = g.value(ndim=(1, 3), most=256)
     n = a.shape[0]
     s = g.parameter((), a.dtype)
@@ -61,7 +61,7 @@ def repeated(g):
 
 @operation(2)
 def branches(g):
-    """One of two or three functions, as an argument or a comparison decides."""
+    """One of two or three functions, chosen by an argument or a comparison."""
     a = g.value(ndim=(0, 3), most=512)
     s = g.parameter((), a.dtype)
     i = g.value(dtypes="I", ndim=(0, 0))
@@ -73,7 +73,7 @@ def branches(g):
 
 @operation(2)
 def dropped(g):
-    """Dropout by a random key, which differs in every microbatch."""
+    """Dropout by a random key; the mask differs in every microbatch."""
     a = g.value(ndim=(1, 3))
     key = g.key()
     salt = g.rng.randint(0, 9)

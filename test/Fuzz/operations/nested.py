@@ -1,4 +1,4 @@
-"""Functions of functions: of each row, with derivatives of their own, loops in loops."""
+"""Nested functions: vmap over rows, derivatives inside the function, nested loops."""
 
 from operations import operation, same
 from operations.contractions import square_root
@@ -6,7 +6,7 @@ from operations.contractions import square_root
 
 @operation(3)
 def slice_of_each(g):
-    """A slice at another place in each row: gathers and scatters with batch dimensions."""
+    """A slice at a different place in each row: gathers and scatters with batch dimensions."""
     a = g.value(lambda v: v.shape[1] > 1, ndim=(2, 3), most=512)
     i = g.value(lambda v: v.shape == a.shape[:1], dtypes="I")
     w = g.rng.randint(1, a.shape[1])
@@ -24,7 +24,7 @@ def slice_of_each(g):
 
 @operation(2)
 def of_each(g):
-    """A function of one row, for all of them at once."""
+    """A function of one row, mapped over all rows."""
     a = g.value(ndim=(2, 3), most=512)
     n = a.shape[-1]
     w = g.parameter((n, n), a.dtype, square_root(n))
@@ -37,7 +37,7 @@ def of_each(g):
 
 @operation(2)
 def own_derivative(g):
-    """Functions with rules of their own, derivatives inside the function."""
+    """Derivatives inside the function, vectorize, stop_gradient."""
     a = g.value(lambda v: v.dtype == "F", ndim=(1, 3), most=512)
     b = g.value(same(a))
     return g.pick("jax.jvp(jnp.sin, ({a},), ({b},))[1]", "jax.vjp(lambda x: jnp.tanh(x) * x, {a})[1]({b})[0]",
@@ -64,7 +64,7 @@ def loop_in_loop(g):
 
 @operation(2)
 def running_state(g):
-    """A loop that keeps a window of the last rows, and one that accumulates into places that an argument decides."""
+    """A loop that keeps a window of the last rows, or that reads or writes rows at indices from an argument."""
     a = g.value(ndim=(2, 3), most=256)
     n = a.shape[0]
     i = g.value(lambda v: v.shape == a.shape[:1], dtypes="I")

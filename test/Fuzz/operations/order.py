@@ -25,7 +25,7 @@ def running_extreme(g):
 
 @operation(1)
 def recurrence(g):
-    """A linear recurrence by an associative scan, as state-space models have it."""
+    """A linear recurrence by an associative scan, as in state-space models."""
     a = g.value(ndim=(2, 3), most=512)
     b = g.value(lambda v: v.shape == a.shape and v.dtype == a.dtype)
     d = g.rng.randrange(a.ndim)

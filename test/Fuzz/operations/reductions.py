@@ -1,10 +1,10 @@
-"""Sums, means, maxima and what is made of them."""
+"""Sums, means, maxima and functions that use them."""
 
 from operations import operation
 
 
 def axes(g, a):
-    """Text of one or two dimensions."""
+    """One or two dimensions as text."""
     d = g.rng.randrange(a.ndim)
     return str(d) if a.ndim == 1 or g.maybe(0.7) else str(tuple(sorted(g.rng.sample(range(a.ndim), 2))))
 
@@ -28,7 +28,7 @@ def extreme(g):
 
 @operation(2)
 def pooled(g):
-    """A reduction taken back into the array that it is of."""
+    """An array combined with a reduction of itself."""
     a = g.value(ndim=(1, 3))
     d = g.rng.randrange(a.ndim)
     sharp = ["{a} - {a}.max({d}, keepdims=True)", "{a} / (0.5 + jnp.abs({a}).max({d}, keepdims=True))"]

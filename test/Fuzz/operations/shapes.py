@@ -1,4 +1,4 @@
-"""Arrays put together, spread and rearranged."""
+"""Arrays concatenated, broadcast and rearranged."""
 
 from operations import operation
 
@@ -40,7 +40,7 @@ def spread(g):
 
 @operation(4)
 def joined(g):
-    """Values side by side: with itself, with another, with a parameter."""
+    """A value concatenated with itself, another value or a parameter."""
     a = g.value(ndim=(1, 3), most=1024)
     d = g.rng.randrange(a.ndim)
     def beside(v):
@@ -74,7 +74,7 @@ def padded(g):
 
 @operation(2)
 def halves(g):
-    """Split and put together in another way."""
+    """Split, then joined differently."""
     a = g.value(lambda v: v.shape[-1] % 2 == 0, ndim=(1, 3))
     return g.pick("jnp.multiply(*jnp.split({a}, 2, -1))", "jax.nn.glu({a}, -1)",
                   "jnp.concatenate(jnp.split({a}, 2, -1)[::-1], -1)", "jnp.add(*jnp.split({a}, 2, -1))",

@@ -7,7 +7,7 @@ KINKED = ("max", "min")
 
 
 def place(g, shape):
-    """(text of a static index, shape of what it names)."""
+    """(text of a static index, shape of the part that it selects)."""
     parts, left = [], []
     for n in shape[:g.rng.randint(1, len(shape))]:
         kind = g.rng.randrange(6)
@@ -30,7 +30,7 @@ def place(g, shape):
 
 
 def amount(g, a, shape):
-    """What is written: a number, a parameter of that shape or a part of it, a value that the array itself gives."""
+    """The value to write: a number, a parameter that broadcasts to the shape, a mean of the array, another value."""
     kind = g.rng.randrange(6)
     if kind == 0:
         return g.number(0.3, 1.5)
@@ -46,12 +46,12 @@ def amount(g, a, shape):
 
 
 def _changed(g, a, index, by):
-    """The update of places that differ; a division is by what is away from zero."""
+    """An update of distinct places; a divisor is made at least 0.6."""
     methods = SMOOTH + (KINKED if not a.rough and a.dtype == "F" else ())
     method = g.pick(*methods)
     if method == "divide":
         by = f"(jnp.square({by}) + 0.6)"
-    # JAX has the gradient of a product of rows only where it is told that no row comes twice.
+    # JAX differentiates a product of rows only if it is declared that no row occurs twice.
     unique = ", unique_indices=True" if method in ("multiply", "divide") else ""
     return f"{a}.at[{index}].{method}({by}{unique})"
 
@@ -65,7 +65,7 @@ def at_static(g):
 
 @operation(3)
 def at_own_part(g):
-    """Parts exchanged or derived from one another."""
+    """Parts exchanged or computed from one another."""
     a = g.value(lambda v: v.shape[0] > 1 and v.shape[-1] > 1, ndim=(2, 4))
     n, m = a.shape[0], a.shape[-1]
     half = m // 2
@@ -80,7 +80,7 @@ def at_own_part(g):
 
 @operation(4)
 def at_list(g):
-    """At a static list of rows; of a set no row twice."""
+    """At a static list of rows; a row occurs twice only in an `add`."""
     a = g.value(ndim=(1, 3))
     n = a.shape[0]
     rows = g.rng.sample(range(n), g.rng.randint(1, min(n, 4)))
@@ -90,14 +90,14 @@ def at_list(g):
 
 
 def index(g, n, scalar=False, unique=False):
-    """Integers that arguments decide, inside 0..n-1 mostly; a list has no fixed length."""
+    """(value, text) of an integer or a list of integers from the arguments, mostly in 0..n-1."""
     i = g.value(dtypes="I", ndim=(0, 0) if scalar else (1, 1), most=16)
     return i, f"{i} % {n}" if g.maybe(0.8) else str(i)
 
 
 @operation(4)
 def at_computed(g):
-    """At one row that an argument decides."""
+    """At one row, given by an argument."""
     a = g.value(ndim=(1, 4))
     _, i = index(g, a.shape[0], scalar=True)
     return _changed(g, a, i, amount(g, a, a.shape[1:]))
@@ -112,7 +112,7 @@ def at_computed_column(g):
 
 @operation(3)
 def at_computed_list(g):
-    """At rows that an argument decides, with repetitions: what the order of them cannot change."""
+    """At rows given by an argument, which may repeat: an `add`, because its order does not matter."""
     a = g.value(ndim=(1, 3))
     i, text = index(g, a.shape[0])
     return f"{a}.at[{text}].add({amount(g, a, (*i.shape, *a.shape[1:]))})"
@@ -120,7 +120,7 @@ def at_computed_list(g):
 
 @operation(2)
 def at_pairs(g):
-    """Elements (row, column) by two lists."""
+    """Elements (row, column) given by two lists."""
     a = g.value(ndim=(2, 2))
     i, rows = index(g, a.shape[0])
     columns = f"{g.value(lambda v: v.shape == i.shape, dtypes='I')} % {a.shape[1]}"

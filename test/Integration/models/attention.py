@@ -1,22 +1,22 @@
-"""One layer of attention with the kinds of mask that there are, trained to a target.
+"""One layer of attention, with a squared loss, in variants of masks, biases and dropout.
 
 STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
 
     full      every query sees every key
-    masked    an array of booleans says which, -1e9 elsewhere
+    masked    a boolean array selects the keys of each query; other scores are -1e9
     biased    an array of numbers is added to the scores
-    padded    keys of each sample that nobody sees
-    clipped   scores are clipped: no attention that is one kernel
-    capped    scores are capped by a tanh, and a triangle hides some
-    dropped   weights are dropped, by a condition that all heads share
+    padded    some keys of each sample are padding, which no query sees
+    clipped   scores are clipped: not compiled to one attention kernel
+    capped    scores are capped by a tanh, with a causal mask
+    dropped   dropout of weights, with one mask for all heads
     library   jax.nn.dot_product_attention, causal
-    packed    queries, keys and values are one product with a bias
+    packed    one product with a bias computes queries, keys and values
     masked_bfloat16, biased_bfloat16, padded_bfloat16
-              attention in bfloat16, with a mask of each sample, numbers that are added, keys that are padding
+              the same masks, biases and padding with bfloat16 queries, keys and values
     capped_bfloat16, capped_float16, dropped_bfloat16
-              16-bit attention of a kind that no library takes
+              16-bit attention that the library does not support
     taught, taught_bfloat16
-              the same layer, without a gradient, makes the target of another input
+              the target is the same layer's output for another input, without a gradient
 """
 
 import functools
@@ -124,7 +124,7 @@ def packed():
 
 def _short(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), target=lambda forward, y: y, short=jnp.bfloat16,
            drop=lambda weights, _: weights):
-    """Queries, keys and values in `short`, scores in float32. `target` makes what is learned of `forward`, the layer."""
+    """Queries, keys and values in `short`, scores in float32. `target` makes the loss's target from the layer and y."""
     s = sizes("STAGEWRIGHT_ATTENTION", D=32, H=2, S=40, B=2)
     n, rng = normals(scale=0.3), np.random.default_rng(2)
     params = {name: n(s["D"], s["D"]) for name in "qkvo"}

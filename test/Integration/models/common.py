@@ -1,4 +1,4 @@
-"""What the model files share: sizes from the environment, and plain initialisation."""
+"""Shared code of the model files: sizes from the environment, and plain initialisation."""
 
 import os
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def sizes(variable, **defaults):
-    """Sizes by name; the environment variable holds numbers in the same order, or some as name=number."""
+    """Sizes by name: `defaults`, overridden by the variable's list of numbers in that order or of name=number."""
     values = dict(defaults)
     for position, item in enumerate(filter(None, os.environ.get(variable, "").split(","))):
         name, equals, number = item.partition("=")
@@ -21,7 +21,7 @@ def sizes(variable, **defaults):
 
 
 def normals(seed=0, scale=0.02):
-    """A function from a shape to fresh normal values. By numpy: JAX would compile something for every shape."""
+    """A function from a shape to new normal values. It uses numpy, because JAX would compile code for every shape."""
     rng = np.random.default_rng(seed)
     return lambda *shape: (rng.standard_normal(shape) * scale).astype(np.float32)
 
@@ -31,7 +31,7 @@ def integers(high, *shape, seed=1):
 
 
 def tokens(vocabulary, *shape, seed=1):
-    """Token numbers and their targets, the next tokens."""
+    """Token ids and their targets, which are the next tokens."""
     ids = integers(vocabulary, *shape, seed=seed)
     return ids, np.roll(ids, -1, -1)
 

@@ -1,7 +1,7 @@
 """A small residual convolution net with batch statistics: stride, padding, overlapping max pooling.
 
 STAGEWRIGHT_CONVNET="S,C,B,K": image side, channels, microbatch, classes. Batch statistics are those of the microbatch;
-their means are returned beside the loss, as a training loop keeps them.
+their means are returned with the loss, as for a training loop's running averages.
 """
 
 import jax

@@ -1,9 +1,9 @@
-"""Products as einsum writes them: no library of a device takes these as they lie.
+"""Products written with einsum, with array layouts that no device library accepts.
 
-STAGEWRIGHT_EINSUMS="B,Q,D": batch, rows of each sample, terms.
+STAGEWRIGHT_EINSUMS="B,Q,D": samples, rows of each sample, width.
 
-    batch_last    scores with the samples side by side, read by another layer
-    grouped       queries that share keys, scores with the group side by side
+    batch_last    scores whose innermost dimension is the batch
+    grouped       groups of queries share keys; the innermost dimension of the scores is the query within a group
 """
 
 import jax

@@ -1,5 +1,5 @@
-"""A perceptron whose products are of floats of 8 bits, forward and backward. STAGEWRIGHT_FLOAT8="D,L,B": width, layers,
-microbatch; products go to a device's library where all are multiples of 16."""
+"""A perceptron with products of 8-bit floats, forward and backward. STAGEWRIGHT_FLOAT8="D,L,B": width, layers, microbatch.
+A device's library computes the products if their sizes are multiples of 16."""
 
 import functools
 

@@ -2,19 +2,19 @@
 
 STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, heads, layers, sequence and microbatch.
 
-    gpt           as it is usually written: a Python loop over the layers
-    gpt_scan      the same, a lax.scan over stacked layers
+    gpt           a Python loop over the layers, as usual
+    gpt_scan      a lax.scan over stacked layers
     gpt_tied      the embedding is also the output head
     gpt_dropout   dropout after attention and perceptron, from a random key
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
     gpt_forward   the logits only, no gradients
-    gpt_deep      small and of eight layers, for many stages
+    gpt_deep      small, with eight layers, for many stages
     gpt_slices    small, with seven samples to share among replicas
-    gpt_slices_dropout  that with dropout
-    gpt_single    the same with one sample, so that replicas take turns
-    gpt_deep_tied that with one matrix for embedding and output
+    gpt_slices_dropout  gpt_slices with dropout
+    gpt_single    gpt_slices with one sample, so that replicas take turns
+    gpt_deep_tied gpt_deep with one matrix for embedding and output
     gpt_100m      a hundred million parameters: 12 layers, width 768
-    gpt_long      narrow, over a sequence of 1024
+    gpt_long      small, with a sequence of 1024
 """
 
 import functools

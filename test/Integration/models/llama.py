@@ -46,7 +46,7 @@ def block(p, x, heads, groups):
 
 
 def loss(params, ids, tgt, heads, groups, dtype):
-    """With activations of a type; parameters and loss are float32."""
+    """Computed in `dtype` from float32 parameters; the loss is float32."""
     p = jax.tree.map(lambda a: a.astype(dtype), params)
     with jax.named_scope("embed"):
         x = p["embed"][ids]
@@ -75,7 +75,7 @@ SPLITS = dict(q=1, k=1, v=1, o=0, gate=1, up=1, down=0)
 
 
 def llama_sharded():
-    """Parameters that lie as Megatron-LM splits them, on whatever devices there are."""
+    """Parameters with the NamedShardings of Megatron-LM's split, over all devices of the process."""
     function, (params, *batch) = llama()
     mesh = jax.make_mesh((jax.device_count(),), ("model",), axis_types=(jax.sharding.AxisType.Auto,))
 

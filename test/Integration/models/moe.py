@@ -1,10 +1,10 @@
 """A transformer whose perceptrons are mixtures of experts with top-k routing and a capacity per expert.
 
 STAGEWRIGHT_MOE="V,D,E,K,F,L,T,B": vocabulary, width, experts, experts per token, hidden width, layers, sequence,
-microbatch. Tokens go to their experts through one-hot dispatch; what exceeds an expert's capacity is dropped.
+microbatch.
 
-    moe         that
-    moe_sorted  tokens in the order of their experts, as Mixtral has them (published.py): none is dropped
+    moe         one-hot dispatch; tokens beyond an expert's capacity are dropped
+    moe_sorted  tokens sorted by expert, as for Mixtral (published.py); none is dropped
 """
 
 import functools

@@ -1,7 +1,7 @@
-"""Norms over many rows, each with parameters of its own. STAGEWRIGHT_NORMS="R,D": rows, width.
+"""Norms over many rows, each with its own parameters. STAGEWRIGHT_NORMS="R,D": rows, width.
 
-    layers      two layer norms with a residual between them
-    roots       the same of root-mean-square norms, which have no bias
+    layers      two layer norms, each inside a residual
+    roots       `layers` with root-mean-square norms, which have no bias
     bfloat16    `layers` with bfloat16 activations
 """
 

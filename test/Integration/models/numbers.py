@@ -1,14 +1,14 @@
-"""Training steps whose numbers need care, as their users write them in JAX and optax.
+"""Training steps with random keys, schedules or mixed precision, as users write them in JAX and optax.
 
-    dropout     dropout from a random key, which every step and every microbatch folds its number into; the loss without
-                dropout validates
+    dropout     dropout from a random key, into which the numbers of step and microbatch are folded; the validation loss
+                has no dropout
     schedule    a learning rate that warms up and falls, inside the optimizer
-    finite      updates that are not finite are left out, by optax.apply_if_finite
-    master      parameters and gradients of bfloat16, gradients summed over microbatches in float32, and float32 masters of
-                the parameters in the optimizer's state
-    cast        float32 parameters, of which each microbatch makes bfloat16 ones
-    scaled      a loss that is scaled so that small gradients of float16 are not lost: the scale halves where something
-                overflows, and such a step changes nothing else; after three good steps it doubles
+    finite      updates that are not finite are skipped, by optax.apply_if_finite
+    master      bfloat16 parameters and gradients, gradients summed over microbatches in float32, and float32 masters of the
+                parameters in the optimizer's state
+    cast        float32 parameters, cast to bfloat16 in each microbatch
+    scaled      a scaled loss, so that small float16 gradients do not underflow: after an overflow the scale halves and the
+                step changes nothing else; after every three good steps it doubles
 """
 
 import functools
@@ -54,7 +54,7 @@ def schedule():
 
 def finite():
     def loss(parameters, ids, tgt):
-        # A batch whose first token is the last of the vocabulary overflows.
+        # A microbatch that begins with the last token of the vocabulary overflows.
         large = jnp.where(ids[0, 0] == 63, jnp.inf, 1.0)
         return _loss(gpt.loss)(parameters, ids, tgt) * large
     return _updated(loss, optax.apply_if_finite(optax.adamw(3e-3), 5), _arguments())
@@ -88,7 +88,7 @@ def cast():
 def scaled():
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(3e-3))
     parameters, ids, targets = _arguments()
-    # Of variance one, as float16 has no power of 2e-2 to the -3 that the norm's gradient takes.
+    # Standard deviation 1, not 2e-2: the norm's gradient takes its inverse cube, 125000, which overflows in float16.
     parameters.update({name: parameters[name] * np.float32(50) for name in ("wte", "wpe")})
 
     def step(parameters, scale, ids, targets):

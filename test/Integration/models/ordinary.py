@@ -1,5 +1,5 @@
-"""Small losses that broke compilers: updates of parts of an array, values that are a result and are changed, indices
-that are computed, pooling before the head. One function per loss; each takes (parameters, x) of a microbatch."""
+"""Small losses that compilers have got wrong: updates of parts of an array, values that are returned and also updated,
+computed indices, pooling before the head. One function per loss; each takes (parameters, x) of a microbatch."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from common import normals
 
 
 def ordinary(loss):
-    """Leaves, under the name of a loss, what makes its step."""
+    """Decorator that replaces a loss by the function that makes its step."""
     def make():
         n, x = normals(scale=0.4), normals(seed=1, scale=1.0)
         p = dict(w=n(8, 8), v=n(8, 8), s=n(5) + 1.5, k=n(3, 1, 8))

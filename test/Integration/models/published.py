@@ -1,7 +1,7 @@
-"""Language models with their published shapes, in bfloat16, as shapes alone: nothing of their size is ever in memory.
+"""Language models with their published shapes, in bfloat16, as shapes without values, so that no parameters are allocated.
 
     llama2_7b     LLaMA-2 (Touvron et al., 2023, arXiv:2307.09288): 32 layers of width 4096, sequence 4096
-    llama2_70b    the same: 80 layers of width 8192, 8 heads of keys and values for 64 of queries
+    llama2_70b    the same paper: 80 layers of width 8192, 8 heads of keys and values for 64 of queries
     gpt3_175b     GPT-3 (Brown et al., 2020, arXiv:2005.14165), table 2.1: 96 layers of width 12288, sequence 2048
     mixtral_8x7b  Mixtral (Jiang et al., 2024, arXiv:2401.04088), table 1: 32 layers of 8 experts, 2 for each token
 
@@ -34,7 +34,7 @@ def layer_norm(p, x):
 
 
 def rotate(x, base):
-    """Rotary embedding of [batch, sequence, heads, width], in float32 as the published code does."""
+    """Rotary embedding of [batch, sequence, heads, width], in float32 as in the published code."""
     half = x.shape[-1] // 2
     angle = jnp.arange(x.shape[1])[:, None, None] * base ** (-jnp.arange(half) / half)
     a, b = x[..., :half].astype(jnp.float32), x[..., half:].astype(jnp.float32)
@@ -52,14 +52,14 @@ def swiglu(p, x):
 
 
 def mixture(p, x):
-    """The two best experts of each token: tokens are ordered by expert, whose products are those of jax.lax.ragged_dot."""
+    """Top-2 routing: tokens are sorted by expert, and jax.lax.ragged_dot multiplies each expert's rows."""
     extents, experts = x.shape, p["router"].shape[-1]
     x = x.reshape(-1, extents[-1])
     weights, expert = jax.lax.top_k((x @ p["router"]).astype(jnp.float32), 2)
     weights = jax.nn.softmax(weights, -1).astype(x.dtype)
     chosen = jax.nn.one_hot(expert.reshape(-1), experts, dtype=jnp.int32)
     counts, before = chosen.sum(0), jnp.cumsum(chosen, 0) - chosen
-    place = ((jnp.cumsum(counts) - counts + before) * chosen).sum(1)  # of each token and choice, by expert
+    place = ((jnp.cumsum(counts) - counts + before) * chosen).sum(1)  # row of each (token, choice), sorted by expert
     sent = jnp.zeros((place.size, x.shape[1]), x.dtype).at[place].set(jnp.repeat(x, 2, 0), unique_indices=True)
     hidden = jax.nn.silu(jax.lax.ragged_dot(sent, p["gate"], counts)) * jax.lax.ragged_dot(sent, p["up"], counts)
     back = jax.lax.ragged_dot(hidden, p["down"], counts)[place].reshape(*weights.shape, -1)

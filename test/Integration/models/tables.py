@@ -1,7 +1,7 @@
-"""A table of which rows are read, some of them often. STAGEWRIGHT_TABLES="R,D,T": rows, width, tokens.
+"""A table whose rows are looked up many times. STAGEWRIGHT_TABLES="R,D,T": rows, width, tokens.
 
-    sums    the sum of the rows that tokens name, each times a number of its own of any size, so that the order in which a row's
-            gradient is added up shows in its bits
+    sums    the sum of the tokens' rows, each element times a factor; the factors differ so much in size that the order in
+            which a row's gradient is summed changes its bits
 """
 
 import jax

@@ -1,13 +1,13 @@
-"""Steps with an optimizer of optax, for steps that train.
+"""Training steps with optimizers of optax.
 
-    gpt_adamw   the small GPT of eight layers: gradients clipped by their global norm, AdamW, its rate an argument
-    gpt_adamw_wide  the same of the size of gpt
-    gpt_adamw_100m  a hundred million parameters: 12 layers, width 768, sequence 256
-    tied_adamw  the same with one matrix for embedding and output, which the first stage owns and the last reads
-    slices_adamw  a small GPT with seven samples to share among replicas
-    scan_adamw  a scan over stacked layers: rows of parameters, gradients and moments belong to the stages of their layers
-    scan_lamb   the same by LAMB: norms of what was scaled by the norm of all
-    mlp_sgd     the perceptron: momentum
+    gpt_adamw   gpt_deep with AdamW: gradients clipped by their global norm, the learning rate an argument
+    gpt_adamw_wide  the same with gpt
+    gpt_adamw_100m  the same with gpt_100m
+    tied_adamw  the same with gpt_deep_tied: the first stage owns the shared matrix, the last reads it
+    slices_adamw  the same with gpt_slices
+    scan_adamw  the same with gpt_scan: rows of parameters, gradients and moments belong to the stages of their layers
+    scan_lamb   gpt_scan with LAMB, which takes norms of values that clipping by the global norm has scaled
+    mlp_sgd     the perceptron with SGD and momentum
 """
 
 import numpy as np

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Called by test_elementary.py: how far results in f32 are from the double
-// precision of the C library, which is right to a few of its own last places,
-// 2^-29 of those measured here. Fast enough for all 2^32 values of f32.
+// Called by test_elementary.py: errors of f32 results relative to the C library
+// in double precision, whose own error is a few of its units in the last place,
+// each 2^-29 of one measured here. Fast enough for all 2^32 values of f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double limit = 0x1p128; ///< What comes after the largest number.
+constexpr double limit = 0x1p128; ///< The first power of two that overflows.
 
-/// In units in the last place of `exact`, infinite where kinds differ: NaN and
-/// number, infinity and what is not next to it, and the signs of zeros.
+/// The error in units in the last place of `exact`. Infinite if only one of the
+/// two is NaN, or if both round to zeros of different sign. Infinity is 2^128.
 double errorOf(float got, double exact) {
   if (std::isnan(got) || std::isnan(exact))
     return std::isnan(got) && std::isnan(exact) ? 0 : infinity;
@@ -31,8 +31,8 @@ double errorOf(float got, double exact) {
   if (got == 0 && rounded == 0 && std::signbit(got) != std::signbit(rounded))
     return infinity;
   exact = std::clamp(exact, -limit, limit);
-  // 2^-23 of the power of two below it, which is that of normal numbers, and of
-  // numbers at all.
+  // A unit is 2^-23 of the power of two below `exact`, with an exponent clamped
+  // to the range of normal numbers.
   auto exponent = std::bit_cast<uint64_t>(exact) >> 52 & 2047;
   exponent = std::clamp<uint64_t>(exponent, 1023 - 126, 1023 + 127);
   auto inverse = std::bit_cast<double>((2 * 1023 + 23 - exponent) << 52);
@@ -46,8 +46,8 @@ constexpr Function functions[] = {std::exp,   std::exp2, std::expm1, std::log,
 
 } // namespace
 
-/// The largest error of each of `count` results of function `number`, into
-/// `errors` and `at`, of `size` arguments `x`.
+/// For each of `count` implementations of function `number`: its largest error
+/// over `size` arguments `x` into `errors`, and that argument into `at`.
 extern "C" __attribute__((visibility("default"))) void
 worst_errors(int number, const float *x, int64_t size,
              const float *const *results, int count, double *errors,

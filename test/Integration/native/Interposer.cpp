@@ -1,16 +1,16 @@
-//===- Interposer.cpp - watches what a step allocates ---------------------===//
+//===- Interposer.cpp - counts allocations during a step ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Preloaded into pp-run (LD_PRELOAD). Stands in front of malloc and its kin,
-// of mmap, and of the runtime's sw_step_run and sw_step_create, and counts
-// every allocation of every thread, libraries included, between the start and
-// the end of each step. At exit it appends one JSON line to the file named by
-// STAGEWRIGHT_INTERPOSER: allocations per step, and anonymous resident bytes
-// before the step was made and after the last one ran.
+// Preloaded into pp-run (LD_PRELOAD). Wraps the malloc family, mmap, and the
+// runtime's sw_step_run and sw_step_create. Counts every allocation of every
+// thread, libraries included, between the start and the end of each step. At
+// exit it appends one JSON line to the file named by STAGEWRIGHT_INTERPOSER:
+// allocations per step, and anonymous resident bytes before the step was
+// created and after the last one ran.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ void *__libc_memalign(size_t, size_t);
 namespace {
 
 constexpr int maxSteps = 64;
-std::atomic<int> step{-1}; ///< the step that runs, -1 between steps
+std::atomic<int> step{-1}; ///< the running step, -1 between steps
 std::atomic<long> allocations[maxSteps];
 std::atomic<int> finished{0};
 long residentBefore = 0, residentAfter = 0;
@@ -48,7 +48,7 @@ void count() {
     allocations[now].fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Anonymous resident bytes of this process: mapped files are not ours.
+/// Anonymous resident bytes of this process, without mapped files.
 long residentBytes() {
   char buffer[4096];
   int file = int(syscall(SYS_openat, AT_FDCWD, "/proc/self/status", 0, 0));

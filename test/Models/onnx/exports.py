@@ -1,4 +1,4 @@
-"""Small random models of PyTorch as ONNX files: the exporter's graphs as they are, without its optimizer."""
+"""Small random models of PyTorch as ONNX files: the exporter's graphs, without its optimizer."""
 
 import pathlib
 import sys
@@ -30,7 +30,7 @@ MODELS = (architectures.gpt2, architectures.llama, architectures.bert, architect
 
 
 class WithLoss(torch.nn.Module):
-    """A model whose outputs are its loss and its scores, and whose arguments are those of a batch in order."""
+    """A model that takes the batch's values in order and returns its loss and scores."""
 
     def __init__(self, module, names):
         super().__init__()
@@ -42,7 +42,7 @@ class WithLoss(torch.nn.Module):
 
 
 def settle(module):
-    """Evaluation mode, with running statistics that are not those of a new model."""
+    """Sets evaluation mode and running statistics that differ from the initial ones."""
     generator = torch.Generator().manual_seed(5)
     for part in module.modules():
         if isinstance(part, torch.nn.BatchNorm2d):
@@ -52,11 +52,11 @@ def settle(module):
 
 
 class Export:
-    """A model, its file, its inputs by name, and what PyTorch computes."""
+    """A model, its file, its inputs by name, and PyTorch's results."""
 
     def __init__(self, make, folder, **options):
         module, _, batch = make()
-        module.set_attn_implementation("eager") if make is architectures.t5 else None  # the exporter fails with the other
+        module.set_attn_implementation("eager") if make is architectures.t5 else None  # the exporter fails with the default
         with torch.no_grad():
             settle(module)
         self.module = WithLoss(module, list(batch))

@@ -1,4 +1,4 @@
-"""Exported models: outputs beside onnxruntime's, gradients beside PyTorch's, in JAX and compiled for stages."""
+"""Exported models: outputs equal onnxruntime's and gradients PyTorch's, in JAX and compiled for stages."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ def relative(found, golden):
 
 
 def check_gradients(found, golden, tolerance):
-    """Within a part of the gradient's norm, or of a thousandth of the largest."""
+    """Errors within `tolerance` of the gradient's norm, or of a thousandth of the largest norm."""
     names = {name.removeprefix("params/"): array for name, array in found.items()}
     largest = max(np.linalg.norm(array) for array in golden.values())
     for name, array in names.items():
@@ -55,18 +55,18 @@ def test_gradients_equal_those_of_torch(export):
 
 
 def test_every_parameter_is_trained(export):
-    """Ties are one parameter; nothing that torch trains is left out, and nothing else is trained."""
+    """Tied weights are one parameter. All parameters that torch trains are trained, and no others."""
     model = stagewright.onnx.load(export.file)
     trained = {name: parameter for name, parameter in export.module.named_parameters(remove_duplicate=False)
                if parameter.requires_grad}
-    ours = {id(trained[name]) for name in model.parameters}  # every name is torch's
+    ours = {id(trained[name]) for name in model.parameters}  # every name is one of torch's
     _, golden = export.torch_gradients(export.inputs)
     assert ours >= {id(trained[name]) for name in golden} and len(ours) == len(model.parameters)
 
 
 @pytest.mark.parametrize("stages", (1, 2))
 def test_compiled_for_stages(export, stages, tmp_path):
-    """Loss and gradients over two different microbatches."""
+    """Loss and gradients over different microbatches."""
     np.savez(tmp_path / "examples.npz", **export.inputs)
     run(sys.executable, "-m", "stagewright", "import", "onnx", export.file, "--loss=loss", "--inputs",
         tmp_path / "examples.npz", "-o", tmp_path / "step.mlir")
@@ -90,7 +90,7 @@ def test_compiled_for_stages(export, stages, tmp_path):
 
 
 def test_layers_are_the_models_blocks(tmp_path):
-    """The scopes of nodes are the paths of modules, with a number kept beside its name."""
+    """The scopes of nodes are the paths of modules, each number with its name."""
     made = exports.Export(exports.architectures.gpt2, tmp_path)
     stagewright.onnx.import_step(made.file, str(tmp_path / "step.mlir"), loss="loss")
     text = (tmp_path / "step.mlir").read_text()
@@ -100,11 +100,11 @@ def test_layers_are_the_models_blocks(tmp_path):
 
 
 def test_files_of_the_exporters_optimizer_are_not_trained_unasked(tmp_path):
-    """It folds weights and masks into initializers that the file no longer tells apart."""
+    """The optimizer folds weights and masks into initializers that the file no longer distinguishes."""
     made = exports.Export(exports.architectures.gpt2, tmp_path, optimize=True)
     with pytest.raises(ImportFailure, match="and the file does not say from which; export with optimize=False, or name"):
         stagewright.onnx.import_step(made.file, str(tmp_path / "step.mlir"), loss="loss")
-    stagewright.onnx.import_step(made.file, str(tmp_path / "step.mlir"))  # inference is no question
+    stagewright.onnx.import_step(made.file, str(tmp_path / "step.mlir"))  # inference needs no such distinction
     stagewright.onnx.import_step(made.file, str(tmp_path / "step.mlir"), loss="loss", frozen=["val_*", "embedding_1"])
 
 

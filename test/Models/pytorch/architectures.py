@@ -1,5 +1,5 @@
-"""Small random models of HuggingFace's transformers and one of convolutions: functions that return (module, loss, batch),
-as `stagewright import torch` takes them."""
+"""Small random models: transformers by HuggingFace and a convolution net. The functions return (module, loss, batch), as
+`stagewright import torch` expects."""
 
 import torch
 import transformers as hf
@@ -13,7 +13,7 @@ ENCODER = dict(hidden_size=24, intermediate_size=32, num_hidden_layers=4, num_at
 
 
 def own_loss(module, **batch):
-    """The loss that the model computes by itself."""
+    """The loss that the model itself computes."""
     return module(**batch).loss
 
 

@@ -1,4 +1,4 @@
-"""What an import of a PyTorch model writes: names, roles, layers; and that the process is as before."""
+"""What an import of a PyTorch model writes: names, roles, layers; and that it does not change the process."""
 
 import os
 import subprocess
@@ -81,7 +81,7 @@ def test_dropout_has_a_seed(tmp_path):
 
 
 def test_the_module_and_the_process_stay_as_they_are(tmp_path):
-    """Buffers, gradients, random numbers, hooks; torch's own optimizers and compiler work afterwards."""
+    """Buffers, gradients, random numbers and hooks are unchanged; torch's optimizers and compiler still work."""
     module, loss, batch = architectures.resnet()
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     call, apply, state = nn.Module.__call__, torch.autograd.Function.apply, torch.get_rng_state()
@@ -100,7 +100,7 @@ def test_the_module_and_the_process_stay_as_they_are(tmp_path):
 
 
 def test_command(tmp_path):
-    """The command says what it wrote; without -o it says what is missing."""
+    """The command prints what it wrote; without -o it reports that -o is missing."""
     path = tmp_path / "model.mlir"
     done = subprocess.run([sys.executable, "-m", "stagewright", "import", "torch", architectures.__file__ + ":vit", "-o",
                            path, "--layers", "ViTLayer"], capture_output=True, text=True, env={

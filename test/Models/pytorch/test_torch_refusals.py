@@ -1,4 +1,4 @@
-"""What torchax alone gets wrong is mended or refused, with the module's path and a way out; nothing is written."""
+"""What torchax alone gets wrong is corrected, or refused with the module's path and a way out; then nothing is written."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from stagewright import ImportFailure
 
 
 class Inner(nn.Module):
-    """Layers whose middle is `function`."""
+    """Layers with `function` in the middle."""
 
     def __init__(self, function, *state):
         super().__init__()
@@ -200,21 +200,21 @@ MENDED["tensors of torch"].matrix = torch.randn(4, 4)
 
 @pytest.mark.parametrize("name", MENDED)
 def test_what_is_mended_equals_torch(tmp_path, name):
-    """The import compares with torch's autograd itself."""
+    """The import itself compares with torch's autograd."""
     state = (torch.zeros(4),) if name == "state" else ()
     stagewright.torch.import_step(*step(MENDED[name], state=state), str(tmp_path / "model.mlir"))
     assert (tmp_path / "model.mlir").exists()
 
 
 def test_random_numbers_are_the_same_in_every_precision(tmp_path):
-    """A module in bfloat16 is measured by torch's error against float64, with the same draws."""
+    """The tolerance for bfloat16 is torch's own error against float64, with the same random numbers."""
     module, loss, batch = step(lambda _, x: x + torch.randn_like(x) * torch.rand(x.shape[0], 1, dtype=x.dtype))
     made = module.bfloat16(), lambda m, x: loss(m, x).float(), {"x": batch["x"].bfloat16()}
     stagewright.torch.import_step(*made, str(tmp_path / "model.mlir"))
 
 
 def test_the_comparison_sees_a_wrong_gradient(tmp_path, monkeypatch):
-    """With a rule taken out: gradients then flow where torch has none."""
+    """One rule is disabled, so that gradients flow where torch has none."""
     import stagewright.torch.environment as environment
     monkeypatch.setattr(environment.torch, "is_grad_enabled", lambda: True)
     refused(tmp_path, step(no_grad), "gradient of 'blocks.[01].linear.(weight|bias)' differs from torch's autograd")

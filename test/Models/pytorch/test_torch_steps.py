@@ -36,7 +36,7 @@ def test_a_step_is_what_torch_computes(imported, name, stages):
     largest = max(norm for name, (_, norm) in table.items() if name != "loss")
     wrong = {n: d for n, d in table.items() if not d[0] <= 1e-5 * d[1] + 1e-6 * largest}
     if name == "resnet" and wrong:
-        # At the kink of a ReLU a rounding decides: torch's own error against float64 is the measure.
+        # Rounding decides at the kink of a ReLU, so the limit is twice torch's own error against float64.
         exact = golden(copy.deepcopy(model.module).double(), model.loss,
                        [{k: v.double() if v.is_floating_point() else v for k, v in b.items()} for b in batches])
         ours, theirs = (np.sqrt(sum(d * d for d, _ in differences(exact, v).values())) for v in (values, expected))
@@ -77,7 +77,7 @@ def test_a_narrow_step_is_as_near_to_float64_as_torch(tmp_path, name, narrow):
 
 
 def test_dropout_has_another_mask_in_every_microbatch(tmp_path):
-    """A module that returns its dropout: each element is kept half of the time, and counts double."""
+    """The module returns its dropout: each element is kept with probability 1/2 and then doubled."""
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -90,6 +90,6 @@ def test_dropout_has_another_mask_in_every_microbatch(tmp_path):
     step = stagewright.load(model.compiled(1))
     feed(step, model, [model.batch] * MICROBATCHES)
     step.run()
-    gradient = found(step, model)["weight"] * 64 * 64  # the mean over the microbatches of 0 or 2
+    gradient = found(step, model)["weight"] * 64 * 64  # the mean of 0 or 2 over the microbatches
     counts = [np.mean(gradient == 2 * kept / MICROBATCHES) for kept in range(MICROBATCHES + 1)]
     np.testing.assert_allclose(counts, [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16], atol=0.03)

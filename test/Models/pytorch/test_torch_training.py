@@ -1,5 +1,5 @@
-"""Steps with an optimizer of torch.optim train as torch does: five steps over microbatches, parameters and losses; and a
-checkpoint goes into the module, and on from there."""
+"""Steps with an optimizer of torch.optim train as torch does: the same parameters and losses after five steps; and a checkpoint
+can be loaded into the module, which continues from there."""
 
 import copy
 
@@ -17,7 +17,7 @@ STEPS = 5
 
 
 def adamw_groups(module):
-    """The usual two groups, of weights that decay and of others, with another rate."""
+    """The usual two groups: weights with decay, and others with another rate."""
     parameters = list(module.parameters())
     return torch.optim.AdamW([dict(params=[p for p in parameters if p.ndim > 1], weight_decay=0.1),
                               dict(params=[p for p in parameters if p.ndim < 2], weight_decay=0.0, lr=2e-3)], lr=1e-3)
@@ -40,7 +40,7 @@ def perceptron():
 
 
 def train_by_torch(module, loss, batch, optimizer, first, steps, clip=None):
-    """Losses; the module is changed."""
+    """Trains the module in place and returns the losses."""
     losses = []
     for number in range(first, first + steps):
         optimizer.zero_grad()
@@ -66,8 +66,8 @@ def trained(run):
 
 
 def assert_close(module, found, exact=None):
-    """Within 1e-5, or twice torch's own error against `exact`, its run in float64: the gradient of a bias of keys is
-    nothing but rounding, which AdamW divides by itself."""
+    """Within 1e-5, or twice torch's own error against `exact`, its run in float64. The gradient of a bias of keys is only
+    rounding error, which AdamW scales to full size."""
     exact = dict(exact.named_parameters()) if exact is not None else {}
     for name, parameter in module.named_parameters():
         expected = parameter.detach().double().numpy()
@@ -92,7 +92,7 @@ def test_an_optimizer_does_what_torch_does(tmp_path, name, clip):
 
 
 def test_a_checkpoint_goes_into_the_module_and_on_from_there(tmp_path):
-    """GPT-2 with tied embeddings: five steps of AdamW with clipping; its checkpoint by load_state_dict; five more."""
+    """GPT-2 with tied embeddings: five steps of AdamW with clipping, load_state_dict of the checkpoint, five more steps."""
     module, loss, batch = architectures.gpt2()
     imported = Imported(tmp_path, (module, loss, batch), optimizer=adamw_groups(module), clip_grad_norm=1.0)
     artifact, folder = imported.compiled(2), tmp_path / "run"
@@ -155,7 +155,7 @@ def test_what_the_optimizer_has_not_stays(tmp_path):
 
 
 def test_running_statistics_are_the_mean_of_the_microbatches(tmp_path):
-    """One update of them a step, with the mean of what each microbatch makes of them; torch does one a microbatch."""
+    """One update per step, with the mean of the microbatches' results; torch makes one update per microbatch."""
     module, loss, batch = architectures.resnet()
     imported = Imported(tmp_path, (module, loss, batch), optimizer=torch.optim.SGD(module.parameters(), 0.05),
                         validation=True)
@@ -185,7 +185,7 @@ def test_running_statistics_are_the_mean_of_the_microbatches(tmp_path):
 
 
 def test_masters_are_float32(tmp_path):
-    """A module in bfloat16 with masters trains as torch with float32 copies of the same start, within its rounding."""
+    """A bfloat16 module with masters trains as torch does with float32 copies, within the rounding of bfloat16."""
     module, loss, batch = perceptron()
     module, batch = module.to(torch.bfloat16), {name: t.bfloat16() for name, t in batch.items()}
     imported = Imported(tmp_path, (module, loss, batch), optimizer=torch.optim.AdamW(module.parameters(), 1e-4), masters=True)

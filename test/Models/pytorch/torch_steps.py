@@ -1,5 +1,5 @@
-"""What the tests of PyTorch's models share: a step is imported once, compiled once for each number of stages, and run on
-microbatches that differ; the golden values are those of torch's autograd."""
+"""Helpers of the tests of PyTorch models: a step is imported once, compiled once for each number of stages, and run on
+different microbatches; torch's autograd gives the golden values."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def call(*command):
 
 
 class Imported:
-    """A model's step in a folder."""
+    """A model's step, imported into a folder."""
 
     def __init__(self, folder, made, **options):
         self.module, self.loss, self.batch = made[:3]
@@ -37,7 +37,7 @@ class Imported:
 
 
 def microbatches(batch, seed=0, count=MICROBATCHES):
-    """Batches of the example's kind: integers among its own, in another order, floats of its size; masks stay."""
+    """Batches like the example: its integers in another order, floats of its magnitude, its masks unchanged."""
     made, rng = [batch], torch.Generator().manual_seed(seed)
     for _ in range(count - 1):
         other = {}
@@ -70,7 +70,7 @@ def golden(module, loss, batches):
 
 
 def feed(step, imported, batches):
-    """Sets arguments of a loaded step: the import's, and microbatches."""
+    """Sets the arguments of a loaded step: those that the import wrote, and the microbatches."""
     from safetensors.numpy import load_file
     given = {int(position): array for position, array in load_file(imported.inputs).items()}
     for position, argument in enumerate(imported.signature.arguments):
@@ -84,7 +84,7 @@ def to_numpy(tensor):
 
 
 def found(step, imported):
-    """{name: value} of the loss and gradients after a run, by the names of torch."""
+    """{name: value} of the loss and gradients after a run, with torch's names."""
     return {result.name.removeprefix("grads/"): value.astype(np.float64)
             for result, value in zip(imported.signature.results, step.results()) if result.role in ("loss", "gradient")}
 

@@ -119,7 +119,7 @@ for name, op in RANDOM.items():
 
 @step("control/forward-while")
 def forward_while(dtype):
-    """Inference with a count that depends on the values."""
+    """Inference by a loop whose number of iterations depends on the values."""
     n = Draw(dtype)
 
     def forward(p, x):
@@ -131,7 +131,7 @@ def forward_while(dtype):
 
 @step("control/forward-greedy-decode")
 def greedy(dtype):
-    """Inference that feeds back what it has chosen, a fixed number of times."""
+    """Inference that feeds its choice back, a fixed number of times."""
     n = Draw(dtype)
 
     def forward(p, ids):
@@ -153,7 +153,7 @@ def forward_logits(dtype):
 
 @step("control/unused-argument", sample=True)
 def unused(dtype):
-    """An argument, a parameter and a part of the batch that nothing reads."""
+    """An argument, a parameter and a part of the batch are never read."""
     n = Draw(dtype)
 
     def loss(p, x, ids, scale):
@@ -186,7 +186,7 @@ def shared(dtype):
 
 @step("control/residual-max-smallest")
 def residual_max(dtype):
-    """What layers were once cut wrongly in: a maximum over the batch between two products."""
+    """A maximum over the batch between two products, where layers were once cut wrongly."""
     n = Draw(dtype)
 
     def loss(p, x):
@@ -198,7 +198,7 @@ def residual_max(dtype):
 
 @step("control/aux-outputs", sample=True)
 def aux(dtype):
-    """Logits and a count of right answers beside the loss."""
+    """Returns logits and a count of right answers besides the loss."""
     n = Draw(dtype)
 
     def loss(p, x, label):

@@ -11,7 +11,7 @@ from catalog import add
 
 
 def net(function):
-    """A maker: pictures from a convolution, through `function(image, target)`, which returns a loss."""
+    """A maker: `function(image, target)` is a loss of the pictures that a convolution net makes."""
     def make(dtype):
         n = Draw(dtype)
 
@@ -42,5 +42,5 @@ FUNCTIONS = {
     "crop-resize": lambda y, t: (pix.resize_with_crop_or_pad(y, 12, 20) - pix.resize_with_crop_or_pad(t, 12, 20)) ** 2,
 }
 for name, function in FUNCTIONS.items():
-    # The kernel of the blur is of float32, and a convolution takes one type.
+    # The kernel of `blur` is float32, and a convolution takes operands of one type.
     add(f"dm-pix/{name}", net(function), **(dict(dtypes=("float32",)) if name == "blur" else {}))

@@ -1,4 +1,4 @@
-"""Models of Equinox: modules are trees of parameters, their gradients by eqx.filter_value_and_grad."""
+"""Models of Equinox: modules are trees of parameters, differentiated by eqx.filter_value_and_grad."""
 
 import equinox as eqx
 import jax
@@ -36,7 +36,7 @@ class Residual(eqx.Module):
 
 
 def vision(conv, pool, norm=None):
-    """A small convolution net of 3 x 8 x 8 pictures."""
+    """A small convolution net for 3 x 8 x 8 pictures."""
     def make():
         return sequential(conv(3, 8, 3, padding=1, key=KEYS[0]), *([norm(8)] if norm else []), jax.nn.relu, pool,
                           conv(8, 8, 3, padding=1, key=KEYS[1]), jax.nn.relu, lambda x: x.mean((1, 2)),
@@ -130,7 +130,7 @@ step("equinox/transformer-rope")(lambda dtype: language_model(dtype, rope=True))
 
 @step("equinox/filter-value-and-grad")
 def filtered(dtype):
-    """The whole module is an argument; its activation is no array."""
+    """The whole module is an argument; its activation is not an array."""
     def loss(model, x, y):
         return ((jax.vmap(model)(x) - y) ** 2).mean()
     n = Draw(dtype)
@@ -140,7 +140,7 @@ def filtered(dtype):
 
 @step("equinox/batch-norm-state")
 def batch_norm(dtype):
-    """Running statistics are a state that the step returns beside the loss."""
+    """Running statistics are a state that the step returns besides the loss."""
     class Net(eqx.Module):
         a: eqx.nn.Linear
         norm: eqx.nn.BatchNorm

@@ -196,7 +196,7 @@ def scanned(dtype):
     class Turn(nn.Module):
         @nn.compact
         def __call__(self, x, _):
-            types = dict(dtype=dtype, param_dtype=dtype)  # what a scan carries keeps its type
+            types = dict(dtype=dtype, param_dtype=dtype)  # the carry of a scan must keep its type
             return x + nn.Dense(16, **types)(nn.tanh(nn.LayerNorm(**types)(x))), None
 
     class Net(nn.Module):
@@ -248,7 +248,7 @@ def sown(dtype):
 
 @step("flax-linen/train-state", dtypes=("float32",), refused=r"update|optimizer|gradients", stages=("1", "2"))
 def state_step(dtype):
-    """train_step(state, batch) -> state, loss, as Flax's own examples have it."""
+    """train_step(state, batch) -> state, loss, as in Flax's own examples."""
     net, n = nn.Sequential([nn.Dense(16), nn.relu, nn.Dense(4)]), Draw(dtype)
     x = n(5, 8, scale=1.0)
     state = train_state.TrainState.create(apply_fn=net.apply, params=variables(net, dtype, x)["params"], tx=optax.adam(1e-2))

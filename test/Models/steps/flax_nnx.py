@@ -100,7 +100,7 @@ class ResNet(nnx.Module):
 
 @step("flax-nnx/resnet-batch-stats")
 def resnet(dtype):
-    """The running statistics that the module changes are results beside the loss."""
+    """The running statistics that the module changes are further results."""
     graph, params, rest = built(ResNet, dtype)
 
     def loss(params, rest, x, label):
@@ -113,7 +113,7 @@ def resnet(dtype):
 
 @step("flax-nnx/value-and-grad")
 def module_gradients(dtype):
-    """nnx.value_and_grad of a module: what its own guides write, on the split state."""
+    """nnx.value_and_grad of a module, as in Flax's guides, on the split state."""
     graph, params, rest = built(lambda r: nnx.Sequential(nnx.Linear(8, 16, rngs=r), nnx.tanh, nnx.Linear(16, 4, rngs=r)), dtype)
 
     def train(params, x, label):
@@ -125,7 +125,7 @@ def module_gradients(dtype):
 
 @step("flax-nnx/value-and-grad-functional")
 def functional(dtype):
-    """nnx.value_and_grad of a function of a module that is an argument itself."""
+    """nnx.value_and_grad of a function whose argument is the module itself."""
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.tanh, nnx.Linear(16, 4, rngs=nnx.Rngs(1)))
     nnx.update(model, to(dtype, nnx.state(model)))
 
@@ -136,7 +136,7 @@ def functional(dtype):
 
 @step("flax-nnx/dropout-key")
 def dropout(dtype):
-    """The rate's key is an argument of the step."""
+    """The key of the dropout is an argument of the step."""
     graph, params, rest = built(lambda r: nnx.Sequential(nnx.Linear(8, 16, rngs=r), nnx.relu, nnx.Linear(16, 4, rngs=r)), dtype)
 
     def loss(params, x, label, key):

@@ -11,7 +11,7 @@ from catalog import add, step
 
 
 def classifier(forward, *batch, classes=4):
-    """A maker: `forward(x)` makes modules; labels beside the batch."""
+    """A maker: `forward(x)` makes modules; the batch has labels."""
     def make(dtype):
         net, n = hk.without_apply_rng(hk.transform(forward)), Draw(dtype)
         x = n(*batch, scale=1.0)
@@ -24,7 +24,7 @@ def classifier(forward, *batch, classes=4):
 
 
 def chain(*parts):
-    """A forward of modules, each made when the chain is called."""
+    """A forward function that makes and applies modules one after the other."""
     def forward(x):
         for part in parts:
             x = part()(x)
@@ -99,7 +99,7 @@ step("haiku/transformer-remat")(lambda dtype: language_model(dtype, remat=True))
 
 
 def stateful(forward, dtype, *batch):
-    """A classifier of four classes that returns the state of its modules beside the loss."""
+    """A classifier of four classes that also returns the state of its modules."""
     net, n = hk.without_apply_rng(hk.transform_with_state(forward)), Draw(dtype)
     x = n(*batch, scale=1.0)
     params, state = to(dtype, jax.jit(net.init)(jax.random.key(0), x))
@@ -113,7 +113,7 @@ def stateful(forward, dtype, *batch):
 
 @step("haiku/batch-norm-state")
 def batch_norm(dtype):
-    """The state of batch norm and of exponential averages beside the loss."""
+    """The state of batch norm and of exponential averages is also returned."""
     def forward(x):
         x = hk.Conv2D(8, 3)(x)
         x = jax.nn.relu(hk.BatchNorm(True, True, 0.9)(x, is_training=True))
@@ -149,7 +149,7 @@ def resnet(dtype):
 
 @step("haiku/vq-vae")
 def vq_vae(dtype):
-    """Codes of a codebook, and the straight-through gradient."""
+    """Vectors from a codebook, with the straight-through gradient."""
     def forward(x):
         z = hk.Linear(8)(jax.nn.relu(hk.Linear(16)(x)))
         codes = hk.get_parameter("codes", (10, 8), init=hk.initializers.RandomNormal(1.0), dtype=x.dtype)

@@ -1,4 +1,4 @@
-"""Models of HuggingFace transformers in Flax, small, from their configurations; nothing is downloaded."""
+"""Models of HuggingFace transformers in Flax, small and built from configurations; nothing is downloaded."""
 
 import inspect
 import types
@@ -12,7 +12,7 @@ from transformers.models.t5 import modeling_flax_t5 as t5
 from building import Draw, integers, mean_token_loss, to, tokens
 from catalog import add
 
-# Written for a JAX whose clip had other names of its bounds.
+# Written for a version of JAX in which the bounds of `clip` had other names.
 t5.jnp = types.SimpleNamespace(**{**vars(jnp), "clip": lambda x, a_min=None, a_max=None: jnp.clip(x, a_min, a_max)})
 
 SIZES = dict(vocab_size=40, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
@@ -27,13 +27,13 @@ IMAGE = dict(image_size=8, patch_size=4, num_channels=3, hidden_size=32, num_hid
 
 
 def built(model, config, dtype, **more):
-    """(module, parameters in the type): weights at random, by the library, one for all types."""
+    """(module, parameters in the type): random weights by the library, the same for all types."""
     made = model(config, dtype=jnp.dtype(dtype), seed=0, **more)
     return made.module, to(dtype, jax.tree.map(np.asarray, made.params))
 
 
 def causal(model, config, **about):
-    """A maker of a language model's loss of the next tokens."""
+    """A maker of the next-token loss of a language model."""
     def make(dtype):
         module, params = built(model, config(**about), dtype)
         ids, targets = tokens(40, 2, 10)
@@ -46,7 +46,7 @@ def causal(model, config, **about):
 
 
 def masked(model, config, task="tokens", **about):
-    """A maker of an encoder with a mask of padding: a loss of tokens, of a class, or of the pooled values."""
+    """A maker of an encoder with a padding mask: a loss of tokens, of a class, or of the pooled values."""
     def make(dtype):
         module, params = built(model, config(**about), dtype)
         ids, targets = tokens(40, 3, 10)

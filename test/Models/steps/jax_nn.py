@@ -74,7 +74,7 @@ add("jax-nn/attention-learned-bias", attention(learned_bias=True))
 
 @step("jax-nn/attention-padding-mask")
 def padding(dtype):
-    """A mask that is a batch, and grouped queries."""
+    """A mask that is part of the batch, and grouped queries."""
     n, d = Draw(dtype), HEADS * SIZE
     p = dict(q=n(d, d), kv=n(d, 4 * SIZE), o=n(d, d))
 
@@ -100,7 +100,7 @@ def one_hot(dtype):
 
 @step("jax-nn/scaled-matmul-initializers", sample=True)
 def initializers(dtype):
-    """Parameters by jax.nn.initializers, drawn before the step."""
+    """Parameters initialised by jax.nn.initializers, before the step."""
     keys = jax.random.split(jax.random.key(0), 4)
     init = jax.nn.initializers
     p = dict(a=init.glorot_normal()(keys[0], (8, 16), jnp.float32), b=init.he_uniform()(keys[1], (16, 16), jnp.float32),

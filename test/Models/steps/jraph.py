@@ -1,4 +1,4 @@
-"""Graph nets of jraph: graphs of one size per microbatch, padded."""
+"""Graph nets of jraph: padded graphs, of the same size in every microbatch."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ NODES, EDGES, WIDTH = 12, 20, 16
 
 
 def graph(n):
-    """(nodes, edges, senders, receivers): of two graphs in one."""
+    """(nodes, edges, senders, receivers) of two graphs in one."""
     return (n(NODES, 8, scale=1.0), n(EDGES, 4, scale=1.0), integers(NODES, EDGES, seed=2), integers(NODES, EDGES, seed=3))
 
 
@@ -90,7 +90,7 @@ for name, (apply, parameters) in NETS.items():
 
 @step("jraph/segment-softmax")
 def softmax(dtype):
-    """Attention by hand over the library's segment operations."""
+    """Hand-written attention with the library's segment operations."""
     n = Draw(dtype)
     p = dict(key=n.dense(8, WIDTH), query=n.dense(8, WIDTH), value=n.dense(8, WIDTH), out=n(WIDTH))
 

@@ -1,4 +1,4 @@
-"""Models of Keras 3 with its JAX backend: layers and stateless calls, as its guide to custom training has them."""
+"""Models of Keras 3 with its JAX backend: layers and stateless calls, as in its guide to custom training."""
 
 import os
 
@@ -33,7 +33,7 @@ def loss_of(model, dtype):
 
 
 def classifier(*parts, shape=(8,), batch=4, classes=4):
-    """A maker of a sequential model; state, such as that of batch norm, is a result beside the loss."""
+    """A maker of a sequential model; state, such as that of batch norm, is a further result."""
     def make(dtype):
         model = built(lambda: keras.Sequential([keras.Input(shape), *[part() for part in parts], L.Dense(classes)]))
         for layer in model.layers:

@@ -1,4 +1,4 @@
-"""Backbones of KerasHub, small; nothing is downloaded."""
+"""Small backbones of KerasHub; nothing is downloaded."""
 
 import os
 
@@ -18,7 +18,7 @@ BERT = dict(**SMALL, num_heads=4, max_sequence_length=16, dropout=0.0)
 
 
 def text(**more):
-    """A batch of tokens with padding, named as the backbones have it."""
+    """A batch of tokens with padding, with the backbones' names."""
     mask = (np.arange(10) < np.array([10, 7, 9])[:, None]).astype(np.int32)
     return {"token_ids": integers(40, 3, 10), "padding_mask": mask, **more}
 

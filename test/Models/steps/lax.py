@@ -1,4 +1,4 @@
-"""Operations of jax.lax and jax.numpy, each between two dense layers: elementwise, reductions, orders, products."""
+"""Operations of jax.lax and jax.numpy, each between two dense layers: elementwise, reductions, sorting, products."""
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ ELEMENTWISE = {
     "where-finite": lambda h: jnp.where(jnp.isfinite(h) & (h > 0), h, jnp.nan_to_num(h * 0.1)),
     "sinc-deg": lambda h: jnp.sinc(h + 2) + jnp.deg2rad(h) + jnp.heaviside(h, 0.5) * h,
     "casts": lambda h: h + (3 * h).astype(jnp.int32).astype(h.dtype) + h.astype(jnp.float32).astype(h.dtype)
-    + lax.stop_gradient(jnp.round(16 * h)).astype(jnp.float16).astype(h.dtype),  # exact: rounding would decide otherwise
+    + lax.stop_gradient(jnp.round(16 * h)).astype(jnp.float16).astype(h.dtype),  # exact, so that rounding does not decide
     "bits": lambda h: h * (1 + ((h * 8).astype(jnp.int32) & 3 | 4 ^ 1).astype(h.dtype)) + jnp.left_shift(
         (h * 8).astype(jnp.int32), 2).astype(h.dtype),
     "integer-pow-chain": lambda h: lax.integer_pow(h, 5) + lax.integer_pow(1.5 + h, -2) + jnp.square(h),

@@ -1,4 +1,4 @@
-"""Losses of optax as steps, and its optimizers as updates of a small net; and train steps that hold their state."""
+"""Losses of optax as steps, its optimizers as updates of a small net, and train steps that return their state."""
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ def positive(y):
     return jax.nn.softmax(y)
 
 
-LOSSES = {  # of (outputs, labels, float targets, key-free)
+LOSSES = {  # functions of (outputs, labels, float targets)
     "softmax-integer": lambda y, i, t: optax.losses.softmax_cross_entropy_with_integer_labels(y, i),
     "softmax": lambda y, i, t: optax.losses.softmax_cross_entropy(y, jax.nn.softmax(t)),
     "softmax-smoothed": lambda y, i, t: optax.losses.softmax_cross_entropy(
@@ -68,7 +68,7 @@ def with_loss(function):
 
 
 for name, function in LOSSES.items():
-    only = dict(dtypes=("float32",)) if name == "multiclass-logistic" else {}  # its rule of differentiation is
+    only = dict(dtypes=("float32",)) if name == "multiclass-logistic" else {}  # its custom derivative needs it
     add(f"optax/loss-{name}", with_loss(function), sample=name in ("softmax-integer", "huber", "kl"), **only)
 
 OPTIMIZERS = {
@@ -109,7 +109,7 @@ for name, optimizer in OPTIMIZERS.items():
 
 
 def train_step(dtype, **jit):
-    """A step that holds its state: it returns the next state and the loss."""
+    """A train step that takes its state, and returns the next state and the loss."""
     n, optimizer = Draw(dtype), optax.adamw(1e-2)
     p = parameters(n)
 
@@ -136,5 +136,5 @@ def donated(dtype):
 
     def loss(p, x, labels):
         return optax.softmax_cross_entropy_with_integer_labels(net(p, x), labels).mean()
-    # The arguments stay with the caller here: numpy's are copied when the step is called.
+    # Donation does not delete the caller's arguments: numpy arrays are copied at the call.
     return jax.jit(jax.value_and_grad(loss), donate_argnums=(1,)), (parameters(n), n(5, 8, scale=1.0), integers(6, 5))

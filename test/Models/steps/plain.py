@@ -23,7 +23,7 @@ def heads_of(x, heads=HEADS):
 
 
 def attend(q, k, v, mask=None):
-    """Of (batch, length, heads, width); the weights in float32."""
+    """Attention of arrays (batch, length, heads, width), with float32 weights."""
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
         scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
@@ -75,7 +75,7 @@ def gpt(dtype):
 
 @step("plain/gpt-remat")
 def gpt_remat(dtype):
-    """Each block is computed again in the backward."""
+    """The backward recomputes each block."""
     return jax.value_and_grad(functools.partial(gpt_loss, block=jax.checkpoint(block))), (gpt_parameters(Draw(dtype)), *text())
 
 
@@ -109,7 +109,7 @@ def gpt_scan(dtype):
 
 @step("plain/gpt-mixed-precision", dtypes=("bfloat16",))
 def gpt_mixed_precision(dtype):
-    """Parameters and loss in float32, what is between in the short type."""
+    """Parameters and loss in float32, everything between in the short type."""
     wide = jnp.promote_types(dtype, jnp.float32)
 
     def loss(p, ids, targets):
@@ -124,7 +124,7 @@ def gpt_mixed_precision(dtype):
 
 
 def rotary(x):
-    """Rotary positions of (batch, length, heads, width)."""
+    """Rotary embeddings of an array (batch, length, heads, width)."""
     half = x.shape[-1] // 2
     angles = jnp.arange(x.shape[1])[:, None] * 10000.0 ** (-jnp.arange(half) / half)
     cos, sin = (f(angles)[:, None].astype(x.dtype) for f in (jnp.cos, jnp.sin))
@@ -173,7 +173,7 @@ def capped(dtype):
 
 @step("plain/lora")
 def lora(dtype):
-    """Gradients of low-rank changes only; the model is an argument of its own."""
+    """Gradients of the low-rank changes only; the frozen model is a separate argument."""
     n = Draw(dtype)
     base = llama_parameters(n)
     change = [dict(a=n(WIDTH, 4), b=n(4, WIDTH)) for _ in base["h"]]
@@ -208,7 +208,7 @@ def moe(dtype):
 
 @step("plain/moe-ragged")
 def moe_ragged(dtype):
-    """Tokens sorted by expert, products of ragged groups."""
+    """Tokens sorted by expert, and ragged products."""
     n, d = Draw(dtype), WIDTH
     p = dict(wte=n(VOCABULARY, d), router=n(d, 4), up=n(4, d, d), head=n(d, VOCABULARY))
 
@@ -243,7 +243,7 @@ def encoder_decoder(dtype):
 
 @step("plain/bert-pooled")
 def bert(dtype):
-    """A classifier on the first token's hidden values, with a mask of padding."""
+    """A classifier on the first token's hidden values, with a padding mask."""
     n = Draw(dtype)
     p = dict(wte=n(VOCABULARY, WIDTH), h=[block_parameters(n) for _ in range(2)], pooler=n.dense(WIDTH, WIDTH),
              head=n.dense(WIDTH, 3))

@@ -54,7 +54,7 @@ def resnet(dtype):
 
 @step("plain-nets/resnet-batch-statistics", sample=True)
 def resnet_statistics(dtype):
-    """The means and variances of each microbatch are results beside the loss; no scopes."""
+    """The means and variances of each microbatch are further results; no scopes."""
     n = Draw(dtype)
     p = dict(stem=n(3, 3, 3, 8), blocks=[residual_parameters(n, *w) for w in ((8, 8), (8, 16), (16, 16))], head=n.dense(16, 10))
 
@@ -69,7 +69,7 @@ def resnet_statistics(dtype):
 
 @step("plain-nets/unet", sample=True)
 def unet(dtype):
-    """Down, up, and skips from each level to its mirror."""
+    """Downsampling, upsampling, and skip connections between the two at each level."""
     n = Draw(dtype)
     p = dict(down=[n(3, 3, 3, 8), n(3, 3, 8, 16)], middle=n(3, 3, 16, 16), up=[n(3, 3, 32, 8), n(3, 3, 16, 8)], out=n(1, 1, 8, 3))
 
@@ -141,7 +141,7 @@ def convnext(dtype):
 
 @step("plain-nets/vae")
 def vae(dtype):
-    """Samples by a random key, which is folded with the microbatch's number."""
+    """Samples by a random key, with the microbatch's number folded in."""
     n = Draw(dtype)
     p = dict(enc=n.dense(24, 16), mean=n.dense(16, 4), var=n.dense(16, 4), dec1=n.dense(4, 16), dec2=n.dense(16, 24))
 
@@ -157,7 +157,7 @@ def vae(dtype):
 
 @step("plain-nets/diffusion")
 def diffusion(dtype):
-    """Noise that is predicted, at a time that is a number of the batch."""
+    """Predicts noise at a time that is part of the batch."""
     n = Draw(dtype)
     p = dict(time=n.dense(16, 16), a=n.dense(24, 32), t=n.dense(16, 32), b=n.dense(32, 32), c=n.dense(32, 24))
 
@@ -173,7 +173,7 @@ def diffusion(dtype):
 
 @step("plain-nets/wgan-penalty", sample=True)
 def wgan(dtype):
-    """A gradient penalty: the loss has gradients of gradients."""
+    """A gradient penalty: the step has second derivatives."""
     n = Draw(dtype)
     p = dict(a=n.dense(12, 16), b=n.dense(16, 16), c=n.dense(16, 1))
 

@@ -15,7 +15,7 @@ def net(p, x):
 
 
 def agent(function):
-    """A maker: `function(q, v, actions, rewards, discounts)` of values over time is a loss."""
+    """A maker: `function(q, v, actions, rewards, discounts)` is a loss of values over time."""
     def make(dtype):
         n = Draw(dtype)
         p = dict(policy=dict(a=n.dense(8, 16), b=n.dense(16, ACTIONS)), value=dict(a=n.dense(8, 16), b=n.dense(16, 1)))

@@ -13,7 +13,7 @@ using namespace stagewright;
 static const char *kDevice = R"({"name": "d0", "class": "cpu-core", "node": 0,
   "flops": 4e9, "bandwidth": 2e9, "memory": 1024})";
 
-/// The error of a cluster file with these devices and links.
+/// The error of reading a cluster file with these devices and links.
 static std::string errorOf(const std::string &devices,
                            const std::string &links) {
   Result<Cluster> cluster =
@@ -23,7 +23,7 @@ static std::string errorOf(const std::string &devices,
   return cluster ? "" : cluster.error().message;
 }
 
-/// `text` without the field `name`, or with another value.
+/// `text` with `from` replaced by `to`, such as a field by nothing.
 static std::string changed(std::string text, const std::string &from,
                            const std::string &to) {
   size_t at = text.find(from);
@@ -222,7 +222,8 @@ TEST(Roofline, TakesTheLongerOfArithmeticAndTraffic) {
 TEST(Roofline, ContractionsRunAtTheRateOfTheirType) {
   Device device{"d0", "c", 0, FlopRate(4), Bandwidth(2), Bytes(1)};
   device.rates = {{"bf16", FlopRate(16)}, {"f8", FlopRate(32)}};
-  // 4 s of bf16, 1 s of f8; f64 has no rate and counts with the rest.
+  // 4 s of bf16, 1 s of f8. f64 has no rate and takes 5 s with the other 8
+  // flops.
   EXPECT_EQ(
       rooflineSeconds(
           {Flops(116),

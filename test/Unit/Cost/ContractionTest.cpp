@@ -1,4 +1,4 @@
-//===- ContractionTest.cpp - what a device reaches of its rate ------------===//
+//===- ContractionTest.cpp - share of its rate that a device reaches ------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,12 +17,12 @@ TEST(Contraction, WithoutAModelEverySizeReachesTheRate) {
 TEST(Contraction, CountsTheTilesOfAWave) {
   ContractionModel model{108, {}};
   // NVIDIA's guide, section 3.2: an A100 runs 108 tiles at a time; 1792 by 1792
-  // are 98 of 256 by 128. With k = 1 no sum can be cut.
+  // are 98 tiles of 256 by 128. With k = 1 no sum can be split.
   EXPECT_DOUBLE_EQ(shareOfRate({"bf16", 1, 1792, 1792, 1}, model), 98.0 / 108);
   // A whole number of waves of whole tiles loses nothing.
   EXPECT_EQ(shareOfRate({"bf16", 1, 108 * 256, 128, 1}, model), 1);
   EXPECT_EQ(shareOfRate({"bf16", 108, 256, 128, 1}, model), 1);
-  // One row more is one more row of tiles, half of them empty at the best.
+  // One more row needs another row of tiles, at least half of it empty.
   EXPECT_LT(shareOfRate({"bf16", 1, 108 * 256 + 1, 128, 1}, model), 0.98);
 }
 
@@ -31,27 +31,27 @@ TEST(Contraction, ReachesHalfAtItsDepth) {
   EXPECT_DOUBLE_EQ(shareOfRate({"bf16", 1, 128, 128, 64}, model), 0.4);
   EXPECT_DOUBLE_EQ(shareOfRate({"bf16", 1, 128, 128, 192}, model), 0.6);
   EXPECT_EQ(shareOfRate({"f16", 1, 128, 128, 64}, model), 1);
-  // Of a contraction whose size is not known only that.
+  // If the sizes are unknown, only the max share (0.8) applies.
   EXPECT_EQ(shareOfRate({"bf16"}, model), 0.8);
 }
 
 TEST(Contraction, FewTilesCutTheirSum) {
   ContractionModel model{128, {}};
-  // 16 tiles of 128 by 128 alone would leave 7 of 8 processors idle.
+  // Unless sums are split, 16 tiles of 128 by 128 leave 7 of 8 processors idle.
   EXPECT_EQ(shareOfRate({"bf16", 1, 512, 512, 8192}, model), 1);
 }
 
-/// A rate that somebody measured.
+/// A published measurement.
 struct Measured {
   const char *cluster, *type;
   int64_t batch, m, n, k;
-  double teraflops, within; ///< Of the measured rate.
+  double teraflops, within; ///< Tolerance, as a share of that rate.
 };
 
 class Published : public testing::TestWithParam<Measured> {};
 
-// Both are on boards like the presets' (an H800 has the H100's processors and
-// rates, a B300's 16-bit rate is a B200's), with other libraries than ours.
+// Both sources use boards like the presets' (an H800 has the H100's processors
+// and rates, a B300 has a B200's 16-bit rate), but other libraries than ours.
 TEST_P(Published, IsNearWhatWasMeasured) {
   auto [cluster, type, batch, m, n, k, teraflops, within] = GetParam();
   Result<Cluster> found = loadCluster(cluster);
@@ -68,8 +68,8 @@ TEST_P(Published, IsNearWhatWasMeasured) {
 }
 
 // S. Bekman, Machine Learning Engineering, compute/accelerator, "Maximum
-// Achievable Matmul FLOPS comparison table": the best rate of all sizes, in its
-// newest and an older version.
+// Achievable Matmul FLOPS comparison table": the best rate over all sizes, in
+// the newest version and an older one.
 INSTANTIATE_TEST_SUITE_P(
     BestOfAllSizes, Published,
     testing::Values(Measured{"a100", "bf16", 1, 1024, 10240, 5120, 271.2, .07},
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Measured{"b200", "f8", 1, 3072, 6144, 7168, 3353.3, .07}));
 
 // The first README of DeepGEMM (February 2025), H800, f8: all products that are
-// bound by arithmetic, dense and, as a batch, grouped.
+// compute-bound, dense ones and grouped ones (here batches).
 INSTANTIATE_TEST_SUITE_P(
     BySize, Published,
     testing::Values(Measured{"h100", "f8", 1, 4096, 2112, 7168, 1058, .16},

@@ -13,7 +13,7 @@
 
 using namespace stagewright;
 
-/// `count` devices, `perHost` on each host, not joined.
+/// `count` devices, `perHost` on each host, without links.
 static Cluster devices(size_t count, size_t perHost) {
   Cluster cluster;
   cluster.name = "lab";
@@ -64,25 +64,25 @@ TEST(Network, MessagesShareTheLanesOfANic) {
                       Joint{Bandwidth(3), Seconds(0)}, Bandwidth(nic)};
     return *Network::create(cluster);
   };
-  // Two hosts with a device each: nothing else leaves them.
+  // Two hosts with one device each: a NIC has one peer, so no lanes.
   EXPECT_EQ(network(2, 1, 3).lane(0, 1), std::nullopt);
-  // To two hosts, one after the other, unless the NIC lets both through.
+  // Both peers share a lane, unless the NIC has the bandwidth for both.
   EXPECT_EQ(network(3, 1, 3).lane(0, 1), 0u);
   EXPECT_EQ(network(3, 1, 3).lane(0, 2), 0u);
   EXPECT_EQ(network(3, 1, 5).lane(0, 2), 0u);
   EXPECT_EQ(network(3, 1, 6).lane(0, 2), std::nullopt);
-  // Four devices of a host with two lanes, and with a lane each.
+  // Hosts of four devices: two lanes per host, then a lane per device.
   for (size_t device = 0; device < 4; ++device) {
     EXPECT_EQ(network(8, 4, 6).lane(device, 5), device % 2);
     EXPECT_EQ(network(8, 4, 12).lane(device, 5), device);
   }
-  // Two lanes of each device: by peer.
+  // Two lanes per device, chosen by the peer.
   EXPECT_EQ(network(8, 2, 12).lane(3, 4), 2u);
   EXPECT_EQ(network(8, 2, 12).lane(3, 5), 3u);
 }
 
 TEST(Network, TakesTheWidestPathWhereNoLinkIs) {
-  // From 0 to 3: 0-1-3 is as wide as 3, 0-2-3 as wide as 5.
+  // From 0 to 3: path 0-1-3 has bandwidth 3, path 0-2-3 has 5.
   Cluster cluster = devices(4, 4);
   cluster.links = {link(0, 1, 9, 1), link(1, 3, 3, 1), link(0, 2, 5, 2),
                    link(2, 3, 6, 3)};
@@ -91,10 +91,10 @@ TEST(Network, TakesTheWidestPathWhereNoLinkIs) {
   EXPECT_EQ(network->bandwidth(0, 3), 5);
   EXPECT_EQ(network->latency(0, 3), 5);
   EXPECT_EQ(network->bandwidth(1, 2), 5);
-  EXPECT_EQ(network->bandwidth(1, 3), 3); // Its own link.
+  EXPECT_EQ(network->bandwidth(1, 3), 3); // The link, not 1-0-2-3.
 }
 
-/// The widest path by relaxing over every device in the middle.
+/// The bandwidths of the widest paths by the Floyd-Warshall algorithm.
 static std::vector<double> widestByFloyd(const Cluster &cluster) {
   size_t n = cluster.devices.size();
   std::vector<double> wide(n * n, 0);

@@ -10,7 +10,7 @@
 
 using namespace stagewright;
 
-/// The preset's network, after the checks that hold for all.
+/// The preset's network, after the checks common to all presets.
 static Network networkOf(const std::string &name, size_t devices,
                          size_t hosts) {
   Result<Cluster> cluster = loadCluster(name);
@@ -35,7 +35,7 @@ TEST(Presets, TheListLoads) {
   }
 }
 
-// planners.md 1.8 and appendix C.
+// Sources: planners.md 1.8 and appendix C.
 TEST(Presets, PublishedClusters) {
   Network a = networkOf("dapple-a", 16, 2);
   EXPECT_EQ(a.bandwidth(0, 7), 25e9);

@@ -1,4 +1,4 @@
-//===- ProfileTest.cpp - measured seconds ---------------------------------===//
+//===- ProfileTest.cpp - measured seconds of nodes ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

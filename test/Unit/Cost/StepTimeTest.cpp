@@ -12,7 +12,7 @@ using namespace stagewright;
 
 namespace {
 
-/// 1 TB/s, 10 TFLOP/s and 100 in bf16, at every size.
+/// A device with 1 TB/s, 10 TFLOP/s and 100 TFLOP/s in bf16, at every size.
 Cluster cluster() {
   Cluster it;
   it.name = "lab";
@@ -46,9 +46,9 @@ TEST(StepTime, KernelsTakeTheirBytes) {
 }
 
 TEST(StepTime, FewThreadsReachLessOfTheBandwidth) {
-  // 375 threads with 16 bytes each in 0.6 us: 10 GB/s.
+  // 375 threads with 16 bytes each in flight for 0.6 us: 10 GB/s.
   EXPECT_DOUBLE_EQ(timeOf(kernel(375)).calls[0].seconds.value, 0.1);
-  // Arithmetic of 128 threads on a device with 100 times as many lanes.
+  // 128 threads use 1 % of this device's lanes, so 1 % of its rate.
   Cluster lanes = cluster();
   lanes.devices[0].contractions.processors = 100;
   std::string busy = R"({"class": "loops", "name": "k", "nodes": {"": 1},
@@ -82,9 +82,9 @@ const std::string gradient =
 TEST(StepTime, DeterministicGradientsPayForTheirScores) {
   RankTime time = timeOf(gradient);
   EXPECT_DOUBLE_EQ(time.attention.value, 3e-3 / kAttentionShare);
-  EXPECT_EQ(time.scores, Bytes(3000000000)); // written and read
+  EXPECT_EQ(time.scores, Bytes(3000000000)); // 1.5 GB written, 1.5 GB read
   EXPECT_DOUBLE_EQ(time.scoreTime.value, 3e-3);
-  EXPECT_EQ(time.nodes, 3); // the array is no call
+  EXPECT_EQ(time.nodes, 3); // the array of scores adds no call
   EXPECT_NE(toText({time}).find("pp-run --any-order saves that"),
             std::string::npos);
 }

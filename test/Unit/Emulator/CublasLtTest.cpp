@@ -1,12 +1,12 @@
-//===- CublasLtTest.cpp - what the emulator's cuBLASLt refuses ------------===//
+//===- CublasLtTest.cpp - errors of the emulator's cuBLASLt ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each refusal is one of "cuBLAS", section "cublasLtMatmul()", or of the
-// library's own checks of its arguments.
+// Each error is documented in "cuBLAS", section "cublasLtMatmul()", or found by
+// the library's own checks of its arguments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,16 @@ namespace {
 
 enum : int { invalid = 7, notSupported = 15 };
 
-/// C [16 x 32] = A^T B of depth 64, with what a test changes of it.
+/// C [16 x 32] = A^T B with k = 64, or what a test changes of that.
 struct Call {
   int a = realBf16, b = realBf16, c = realBf16, compute = compute32;
   bool transposesA = true;
-  int64_t m = 16, n = 32, k = 64, kOfB = 64, row = 0; ///< row 0: as many
+  int64_t m = 16, n = 32, k = 64, kOfB = 64, row = 0; ///< row: of A, 0: packed
   int epilogue = ltEpilogueDefault, batches = 1;
   uint64_t aOffset = 0, workspaceOffset = 0, biasOffset = 0;
   size_t workspace = 1 << 16;
   int64_t auxRow = 16;
-  /// Where C lies if it is not D: bytes behind B, or behind D.
+  /// Where C is if it is not D: byte offsets after the start of B, or of D.
   std::optional<uint64_t> behindB = {}, behindD = {};
 
   int status() const;

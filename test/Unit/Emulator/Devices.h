@@ -1,4 +1,4 @@
-//===- Devices.h - the emulator's devices, for tests ------------*- C++ -*-===//
+//===- Devices.h - devices of the emulator for tests ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 #include <deque>
 #include <vector>
 
-/// Two devices, of which the first is the thread's. Memory that it gives is the
-/// process's as long as that lives.
+/// Two devices; the first is current in this thread. Memory allocated here is
+/// never freed.
 class Bench {
 public:
   ~Bench() {
@@ -48,7 +48,7 @@ public:
     driver().memoryAllocate(&address, bytes);
     return address;
   }
-  /// One whose content is known: all ones.
+  /// An array of initialized bytes, all 1.
   Pointer written(size_t bytes) {
     Pointer address = array(bytes);
     std::string ones(bytes, '\1');
@@ -78,14 +78,14 @@ public:
     driver().moduleFunction(&function, module, "k");
     return function;
   }
-  /// One thread.
+  /// Launches a kernel with one thread.
   void launch(const std::string &body, Pointer in, Pointer out, Stream stream) {
     void *arguments[3] = {&in, &out, nullptr};
     driver().launch(kernel(body), 1u, 1u, 1u, 1u, 1u, 1u, 0u, stream,
                     static_cast<void **>(arguments),
                     static_cast<void **>(nullptr));
   }
-  /// After all that the stream has to do.
+  /// The word at `address` after all work in `stream`.
   uint64_t word(Pointer address, Stream stream) {
     uint64_t value = 0;
     driver().copyToHost(static_cast<void *>(&value), address, sizeof(value),

@@ -1,11 +1,11 @@
-//===- DriverTest.cpp - what the emulator's driver refuses and allows -----===//
+//===- DriverTest.cpp - errors of the emulator's driver -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Statuses are those of "CUDA Driver API" for the same calls.
+// Expected statuses are those of the "CUDA Driver API" for the same calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +29,11 @@ enum : int {
   captureIsolation = 905
 };
 
-/// Status of a launch of `kernelOf(body)`, with this much room and arguments.
+/// A launch of kernelOf(""): its dimensions, memory and arguments.
 struct Shape {
   unsigned grid = 1, rows = 1, block = 1, shared = 0;
   size_t arguments = 2;
-  int untold = 0; ///< bytes of shared memory that are opted in for
+  int untold = 0; ///< if not 0: max dynamic shared memory to set, in bytes
 };
 
 int launch(Bench &bench, const Shape &it) {
@@ -129,10 +129,10 @@ TEST(EmulatedDriver, RefusesMemoryThatItHasNotGiven) {
   EXPECT_EQ(driver().deviceGet.status(&word, 7), noDevice);
 }
 
-// Errors of work stay, so each has a process of its own.
+// Errors of work are sticky, so each test has its own process.
 using EmulatedDriverDeathTest = testing::Test;
 
-/// Ends with the text of the error that the stream's work has.
+/// Prints the error of the stream's work and exits, with 0 if there is one.
 [[noreturn]] void endWithError(Stream stream) {
   int status = driver().streamSynchronize.status(stream);
   const char *text = "";
@@ -193,7 +193,7 @@ TEST(EmulatedDriver, ReadsPinnedMemoryWhenTheCopyRuns) {
   driver().hostFree(pinned);
 }
 
-/// What a word holds after one stream has written it and another has copied it.
+/// The values found after one stream writes a word and another copies it.
 std::set<uint64_t> outcomes(bool ordered) {
   std::set<uint64_t> found;
   for (int i = 0; i < 20; ++i) {

@@ -10,8 +10,8 @@
 
 #include <string>
 
-/// A kernel `k` of two arrays, %in and %out, whose threads have %t: a number of
-/// their own, and %at, the offset of 8 bytes each.
+/// A kernel `k` of two arrays. In each thread, %t is its number, %at its offset
+/// (8 bytes a thread), and %in and %out point to its words.
 inline std::string kernelOf(const std::string &body) {
   return ".version 8.0\n.target sm_90\n.address_size 64\n"
          ".extern .shared .align 16 .b8 shared[];\n"

@@ -14,7 +14,7 @@
 
 namespace emulator {
 
-/// A launch of one block of `kernelOf` on 64 words of input and output.
+/// Runs blocks of kernelOf(body) on 64 words of input and 64 of output.
 class Machine {
 public:
   explicit Machine(const std::string &body)

@@ -1,4 +1,4 @@
-//===- PtxTest.cpp - instructions against what NVIDIA's text says ---------===//
+//===- PtxTest.cpp - instructions against NVIDIA's text -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace emulator;
 
 namespace {
 
-/// One instruction on two or three words.
+/// The result of one instruction on one to three words.
 uint64_t computed(const std::string &instruction, uint64_t a, uint64_t b = 0,
                   uint64_t c = 0) {
   Machine machine("ld.global.b64 %rd1, [%in];\nld.global.b64 %rd2, [%in+8];\n"
@@ -45,7 +45,7 @@ TEST_P(Instruction, GivesWhatTheIsaSays) {
   EXPECT_EQ(computed(it.instruction, it.a, it.b, it.c), it.expected);
 }
 
-// By hand, from the pseudo-code of "PTX ISA", section 9.7.
+// Computed by hand from the pseudocode of "PTX ISA", section 9.7.
 INSTANTIATE_TEST_SUITE_P(
     Integers, Instruction,
     testing::Values(
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"copysign.f32 %rd0, %rd1, %rd2", f(-1.f), f(3.f), 0, f(-3.f)},
         Case{"ex2.approx.f32 %rd0, %rd1", f(-3.f), 0, 0, f(0.125f)},
         Case{"rcp.rn.f32 %rd0, %rd1", f(8.f), 0, 0, f(0.125f)},
-        // 1 + 1/256 lies between two numbers of 8 bits, and the even one wins.
+        // 1 + 1/256 is halfway between two bf16 numbers: ties go to even.
         Case{"add.rn.bf16 %rd0, %rd1, %rd2", 0x3f80, 0x3b80, 0, 0x3f80},
         Case{"mul.rn.bf16 %rd0, %rd1, %rd2", 0x4040, 0x4000, 0, 0x40c0},
         Case{"fma.rn.bf16x2 %rd0, %rd1, %rd2, %rd3", 0x40003f80, 0x40004000,
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"cvt.rn.f32.u64 %rd0, %rd1", 1u << 30, 0, 0, f(0x1p30f)},
         Case{"cvt.s64.s32 %rd0, %rd1", minus1, 0, 0, ~uint64_t(0)},
         Case{"cvt.u16.u32 %rd0, %rd1", 0x12345678, 0, 0, 0x5678},
-        // "OCP 8-bit floating point": 448 is the largest of E4M3.
+        // "OCP 8-bit floating point": the max of E4M3 is 448.
         Case{"cvt.rn.satfinite.e4m3x2.f32 %rd0, %rd1, %rd2", f(1000.f), f(1.f),
              0, 0x7e38},
         Case{"cvt.rn.satfinite.e5m2x2.f32 %rd0, %rd1, %rd2", f(-1.5f),
@@ -158,7 +158,7 @@ TEST(Ptx, ShufflesGiveValuesOfOtherLanes) {
     EXPECT_EQ(machine.result(lane), 8u * unsigned(lane ^ 4));
 }
 
-/// Each thread writes a word of shared memory, twice, and reads another's.
+/// Each thread writes a word of shared memory twice and reads another's word.
 std::string exchange(const char *between) {
   return std::string("mov.b64 %rd1, shared;\nadd.s64 %rd2, %rd1, %at;\n"
                      "st.shared.b64 [%rd2], %in;\nbar.sync 0;\n"
@@ -177,7 +177,7 @@ TEST(Ptx, BarriersOrderSharedMemory) {
   }
 }
 
-/// The same through the device's memory.
+/// The same in global memory, with one write per thread.
 std::string handOver(const char *between) {
   return std::string("st.global.b64 [%out], %at;\n") + between +
          "\nld.param.b64 %rd1, [k_param_1];\nxor.b64 %rd3, %at, 256;\n"
@@ -187,7 +187,7 @@ std::string handOver(const char *between) {
 TEST(Ptx, BarriersOrderTheDevicesMemoryWithinABlock) {
   EXPECT_EQ(Machine(handOver("bar.sync 0;")).refusal(64), "");
   EXPECT_NE(Machine(handOver("")).refusal(64), "");
-  // Each block writes what the other one has written.
+  // Both blocks write the same words, which the other block reads.
   std::string found = Machine(handOver("bar.sync 0;")).refusal(64, 2);
   EXPECT_NE(found.find("race on the device's memory"), std::string::npos)
       << found;
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
               "st.global.b64 [%out], %at;\nbar.sync 0;\n" +
                   handOver("").insert(0, "st.global.b64 [%out], %in;\n"),
               64, "race on the device's memory"},
-        // The last reader is the writer; the others have read it, too.
+        // The last reader is the writer itself, but other threads read it too.
         Wrong{"race with readers",
               "ld.param.b64 %rd1, [k_param_1];\nsetp.eq.b32 %p1, %t, 0;\n"
               "@%p1 st.global.b64 [%rd1], %at;\nbar.sync 0;\n"
@@ -262,7 +262,7 @@ TEST(Ptx, CountsSectorsAndWaves) {
   dense.run(32);
   EXPECT_EQ(dense.counters.stores.sectors, 8);
   EXPECT_EQ(dense.counters.stores.bytes, 256);
-  // Words that are 32 banks apart come one after the other.
+  // Words 32 banks apart conflict, so they are accessed one after another.
   Machine conflicts("mov.b64 %rd1, shared;\nmul.wide.u32 %rd2, %t, 128;\n"
                     "add.s64 %rd1, %rd1, %rd2;\nst.shared.b32 [%rd1], %t;");
   conflicts.run(8);

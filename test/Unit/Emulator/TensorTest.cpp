@@ -1,4 +1,4 @@
-//===- TensorTest.cpp - matrices of warps and asynchronous copies ---------===//
+//===- TensorTest.cpp - warp-level matrices and async copies --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,21 +14,21 @@ using namespace emulator;
 namespace {
 
 /// Lane l copies words l and l + 32 of the input to shared memory: a matrix of
-/// 16 x 16 numbers of 16 bits.
+/// 16 x 16 elements of 16 bits.
 const std::string fill = "ld.global.b64 %rd1, [%in];\n"
                          "ld.global.b64 %rd2, [%in+256];\n"
                          "mov.b64 %rd3, shared;\nadd.s64 %rd4, %rd3, %at;\n"
                          "st.shared.b64 [%rd4], %rd1;\n"
                          "st.shared.b64 [%rd4+256], %rd2;\nbar.sync 0;\n";
-/// Rows of 32 bytes: rows 0 to 15, then the same 16 bytes on, in %rd5.
+/// Addresses for ldmatrix in %rd5: rows of 32 bytes, left then right half.
 const std::string rows = "and.b32 %r0, %t, 15;\nshl.b32 %r0, %r0, 5;\n"
                          "and.b32 %r1, %t, 16;\nadd.u32 %r0, %r0, %r1;\n"
                          "cvt.u64.u32 %rd5, %r0;\nadd.s64 %rd5, %rd5, %rd3;\n";
 
-/// Multiplies the matrix by its first 8 columns, or by the 8 rows that those
-/// are in its transpose, and adds 1.
+/// Multiplies the matrix by its first 8 columns if `transposed`, else by the
+/// transpose of its first 8 rows, and adds 1.
 std::string product(const std::string &type, bool transposed) {
-  // Of the right operand, terms 8 to 15.
+  // Elements k = 8 to 15 of the right operand.
   std::string second = transposed ? "%r11" : "%r12";
   return fill + rows +
          "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r2, %r3, %r4, %r5}, "
@@ -77,7 +77,7 @@ TEST(Tensor, ProductsAreThoseOfMatrices) {
   expectProducts<Bfloat16>("bf16");
 }
 
-/// Lane l copies 16 bytes of the input, or so many of them, in reverse order.
+/// Lane l copies 16 bytes, or as many as `bytes` states, in reverse order.
 std::string copies(const std::string &bytes, const std::string &behind) {
   return "shl.b64 %rd1, %at, 1;\nld.param.b64 %rd2, [k_param_0];\n"
          "add.s64 %rd2, %rd2, %rd1;\nmov.b64 %rd3, shared;\n"
@@ -97,7 +97,7 @@ TEST(Tensor, CopiesArriveWhereTheyAreWaitedFor) {
     for (int word = 0; word < 64; ++word)
       machine.give(word, uint64_t(word + 1));
     machine.run(32);
-    // Word w of shared memory is of lane 31 - w / 2; lanes below 16 copy none.
+    // Lane 31 - w / 2 copies word w; with %r1, lanes below 16 copy nothing.
     for (int word = 0; word < 32; ++word) {
       auto there = uint64_t(62 - word / 2 * 2 + word % 2 + 1);
       EXPECT_EQ(machine.result(word), there) << bytes << word;
@@ -105,7 +105,7 @@ TEST(Tensor, CopiesArriveWhereTheyAreWaitedFor) {
   }
   Machine none("mov.b32 %r1, 0;\n" + copies(", %r1", waited));
   none.run(32);
-  EXPECT_EQ(none.result(5), 0u); // The input has never been written.
+  EXPECT_EQ(none.result(5), 0u); // Copies 0 bytes of unwritten input.
 }
 
 std::string refused(const std::string &body, unsigned threads = 32) {
@@ -128,7 +128,7 @@ TEST(Tensor, CopiesThatNobodyWaitsForAreMissed) {
   expectRefused(copies("", "cp.async.commit_group;\ncp.async.wait_group 1;\n"
                            "bar.sync 0;"),
                 "which no thread has written");
-  // The group is still open.
+  // The copy belongs to no committed group yet.
   expectRefused(copies("", "cp.async.wait_group 0;\nbar.sync 0;"),
                 "which no thread has written");
   expectRefused(copies("", "cp.async.commit_group;\ncp.async.wait_group 0;"),

@@ -12,7 +12,7 @@
 namespace stagewright::testing {
 
 namespace {
-/// Goes through cuts and sets of devices, first stage first. Devices are bits.
+/// Visits all cuts and sets of devices from the first stage on; sets are bits.
 class Enumerator {
 public:
   Enumerator(const Problem &problem, const Network &network,
@@ -151,8 +151,8 @@ void forEachPlan(const Problem &problem, const Network &network,
   Enumerator(problem, network, visit).go();
 }
 
-/// A bound that needs no code under test: first microbatch there, all of them
-/// on one stage or channel, last one back or all-reduce.
+/// A lower bound that uses no code under test: the first microbatch arrives,
+/// all run on one stage or channel, then the last backward or the all-reduce.
 static double leastTime(const PipelineModel &model) {
   double there = 0, back = 0, most = 0, count = double(model.microbatches);
   for (size_t s = 0; s < model.stages.size(); ++s) {

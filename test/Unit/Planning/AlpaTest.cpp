@@ -1,4 +1,4 @@
-//===- AlpaTest.cpp - Alpa's stage dynamic program ------------------------===//
+//===- AlpaTest.cpp - Alpa's dynamic program over stages ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace stagewright::testing;
 
 namespace {
 
-/// A random table of costs; some stages are impossible, some allow few behind.
+/// Random costs; some stages are infeasible, some limit the stages after them.
 struct RandomTable {
   RandomTable(std::mt19937_64 &random, bool withMemory) {
     input.layers = 1 + random() % 6;
@@ -41,7 +41,7 @@ struct RandomTable {
   }
   RandomTable(const RandomTable &) = delete;
 
-  /// Over all cuts and meshes.
+  /// The optimum over all cuts and meshes.
   double exhaustive() {
     double best = INFINITY;
     std::vector<std::tuple<size_t, size_t, size_t>> stages;
@@ -117,7 +117,7 @@ TEST(Alpa, EqualsExhaustiveSearch) {
 TEST(Alpa, PlansTheProblemsOfThePrototype) {
   for (const PrototypeRow &row : prototypeRows()) {
     if (row.model == "gnmt16" || row.config == "B")
-      continue; // 96 layers take a second each.
+      continue; // 96 layers take a second each to plan.
     SCOPED_TRACE(row.model + " on " + row.config);
     Problem problem = prototypeProblem(row);
     Result<Plan> plan = planAlpa(problem);
@@ -126,14 +126,14 @@ TEST(Alpa, PlansTheProblemsOfThePrototype) {
     size_t devices = 0;
     for (const StagePlan &stage : plan->stages) {
       devices += stage.devices.size();
-      // A part of a host stays in one.
+      // Devices of a mesh smaller than a host are on one host.
       if (stage.devices.size() < 8 && row.config == "A") {
         EXPECT_EQ(stage.devices.front() / 8, stage.devices.back() / 8);
       }
     }
     EXPECT_EQ(devices, 16u);
-    // Its formula has no transfers, so that it cannot exceed the time by more
-    // than the all-reduce that it spreads over the microbatches.
+    // Alpa's formula omits transfers, so it exceeds the simulated time by at
+    // most the all-reduce, which it spreads over the microbatches.
     EXPECT_LE(plan->value, plan->time.value * 1.2);
   }
 }

@@ -1,4 +1,4 @@
-//===- BalanceTest.cpp - the min-max dynamic program ----------------------===//
+//===- BalanceTest.cpp - min-max cut of a chain ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ using namespace stagewright;
 static constexpr ActionKind F = ActionKind::Forward;
 static constexpr ActionKind I = ActionKind::InputGradient;
 
-/// A chain: layer l takes loads[l] seconds of F and as much of I, hands
-/// bytes[l] forwards to layer l + 1 and gets as many back.
+/// A chain: layer l takes loads[l] seconds for F and the same for I, and sends
+/// bytes[l] forward to layer l + 1, which sends as many back.
 static Problem chain(const std::vector<double> &loads,
                      const std::vector<int64_t> &bytes, int64_t stages,
                      int64_t microbatches) {
@@ -40,7 +40,7 @@ static Problem chain(const std::vector<double> &loads,
   return problem;
 }
 
-/// The ends of the stages, for comparison.
+/// The end layers of the stages, for comparison.
 static std::vector<int64_t> endsOf(const Plan &plan) {
   std::vector<int64_t> ends;
   for (const StagePlan &stage : plan.stages)
@@ -53,7 +53,7 @@ TEST(Balance, EvenChainIsCutEvenly) {
       chain(std::vector<double>(8, 1), std::vector<int64_t>(7, 0), 4, 8);
   Plan plan = *planBalance(problem);
   EXPECT_EQ(endsOf(plan), (std::vector<int64_t>{2, 4, 6, 8}));
-  // M T + (p - 1) T at equal stages, and nothing can be faster.
+  // Equal stages take M T + (p - 1) T, and no plan is faster.
   EXPECT_DOUBLE_EQ(plan.time.value, 11 * 4.0);
   EXPECT_DOUBLE_EQ(plan.planBound.value, plan.time.value);
 }
@@ -65,7 +65,7 @@ TEST(Balance, HeavyTransferMovesTheCut) {
   EXPECT_EQ(endsOf(*planBalance(problem)), (std::vector<int64_t>{2, 4}));
 }
 
-// A skip connection from layer 0 to layer 3 loads every cut on its way.
+// A skip connection from layer 0 to layer 3 adds to every cut that it crosses.
 TEST(Balance, SkipConnectionLoadsEveryCutItCrosses) {
   Problem problem = chain({1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, 2, 4);
   EXPECT_EQ(endsOf(*planBalance(problem)), (std::vector<int64_t>{3, 6}));
@@ -74,7 +74,7 @@ TEST(Balance, SkipConnectionLoadsEveryCutItCrosses) {
 }
 
 TEST(Balance, TiesAreCutEvenly) {
-  // The maximum is 4 (F + I of the layer in the middle) wherever the others go.
+  // The middle layer alone takes 4 (F + I), so other cuts cannot lower the max.
   Problem problem = chain({1, 1, 2, 1, 1}, {0, 0, 0, 0}, 3, 4);
   EXPECT_EQ(endsOf(*planBalance(problem)), (std::vector<int64_t>{2, 3, 5}));
 }
@@ -88,7 +88,7 @@ TEST(Balance, FastDeviceGetsMoreLayers) {
   EXPECT_EQ(endsOf(*planBalance(problem)), (std::vector<int64_t>{4, 6}));
 }
 
-// 1F1B holds S - s stashes on stage s, GPipe one per microbatch.
+// 1F1B has S - s stashes on stage s, GPipe one per microbatch.
 TEST(Balance, MemoryCountsWhatTheScheduleKeepsInFlight) {
   Problem problem = chain({1, 1}, {0}, 2, 8);
   problem.values.push_back({Bytes(100), {0, F}, {{0, I}}});
@@ -114,9 +114,9 @@ TEST(Balance, SharedParameterCountsOnEveryStage) {
 
 TEST(Balance, ReceivedActivationsAreHeldToo) {
   Problem problem = chain({1, 1}, {0}, 2, 8);
-  // Used forwards and in the backward of layer 1: one in use, one arriving.
+  // Used by the forward and the backward of layer 1: one in use, one arriving.
   problem.values.push_back({Bytes(100), {0, F}, {{1, F}, {1, I}}});
-  // Used at once: two slots.
+  // Used only when it arrives: two slots.
   problem.values.push_back({Bytes(3), {0, F}, {{1, F}}});
   EXPECT_EQ(planBalance(problem)->stages[1].memory, Bytes(2 * 100 + 2 * 3));
 }
@@ -149,11 +149,11 @@ TEST(Balance, ForwardOnlyHoldsNoStash) {
   problem.values.push_back({Bytes(4), {0, F}, {{1, F}}});
   Plan plan = *planBalance(problem);
   EXPECT_EQ(plan.stages[1].memory, Bytes(8));
-  // The channel carries eight values, 4 seconds each, one after another.
+  // The channel carries eight values of 4 seconds, one after another.
   EXPECT_DOUBLE_EQ(plan.time.value, 1 + 8 * 4 + 1);
 }
 
-/// The least maximum of stage loads and cut loads over every cut.
+/// The min over all cuts of the max load of stages and cuts.
 static double exhaustive(const Problem &problem) {
   int64_t layers = problem.layers.size();
   double best = std::numeric_limits<double>::infinity();
@@ -188,7 +188,7 @@ static double exhaustive(const Problem &problem) {
 }
 
 TEST(Balance, EqualsExhaustiveSearch) {
-  std::mt19937 random(8); // The same instances on every machine.
+  std::mt19937 random(8); // Fixed seed: the same on every machine.
   auto draw = [&](int64_t most) { return int64_t(random() % (most + 1)); };
   for (int instance = 0; instance < 500; ++instance) {
     int64_t layers = 2 + draw(6),

@@ -33,7 +33,7 @@ double spreadOf(const std::vector<double> &sums) {
   return *most - *least;
 }
 
-/// Scaled to [0, 1] as the algorithm does.
+/// `weights` scaled to [0, 1] as the algorithm scales them.
 std::vector<double> scaled(std::vector<double> weights) {
   auto [least, most] = std::minmax_element(weights.begin(), weights.end());
   double low = *least, range = *most - low;
@@ -65,7 +65,7 @@ TEST(BlockPartition, BlocksAreAlike) {
     ASSERT_EQ(ends.back(), weights.size());
     for (size_t i = 0; i < blocks; ++i)
       EXPECT_GT(ends[i], i ? ends[i - 1] : 0);
-    // The theorem of Barany and Grinberg; positive weights need no repair.
+    // The theorem of Barany and Grinberg; positive weights need no repair step.
     if (blocks * 2 <= weights.size()) {
       EXPECT_LE(spreadOf(sumsOf(scaled(weights), ends)), 1 + 1e-9)
           << "round " << round;
@@ -105,8 +105,8 @@ TEST(Straight, FindsTheOptimaOfOthers) {
 }
 
 TEST(Baselines, TimesOfThePrototypesTable) {
-  // planners.md 1.8: iteration seconds on A, B and C, to a unit of the last
-  // digit.
+  // planners.md 1.8: seconds per iteration on A, B and C, correct to one unit
+  // of the last digit.
   struct {
     const char *model;
     double dataParallel[3], straight[3];

@@ -1,4 +1,4 @@
-//===- BoundsTest.cpp - what no order and no plan can beat ----------------===//
+//===- BoundsTest.cpp - bounds of a step's time ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-/// Equal stages on a straight line of channels.
+/// A pipeline of equal stages and equal channels.
 static PipelineModel straight(size_t stages, double forward, double backward,
                               double channel, int64_t microbatches) {
   PipelineModel model;
@@ -45,7 +45,8 @@ TEST(PlanBound, ExampleE1) {
 
 TEST(PlanBound, ExampleE4IsBoundByItsChannels) {
   PipelineModel model = straight(4, 1, 2, 3, 6);
-  // In front of the last channel 3 F and 2 c, behind it 3 B and 2 c.
+  // Before the last channel's work 3 F and 2 transfers, after it the same with
+  // B.
   EXPECT_DOUBLE_EQ(planLowerBound(model).value, 3 + 6 + 36 + 6 + 6);
   EXPECT_DOUBLE_EQ(makespanOf(model, ExecutionOrder::Window).value, 57);
   EXPECT_DOUBLE_EQ(windowUpperBound(model)->value, 108);
@@ -57,7 +58,7 @@ TEST(PlanBound, TailOrWayBackWhicheverIsLonger) {
   EXPECT_DOUBLE_EQ(planLowerBound(model).value, 2 + 0.5 + 24 + 10);
   model.stages[1].tail = Seconds(1);
   EXPECT_DOUBLE_EQ(planLowerBound(model).value, 31);
-  // A tie waits for the stage it comes from.
+  // The tie starts after the backward of stage 1.
   model.ties.push_back({1, 0, Seconds(12)});
   EXPECT_DOUBLE_EQ(planLowerBound(model).value, 2 + 0.5 + 24 + 12);
 }
@@ -68,10 +69,10 @@ TEST(PlanBound, NicSharedByTwoChannelsCarriesBoth) {
   size_t nic = model.numLinks++;
   for (PipelineChannel &channel : model.channels)
     channel.forwardShared = channel.backwardShared = {nic};
-  // F of stage 0 first, then 10 x 4 transfers, then B of stage 0.
+  // The first F of stage 0, 10 x 4 transfers, then the last B of stage 0.
   EXPECT_DOUBLE_EQ(planLowerBound(model).value, 1 + 160 + 1);
   EXPECT_LT(alone, 100);
-  // In a window all four transfers go one after another.
+  // In window order all four transfers of a microbatch are serialized.
   EXPECT_DOUBLE_EQ(windowUpperBound(model)->value, (10 + 8) * 16);
 }
 
@@ -97,7 +98,7 @@ TEST(PlanBound, ForwardOnly) {
   EXPECT_DOUBLE_EQ(windowUpperBound(model)->value, (4 + 4) * 2);
 }
 
-/// The best time over all plans of `problem`.
+/// The min time over all plans of `problem`.
 static double bestTime(const Problem &problem) {
   Network network = *Network::create(problem.cluster);
   return bestOfAllPlans(problem, network,

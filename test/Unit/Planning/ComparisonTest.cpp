@@ -1,4 +1,4 @@
-//===- ComparisonTest.cpp - the default planner against the others --------===//
+//===- ComparisonTest.cpp - default planner against the others ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-/// On each of the 20 problems of the prototype, in one simulator.
+/// Compares the planners on the prototype's 20 problems, in one simulator.
 static void compare(bool isPrototypesModel) {
   for (const PrototypeRow &row : prototypeRows()) {
     SCOPED_TRACE(row.model + " on " + row.config);

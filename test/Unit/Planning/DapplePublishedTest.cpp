@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables 4 and 6 of the paper (planners.md 2.5): all plans there are data
-// parallelism, two stages, or one device a stage, what the published program
-// searches beside its bottleneck program (2.6). So each row is searched among
-// those three, by L, on the profiles that are published; where our cost model
-// gives another plan, one named term of it is changed. Splits count the layers
-// that the paper counts (convolutions and fully connected, LSTMs, encoder
-// layers, cells).
+// Tables 4 and 6 of the paper (planners.md 2.5) contain only plans of three
+// kinds: data parallelism, two stages, or one device a stage. The published
+// program searches these besides its bottleneck program (2.6). So each row
+// takes the plan of least L among these kinds, on published profiles. Where our
+// cost model gives another plan than the paper, one term is changed. Splits
+// count the paper's layers (convolutions, fully connected; LSTMs; encoder
+// layers; cells).
 //
-// The whole search finds plans of more stages with a smaller L for most rows.
-// BERT-Large of table 6 has no published profile here. The split of VGG-19 on C
-// (13:6 against our 16:3) is not found by any one term.
+// For most rows the full search finds plans of more stages with a smaller L.
+// BERT-Large of table 6 has no published profile here. No single term gives the
+// paper's split of VGG-19 on C (13:6, ours is 16:3).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,27 +33,27 @@ using namespace stagewright::testing;
 
 namespace {
 
-/// One term of the cost model, changed.
+/// A changed term of the cost model.
 struct Term {
   const char *name = "";
-  /// The all-reduce runs beside all microbatches but the first.
+  /// The all-reduce overlaps with all microbatches but the first.
   bool hidesAllReduce = false;
-  /// Bytes a second between hosts for activations; the all-reduce keeps its
-  /// own. The published program has 1e9.
+  /// Bytes per second between hosts for activations only, not the all-reduce;
+  /// 0: as the cluster. The published program has 1e9.
   double transfers = 0;
-  int64_t samples = 0;    ///< A microbatch has so many rows to slice.
-  double perTransfer = 0; ///< Seconds of split and concat for each transfer.
+  int64_t samples = 0;    ///< Rows of a microbatch, to be sliced.
+  double perTransfer = 0; ///< Seconds of split and concat.
 };
 
 struct PublishedPlan {
   const char *table, *chain, *profile, *config;
   int64_t microbatches;
   const char *plan;  ///< "DP", "straight", or "8:8 split 9:7".
-  const char *found; ///< By our cost model as it is.
+  const char *found; ///< By our unchanged cost model.
   Term term;
 };
 
-/// Layers before each node of a profile that the paper counts.
+/// By node of a profile: the number of layers before it, as the paper counts.
 std::vector<int> countedLayers(const std::string &profile) {
   std::vector<int> counts = {0};
   for (const Layer &layer :
@@ -69,7 +69,7 @@ std::vector<int> countedLayers(const std::string &profile) {
   return counts;
 }
 
-/// The search of DAPPLE over L with one term of the costs changed.
+/// DAPPLE's search over L with one term of the cost model changed.
 class ChangedSearch {
 public:
   ChangedSearch(const Problem &problem, const Term &term)
@@ -165,7 +165,7 @@ private:
   std::vector<int64_t> cuts;
 };
 
-/// The best of the three families, in the paper's words.
+/// The best plan of the three kinds, in the paper's notation.
 std::string planOf(const Problem &problem, const Term &term,
                    const std::vector<int> &counted) {
   ChangedSearch search(problem, term);
@@ -302,7 +302,7 @@ TEST(DapplePublished, ResNetIsDataParallelWithTheAllReduceHidden) {
   STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const char *config : {"A", "B", "C"}) {
     Problem problem = sharedProfile("pipedream/resnet50.txt", "pipedream");
-    problem.microbatches = 16; // 2,048 images in microbatches of 128.
+    problem.microbatches = 16; // 2,048 images, 128 each.
     ASSERT_TRUE(placeOn(problem, prototypeCluster(config)));
     EXPECT_EQ(planOf(problem, hiddenAllReduce(), {}), "DP") << config;
   }

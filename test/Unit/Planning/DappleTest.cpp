@@ -18,8 +18,8 @@ using namespace stagewright::testing;
 
 namespace {
 
-/// What L is made of, for a chain of stages: the computing stages with their
-/// all-reduces, and the channels between them.
+/// The terms of L for a chain of stages: the stages with their all-reduces, and
+/// between them the channels as stages without an all-reduce.
 std::vector<DappleStage> stagesOf(const PipelineModel &model, bool tails) {
   std::vector<DappleStage> stages;
   for (size_t s = 0; s < model.stages.size(); ++s) {
@@ -40,17 +40,17 @@ using Places = std::vector<std::vector<size_t>>;
 TEST(DappleLatency, WorkedExamples) {
   nlohmann::json golden = nlohmann::json::parse(
       sharedText("golden/planners.json"))["worked_examples"];
-  // E1: two stages of two layers, a channel of half a second.
+  // E1: two stages of two layers, and a channel of 0.5 s.
   std::vector<DappleStage> e1 = {{2, 4, 0}, {0.5, 0.5, 0}, {2, 4, 0}};
   EXPECT_EQ(dappleLatency(e1, 4).seconds, golden["E1"]["dappleL"]);
   EXPECT_EQ(dappleLatency(e1, 4).pivot, 2u);
-  // E2: the same cut 1|3.
+  // E2: the same layers, cut 1|3.
   std::vector<DappleStage> e2 = {{1, 2, 0}, {0.5, 0.5, 0}, {3, 6, 0}};
   EXPECT_EQ(dappleLatency(e2, 4).seconds, golden["E2"]["all_orders"]);
-  // E3: layer 0 on two devices, the rest on one; the first stage reduces.
+  // E3: layer 0 on two devices, so with an all-reduce; the rest on one.
   std::vector<DappleStage> e3 = {{2, 4, 1.5}, {1, 1, 0}, {4, 8, 0}};
   EXPECT_EQ(dappleLatency(e3, 4).seconds, golden["E3"]["T"]);
-  // E4: straight on four, the channels as slow as the stages.
+  // E4: four stages of one device; channels take as long as stages.
   std::vector<DappleStage> e4;
   for (int s = 0; s < 4; ++s) {
     if (s)
@@ -99,22 +99,22 @@ TEST(DappleLatency, NearTheSimulatedTimeOfTheTwentyPlans) {
 }
 
 TEST(DapplePlacements, ThreePolicies) {
-  // Two hosts of three and one of two; one device of the first is in use.
+  // Hosts of three, three and two devices; one device of the first is used.
   Places hosts = {{0, 1, 2}, {3, 4, 5}, {6, 7}};
   EXPECT_EQ(dapplePlacements(hosts, {1, 0, 0}, 3),
             (Places{{3, 4, 5}, {1, 2, 3}}));
   EXPECT_EQ(dapplePlacements(hosts, {1, 1, 0}, 2),
             (Places{{6, 7}, {1, 2}, {1, 4}}));
-  // With nothing in use Scatter First takes of all.
+  // If no device is used, Scatter First takes from all hosts.
   EXPECT_EQ(dapplePlacements(hosts, {0, 0, 0}, 3),
             (Places{{0, 1, 2}, {0, 3, 6}}));
-  // Too few of one kind: then of the other.
+  // If too few devices of one kind are left, the others are used too.
   EXPECT_EQ(dapplePlacements(hosts, {1, 3, 2}, 2), (Places{{1, 2}}));
   EXPECT_TRUE(dapplePlacements(hosts, {3, 3, 1}, 2).empty());
 }
 
-/// A random chain: replicas split all evenly, transfers and all-reduces run at
-/// one speed inside a host and at another between hosts.
+/// A random chain: replicas share all work equally; transfers and all-reduces
+/// have one speed inside a host and another between hosts.
 class RandomChain {
 public:
   RandomChain(std::mt19937_64 &random, size_t layers,
@@ -166,8 +166,8 @@ public:
     return dappleLatency(stages, input.microbatches).seconds;
   }
 
-  /// The least L over all cuts and all sets of devices, all in use, of as many
-  /// stages as are asked for.
+  /// The min L over all cuts and all sets of devices that use every device,
+  /// with input.stages stages (0: any number).
   double exhaustive() const {
     size_t exactly = size_t(input.stages);
     double best = INFINITY;
@@ -229,8 +229,8 @@ TEST(DappleSearch, AgainstExhaustiveSearch) {
     EXPECT_GE(best, least * (1 - 1e-12)) << "round " << round;
     sum += best / least;
     worst = std::max(worst, best / least);
-    // Two stages: nothing is left to chance but the placement, which the
-    // policies cover on a flat network.
+    // With two stages, DAPPLE can only miss the best placement, and on a flat
+    // network its policies include that.
     RandomChain flat(random, 2 + random() % 5, {1, 1, 1, 1});
     flat.input.stages = 2;
     double two = searchDapple(flat.input).front().latency;
@@ -278,7 +278,7 @@ TEST(Dapple, UnequalDevicesShareUnequally) {
   Result<Plan> plan = planDapple(problem);
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_TRUE(verify(problem, *plan));
-  // No more than all layers at the sum of the speeds, and not far from it.
+  // At least all layers at the sum of the speeds, and at most 1.25 times that.
   double work = 0;
   for (const Layer &layer : problem.layers)
     work += layer.times[0].total().value;

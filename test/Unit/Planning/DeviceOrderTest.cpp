@@ -1,4 +1,4 @@
-//===- DeviceOrderTest.cpp - in which order stages take devices -----------===//
+//===- DeviceOrderTest.cpp - order in which stages take devices -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace stagewright;
 
 using Order = std::vector<size_t>;
 
-/// Equal devices with a link of bandwidth(a, b) between each two.
+/// Equal devices; a link of bandwidth(a, b) between every two.
 static Cluster
 clusterOf(size_t count, size_t perHost,
           const std::function<double(size_t, size_t)> &bandwidth) {
@@ -85,8 +85,8 @@ TEST(RecursiveOrder, AWeaklyJoinedDeviceComesLast) {
       (Order{0, 2, 3, 1}));
 }
 
-// Hosts in a line 0 - 2 - 1, devices in turn: each host stays together, and the
-// host in the middle comes second.
+// Hosts in a line 0 - 2 - 1, device numbers in turn: the order keeps each host
+// together, and the middle host is second.
 TEST(RecursiveOrder, HostsStayTogetherAndFollowTheirLinks) {
   Cluster cluster = clusterOf(12, 12, [](size_t a, size_t b) {
     size_t x = a % 3, y = b % 3;
@@ -108,7 +108,7 @@ TEST(RecursiveOrder, ManyDevicesInRacksOfHostsAreQuick) {
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
   EXPECT_LT(taken.count(), 1);
-  size_t crossings = 0; // Of racks: 16 racks have 15 neighbours.
+  size_t crossings = 0; // Of rack borders; at least 15 for 16 racks.
   for (size_t i = 0; i + 1 < order.size(); ++i)
     crossings += order[i] / 64 != order[i + 1] / 64;
   EXPECT_EQ(crossings, 15u);
@@ -163,7 +163,7 @@ TEST(CandidateOrders, DistinctPermutationsAndNotTooMany) {
   }
 }
 
-// A ring of fast links hidden in slow ones: some order uses fast links only.
+// Fast links that form a ring: an order that uses only these exists.
 TEST(CandidateOrders, FindsThePathOfFastLinks) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

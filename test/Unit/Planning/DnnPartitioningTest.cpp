@@ -34,7 +34,7 @@ Problem read(const std::string &path) {
   return *problem;
 }
 
-/// The value of the golden column `column`.
+/// The value in golden column `column`.
 double golden(const std::string &group, const std::string &name,
               const char *column) {
   nlohmann::json all =
@@ -90,13 +90,13 @@ TEST(DnnPartitioning, LayersAreColourClasses) {
   EXPECT_EQ(
       read("dnn-partitioning/operators/resnet50_inference.json").layers.size(),
       176u);
-  // 121 classes and 21 nodes of their own; cycles join four of them to others.
+  // 121 classes and 21 nodes without one; cycles merge four of them.
   EXPECT_EQ(
       read("dnn-partitioning/operators/bert_l-3_training.json").layers.size(),
       138u);
 }
 
-/// Four forward nodes in a diamond with their backwards; `edit` changes it.
+/// A diamond of four forward nodes and their backward nodes, edited by `edit`.
 std::string diamond(const std::function<void(nlohmann::json &)> &edit) {
   nlohmann::json file = {{"maxSizePerFPGA", 100},
                          {"maxFPGAs", 2},
@@ -131,7 +131,7 @@ TEST(DnnPartitioning, OneValuePerProducerBothWays) {
   EXPECT_EQ(problem->layers[2].times.size(), 1u);
   EXPECT_EQ(problem->layers[2].times[0].forward, Seconds(1));
   EXPECT_EQ(problem->layers[2].times[0].inputGradient, Seconds(2));
-  // Forward: 0 to both, 1 and 2 to 3; backward: 3 to both, 1 and 2 to 0.
+  // Forward: 0 to 1 and 2, these to 3; backward: 3 to 1 and 2, these to 0.
   ASSERT_EQ(problem->values.size(), 6u);
   const Value &fork = problem->values[0];
   EXPECT_EQ(fork.producer.layer, 0);
@@ -163,8 +163,8 @@ TEST(DnnPartitioning, GradientsDrawnForwardsFlowBackwards) {
 }
 
 TEST(DnnPartitioning, BackwardOnlyClassStandsWhereItsMirrorIs) {
-  // Node 6 loses its forward mate: its class is a layer of its own, before 3
-  // and behind 0 as the edges 7 -> 6 -> 4 say.
+  // Node 6 has a class of its own, so it is a layer of its own: after layer 0
+  // and before layer 3, the mirror of the edges 7 -> 6 -> 4.
   Result<Problem> problem = readDnnPartitioning(
       diamond([](nlohmann::json &file) { file["nodes"][6]["colorClass"] = 9; }),
       "diamond.json");
@@ -182,7 +182,8 @@ TEST(DnnPartitioning, BackwardOnlyClassStandsWhereItsMirrorIs) {
 }
 
 TEST(DnnPartitioning, ClassesOnACycleAreOneLayer) {
-  // 0 and 3 are one class: every path between them joins it.
+  // If 0 and 3 are one class, each path between them makes a cycle: it is
+  // merged.
   Result<Problem> problem =
       readDnnPartitioning(diamond([](nlohmann::json &file) {
                             for (int id : {3, 7})

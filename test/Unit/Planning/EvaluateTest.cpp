@@ -1,4 +1,4 @@
-//===- EvaluateTest.cpp - what stages and channels take -------------------===//
+//===- EvaluateTest.cpp - time and memory of a plan -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace stagewright;
 static constexpr ActionKind F = ActionKind::Forward;
 static constexpr ActionKind I = ActionKind::InputGradient;
 
-/// Two hosts of two devices: 8 B/s inside, 2 B/s between, a NIC of 1 B/s.
+/// Two hosts of two devices: 8 B/s inside, 2 B/s between, NICs of 1 B/s.
 static Cluster twoHosts() {
   Cluster cluster;
   cluster.name = "two";
@@ -27,8 +27,9 @@ static Cluster twoHosts() {
   return cluster;
 }
 
-/// Layers of one second forwards and two back, `bytes` between neighbours each
-/// way, `parameters` bytes of gradients each.
+/// Layers with a forward of one second and a backward of two; neighbours
+/// exchange `bytes` in each direction; each has `parameters` bytes of
+/// gradients.
 static Problem chain(int64_t layers, int64_t bytes, int64_t parameters) {
   Problem problem;
   problem.cluster = twoHosts();
@@ -52,19 +53,19 @@ static Network networkOf(const Problem &problem) {
 
 TEST(Transfer, PairsShareWhatASliceNeeds) {
   Network network = networkOf(chain(1, 0, 0));
-  // 16 bytes inside a host, one sender.
+  // 16 bytes inside a host, from one sender.
   EXPECT_DOUBLE_EQ(transferTime(network, {0}, {1}, {1}, {1}, Bytes(16)).value,
                    2);
-  // Two senders to one receiver: it takes 8 bytes from each, one after another,
-  // across hosts no faster than the NIC.
+  // Two senders to one receiver: 8 bytes from each, one after the other; the
+  // transfer between hosts runs at the NIC's rate.
   EXPECT_DOUBLE_EQ(
       transferTime(network, {0, 2}, {0.5, 0.5}, {1}, {1}, Bytes(16)).value, 9);
-  // The NICs carry all that goes from one host to the other.
+  // The NICs carry everything that one host sends to the other.
   EXPECT_DOUBLE_EQ(
       transferTime(network, {0, 1}, {0.5, 0.5}, {2, 3}, {0.5, 0.5}, Bytes(16))
           .value,
       16);
-  // To itself nothing goes.
+  // A device sends nothing to itself.
   EXPECT_DOUBLE_EQ(transferTime(network, {0}, {1}, {0}, {1}, Bytes(16)).value,
                    0);
 }
@@ -95,7 +96,7 @@ TEST(Pipeline, SlicedStagesAndChannels) {
   PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
   EXPECT_DOUBLE_EQ(model.stages[0].times.forward.value, 1);
   EXPECT_DOUBLE_EQ(model.stages[0].backward().value, 2);
-  // Two layers of 8 bytes over 8 B/s.
+  // Each of two layers all-reduces 8 bytes at 8 B/s.
   EXPECT_DOUBLE_EQ(model.stages[0].tail.value, 2);
   ASSERT_EQ(model.channels.size(), 1u);
   EXPECT_DOUBLE_EQ(model.channels[0].forward.value, 16);
@@ -104,8 +105,8 @@ TEST(Pipeline, SlicedStagesAndChannels) {
   EXPECT_EQ(model.channels[0].forwardShared.size(), 2u);
 }
 
-// The gradients of layer 1 are reduced while layer 0 still runs its backward
-// (one second on half a microbatch).
+// The all-reduce of layer 1 overlaps with the backward of layer 0 (one second
+// for half a microbatch).
 TEST(Pipeline, AllReduceOverlapsTheBackward) {
   Problem problem = chain(2, 0, 8);
   Plan plan;
@@ -153,7 +154,7 @@ TEST(Pipeline, TiedParametersAreSentToTheirOwner) {
   PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
   ASSERT_EQ(model.ties.size(), 1u);
   EXPECT_EQ(model.ties[0].from, 1u);
-  // The gradient there, the new value back.
+  // The gradient is sent one way, the new value back.
   EXPECT_DOUBLE_EQ(model.ties[0].seconds.value, 2);
 }
 
@@ -178,14 +179,14 @@ TEST(Memory, TemporariesAreThoseOfTheLayerThatNeedsMost) {
   problem.layers[2].temporaries = Bytes(60);
   StageMemory memory = stageMemory(problem, {false, true, true}, false);
   EXPECT_EQ(memory.temporaries, 60);
-  // A replica works on half of a microbatch, one at a time.
+  // A replica has half of each microbatch, and temporaries for one at a time.
   EXPECT_EQ(memory.with(3, 8, 0.5), Bytes(3 * 8 + 4 * 8 + 30));
-  // More than any stage.
+  // An upper bound for every stage.
   EXPECT_GE(mostMemory(problem), Bytes(900 + 8 * 16 * 2));
 }
 
-// Two pipelines side by side keep what each of them keeps alone; replicas that
-// lead to one device keep more.
+// Each of two pipelines side by side holds as many as it would alone; replicas
+// that send to the same device hold more.
 TEST(Memory, InFlightOfReplicasInTurn) {
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 6, 2, 32), 3);
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::CapB, 6, 2, 32), 5);
@@ -217,8 +218,8 @@ TEST(Memory, InFlightByOrder) {
   EXPECT_EQ(inFlightOf(ExecutionOrder::GPipe, 3, 16), 16);
 }
 
-// Under window a sender is four forwards ahead of a rank that has one slot more
-// than it holds: without a third slot for gradients both would wait.
+// In window order a sender is up to four forwards ahead of a receiver with one
+// more slot than microbatches in flight: with two slots both would wait.
 TEST(Memory, RingsOfWindowHaveOneSlotMore) {
   StageMemory memory;
   memory.received = 10;
@@ -227,8 +228,8 @@ TEST(Memory, RingsOfWindowHaveOneSlotMore) {
   EXPECT_EQ(memory.with(ByLife(2), 2, 1, 1, slotsAtOnce("window")), Bytes(20));
 }
 
-// One stage takes equally long in every order. That GPipe would need 64 stashes
-// does not make memory what binds.
+// A single stage takes the same time in every order, so memory does not bind,
+// although GPipe would need 64 stashes.
 TEST(Evaluate, MemoryBindsOnlyWhereItCostsTime) {
   Problem problem = chain(2, 100, 0);
   problem.microbatches = 64;

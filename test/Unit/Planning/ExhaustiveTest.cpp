@@ -1,17 +1,17 @@
-//===- ExhaustiveTest.cpp - the planner against all plans -----------------===//
+//===- ExhaustiveTest.cpp - the default planner against all plans ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// planners.md 1.8: at most 6 layers on 4 devices, every cut, number of replicas
-// and assignment of devices, the best of window, greedy, K_A, K_B and GPipe
-// orders. Links are drawn from [0.5, 8], 1 to 32 microbatches; F from [0.2, 2],
-// B 1 to 2.5 times F, cuts up to 4 units, gradients up to 8; the all-reduce
-// overlaps with the backward in every other instance. What refine makes of a
-// plan may let devices hold several stages, which none of all those plans does,
-// and may then be faster than all.
+// planners.md 1.8: up to 6 layers on 4 devices; all cuts, numbers of replicas
+// and assignments of devices; the best of window, greedy, K_A, K_B and GPipe
+// orders. Links are drawn from [0.5, 8], microbatches from 1 to 32, F from
+// [0.2, 2], B from 1 to 2.5 times F, cuts up to 4 units, gradients up to 8. In
+// every other instance the all-reduce overlaps with the backward. Plans of
+// refine may have several stages on a device, so they may be faster than all of
+// these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using namespace stagewright::testing;
 static constexpr uint64_t kSeed = 4562;
 
 namespace {
-/// Time of the planner over the least of all plans.
+/// The planner's time divided by the best time of all plans.
 struct Ratios {
   double sum = 0, worst = 0, overFamily = 0;
   uint64_t count = 0, optimal = 0, worstInstance = 0;
@@ -70,7 +70,7 @@ static Problem randomProblem(uint64_t instance, size_t devices,
   return problem;
 }
 
-/// Compares spp, and beside it what refine makes of its plans.
+/// Compares the plans of spp, and those that refine makes of them.
 static Ratios compare(const char *what, uint64_t instances, size_t devices,
                       int64_t leastLayers, int64_t mostLayers,
                       double slowest = 0.5, double fastest = 8) {

@@ -1,4 +1,4 @@
-//===- FixedTest.cpp - plans that are given -------------------------------===//
+//===- FixedTest.cpp - plans that the user gives --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ using nlohmann::json;
 
 namespace {
 
-/// In the cost model of the prototype: the all-reduce after the backward, NICs
-/// counted by each channel alone.
+/// `problem` in the prototype's cost model: the all-reduce follows the
+/// backward, and channels do not share NICs.
 Problem onCluster(Problem problem, const Cluster &cluster) {
   EXPECT_TRUE(placeOn(problem, cluster));
   problem.model.overlapAllReduce = false;
@@ -86,7 +86,7 @@ TEST(Fixed, WorkedExample3) {
   EXPECT_DOUBLE_EQ(plan->stages[1].allReduce.value, e.golden["A"][1]);
   EXPECT_DOUBLE_EQ(plan->stages[0].times.forward.value, 2);
   EXPECT_DOUBLE_EQ(plan->stages[1].times.inputGradient.value, 8);
-  // Data parallelism, and the plan of two stages that beats it.
+  // Data parallelism, then a faster plan of two stages.
   e.problem.fixedPlan = "[0,3)x3";
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["DP_T"]);
   e.problem.fixedPlan = "[0,2)x2 [2,3)x1";
@@ -99,7 +99,7 @@ TEST(Fixed, WorkedExample3) {
 
 TEST(Fixed, WorkedExample4) {
   Example e("E4", 4);
-  e.problem.fixedPlan = "[0,1) [1,2) [2,3) [3,4)"; // "straight 4"
+  e.problem.fixedPlan = "[0,1) [1,2) [2,3) [3,4)"; // one device a stage
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["window"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), e.golden["greedy"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), e.golden["KA"]);
@@ -145,7 +145,7 @@ TEST(Fixed, SamplesOfReplicas) {
   e.problem.fixedPlan = "[0,2)@d2+d0:3+1 [2,3)@d1";
   Result<Plan> plan = planFixed(e.problem);
   ASSERT_TRUE(plan) << plan.error().message;
-  // Three quarters of what one device takes for all samples.
+  // Three of four samples: 0.75 of one device's time for all samples.
   double whole = e.problem.layers[0].times[0].forward.value +
                  e.problem.layers[1].times[0].forward.value;
   EXPECT_DOUBLE_EQ(plan->stages[0].times.forward.value, 0.75 * whole);

@@ -1,4 +1,4 @@
-//===- FormatsTest.cpp - profiles that others measured --------------------===//
+//===- FormatsTest.cpp - readers of published profiles --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ int64_t bytes(const Problem &problem, ResidentKind kind, int64_t layer = -1) {
   return sum;
 }
 
-/// Bytes of forward values that cross the cut behind `layer`, each once.
+/// Bytes of the forward values that cross the cut after `layer`, each once.
 int64_t cutBehind(const Problem &problem, int64_t layer) {
   int64_t sum = 0;
   for (const Value &value : problem.values) {
@@ -63,18 +63,18 @@ size_t edges(const Problem &problem) {
   size_t count = 0;
   for (const Value &value : problem.values)
     if (value.producer.phase == ActionKind::Forward)
-      count += value.uses.size() / 2; // The forward's and the backward's.
+      count += value.uses.size() / 2; // Each edge: a forward, a backward use.
   return count;
 }
 
 struct Totals {
   const char *file;
   size_t nodes, edges;
-  double forward, backward; ///< Milliseconds, without the inputs'.
+  double forward, backward; ///< Milliseconds, without input nodes.
   int64_t parameters;       ///< Bytes.
 };
 
-// planners.md 3.3, and the sums of the files' columns.
+// Sources: planners.md 3.3, and the sums of the files' columns.
 TEST(Formats, PipeDreamTotals) {
   const Totals table[] = {
       {"pipedream/alexnet.txt", 23, 23, 680.703 - 635.902, 40.520, 244403360},
@@ -100,7 +100,7 @@ TEST(Formats, PipeDreamTotals) {
   }
 }
 
-/// Compares the flattened graph with the chain that was made of it.
+/// Compares the flattened graph with the chain that was derived from it.
 void expectChain(const char *chainFile, const char *graphFile) {
   SCOPED_TRACE(chainFile);
   Problem chain = readShared(chainFile, "chain");
@@ -125,19 +125,19 @@ TEST(Formats, GraphsFlattenToTheirChains) {
   expectChain("chains/amoeba36.chain", "hpgo/amoebanet_36.txt");
 }
 
-// The chain of BERT is for a third of the profiled batch (planners.md 7.4.6),
-// its times rounded to 10 us.
+// BERT's chain is for a third of the profiled batch (planners.md 7.4.6); its
+// times are rounded to 10 us.
 TEST(Formats, BertFlattensToThreeTimesItsChain) {
   Problem chain = readShared("chains/bert48.chain", "chain");
   Problem graph = readShared("hpgo/bert_48.txt", "pipedream");
   ASSERT_EQ(chain.layers.size(), graph.layers.size());
-  // Inputs and embedding keep their times.
+  // The input nodes and the embedding are not scaled, so they are skipped.
   for (size_t i = 4; i < chain.layers.size(); ++i) {
     const StageTimes &third = chain.layers[i].times.front();
     const StageTimes &whole = graph.layers[i].times.front();
     EXPECT_NEAR(whole.forward.value / 3, third.forward.value, 5e-6);
     EXPECT_NEAR(whole.inputGradient.value / 3, third.inputGradient.value, 5e-6);
-    // The chain sends the mask even to the last layer, which does not read it.
+    // The chain also sends the mask to the last layer, which does not read it.
     int64_t cut = cutBehind(graph, int64_t(i));
     if (i + 2 == chain.layers.size())
       cut += 3538944;
@@ -145,7 +145,7 @@ TEST(Formats, BertFlattensToThreeTimesItsChain) {
   }
 }
 
-// The mask is sent, and has no gradient.
+// The mask is sent forward but has no gradient.
 TEST(Formats, DataHasNoGradient) {
   Problem problem = readShared("hpgo/bert_48.txt", "pipedream");
   ASSERT_EQ(problem.layers[1].name, "node2 attention_mask");
@@ -159,7 +159,7 @@ TEST(Formats, DataHasNoGradient) {
 TEST(Formats, ChainsHoldTheirColumns) {
   Problem problem = readShared("chains/vgg19.chain", "chain");
   EXPECT_EQ(problem.layers.size(), 26u);
-  // planners.md 1.8: 1-GPU time of vgg19 is that of its 25 layers.
+  // planners.md 1.8: the 1-GPU time of vgg19 is the sum of its 25 layers.
   EXPECT_NEAR(milliseconds(problem, &StageTimes::forward), 48.01, 1e-9);
   EXPECT_EQ(cutBehind(problem, 1), 384000000);
   EXPECT_EQ(bytes(problem, ResidentKind::Parameter, 2), 140869);
@@ -234,7 +234,7 @@ TEST(Formats, PipeDreamTextIsForgiving) {
   EXPECT_EQ(problem->values[0].bytes.value, 12);
 }
 
-// One value with several uses, one gradient back from each.
+// One value with several uses; each use sends one gradient back.
 TEST(Formats, AValueOfSeveralConsumersIsOneValue) {
   Result<Problem> problem = readPipeDream(
       node(1) + node(2) + node(3) + "\tnode1 -- node2\n\tnode1 -- node3\n",
@@ -272,7 +272,7 @@ TEST(Formats, ClassesTakeTheProfiledTimeByTheirSpeed) {
   EXPECT_EQ(problem->layers[0].times[0].forward.value, 2);
   EXPECT_EQ(problem->layers[0].times[1].forward.value, 0.5);
   EXPECT_EQ(problem->layers[0].times[1].inputGradient.value, 1);
-  // Twice would divide twice.
+  // A second call would divide the times again.
   EXPECT_FALSE(placeOn(*problem, *cluster));
 }
 

@@ -1,4 +1,4 @@
-//===- GlobalMinCutTest.cpp - the weakest split of a weighted graph -------===//
+//===- GlobalMinCutTest.cpp - minimum cut of a weighted graph -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace stagewright;
 
 namespace {
-/// A symmetric matrix of weights.
+/// A weighted undirected graph as a symmetric matrix.
 struct Graph {
   size_t count;
   std::vector<double> weights;
@@ -52,7 +52,7 @@ TEST(GlobalMinCut, ClassicGraphOfThePaper) {
   EXPECT_EQ(side, golden["side"].get<std::vector<size_t>>());
 }
 
-// Boost 1.74 says 7: without contraction no order ends between the halves.
+// Boost 1.74 returns 7: as it merges no vertices, it never finds the bridge.
 TEST(GlobalMinCut, TwoCompleteGraphsJoinedByAnEdge) {
   Graph graph(8);
   for (size_t half : {0, 4}) {

@@ -13,8 +13,8 @@ using namespace stagewright;
 
 namespace {
 
-/// Whether `to` can be reached from `from`, by edges other than `without` and
-/// over vertices other than `avoid`.
+/// Whether a path leads from `from` to `to` that avoids vertex `avoid`; with
+/// `bothWays`, edges are undirected.
 bool reaches(size_t count, const GraphEdges &edges, size_t from, size_t to,
              bool bothWays, size_t avoid = size_t(-1)) {
   std::vector<bool> seen(count, false);
@@ -56,8 +56,8 @@ TEST(GraphParts, StrongComponentsReachEachOther) {
   }
 }
 
-/// Two edges lie in one biconnected component exactly if no vertex but their
-/// own separates an end of one from an end of the other.
+/// Two edges are in one biconnected component if and only if no vertex other
+/// than their own ends separates an end of one from an end of the other.
 TEST(GraphParts, NoVertexSeparatesABiconnectedComponent) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // planners.md 1.6 draws 2 to 14 layers, 2 to 8 devices, up to 8 stages, 1 to 40
-// microbatches, bandwidths at random, replicas, all-reduce. Here besides: hosts
-// with NICs, two classes of devices, whole samples, full duplex, overlap of the
-// all-reduce, skips, tied gradients, layers that cannot be sliced. The plan is
-// random too.
+// microbatches, random bandwidths, replicas and all-reduce. This test adds
+// hosts with NICs, two device classes, whole samples, full duplex, overlap of
+// the all-reduce, skips, tied gradients and layers that cannot be sliced. The
+// plan is random too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ static Problem randomProblem(Draw &draw) {
   return problem;
 }
 
-/// Contiguous stages on disjoint devices in any order, some devices idle.
+/// Contiguous stages on disjoint devices in any order; devices may be idle.
 static Plan randomPlan(const Problem &problem, Draw &draw) {
   size_t devices = problem.cluster.devices.size();
   std::vector<size_t> order(devices);

@@ -19,7 +19,7 @@ namespace {
 
 class IdealDpWorkload : public ::testing::TestWithParam<const char *> {};
 
-/// What the planner reports, and what its plan has by the definition.
+/// Compares the reported load and the plan's load by definition with `golden`.
 void expectLoad(const Problem &problem, const Result<Plan> &plan,
                 double golden) {
   ASSERT_TRUE(plan) << plan.error().message;
@@ -43,8 +43,8 @@ TEST_P(IdealDpWorkload, AlongOneOrder) {
              goldenLoad(GetParam(), "dpl"));
 }
 
-/// The column "pipedream". On GNMT inference the public program leaves out what
-/// node 46 makes, by its number.
+/// The column "pipedream". For GNMT inference the public program ignores the
+/// output of node 46, by its number.
 TEST_P(IdealDpWorkload, BranchesContracted) {
   Problem problem = readWorkload(GetParam());
   std::vector<int64_t> ignored;
@@ -65,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, IdealDpWorkload,
                                            "operators/bert_l-3_training",
                                            "operators/resnet50_inference"));
 
-/// Only resnet50's optimum needs the host: it takes weights whose transfers
-/// would cost more than its slow arithmetic.
+/// Of these two, only resnet50's optimum uses the host: it takes layers whose
+/// transfers would cost a device more than the host's slow arithmetic costs.
 TEST(IdealDpGolden, TheHostPaysForResnetOnly) {
   STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const char *name :
@@ -86,7 +86,7 @@ TEST(IdealDpGolden, TheHostPaysForResnetOnly) {
   }
 }
 
-/// The public program counts the ideals after the same contractions.
+/// The public program counts ideals after the same contractions.
 TEST(IdealDpGolden, AsManyIdealsAsThePublicProgram) {
   for (auto [name, count] : {std::pair("layers/bert24_training", 30),
                              {"layers/gnmt_inference", 17914},
@@ -106,7 +106,7 @@ TEST(IdealDpGolden, AsManyIdealsAsThePublicProgram) {
   }
 }
 
-/// Human experts' splits have the loads that the public program gives them.
+/// The loads of the human experts' splits equal the public program's.
 TEST(IdealDpGolden, ExpertSplits) {
   for (std::string name : {"bert24_inference", "bert24_training",
                            "gnmt_inference", "gnmt_training"}) {

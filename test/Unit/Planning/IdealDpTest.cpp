@@ -1,4 +1,4 @@
-//===- IdealDpTest.cpp - contiguous stages of least load ------------------===//
+//===- IdealDpTest.cpp - stages of least maximum load ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,8 +26,8 @@ Device makeDevice(size_t number, const char *deviceClass, int64_t memory) {
           Bytes(memory)};
 }
 
-/// A random graph of `count` layers on `devices` devices, the last of which is
-/// of another class if `unequal`. Each layer holds bytes in proportion to the
+/// A random graph of `count` layers on `devices` devices; if `unequal`, the
+/// last device is of another class. Layers hold bytes in proportion to the
 /// memory of a device.
 Problem randomProblem(std::mt19937 &random, size_t count, size_t devices,
                       bool unequal) {
@@ -61,7 +61,7 @@ Problem randomProblem(std::mt19937 &random, size_t count, size_t devices,
   return problem;
 }
 
-/// Whether `stageOf` goes along every forward value and all devices fit.
+/// Whether no forward value goes to an earlier stage, and all devices fit.
 bool isAllowed(const Problem &problem, const std::vector<size_t> &stageOf) {
   for (const Value &value : problem.values)
     for (const LayerPhase &use : value.uses)
@@ -74,8 +74,8 @@ bool isAllowed(const Problem &problem, const std::vector<size_t> &stageOf) {
   return *std::max_element(bytes.begin(), bytes.end()) <= 100;
 }
 
-/// The least maximum load over all assignments of layers to stages and of
-/// stages to devices; infinite if none is allowed.
+/// The min over all assignments of layers to stages and of stages to devices of
+/// the max load; infinite if none is allowed.
 double exhaustive(const Problem &problem) {
   size_t devices = problem.cluster.devices.size();
   std::vector<size_t> stageOf(problem.layers.size(), 0);
@@ -150,7 +150,7 @@ Problem chain(size_t count, size_t devices) {
 }
 
 TEST(IdealDp, BytesOverABandwidthCostSeconds) {
-  // Two halves of four layers and one transfer of 1 B at 10 B/s each.
+  // Two stages of four layers, with one transfer of 1 B at 10 B/s.
   Result<Plan> plan = planIdealDp(chain(8, 2));
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_DOUBLE_EQ(plan->value, 4.1);
@@ -168,7 +168,7 @@ TEST(IdealDp, AsManyStagesAsAskedFor) {
 }
 
 TEST(IdealDp, BranchesLieSideBySide) {
-  // Two chains: each is a stage, without a transfer.
+  // Two independent chains: each is a stage, and nothing is transferred.
   Problem problem = chain(6, 2);
   problem.values.clear();
   for (auto [a, b] : {std::pair(0, 1), {1, 2}, {3, 4}, {4, 5}})
@@ -184,7 +184,7 @@ TEST(IdealDp, BranchesLieSideBySide) {
 }
 
 TEST(IdealDp, UnequalLinksFollowTheOrderOfDevices) {
-  // d0 - d2 and d1 - d3 are fast, the rest is slow: one slow boundary.
+  // Links d0 - d2 and d1 - d3 are fast: only one slow boundary is needed.
   Problem problem = chain(8, 4);
   problem.cluster.fabric = {};
   for (size_t a = 0; a < 4; ++a)

@@ -1,12 +1,13 @@
-//===- LevelsTest.cpp - layers that compute again to fit ------------------===//
+//===- LevelsTest.cpp - levels of recomputation that fit ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Against all choices of levels of small stages: what is chosen fits where any
-// choice does, and takes at most one step more than the best.
+// Compares the chosen levels with all choices for small stages: if any choice
+// fits, the chosen one fits, and it takes at most one step of a layer longer
+// than the best.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +23,9 @@ using namespace stagewright::testing;
 static constexpr ActionKind F = ActionKind::Forward,
                             I = ActionKind::InputGradient;
 
-/// Layers of a second forwards and two back on `devices` with `memory` bytes.
-/// At level 0 each keeps 100 bytes; levels 1 and 2 keep 60 and 10 and take 0.1
-/// and 0.5 s.
+/// Layers with a forward of one second and a backward of two, on `devices` with
+/// `memory` bytes. A layer keeps 100 bytes at level 0, 60 at level 1 (0.1 s
+/// more) and 10 at level 2 (0.5 s more).
 static Problem leveled(int64_t layers, int64_t devices, int64_t memory,
                        int64_t microbatches) {
   Problem problem;
@@ -74,14 +75,14 @@ TEST(Levels, CountInTimesAndAreSaid) {
   EXPECT_DOUBLE_EQ(plan->time.value, 4 * (9 + 0.3));
   EXPECT_EQ(plan->stages[0].binding, Binding::Memory);
   EXPECT_EQ(plan->stages[0].memory, Bytes(180));
-  // The plan in JSON says them, and is taken as it is.
+  // The JSON plan has the levels, and a fixed plan keeps them.
   problem.fixedPlan = planToJson(problem, *plan);
   problem.cluster.devices[0].memory = Bytes(1000);
   Result<Plan> again = planFixed(problem);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->stages[0].levels, plan->stages[0].levels);
   EXPECT_EQ(again->time, plan->time);
-  // One that the layers do not have is not.
+  // A level that a layer does not have is an error.
   size_t at = problem.fixedPlan.find("\"levels\"");
   problem.fixedPlan.replace(problem.fixedPlan.find('1', at), 1, "3");
   again = planFixed(problem);
@@ -103,8 +104,8 @@ TEST(Levels, AreThoseThatTheProblemAsksFor) {
   EXPECT_EQ(plan->stages[1].levels, std::vector<int64_t>{1});
 }
 
-/// Random stages: every choice of levels that fits is no more than a step of a
-/// layer faster than what was chosen.
+/// For random stages, no choice of levels that fits is faster than the chosen
+/// one by more than one step of a layer.
 TEST(Levels, AreCloseToTheBestChoice) {
   Draw draw(5);
   for (int round = 0; round < 200; ++round) {
@@ -143,8 +144,8 @@ TEST(Levels, AreCloseToTheBestChoice) {
   }
 }
 
-/// Where stages as they stand do not fit, spp finds plans whose layers go up; a
-/// stage that runs its whole forward again would be slower.
+/// If stages do not fit at level 0, spp finds plans with higher levels; a stage
+/// that repeats its whole forward would be slower.
 TEST(Levels, ArePartOfTheSearch) {
   Problem problem = leveled(8, 4, 1000, 8);
   problem.maxReplicas = 1;

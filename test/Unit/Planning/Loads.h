@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Written from the definition (planners.md 4.1) and from the values of the
-// problem alone, beside the planners' own counting: compute of the layers on a
-// device, and each value that some layer here and some layer elsewhere touch,
-// once. A host pays for no value.
+// Computes loads by the definition (planners.md 4.1) from the problem's values
+// only, independently of the planners' code: the compute of a device's layers,
+// and once each value that connects a layer here with a layer elsewhere. A host
+// pays for no value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@
 
 namespace stagewright::test {
 
-/// The largest load when layer l lies on device `deviceOf[l]`; values have
-/// stated transfers.
+/// The max load if layer l is on device `deviceOf[l]`; values must state their
+/// transfer times.
 inline double maxLoad(const Problem &problem,
                       const std::vector<size_t> &deviceOf) {
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
@@ -67,7 +67,7 @@ inline std::string readShared(const std::string &path) {
   return text.str();
 }
 
-/// A workload of dnn-partitioning: "layers/gnmt_training".
+/// A workload of dnn-partitioning, such as "layers/gnmt_training".
 inline Problem readWorkload(const std::string &name) {
   std::string path = "dnn-partitioning/" + name + ".json";
   Result<Problem> problem = readDnnPartitioning(readShared(path), path);
@@ -75,7 +75,7 @@ inline Problem readWorkload(const std::string &name) {
   return problem ? *problem : Problem();
 }
 
-/// The golden max-load of a workload in one column.
+/// The golden max-load of a workload in column `column`.
 inline double goldenLoad(const std::string &name, const char *column) {
   size_t slash = name.find('/');
   nlohmann::json all =

@@ -18,7 +18,7 @@ using namespace stagewright::test;
 
 namespace {
 
-/// The most stages that one device of `plan` holds.
+/// The max number of stages on one device of `plan`.
 int64_t mostStages(const Plan &plan) {
   std::map<size_t, int64_t> count;
   int64_t most = 0;
@@ -40,7 +40,7 @@ TEST(LocalSearch, ReachesThePublishedBaseline) {
   }
 }
 
-/// The encoder's values are used all along the decoder: contiguity costs 17 %.
+/// The whole decoder uses the encoder's values, so contiguity costs 17 %.
 TEST(LocalSearch, PaysOnGnmtTraining) {
   STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   Problem problem = readWorkload("layers/gnmt_training");
@@ -54,7 +54,7 @@ TEST(LocalSearch, PaysOnGnmtTraining) {
   EXPECT_LE(load, 0.9 * maxLoad(problem, devicesOf(problem, *contiguous)));
   EXPECT_GT(mostStages(*plan), 1);
   EXPECT_EQ(mostStages(*contiguous), 1);
-  // Not only by the load: the whole step is faster in the simulator.
+  // The simulated step is faster too, not only the max load smaller.
   EXPECT_LE(plan->time.value, 0.9 * contiguous->time.value);
   EXPECT_GE(plan->time.value, plan->familyBound.value);
 }
@@ -71,7 +71,7 @@ TEST(LocalSearch, TheSameTwiceAndTheSeedIsSaid) {
 }
 
 TEST(LocalSearch, KeepsMemory) {
-  // No device can hold more than a quarter of all weights.
+  // Each device can hold a quarter of all weights.
   Problem problem = readWorkload("layers/bert24_inference");
   int64_t held = 0;
   for (const Resident &resident : problem.residents)
@@ -84,7 +84,7 @@ TEST(LocalSearch, KeepsMemory) {
   EXPECT_TRUE(status) << status.error().message;
 }
 
-/// Loads kept up to date through random moves are those counted anew.
+/// Loads updated through random moves equal those computed from scratch.
 TEST(LocalSearch, MovesKeepLoadsExact) {
   Problem problem = readWorkload("operators/bert_l-3_training");
   Result<Network> network = Network::create(problem.cluster);
@@ -106,7 +106,7 @@ TEST(LocalSearch, MovesKeepLoadsExact) {
     for (int64_t layer : graph.layers[node])
       deviceOf[layer] = loads.positionOf(int(node));
   EXPECT_NEAR(loads.maxLoad(), maxLoad(problem, deviceOf), 1e-9);
-  // And its stages can run in the order that they are in.
+  // The order of the stages respects every edge.
   std::vector<size_t> stageOf(graph.size());
   auto stages = contiguousStages(graph, loads.all());
   for (size_t s = 0; s < stages.size(); ++s)

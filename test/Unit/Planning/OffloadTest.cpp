@@ -1,4 +1,4 @@
-//===- OffloadTest.cpp - stashes that wait on the host --------------------===//
+//===- OffloadTest.cpp - stashes offloaded to the host --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,9 +17,9 @@ static constexpr ActionKind F = ActionKind::Forward,
                             I = ActionKind::InputGradient;
 static constexpr int64_t kStages = 6;
 
-/// Six layers of a second forwards and two back, which keep 100 bytes each, on
-/// six devices that reach their hosts at `bandwidth`, with `memory` bytes. What
-/// layers send each other weighs nothing.
+/// Six layers with a forward of one second and a backward of two that keep 100
+/// bytes each, on six devices with `memory` bytes and `bandwidth` to their
+/// hosts. Values between layers have 0 bytes.
 static Problem problemWith(double bandwidth, int64_t memory) {
   Problem problem;
   for (int64_t d = 0; d < kStages; ++d) {
@@ -57,7 +57,8 @@ static Plan planned(const Problem &problem) {
 using Layers = std::vector<int64_t>;
 
 TEST(Offload, IsWhereAStageDoesNotFit) {
-  // 1F1B has 6, 5, ... microbatches in flight; offloaded 3 are on the device.
+  // 1F1B has 6, 5, ... microbatches in flight; with offloading 3 are on a
+  // device.
   Plan roomy = planned(problemWith(1000, 600));
   Plan plan = planned(problemWith(1000, 400));
   EXPECT_EQ(plan.time, roomy.time);
@@ -102,7 +103,7 @@ TEST(Offload, IsTakenWhereItIsCheaperThanComputingAgain) {
       problem.values.push_back(
           {Bytes(30), {int64_t(l), F}, {{int64_t(l), I, 0b10}}});
     }
-    // Copies have the two seconds of a backward, and 0.1 s is the price.
+    // A backward hides 2 s of a copy; recomputing costs 0.1 s.
     bool isCheaper = 100 / bandwidth - 2 < 0.1;
     Plan plan = planned(problem);
     EXPECT_EQ(plan.stages[0].offload, isCheaper ? Layers{0} : Layers())
@@ -113,7 +114,7 @@ TEST(Offload, IsTakenWhereItIsCheaperThanComputingAgain) {
 }
 
 TEST(Offload, CountsWhatCopiesTakeLonger) {
-  // One stage; copies of 3 s each way beside 1 s forwards and 2 s back.
+  // One stage; copies take 3 s each way, the forward 1 s, the backward 2 s.
   Problem problem = problemWith(100.0 / 3, 550);
   problem.orders = {ExecutionOrder::GPipe};
   problem.microbatches = 8;
@@ -123,10 +124,10 @@ TEST(Offload, CountsWhatCopiesTakeLonger) {
   problem.cluster.devices.resize(1);
   problem.fixedPlan = "[0,1)x1";
   Plan plan = planned(problem);
-  EXPECT_EQ(plan.stages[0].memory, Bytes(400)); // Two leave, two come.
-  // The last forward waits until the sixth copy has left, at 1 + 6 * 3. The
-  // third copy comes when the first backward has read its slot, the others
-  // behind it; the last backward follows.
+  EXPECT_EQ(plan.stages[0].memory, Bytes(400)); // Two slots out, two back.
+  // The last forward waits for the sixth copy out, at 1 + 6 * 3. After the
+  // first backward frees its slot, six copies back follow one another, then the
+  // last backward.
   EXPECT_EQ(plan.time, Seconds(19 + 1 + 2 + 6 * 3 + 2));
   EXPECT_LE(plan.planBound, plan.time);
 }
@@ -137,14 +138,14 @@ TEST(Offload, OfAllIsWhereItSavesBytes) {
   Plan plan = planned(problem);
   for (size_t s = 0; s < plan.stages.size(); ++s)
     EXPECT_EQ(plan.stages[s].offload, s < 3 ? Layers{int64_t(s)} : Layers());
-  // JSON says it, and is taken as it stands.
+  // The JSON plan has the offload, and a fixed plan keeps it.
   problem.fixedPlan = planToJson(problem, plan);
   problem.offload = OffloadChoice::Auto;
   Plan again = planned(problem);
   EXPECT_EQ(again.stages[0].offload, Layers{0});
   EXPECT_EQ(again.stages[3].offload, Layers());
   EXPECT_EQ(again.time, plan.time);
-  // Not under schedules of which the planner knows no copies.
+  // Refused for schedules for which the planner does not model copies.
   problem.offload = OffloadChoice::All;
   problem.fixedPlan.clear();
   Result<Plan> other = makePlan(problem, {"auto", "zb-h1", 0, ""});
@@ -154,7 +155,7 @@ TEST(Offload, OfAllIsWhereItSavesBytes) {
       << other.error().message;
 }
 
-/// What a schedule has to fit beside is what each replica's slices take.
+/// The memory left for a schedule is computed from each replica's slices.
 TEST(Offload, OfSlicesFitsTheirDevices) {
   Problem problem = problemWith(1000, 1300);
   problem.orders = {ExecutionOrder::GPipe};

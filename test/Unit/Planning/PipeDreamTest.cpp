@@ -17,8 +17,8 @@ using namespace stagewright;
 
 namespace {
 
-/// What the published optimizer charges a plan, from the plan's layers and
-/// devices alone.
+/// The cost of a plan by the published optimizer, from the plan's layers and
+/// devices only.
 class PublishedCost {
 public:
   PublishedCost(const Problem &problem, const std::vector<int64_t> &widths,
@@ -27,7 +27,7 @@ public:
 
   double of(const Plan &plan) {
     double most = 0;
-    // Stages on the same hosts are one stage of the level of hosts.
+    // At the level of hosts, consecutive stages on the same hosts are one.
     for (size_t s = 0; s < plan.stages.size();) {
       size_t end = s + 1;
       while (end < plan.stages.size() && widths.size() > 1 &&
@@ -80,7 +80,8 @@ private:
            m;
   }
 
-  /// Input and output of a stage behind a cut.
+  /// Seconds to send the larger of input and output of a stage behind a cut,
+  /// twice.
   double sent(const Plan &plan, size_t s, double m, double bandwidth,
               bool isBehindCut) const {
     if (!isBehindCut)
@@ -91,7 +92,7 @@ private:
     return 2 * bytes / (bandwidth * m);
   }
 
-  /// Bytes of all values made before stage `s` and used in it or later.
+  /// Bytes of all values made before stage `s` and used in `s` or later.
   double bytesBefore(const Plan &plan, size_t s) const {
     std::vector<bool> isBefore(problem.layers.size(), false);
     for (size_t i = 0; i < s; ++i)
@@ -136,7 +137,7 @@ private:
   std::vector<double> bandwidths;
 };
 
-/// The profile that a row of the golden values names.
+/// The profile named by a row of the golden values.
 std::string profileOf(const std::string &name) {
   if (name.starts_with("vgg-19-pbs-32"))
     return "hpgo/vgg19.txt";
@@ -145,7 +146,7 @@ std::string profileOf(const std::string &name) {
   return "pipedream/" + name + ".txt";
 }
 
-/// Half a unit of the last digit that `printed` has.
+/// Half a unit of the last digit of `printed`.
 double halfDigit(const nlohmann::json &printed) {
   std::string text = printed.dump();
   size_t point = text.find('.');
@@ -192,7 +193,7 @@ TEST(PipeDream, FindsTheBottlenecksOfThePublishedOptimizer) {
     ASSERT_TRUE(plan) << plan.error().message;
     double golden = row["bottleneck_s"];
     EXPECT_NEAR(plan->value, golden, halfDigit(row["bottleneck_s"]));
-    // The plan's own cost, computed another way.
+    // The plan's cost, computed independently.
     PublishedCost cost(problem, widths, bandwidths);
     EXPECT_NEAR(cost.of(*plan), golden, halfDigit(row["bottleneck_s"]));
     EXPECT_TRUE(verify(problem, *plan));
@@ -211,7 +212,7 @@ TEST(PipeDream, AlexNetOnSixteenIsFifteenAndOne) {
 }
 
 TEST(PipeDream, StatesAreTheAugmentedAntichains) {
-  // Counts of the published program on graphs with one source.
+  // The published program's counts, for graphs with one source.
   struct {
     const char *path;
     size_t states;
@@ -229,7 +230,7 @@ TEST(PipeDream, StatesAreTheAugmentedAntichains) {
 }
 
 TEST(PipeDream, SkipConnectionStaysInTheCut) {
-  // 0 -> 1 -> 2 -> 3 and 0 -> 3: a cut behind 1 or 2 also sends 0's output.
+  // 0 -> 1 -> 2 -> 3 and 0 -> 3: a cut after 1 or 2 also sends the output of 0.
   std::vector<PipeDreamNode> nodes = {
       {1, 10, 0, {1, 3}}, {1, 20, 0, {2}}, {1, 40, 0, {3}}, {1, 80, 0, {}}};
   std::vector<PipeDreamState> states = *pipeDreamStates(nodes, 100);
@@ -243,7 +244,7 @@ TEST(PipeDream, SkipConnectionStaysInTheCut) {
 }
 
 TEST(PipeDream, TooManyAntichainsAreRefused) {
-  // Nine branches side by side.
+  // Nine parallel branches.
   std::vector<PipeDreamNode> nodes(11);
   for (size_t i = 1; i <= 9; ++i) {
     nodes[0].successors.push_back(i);
@@ -256,7 +257,7 @@ TEST(PipeDream, TooManyAntichainsAreRefused) {
                                     "its layers as a chain");
 }
 
-/// The best bottleneck of a chain of states over all cuts and replicas.
+/// The min bottleneck of a chain of states over all cuts and replicas.
 static double exhaustive(const std::vector<PipeDreamState> &states,
                          const PipeDreamLevel &level,
                          PipeDreamFormula formula) {
@@ -351,8 +352,8 @@ TEST(PipeDream, EveryGraphsPlanIsAPlan) {
 }
 
 TEST(PipeDream, MemoryLimitsTheStash) {
-  // Four equal nodes, two stages of one worker each. While the last one works
-  // on a minibatch the first has stashed one: 3 bytes for each of its nodes.
+  // Four equal nodes, two stages of one worker each. While the last stage has
+  // one minibatch, the first has one stashed: 3 bytes per node.
   std::vector<PipeDreamNode> nodes = {
       {1, 2, 1, {1}}, {1, 2, 1, {2}}, {1, 2, 1, {3}}, {1, 2, 1, {}}};
   std::vector<PipeDreamState> states = *pipeDreamStates(nodes, 100);

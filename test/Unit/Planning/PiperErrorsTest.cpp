@@ -1,4 +1,4 @@
-//===- PiperErrorsTest.cpp - what is wrong with a Piper instance ----------===//
+//===- PiperErrorsTest.cpp - errors in Piper instances --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ json way(const char *id, double seconds, double parameters, double each,
           {"syncTimeBw", json::object()}};
 }
 
-/// Node 7 before node 3, the first of the file last in the graph.
+/// Node 7 precedes node 3: the first node in the file is the last of the graph.
 json instance() {
   json last = {{"id", 3},
                {"name", "head"},
@@ -61,13 +61,13 @@ TEST(PiperFormat, LayersEdgesAndCluster) {
   ASSERT_EQ(problem->layers.size(), 2u);
   EXPECT_EQ(problem->layers[0].name, "node7");
   EXPECT_EQ(problem->layers[1].name, "node3 head");
-  // By ways, not by text.
+  // Sorted by the number, not the text, of ways.
   const std::vector<Alternative> &ways = problem->layers[0].alternatives;
   ASSERT_EQ(ways.size(), 3u);
   EXPECT_EQ(ways[1].ways, 2);
   EXPECT_EQ(ways[2].ways, 16);
   EXPECT_EQ(ways[2].syncOut.at(1), 9);
-  // Recomputation adds a forward of 2 seconds; without it a third of 3.
+  // Forward: the 2 s that recomputation adds; without it a third of 3 s.
   EXPECT_DOUBLE_EQ(problem->layers[1].times[0].forward.value, 2);
   EXPECT_DOUBLE_EQ(problem->layers[1].times[0].inputGradient.value, 4);
   EXPECT_DOUBLE_EQ(problem->layers[0].times[0].forward.value, 1);
@@ -117,7 +117,7 @@ TEST(PiperFormat, WrongCosts) {
   expectError(wrong, std::string(place) +
                          ": field 'timePerSample' must be from 0 to "
                          "281474976710656, got -1.5");
-  // What dump() writes for a NaN.
+  // dump() writes null for a NaN.
   entry["timePerSample"] = nullptr;
   expectError(wrong, std::string(place) +
                          ": field 'timePerSample' must be a number, got null");

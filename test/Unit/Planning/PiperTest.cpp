@@ -1,13 +1,13 @@
-//===- PiperTest.cpp - the values of the published program ----------------===//
+//===- PiperTest.cpp - values of the published program --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: planners.json, piper_bert32_tps_seconds, which holds six
-// decimals of what the program of msr-fiddle/piper printed for bert32a100.json
-// at 25 GiB/s; -1 where nothing fits.
+// Golden values: piper_bert32_tps_seconds in planners.json. The program of
+// msr-fiddle/piper printed them with six decimals for bert32a100.json at 25
+// GiB/s; -1 means that no plan fits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Half of the last printed decimal.
+/// Half a unit of the last printed decimal.
 constexpr double kPrinted = 0.5e-6 + 1e-12;
 
 json goldenRows() {
@@ -65,12 +65,12 @@ void expectGolden(const Problem &problem, const json &row, const char *column) {
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->objective, "time-per-sample");
   EXPECT_NEAR(plan->value, golden, kPrinted);
-  // The plan is worth what the search says.
+  // The plan's value, computed independently, equals the search's.
   Result<Network> network = Network::create(problem.cluster);
   Result<double> value = timePerSample(problem, *network, *plan);
   ASSERT_TRUE(value) << value.error().message;
   EXPECT_NEAR(*value, plan->value, 1e-12);
-  // A step takes at least what each stage computes for all samples.
+  // A step takes at least the compute time of each stage for all samples.
   for (const StagePlan &stage : plan->stages) {
     double seconds = 0;
     for (size_t i = 0; i < stage.layers.size(); ++i)
@@ -114,7 +114,7 @@ TEST(Piper, ValuesWithoutRecomputation) {
   }
 }
 
-/// Numbers of the alternatives of `layers` for `ways`, all with or all without
+/// Indices of the alternatives of `layers` for `ways`, all with or all without
 /// recomputation.
 std::vector<size_t> alternativesOf(const Problem &problem,
                                    const std::vector<int64_t> &layers,
@@ -129,8 +129,8 @@ std::vector<size_t> alternativesOf(const Problem &problem,
   return numbers;
 }
 
-/// Layers in equal stages as PipeDream-2BW cuts them: the same number of
-/// transformers each, what is before and after them at the ends or apart.
+/// Equal stages as in PipeDream-2BW: the same number of transformers each;
+/// layers before and after these are in the end stages, or apart in their own.
 std::vector<std::vector<int64_t>> equalStages(const Problem &problem,
                                               int64_t stages, bool apart) {
   std::vector<int64_t> before, transformers, after;
@@ -152,7 +152,7 @@ std::vector<std::vector<int64_t>> equalStages(const Problem &problem,
   return result;
 }
 
-/// The least time per sample over equal stages, replicas and ways.
+/// The min time per sample over equal stages, replicas and ways.
 double bestEqualPlan(const Problem &problem, bool tensorParallel) {
   Result<Network> network = Network::create(problem.cluster);
   int64_t devices = int64_t(problem.cluster.devices.size());
@@ -189,7 +189,7 @@ double bestEqualPlan(const Problem &problem, bool tensorParallel) {
 TEST(Piper, ValuesOfEqualStages) {
   for (const json &row : goldenRows()) {
     if (row["k"].get<double>() > 8 && row["N"].get<double>() > 512)
-      continue; // More of the same, and slow.
+      continue; // Slow, and similar to smaller rows.
     SCOPED_TRACE(row.dump());
     Problem problem = bertFor(row);
     EXPECT_NEAR(bestEqualPlan(problem, false), row["equiNoTP"].get<double>(),
@@ -243,7 +243,7 @@ TEST(Piper, CertificateOfAlternatives) {
 }
 
 TEST(Piper, LayersWithoutAlternatives) {
-  // Four layers of 1 + 2 seconds on four devices: 12 seconds over 4.
+  // Four layers of 1 + 2 s on four devices: 12 / 4 s per sample.
   Problem problem;
   Result<Cluster> cluster = localCluster(4);
   problem.cluster = *cluster;

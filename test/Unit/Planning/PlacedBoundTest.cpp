@@ -1,12 +1,12 @@
-//===- PlacedBoundTest.cpp - what no plan of equal pipelines can beat -----===//
+//===- PlacedBoundTest.cpp - lower bound for equal pipelines --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The bound beside every cut of small random chains, on every number of ranks
-// and chunks, in every order that there is.
+// Compares the bound with all cuts of small random chains, for every number of
+// ranks and chunks and every order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-/// Every way to cut `layers` layers into `stages` parts.
+/// Calls `visit` with each way to cut `layers` layers into `stages` parts.
 static void forEachCut(int64_t layers, int64_t stages,
                        const std::function<void(std::vector<int64_t>)> &visit,
                        std::vector<int64_t> ends = {}) {
@@ -37,7 +37,7 @@ static void forEachCut(int64_t layers, int64_t stages,
 }
 
 namespace {
-/// The plans of one problem and one shape.
+/// All plans of one problem with one shape, compared with the bound.
 class Plans {
 public:
   Plans(const Problem &problem, const Network &network, PipelineShape shape,
@@ -87,7 +87,7 @@ void Plans::tryChunks(const Generator &generator, int64_t chunks,
   });
 }
 
-/// No layer, all layers, and every other one computes again what it can.
+/// Recomputes in no layer, in all layers, or in every other one.
 void Plans::tryLevels(const Generator &generator, Plan plan) {
   bool hasLevels = problem.mostLevels() > 0;
   for (int64_t of = 0; of < (hasLevels ? 4 : 1); ++of) {
@@ -110,7 +110,7 @@ void Plans::tryLevels(const Generator &generator, Plan plan) {
   }
 }
 
-/// Two to six layers, whose backwards have two parts, on four devices.
+/// Two to six layers with split backwards, on four devices.
 static Problem drawProblem(Draw &draw) {
   Problem problem;
   problem.cluster = randomCluster(draw, 4, 1e3, 1e3);
@@ -129,9 +129,10 @@ static Problem drawProblem(Draw &draw) {
   return problem;
 }
 
-/// What each layer keeps for its backward, in proportion to its forward but for
-/// a tenth as the blocks of a model do, and which most can compute again for
-/// some of that; devices hold about one microbatch's, and nothing else.
+/// Each layer keeps bytes for its backward in proportion to its forward, within
+/// 10 %, as a model's blocks do; most layers can recompute these in part of
+/// that time. Devices have room for 0.3 to 1.2 microbatches and hold nothing
+/// else.
 static void cutMemory(Problem &problem, Draw &draw) {
   double kept = 0, again = draw.real(0.05, 1);
   problem.residents.clear();
@@ -152,7 +153,7 @@ static void cutMemory(Problem &problem, Draw &draw) {
 }
 
 namespace {
-/// Over all problems.
+/// Totals over all problems.
 struct Counts {
   int64_t plans = 0, shapes = 0, sharper = 0;
   double nearest = std::numeric_limits<double>::infinity();
@@ -168,7 +169,7 @@ struct Counts {
 };
 } // namespace
 
-/// Every shape of `problem` on its four devices.
+/// Calls `visit` with every shape of `problem` on its four devices.
 static void
 forEachShape(const Problem &problem,
              const std::function<void(PipelineShape, bool)> &visit) {
@@ -197,8 +198,8 @@ TEST(PlacedBound, NoCutAndNoOrderIsFaster) {
   EXPECT_LT(counts.nearest, 1.01);
 }
 
-/// The same where not everything can be kept; there the bound often says more
-/// than with room for all.
+/// The same if memory is short; there the bound is often greater than with
+/// enough memory.
 TEST(PlacedBound, NoLevelsAreFasterInLittleMemory) {
   Counts counts;
   for (uint64_t seed = 0; seed < 40 / kPart; ++seed) {
@@ -217,6 +218,6 @@ TEST(PlacedBound, NoLevelsAreFasterInLittleMemory) {
   }
   EXPECT_GT(counts.plans, 1000 / int64_t(kPart));
   EXPECT_LT(counts.nearest, 1.1);
-  if (kPart == 1) // A few seeds may draw plenty of memory.
+  if (kPart == 1) // Few seeds may draw enough memory.
     EXPECT_GT(counts.sharper, counts.shapes / 8);
 }

@@ -15,9 +15,9 @@ static constexpr ActionKind F = ActionKind::Forward;
 static constexpr ActionKind I = ActionKind::InputGradient;
 static constexpr ActionKind W = ActionKind::WeightGradient;
 
-/// A chain of layers on equal devices: layer l takes loads[l] seconds of each
-/// F, I and W, hands 2 bytes on and gets 3 back, and keeps 10 bytes for I and
-/// W. Links carry a byte a second.
+/// A chain on equal devices: layer l takes loads[l] seconds for each of F, I
+/// and W, sends 2 bytes forward and gets 3 back, and keeps 10 bytes for I and
+/// W. Links transfer a byte per second.
 static Problem chain(const std::vector<double> &loads, int64_t devices,
                      int64_t microbatches) {
   Problem problem;
@@ -46,7 +46,7 @@ static std::vector<int64_t> sizesOf(const Plan &plan) {
   return sizes;
 }
 
-/// All forwards, then all backwards of a loop of chunks; for tests that must
+/// All forwards of a loop of chunks, then all backwards; for tests that must
 /// not depend on the list of generators.
 static Result<Schedule> allForwards(const ScheduleShape &shape) {
   Schedule schedule{"all-forwards", shape.ranks * shape.chunks,
@@ -106,14 +106,14 @@ TEST(Placed, EvenChainIsCutEvenly) {
   EXPECT_EQ(found.schedule, "all-forwards");
   EXPECT_EQ(found.stages[0].devices, std::vector<size_t>{0});
   EXPECT_EQ(found.stages[3].devices, std::vector<size_t>{1});
-  // Each rank works 4 * 4 * 3 s; nothing is faster. Of this plan the second
-  // rank waits for a forward of 2 s and its 2 bytes, and its last backward for
-  // 3 bytes and the first rank's 4 s.
+  // Each rank works 4 * 4 * 3 s, which bounds all plans. In this plan the
+  // second rank also waits for a forward of 2 s and its 2 bytes, and after its
+  // last backward come 3 bytes and the first rank's 4 s.
   EXPECT_EQ(found.planBound.value, 48 + 4 + 7);
   EXPECT_EQ(found.familyBound.value, 48);
 }
 
-/// What stages take in the order of allForwards(), as the simulator has it.
+/// The simulated time of `stages` in the order of allForwards().
 static Seconds timeOf(const Problem &problem, const StagePlacement &where,
                       std::vector<StagePlan> stages) {
   Network network = *Network::create(problem.cluster);
@@ -132,8 +132,8 @@ TEST(Placed, TimeIsThatOfTheScheduleItNames) {
   EXPECT_EQ(found.time, timeOf(problem, where, found.stages));
 }
 
-/// No cut by single layers is better than the one found: local optimality, and
-/// here, by trying all cuts, the least of all.
+/// The best plan found is a local optimum for moves of single layers, and in
+/// this chain the best of all cuts.
 TEST(Placed, SearchFindsTheBestOfAllCutsOfASmallChain) {
   Problem problem = chain({1, 5, 1, 1, 2, 1, 3}, 2, 4);
   StagePlacement where = {Placement::Loop, 2, 2};
@@ -160,11 +160,11 @@ TEST(Placed, CostsOfStagesAndHops) {
       *scheduleProblemOf(problem, network, stages, {Placement::Linear, 2, 1});
   EXPECT_EQ(costs.stages[1].forward.value, 9);
   EXPECT_EQ(costs.stages[1].weightGradient.value, 9);
-  // The slower direction: 3 bytes at one a second.
+  // The slower direction: 3 bytes at 1 B/s.
   ASSERT_EQ(costs.hops.size(), 1u);
   EXPECT_EQ(costs.hops[0].value, 3);
-  // 10 bytes a layer from F, 14 for W: what I makes is held as well. Rank 0 has
-  // 900 bytes and two slots of 3 received bytes less left, rank 1 two of 2.
+  // A layer keeps 10 bytes from F, 14 with what I makes for W. Rank 0 has 900
+  // bytes less two slots of 3, rank 1 1000 less two of 2, scaled to rank 0's.
   EXPECT_EQ(costs.memory, 894);
   EXPECT_EQ(costs.stages[0].kept, 14);
   EXPECT_EQ(costs.stages[0].activation, 14);
@@ -212,9 +212,9 @@ TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
   Result<Plan> plan =
       planPlaced(problem, {{Placement::Loop, 2, 2}, {kAllForwards}});
   ASSERT_FALSE(plan);
-  // Two stages of 4 microbatches of 10 bytes, 4 that the I of one at a time
-  // makes for its W, two slots of 3 bytes for each gradient and of 2 for each
-  // value that arrives.
+  // Two stages with 4 microbatches of 10 bytes; 4 that I makes for W of one
+  // microbatch at a time; two slots of 3 bytes for each gradient that arrives,
+  // and of 2 for each value.
   EXPECT_EQ(plan.error().message,
             "no cut found that fits in memory; the best one needs 100 B on "
             "device d0, has 64 B; use more devices, fewer microbatches or a "
@@ -232,8 +232,8 @@ TEST(Placed, RetimedStagesHaveADeviceEach) {
             "all-forwards wants a device of its own for every stage, planner "
             "'local-search' has put several on device d0; take planner "
             "balance");
-  // 4 microbatches of 6 s on each, one filled and drained before the other: a
-  // forward of 2 s there and a backward of 4 s back, with hops of 2 s and 3 s.
+  // 4 microbatches of 6 s on each device. The fill and the drain are a forward
+  // of 2 s and a backward of 4 s, with hops of 2 s and 3 s.
   plan.stages = {stageOf(0, 2, {0}), stageOf(2, 4, {1})};
   ASSERT_TRUE(retime(problem, kAllForwards, plan));
   EXPECT_EQ(plan.time.value, 4 * 6 + 2 + 4 + 2 + 3);
@@ -254,8 +254,8 @@ TEST(Placed, PipelinesSideBySideShareMicrobatchesAndSumGradients) {
   for (int64_t s = 0; s < 4; ++s)
     EXPECT_EQ(both->stages[s].devices,
               s % 2 == 0 ? Devices({0, 1}) : Devices({2, 3}));
-  // Each of the two layers of a rank sums 6 bytes over two devices in a ring,
-  // at a byte a second; the sum of the second one runs beside the last
+  // For each of its two layers a rank all-reduces 6 bytes between two devices,
+  // at a byte a second; that of the second layer overlaps with the last
   // backwards of the first.
   EXPECT_DOUBLE_EQ(both->time.value, alone->time.value + 6);
 

@@ -1,4 +1,4 @@
-//===- PlanJsonTest.cpp - plans for programs and for people ---------------===//
+//===- PlanJsonTest.cpp - plans as JSON and as tables ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ Problem fourLayers() {
   return problem;
 }
 
-/// {a, b, d} on d0 and d1, {c} on d2; all quantities set.
+/// {a, b, d} on d0 and d1, {c} on d2; all quantities are set.
 Plan somePlan() {
   Plan plan;
   plan.planner = "spp";

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Profiles and golden values from beside the project, and clusters to put them
-// on. A file that is missing fails the test that asks for it.
+// Profiles and golden values from the shared data, and clusters to plan for. A
+// missing file fails the test that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ inline Problem sharedProfile(const std::string &path, const char *format) {
   return problem ? *problem : Problem();
 }
 
-/// `hosts[h]` devices on host h, equally fast, with memory for anything. A host
-/// without other hosts has no NIC.
+/// `hosts[h]` devices on host h, of equal speed, with enough memory for all. A
+/// single host has no NIC.
 inline Cluster hostsOf(const std::vector<int64_t> &hosts, double inside,
                        double between) {
   Cluster cluster;

@@ -1,4 +1,4 @@
-//===- PrmTest.cpp - the dynamic program against its plain form -----------===//
+//===- PrmTest.cpp - dynamic program against a plain one ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,8 @@ using namespace stagewright::testing;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// planners.md 1.3 as it is written, over all of l', i, r, q, without a pruning
-/// or a shared sum; devices may stay idle before the first and behind the last
-/// stage.
+/// planners.md 1.3 as written, over all l', i, r, q, without pruning or shared
+/// sums; devices may be idle before the first and after the last stage.
 class PlainPrm {
 public:
   PlainPrm(const Problem &problem, const Network &network,
@@ -48,7 +47,8 @@ private:
       forward += problem.layers[k].times[0].forward.value;
       backward += problem.layers[k].times[0].inputGradient.value;
     }
-    // Gradients of layer k start when the backwards of k.. are done.
+    // The all-reduce of layer k starts after the backwards of k and all later
+    // ones.
     double reduced = 0, running = 0, tail = 0;
     for (size_t k = l; k < l2; ++k) {
       Bytes held = problem.residents[k].bytes;
@@ -136,8 +136,8 @@ TEST(Prm, WindowChangesNothing) {
   }
 }
 
-/// The least fill and drain of all plans whose loads stay under the cap, by
-/// going through all plans.
+/// The min fill and drain over all plans whose loads are at most `cap`, by
+/// enumeration.
 static double leastFill(const Problem &problem, const Network &network,
                         double cap) {
   double least = kInfinity, count = double(problem.microbatches);
@@ -159,7 +159,7 @@ static double leastFill(const Problem &problem, const Network &network,
 }
 
 TEST(Prm, LeastFillUnderACapOnAFlatNetwork) {
-  // On a flat network one list of devices stands for all.
+  // On a flat network one order of devices represents all.
   for (int64_t instance = 0; instance < 40; ++instance) {
     SCOPED_TRACE("seed " + std::to_string(instance));
     Draw draw(instance);
@@ -269,7 +269,7 @@ TEST(Prm, MemoryOfIntervalsIsThatOfStages) {
        {{4, ActionKind::Forward}, {4, ActionKind::InputGradient}}});
   for (int64_t l = 0; l < 6; ++l)
     problem.layers[l].temporaries = Bytes(draw.whole(0, 500));
-  // Some layers have levels, at which some values of theirs are not kept.
+  // Some layers have levels at which some of their values are not kept.
   for (int64_t l = 1; l < 5; ++l) {
     for (int64_t level = 1; level <= l % 3; ++level)
       problem.layers[l].levels.push_back(

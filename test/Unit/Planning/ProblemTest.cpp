@@ -1,4 +1,4 @@
-//===- ProblemTest.cpp - what check() refuses -----------------------------===//
+//===- ProblemTest.cpp - errors that check() reports ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

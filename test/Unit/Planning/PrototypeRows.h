@@ -1,13 +1,13 @@
-//===- PrototypeRows.h - golden/spp_prototype.csv ---------------*- C++ -*-===//
+//===- PrototypeRows.h - rows of golden/spp_prototype.csv -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The 20 plans of the SPP prototype, with the problems that they answer: 16
-// V100s in the clusters of planners.md 1.8 and appendix C, in the prototype's
-// cost model (all-reduce after the last backward, channels of their own).
+// The 20 plans of the SPP prototype and their problems: 16 V100s in the
+// clusters of planners.md 1.8 and appendix C, in the prototype's cost model
+// (all-reduce after the last backward, channels without shared NICs).
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ inline Problem prototypeProblem(const PrototypeRow &row) {
   return problem;
 }
 
-/// The plan that `text` writes, on the devices in their order.
+/// The plan with the stages in `text`, on the devices in order.
 inline Plan fixedPlan(const Problem &problem, const std::string &text) {
   Plan plan;
   std::istringstream stages(text);

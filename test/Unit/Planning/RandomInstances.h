@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instances drawn at random, and all plans of small ones.
+// Random instances, and all plans of small ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 
 namespace stagewright::testing {
 
-/// Bytes of one unit: bytes are whole numbers.
+/// Bytes per unit: byte counts are integers, units are not.
 inline constexpr double kUnit = 1e6;
 
-/// `count` devices of one class, a link in [low, high] units a second between
-/// any two, no latency, plenty of memory.
+/// `count` devices of one class; between any two a link of `low` to `high`
+/// units a second, without latency; enough memory for all.
 inline Cluster randomCluster(Draw &draw, size_t count, double low,
                              double high) {
   Cluster cluster;
@@ -43,8 +43,8 @@ inline Cluster randomCluster(Draw &draw, size_t count, double low,
   return cluster;
 }
 
-/// Appends a layer that takes `forward` and `backward` seconds, hands
-/// `handed` units on from the layer before and has `held` units of gradients.
+/// Appends a layer that takes `forward` and `backward` seconds, receives
+/// `handed` units from the previous layer and has `held` units of gradients.
 inline void addLayer(Problem &problem, double forward, double backward,
                      double handed, double held) {
   int64_t layer = int64_t(problem.layers.size());
@@ -62,8 +62,9 @@ inline void addLayer(Problem &problem, double forward, double backward,
   problem.values.push_back({bytes, {layer, I}, {{layer - 1, I}}});
 }
 
-/// A chain of planners.md B: `times` forward and twice that backward, `handed`
-/// bytes, `held` bytes of gradients, `devices` at `bandwidth`.
+/// A chain of planners.md B: forwards of `times`, backwards twice that,
+/// `handed` units between layers, `held` units of gradients, links of
+/// `bandwidth` units.
 inline Problem example(const std::vector<double> &times, double handed,
                        const std::vector<double> &held, size_t devices,
                        double bandwidth, int64_t microbatches) {
@@ -77,8 +78,8 @@ inline Problem example(const std::vector<double> &times, double handed,
   return problem;
 }
 
-/// A chain: F in [0.2, 2] s, B 1 to 2.5 times F, cuts of up to `handed` units,
-/// gradients of up to `held` units, none in a quarter of the layers.
+/// A chain with F in [0.2, 2] s, B of 1 to 2.5 times F, cuts up to `handed`
+/// units and gradients up to `held` units, none in a quarter of the layers.
 inline void addRandomLayers(Problem &problem, Draw &draw, int64_t count,
                             double handed, double held) {
   for (int64_t l = 0; l < count; ++l) {
@@ -90,14 +91,14 @@ inline void addRandomLayers(Problem &problem, Draw &draw, int64_t count,
   }
 }
 
-/// The pipeline of every plan of contiguous stages on disjoint devices, idle
-/// devices allowed: `visit` gets its model, assembled from tables by the
-/// formulas of Evaluate.h.
+/// Calls `visit` with the pipeline of every plan of contiguous stages on
+/// disjoint devices; devices may be idle. Pipelines are assembled from tables
+/// by the formulas of Evaluate.h.
 void forEachPlan(const Problem &problem, const Network &network,
                  const std::function<void(const PipelineModel &)> &visit);
 
-/// The best time of window, greedy, K_A, K_B and GPipe orders over all those
-/// plans; times from `known` up are not looked for.
+/// The min time over these plans and the window, greedy, K_A, K_B and GPipe
+/// orders, or `known` if no plan is faster.
 double bestOfAllPlans(const Problem &problem, const Network &network,
                       double known);
 

@@ -1,12 +1,12 @@
-//===- RefineGraphsTest.cpp - where stages should share a device ----------===//
+//===- RefineGraphsTest.cpp - graphs whose stages share devices -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Small graphs of which every assignment of layers to devices is simulated:
-// how much contiguous stages lose, and whether refine() finds the rest.
+// Simulates every assignment of layers to devices for small graphs: how much
+// slower are contiguous stages, and does refine() find the best assignment?
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ using namespace stagewright::testing;
 
 namespace {
 
-/// Layers of `forward` seconds (backward twice that), no edges yet, one device
-/// a stage.
+/// Layers of `forward` seconds (backward twice that) without edges; stages have
+/// one device.
 Problem layersOf(const std::vector<double> &forward, size_t devices,
                  double bandwidth, int64_t microbatches) {
   Problem problem;
@@ -37,7 +37,7 @@ Problem layersOf(const std::vector<double> &forward, size_t devices,
   return problem;
 }
 
-/// A value of `units` forwards and its gradient back.
+/// A value of `units` in the forward, and its gradient in the backward.
 void addEdge(Problem &problem, int64_t from, int64_t to, double units) {
   constexpr ActionKind F = ActionKind::Forward, I = ActionKind::InputGradient;
   Bytes bytes(int64_t(units * kUnit));
@@ -45,7 +45,7 @@ void addEdge(Problem &problem, int64_t from, int64_t to, double units) {
   problem.values.push_back({bytes, {to, I}, {{from, I}}});
 }
 
-/// Stages as runs of layers on one device.
+/// A stage for each run of consecutive layers on one device.
 Plan runsOf(const std::vector<size_t> &deviceOf) {
   Plan plan;
   for (size_t l = 0; l < deviceOf.size(); ++l)
@@ -60,7 +60,7 @@ struct Best {
   double contiguous = 1e300, any = 1e300;
 };
 
-/// The best times over all assignments, in the allowed orders.
+/// The min times over all assignments, for the problem's orders.
 Best bestAssignments(const Problem &problem, const Network &network) {
   Best best;
   size_t devices = problem.cluster.devices.size();
@@ -90,7 +90,7 @@ Best bestAssignments(const Problem &problem, const Network &network) {
   return best;
 }
 
-/// What refine() finds from the plan of spp, which is contiguous.
+/// Checks what refine() makes of spp's plan, which is contiguous.
 void expectFound(const Problem &problem, double leastGain, const char *what) {
   Result<Network> network = Network::create(problem.cluster);
   ASSERT_TRUE(network);
@@ -106,7 +106,7 @@ void expectFound(const Problem &problem, double leastGain, const char *what) {
             << " s\n";
   EXPECT_LE(best.any, best.contiguous * (1 - leastGain));
   EXPECT_LE(refined->time.value, best.any * (1 + 1e-9));
-  // The bound over contiguous plans is not claimed for one that is not.
+  // The bound for contiguous plans does not apply to this one.
   EXPECT_FALSE(isOfFamily(*refined));
   Result<Plan> whole = runPlanner(*findPlanner("refine"), problem);
   ASSERT_TRUE(whole) << whole.error().message;
@@ -117,8 +117,8 @@ void expectFound(const Problem &problem, double leastGain, const char *what) {
 
 TEST(RefineGraphs, EncoderAndDecoder) {
   // Source embedding, two encoder layers; target embedding, two decoder layers
-  // that look at the encoder, a projection to the vocabulary. 8 of 24 seconds a
-  // device only if the target embedding goes to the projection's.
+  // that read the encoder's result, a projection. Each device has 8 of 24
+  // seconds only if the target embedding shares a device with the projection.
   Problem problem = layersOf({2, 3, 3, 2, 4, 4, 6}, 3, 4, 8);
   addEdge(problem, 0, 1, 1);
   addEdge(problem, 1, 2, 1);
@@ -131,7 +131,7 @@ TEST(RefineGraphs, EncoderAndDecoder) {
 }
 
 TEST(RefineGraphs, TwoBranches) {
-  // Parallel branches of a long and a short layer each, joined at the end.
+  // Branches of 5, 2, 1 s and of 2, 5, 2 s after layer 0; never joined.
   Problem problem = layersOf({1, 5, 2, 1, 2, 5, 2}, 2, 4, 8);
   for (int64_t l = 0; l < 3; ++l) {
     addEdge(problem, l == 0 ? 0 : l, l + 1, 0.5);
@@ -141,8 +141,8 @@ TEST(RefineGraphs, TwoBranches) {
 }
 
 TEST(RefineGraphs, EmbeddingTiedToTheLastLayer) {
-  // The first and the last layer hold one parameter of 12 units: apart, its
-  // gradient and then its value cross a link of 2 units a second.
+  // The first and last layers share a parameter of 12 units. On two devices,
+  // its gradient and then its value cross a link of 2 units a second.
   Problem problem = layersOf({1, 2, 2, 2, 2, 1}, 2, 2, 6);
   for (int64_t l = 0; l + 1 < 6; ++l)
     addEdge(problem, l, l + 1, 0.5);

@@ -15,7 +15,7 @@ using namespace stagewright::testing;
 
 namespace {
 
-/// A chain on 2 to 5 devices, sometimes with little memory.
+/// A chain on 2 to 5 devices, some with little memory.
 Problem randomProblem(Draw &draw) {
   Problem problem;
   problem.cluster = randomCluster(draw, draw.whole(2, 5), 0.5, 8);
@@ -33,7 +33,7 @@ Problem randomProblem(Draw &draw) {
   return problem;
 }
 
-/// Stages cut and placed at random.
+/// A plan with random cuts and devices.
 Plan randomPlan(Draw &draw, const Problem &problem) {
   int64_t layers = int64_t(problem.layers.size()),
           devices = int64_t(problem.cluster.devices.size());
@@ -75,7 +75,7 @@ TEST(Refine, NeverSlowerThanTheStart) {
     if (isOfFamily(*refined))
       EXPECT_GE(refined->time.value,
                 familyLowerBound(problem, *network).value * (1 - 1e-9));
-    // What it says is what the plan takes.
+    // The reported time equals that of the plan.
     Plan again = *refined;
     ASSERT_TRUE(evaluate(problem, *network, again));
     EXPECT_EQ(again.time, refined->time);

@@ -1,15 +1,15 @@
-//===- RestrictedTest.cpp - the free search against its restrictions ------===//
+//===- RestrictedTest.cpp - the free search against restricted ones -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Whoever forbids something (another number of stages, more replicas, another
-// order, computing again) gets no faster plan than whoever forbids nothing, in
-// 1.05 times the least memory in which there is a plan, where searches that
-// drop too early are found out. STAGEWRIGHT_EFFORT=1 tries 500 random
-// instances and all published ones instead of a part of them.
+// A search with a restriction (a fixed number of stages, fewer replicas, one
+// order, no recomputation) must not find a faster plan than the free search.
+// Memory is 1.05 times the least with any plan, which reveals searches that
+// prune too early. STAGEWRIGHT_EFFORT=1 tries 500 random instances and all
+// published ones instead of some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace stagewright;
 using namespace stagewright::testing;
 
 static constexpr uint64_t kSeed = 17;
-/// A plan may be so much slower than one under a restriction.
+/// The max time of the free plan over that of a restricted one.
 static constexpr double kWorse = 1.005;
 
 static bool isThorough() { return std::getenv("STAGEWRIGHT_EFFORT"); }
@@ -35,7 +35,7 @@ static void setMemory(Problem &problem, double bytes) {
     device.memory = Bytes(int64_t(std::ceil(bytes)));
 }
 
-/// The least memory of every device, to a hundredth, with which spp has a plan.
+/// The least memory per device with which spp finds a plan, within 1 %.
 static double leastMemory(Problem problem) {
   double low = 1, high = double(mostMemory(problem).value) + 1;
   while (high / low > 1.01) {
@@ -46,8 +46,8 @@ static double leastMemory(Problem problem) {
   return high;
 }
 
-/// Layers that keep what they hand on and a value of their own, which some can
-/// compute again.
+/// Layers that keep what they send and a value of their own, which some layers
+/// can recompute.
 static Problem randomProblem(uint64_t instance) {
   Draw draw(kSeed * 1000 + instance);
   Problem problem;
@@ -73,10 +73,10 @@ static Problem randomProblem(uint64_t instance) {
 }
 
 namespace {
-/// What restrictions make of problems.
+/// Compares the free search with restricted ones.
 class Restrictions {
 public:
-  /// Compares on `problem` with its memory cut.
+  /// Compares them on `problem`, with reduced memory.
   void compare(const std::string &name, Problem problem) {
     setMemory(problem, 1.05 * leastMemory(problem));
     Result<Plan> free = runPlanner(*findPlanner("spp"), problem);
@@ -146,7 +146,7 @@ TEST(Restricted, PublishedChainsAreNeverFasterUnderARestriction) {
 }
 
 namespace {
-/// A file of the shared data, and how it is written.
+/// A file of the shared data, and its format.
 struct File {
   const char *path, *format;
 };
@@ -175,7 +175,7 @@ TEST(Restricted, PublishedProfilesAreNeverFasterUnderARestriction) {
     ASSERT_TRUE(placeOn(problem, hostsOf({4, 4}, 25e9, 3.125e9))) << path;
     restrictions.compare(path, problem);
   }
-  // These bring devices of their own.
+  // These have their own devices.
   for (const char *path :
        {"layers/bert24_inference", "layers/bert24_training",
         "layers/gnmt_inference", "layers/gnmt_training",

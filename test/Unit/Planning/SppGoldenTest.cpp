@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // golden/spp_prototype.csv: five chains on four clusters of 16 devices. A test
-// of the simulator runs its plans; here the planner has to find plans that are
+// of the simulator runs these plans; here the planner must find plans that are
 // no slower.
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,7 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-/// What is printed to six digits behind the point may be half of the last one
-/// more.
+/// A time printed with six decimals may differ by half a unit of the last one.
 static constexpr double kPrinted = 5.1e-7;
 
 TEST(SppGolden, NoRowSlowerThanThePrototypes) {

@@ -1,12 +1,12 @@
-//===- SppOrderTest.cpp - devices whose numbers say nothing ---------------===//
+//===- SppOrderTest.cpp - devices with shuffled numbers -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of the RDO table of planners.md 1.8 whose gain exceeds 2 %: 16
-// devices with 25 GB/s inside a host and a NIC of 3.125 GB/s, numbers shuffled.
+// Rows of the RDO table of planners.md 1.8 with a gain above 2 %: 16 devices,
+// 25 GB/s inside a host, NICs of 3.125 GB/s, shuffled device numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ static Cluster hosts(size_t count, const std::vector<size_t> &places) {
   return cluster;
 }
 
-/// In the prototype's cost model.
+/// The chain in the prototype's cost model.
 static Problem chainOn(const char *chain, Cluster cluster,
                        int64_t microbatches) {
   Problem problem =

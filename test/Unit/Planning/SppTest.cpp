@@ -59,8 +59,8 @@ TEST(Spp, KeepsToStagesAndReplicasAskedFor) {
 }
 
 TEST(Spp, EqualPlansGoByTheirNumbers) {
-  // Costs nothing to hand on: every cut into halves takes 3 s a microbatch on
-  // the slowest stage; the plan of fewest stages comes first.
+  // Transfers are free: every split in two takes 3 s a microbatch on the
+  // slowest stage; of equal plans the one with the fewest stages is chosen.
   Problem problem = example({1, 1}, 0, {0, 0}, 2, 1, 1);
   Result<Plan> plan = planSpp(problem);
   ASSERT_TRUE(plan.ok());
@@ -68,8 +68,7 @@ TEST(Spp, EqualPlansGoByTheirNumbers) {
   EXPECT_EQ(plan->stages[0].devices, (std::vector<size_t>{0, 1}));
 }
 
-/// Gives every device `units` of memory, and every layer parameters of one
-/// unit; activations are what is handed on.
+/// Gives every device `units` of memory.
 static void setMemory(Problem &problem, double units) {
   for (Device &device : problem.cluster.devices)
     device.memory = Bytes(int64_t(units * kUnit));
@@ -82,8 +81,8 @@ TEST(Spp, RecomputesWhereMemoryIsShort) {
   Result<Plan> rich = planSpp(problem);
   ASSERT_TRUE(rich.ok());
   EXPECT_EQ(shapeOf(*rich).find('r'), std::string::npos);
-  // Three values of four layers stay on the first stage for each microbatch in
-  // flight, at least two of them.
+  // The first stage keeps the three values between its four layers for each of
+  // at least two microbatches in flight.
   setMemory(problem, 5.5);
   Result<Plan> poor = planSpp(problem);
   ASSERT_TRUE(poor.ok()) << poor.error().message;
@@ -106,7 +105,7 @@ TEST(Spp, SaysByHowMuchMemoryIsShort) {
   EXPECT_NE(plan.error().message.find("has 14.3 MiB"), std::string::npos)
       << plan.error().message;
   ASSERT_EQ(plan.error().notes.size(), 1u);
-  // 30 of gradients, two slots for what comes in, one for what lies between.
+  // 30 for gradients, two slots for received values, one for the value between.
   setMemory(problem, 32.99);
   EXPECT_FALSE(planSpp(problem).ok());
   setMemory(problem, 33);
@@ -126,7 +125,7 @@ TEST(Spp, SlowDeviceGetsLessWork) {
   ASSERT_EQ(plan->stages.size(), 2u);
   for (const StagePlan &stage : plan->stages)
     EXPECT_EQ(stage.layers.size(), stage.devices[0] == 0 ? 4u : 8u);
-  // Together they do the work of three fast halves.
+  // Together they are as fast as 1.5 fast devices, which the bound assumes.
   EXPECT_LT(plan->time.value / plan->familyBound.value, 1.05);
 }
 

@@ -1,4 +1,4 @@
-//===- UniformTest.cpp - the plans that people make by hand ---------------===//
+//===- UniformTest.cpp - uniform plans, as made by hand -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@ using namespace stagewright;
 static constexpr ActionKind F = ActionKind::Forward,
                             I = ActionKind::InputGradient;
 
-/// Eight equal layers, one second forwards and two back, on four devices that
-/// nothing keeps apart. A layer keeps 100 bytes for its backward, or 10 and
-/// takes half a second more; its parameters are 40 bytes.
+/// Eight equal layers, forward 1 s, backward 2 s, on four devices with almost
+/// free transfers. A layer keeps 100 bytes for its backward, or at level 1 10
+/// bytes for half a second more; its parameters are 40 bytes.
 static Problem eight(int64_t memory) {
   Problem problem;
   problem.cluster = *localCluster(4);
@@ -57,8 +57,9 @@ static std::map<Key, UniformPlan> byShape(const Problem &problem) {
   return shapes;
 }
 
-/// p devices of each of r replicas, v chunks: M / r microbatches of 24 / p s,
-/// and p - 1 chunks to fill and drain; interleaved 1F1B and its like attain it.
+/// r replicas of p devices with v chunks each take M / r microbatches of 24 / p
+/// s, and p - 1 chunks of fill and drain; interleaved 1F1B and others reach
+/// this.
 TEST(Uniform, TakesWhatTheFormulaSays) {
   auto shapes = byShape(eight(1 << 20));
   ASSERT_EQ(shapes.size(), 1u + 4u + 2u);
@@ -66,7 +67,7 @@ TEST(Uniform, TakesWhatTheFormulaSays) {
     auto [r, p, v] = key;
     ASSERT_TRUE(it.plan) << r << " x " << p << ", " << v;
     if (8 % (p * v) != 0)
-      continue; // Stages of one layer and of two.
+      continue; // Stages have one or two layers.
     double each = 24.0 / double(p);
     EXPECT_NEAR(it.plan->time.value,
                 8.0 / double(r) * each + double(p - 1) * each / double(v), 1e-3)
@@ -75,15 +76,15 @@ TEST(Uniform, TakesWhatTheFormulaSays) {
   }
 }
 
-/// A replica alone holds 320 bytes of parameters and 800 of a microbatch, or 80
-/// at level 1, which takes a sixth more time.
+/// One device with a replica holds 320 bytes of parameters and 800 of a
+/// microbatch, or 80 at level 1, which takes a sixth more time.
 TEST(Uniform, ComputesAgainWhereMemoryIsShort) {
   auto shapes = byShape(eight(1119));
   const UniformPlan &alone = shapes.at({4, 1, 1});
   ASSERT_TRUE(alone.plan);
   EXPECT_EQ(alone.level, 1);
   EXPECT_NEAR(alone.plan->time.value, 2 * (24 + 4), 1e-3);
-  // Two devices of a pipeline hold half the parameters each.
+  // With two devices per pipeline, each holds half of the parameters.
   EXPECT_EQ(shapes.at({2, 2, 1}).level, 0);
 
   shapes = byShape(eight(399));

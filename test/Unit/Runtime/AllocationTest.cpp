@@ -1,4 +1,4 @@
-//===- AllocationTest.cpp - nothing is allocated while a step runs --------===//
+//===- AllocationTest.cpp - steps do not allocate memory ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@
 
 namespace {
 
-/// Runs this binary again, only `test`, with the interposer in front of the
-/// allocator; the allocations it counted in each step.
+/// Runs only `test` in a new process of this binary, with the interposer
+/// preloaded; returns the number of allocations in each step.
 std::vector<long> rerun(const std::string &test) {
   char self[4096] = {};
   if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)

@@ -1,4 +1,4 @@
-//===- ArtifactTest.cpp - what a reader must refuse, and how it says so ---===//
+//===- ArtifactTest.cpp - artifacts that a reader must refuse -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ TEST(Artifact, LoadsFromBytesAndFromTheFile) {
 TEST(Artifact, TruncatedAtEveryLengthIsRefused) {
   std::string bytes = readFile(FIXTURES "/pipeline.swx");
   ASSERT_GT(bytes.size(), 0u);
-  // Every length near both ends, and a stride through the middle.
+  // Every length near both ends, and every 61st in between.
   for (size_t size = 0; size < bytes.size();
        size += (size < 2048 || size + 2048 > bytes.size()) ? 1 : 61)
     ASSERT_NE(errorOf(bytes.substr(0, size)), "") << size;
@@ -75,7 +75,7 @@ TEST(Artifact, DamagedHeadersNeverCrash) {
       damaged[at] = char(value);
       EXPECT_NE(errorOf(damaged), "") << at;
     }
-  // The section table, read before anything of the file is mapped.
+  // The section table, which is read before anything is mapped.
   for (size_t at = bytes.size() - std::min<size_t>(bytes.size(), 2048);
        at < bytes.size(); ++at) {
     std::string damaged = bytes;

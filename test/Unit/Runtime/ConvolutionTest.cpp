@@ -19,7 +19,7 @@ using namespace stagewright::runtime;
 
 namespace {
 
-/// A convolution of images without padding, channels last.
+/// A convolution without padding, channels last.
 struct Images {
   int64_t images, height, width, channels, features, kernel, stride;
 
@@ -64,13 +64,13 @@ struct Images {
   }
 };
 
-// Extents that no tile divides, single ones, and strides above the kernel.
+// Extents that no tile divides, extents of 1, strides larger than the kernel.
 const Images kImages[] = {{1, 1, 1, 1, 1, 1, 1},    {2, 5, 7, 3, 5, 3, 1},
                           {1, 9, 4, 17, 33, 3, 2},  {3, 6, 6, 1, 16, 5, 1},
                           {2, 4, 3, 8, 1, 2, 3},    {1, 13, 11, 4, 70, 1, 2},
                           {2, 16, 16, 16, 32, 3, 1}};
 
-/// The sums by definition, in double.
+/// The sums by definition, in double precision.
 template <typename T>
 std::vector<double> reference(const sw_convolution_desc &d,
                               const std::vector<T> &a, const std::vector<T> &b,
@@ -134,8 +134,8 @@ TEST(Convolution, OfOtherTypesIsAnError) {
   EXPECT_THROW(convolution(d, numbers, numbers + 1, numbers + 2), Error);
 }
 
-/// Large enough to be cut: over images, over rows of one image, and rows of
-/// the weights' gradient.
+/// Large enough to be split: over images, over rows of one image, and over rows
+/// of the weights' gradient.
 TEST(ParallelConvolution, ThreadsDoNotChangeABit) {
   requireBlas();
   for (const Images &it :
@@ -160,7 +160,7 @@ TEST(ParallelConvolution, ThreadsDoNotChangeABit) {
   }
 }
 
-/// More ranks and threads than processors, all at once, again and again.
+/// More ranks and threads than processors, all running at once, repeatedly.
 TEST(ParallelGemm, RanksUnderLoadKeepTheirBits) {
   requireBlas();
   constexpr int64_t m = 130, n = 257, k = 96;

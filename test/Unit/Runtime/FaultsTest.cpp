@@ -1,4 +1,4 @@
-//===- FaultsTest.cpp - what notices faults, from inside ------------------===//
+//===- FaultsTest.cpp - detection of faults, unit tests -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -68,7 +68,7 @@ TEST(Finite, LetsNumbersPass) {
 }
 
 TEST(Finite, KnowsNarrowTypes) {
-  // 65504 and infinity of float16; the largest and infinity of bfloat16.
+  // The max and infinity of float16; the max and infinity of bfloat16.
   EXPECT_EQ(placeOf<uint16_t>(SW_F16, {0x7bff, 0xfc00}), 1);
   EXPECT_EQ(placeOf<uint16_t>(SW_F16, {0x7bff, 0x7f80}), 1);
   EXPECT_EQ(placeOf<uint16_t>(SW_BF16, {0x7f7f, 0x7bff}), -1);

@@ -16,7 +16,7 @@ using namespace stagewright::runtime;
 
 namespace {
 
-/// C by definition, in double.
+/// C by definition, in double precision.
 template <typename T>
 std::vector<double> reference(const sw_gemm_desc &d, const std::vector<T> &a,
                               const std::vector<T> &b,
@@ -57,8 +57,8 @@ void expectRight(sw_gemm_desc d, int64_t sizeA, int64_t sizeB, int64_t sizeC) {
     ASSERT_NEAR(c[i], expected[i], tolerance) << "element " << i;
 }
 
-/// Row-major or transposed operands; extents that meet the cut of small
-/// products and those that do not.
+/// Row-major and transposed operands; sizes of small products that Blas.cpp
+/// splits, and others.
 TEST(Gemm, EveryTransposition) {
   for (int64_t m : {1, 5, 128, 200})
     for (int64_t n : {1, 8, 64, 70})
@@ -112,7 +112,7 @@ TEST(Gemm, StridesThatBlasCannotExpress) {
   sw_gemm_desc d = {SW_F32, 0, 4, 3, 5,      {1, 1}, 20,    2,
                     9,      3, 8, 2, {0, 0}, {0, 0}, {0, 0}};
   expectRight<float>(d, 80, 60, 32);
-  d.a_row = d.a_col = 0; // one number everywhere
+  d.a_row = d.a_col = 0; // all elements of A are one number
   expectRight<float>(d, 1, 60, 32);
 }
 

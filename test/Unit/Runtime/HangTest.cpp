@@ -1,4 +1,4 @@
-//===- HangTest.cpp - ranks that fail on request, from outside ------------===//
+//===- HangTest.cpp - ranks that hang or fail on request ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// What a step is asked for by the environment, until it goes.
+/// Sets faults in the environment variable during its lifetime.
 struct Asked {
   explicit Asked(const char *what) { setenv("STAGEWRIGHT_INJECT", what, 1); }
   ~Asked() { unsetenv("STAGEWRIGHT_INJECT"); }
@@ -32,7 +32,7 @@ TEST(Faults, ARankThatHangsEndsTheStep) {
   std::string error = errorOf(host);
   std::chrono::duration<double> passed =
       std::chrono::steady_clock::now() - begin;
-  // Two actions for every microbatch: the third is the second's forward.
+  // Each microbatch has two actions: the third is the forward of microbatch 1.
   EXPECT_EQ(error.find("rank 1: has not moved for 0.3 s: action 1F1"), 0U)
       << error;
   EXPECT_NE(error.find("; rank 0: action 0B1 waits for microbatch 1 of channel "

@@ -1,4 +1,4 @@
-//===- Host.h - a small C++ face of the C ABI for tests ---------*- C++ -*-===//
+//===- Host.h - a small C++ wrapper of the C ABI ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-/// An artifact with a step; failures are exceptions with the runtime's text.
+/// An artifact with a step; errors are exceptions with the runtime's text.
 class Host {
 public:
   static sw_options defaults() {
@@ -72,7 +72,7 @@ public:
 
   void run() { check(sw_step_run(step.get())); }
 
-  /// The error of a run that must fail; empty if it did not.
+  /// The error of a run, or an empty string if it succeeds.
   std::string runError() {
     return sw_step_run(step.get()) == 0 ? "" : sw_error();
   }

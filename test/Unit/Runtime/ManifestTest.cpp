@@ -1,4 +1,4 @@
-//===- ManifestTest.cpp - manifests and layouts ---------------------------===//
+//===- ManifestTest.cpp - manifests and layouts of buffers ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ json pipelineManifest() {
   return json::parse(manifestText(file.bytes()));
 }
 
-/// The error of the fixture's manifest with the value at `pointer` replaced.
+/// The error of parsing the fixture's manifest with `value` at `pointer`.
 std::string errorWith(const char *pointer, const json &value) {
   json manifest = pipelineManifest();
   manifest[json::json_pointer(pointer)] = value;
@@ -52,7 +52,7 @@ json kernel() {
           {"arguments", 3}};
 }
 
-/// The fixture's manifest as if for a device with one kernel.
+/// The fixture's manifest, changed for a device with one kernel.
 json deviceManifest() {
   json manifest = pipelineManifest();
   manifest["target"]["kind"] = "cuda";
@@ -63,7 +63,7 @@ json deviceManifest() {
 
 TEST(Manifest, ParsesTheWorkOfKernels) {
   json manifest = deviceManifest();
-  // As older artifacts have none.
+  // Without the optional fields, as in older artifacts.
   EXPECT_EQ(parseManifest(manifest.dump()).kernels[0].form, "");
   manifest["kernels"][0].update(
       {{"form", "rows"}, {"read", 4096}, {"written", 32}, {"flops", 1024}});
@@ -98,8 +98,8 @@ TEST(Manifest, KernelsHaveAsManyArgumentsAsALaunchTakes) {
   EXPECT_THROW(parseManifest(manifest.dump()), Error);
 }
 
-/// The fixture's manifest with a sum of the gradient of rank 0 and the loss of
-/// rank 1, 64 bytes each; one member of it replaced.
+/// The error of the fixture's manifest with a sum of rank 0's gradient and rank
+/// 1's loss, 64 bytes each, and `value` at `pointer` of that sum.
 std::string errorOfSum(const char *pointer = nullptr, const json &value = {}) {
   json manifest = pipelineManifest();
   json sum = {{"id", 0}, {"name", "sum"}, {"dtype", "f32"}, {"elements", 16}};
@@ -220,7 +220,7 @@ TEST(Manifest, EveryMissingOrWronglyTypedMemberIsAnError) {
   json whole = pipelineManifest();
   json flat = whole.flatten();
   for (auto &[pointer, value] : flat.items()) {
-    // What only --info reads, and what only the compiler knows.
+    // Fields that only --info or only the compiler reads.
     if (pointer.starts_with("/plan") || pointer.starts_with("/grid") ||
         pointer.starts_with("/stages") || pointer.ends_with("/dtype") ||
         pointer.ends_with("/of") || pointer.find("/shape/") != pointer.npos ||
@@ -260,7 +260,7 @@ TEST(Layout, APlacedStashTakesNoBytesOfItsOwn) {
   EXPECT_THROW(layOut(parseManifest(text.dump()), 0, 4), Error);
   stash["place"] = 32;
   EXPECT_THROW(parseManifest(text.dump()), Error);
-  // Both slots of a ring, or with one microbatch one.
+  // Both slots of a ring, or one slot if there is one microbatch.
   stash["place"] = 0;
   stash["depth"] = 2;
   manifest = parseManifest(text.dump());

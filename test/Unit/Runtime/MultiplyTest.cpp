@@ -20,7 +20,7 @@ using namespace stagewright::runtime;
 
 namespace {
 
-/// All tiles that this processor can run.
+/// All tile kernels that this processor can run.
 template <typename T> std::vector<const Tiles<T> *> allTiles();
 template <> std::vector<const Tiles<float> *> allTiles() {
   std::vector<const Tiles<float> *> tiles = {&portableTilesF32};
@@ -43,7 +43,7 @@ template <> std::vector<const Tiles<double> *> allTiles() {
   return tiles;
 }
 
-/// Calls `visit` with the offsets in A, B and C of every product.
+/// Calls `visit` with the offsets in A, B and C of every multiplication.
 void forEveryTerm(const Product &p,
                   const std::function<void(int64_t, int64_t, int64_t)> &visit) {
   int64_t extent[6] = {p.rows[0], p.rows[1], p.rows[2],
@@ -74,7 +74,7 @@ void expectRight(const Product &p, const std::string &what = "") {
     for (int i = 0; i < 3; ++i)
       last[i] = std::max(last[i], at[i]);
   });
-  // Of exactly the size that is read: a sanitizer sees anything beyond.
+  // Arrays of exactly the size that is read, so sanitizers find reads beyond.
   auto a = randomNumbers<T>(last[0] + 1, 1),
        b = randomNumbers<T>(last[1] + 1, 2),
        c = randomNumbers<T>(last[2] + 1, 3);
@@ -98,11 +98,11 @@ void expectRight(const Product &p, const std::string &what = "") {
 }
 
 /// Y[n, h, w, o] = sum of X[n, h * stride + i * dilation, ..., c] * W[i, j, c,
-/// o], everything packed tightly.
+/// o]; all arrays are dense.
 Product forward(int64_t n, int64_t size, int64_t c, int64_t o, int64_t kernel,
                 int64_t stride, int64_t dilation) {
   int64_t in = (size - 1) * stride + (kernel - 1) * dilation + 1;
-  // n, h and w do not all fit: images are the caller's loop, or n = 1.
+  // The three row loops are n, h and w.
   return {.rows = {n, size, size},
           .columns = o,
           .sum = {kernel, kernel, c},
@@ -115,7 +115,7 @@ Product forward(int64_t n, int64_t size, int64_t c, int64_t o, int64_t kernel,
           .add = false};
 }
 
-/// The gradient of W: the same walk with sum and rows exchanged.
+/// The gradient of W: rows and sums are exchanged.
 Product weightGradient(const Product &f) {
   Product p = f;
   for (int i = 0; i < 3; ++i) {
@@ -151,8 +151,8 @@ TEST(Multiply, LongSumsAreCut) {
   expectRight<double>(forward(2, 3, 70, 24, 3, 1, 1));
 }
 
-/// Every stride a matrix can have, at extents around those of the tiles; rows a
-/// multiple of 1024 bytes apart take the path that copies them.
+/// All strides of matrices, at sizes around those of the tiles; rows a multiple
+/// of 1024 bytes apart are copied first.
 TEST(Multiply, Matrices) {
   std::mt19937 random(11);
   auto pick = [&](std::initializer_list<int64_t> values) {
@@ -205,7 +205,7 @@ TEST(Multiply, EmptySum) {
     EXPECT_EQ(value, 0);
 }
 
-/// Cut by rows and columns at odd places: the same bits.
+/// Parts cut at odd rows and columns give the same bits as the whole.
 TEST(Multiply, PartsHaveTheBitsOfTheWhole) {
   Product whole = {.rows = {1, 1, 100},
                    .columns = 96,

@@ -1,4 +1,4 @@
-//===- PlacementTest.cpp - which process runs which rank ------------------===//
+//===- PlacementTest.cpp - assignment of ranks to processes ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace {
 
 using Ranks = std::vector<int64_t>;
 
-/// A plan with ranks on these hosts.
+/// A plan with a rank on each of these hosts.
 Manifest planOn(const std::vector<int64_t> &hosts) {
   Manifest manifest;
   for (int64_t host : hosts)
@@ -40,10 +40,10 @@ TEST(Placement, OneHostInOrder) {
 }
 
 TEST(Placement, RanksFollowTheirHosts) {
-  // As srun deals out processes in turn, and a plan that fills its hosts.
+  // srun assigns processes to hosts in turn; the plan fills one host first.
   EXPECT_EQ(placeRanks(planOn({0, 0, 1, 1}), {"a", "b", "a", "b"}, false),
             (Ranks{0, 2, 1, 3}));
-  // And the other way round.
+  // The opposite case.
   EXPECT_EQ(placeRanks(planOn({0, 1, 0, 1}), {"a", "a", "b", "b"}, false),
             (Ranks{0, 2, 1, 3}));
 }

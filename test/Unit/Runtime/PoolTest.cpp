@@ -1,4 +1,4 @@
-//===- PoolTest.cpp - the threads inside a rank ---------------------------===//
+//===- PoolTest.cpp - the threads of a rank -------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -89,8 +89,8 @@ TEST(Pool, AFailureEndsItsPartOnly) {
   }
 }
 
-/// Shapes of language models, transposed as forward and backward have them,
-/// and some that no tile divides.
+/// Shapes from language models, transposed as in forward and backward, and
+/// shapes that no tile divides.
 TEST(ParallelGemm, ThreadsDoNotChangeABit) {
   requireBlas();
   struct Shape {

@@ -1,12 +1,12 @@
-//===- RendezvousTest.cpp - ranks that meet at an address -----------------===//
+//===- RendezvousTest.cpp - processes that meet at an address -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks are threads here; test/Runtime/rendezvous.test has processes, and what
-// they say to the user.
+// Ranks are threads here; test/Runtime/rendezvous.test uses processes and
+// checks the messages for users.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ uint16_t freePort(const std::string &host) {
   return socket ? ownAddress(socket.get()).port() : uint16_t(0);
 }
 
-/// Runs `body` for each rank, the last one first; what each throws.
+/// Runs `body` for each rank, the last one first; returns their errors.
 std::vector<std::string> onEach(int64_t ranks,
                                 const std::function<void(int64_t)> &body) {
   auto errors = std::vector<std::string>(size_t(ranks));
@@ -57,8 +57,8 @@ Rendezvous at(const std::string &host, uint16_t port, int64_t rank,
   return {host, port, rank, ranks, 20, 7};
 }
 
-/// Five ranks gather by the sockets that they get, take the opposite numbers,
-/// and gather again.
+/// Five ranks connect and gather, are renumbered in reverse order, and gather
+/// again.
 void meetAndGather(const std::string &host) {
   constexpr int64_t ranks = 5;
   uint16_t port = freePort(host);
@@ -85,7 +85,7 @@ TEST(Rendezvous, RanksMeetByAnAddressOfIpv6) {
   meetAndGather("::1");
 }
 
-/// By the host's own name a rank listens at all its addresses.
+/// Given the host's own name, a rank listens at all addresses of the host.
 TEST(Rendezvous, RanksMeetByTheNameOfTheHost) {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
@@ -139,7 +139,7 @@ TEST(Rendezvous, AnotherVersionIsRefused) {
       << errors[0];
 }
 
-/// A program that answers something else is named, and not waited for.
+/// A program at the port that does not answer as a rank gives this error.
 TEST(Rendezvous, APortOfAnotherProgramIsNamed) {
   Socket other = listenAt(resolve("localhost", 0)[0], false);
   Rendezvous how = at("localhost", ownAddress(other.get()).port(), 1, 2);

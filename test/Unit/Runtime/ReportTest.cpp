@@ -30,7 +30,7 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
   options.trace = 1;
   Host host = Host::pipeline(options);
   host.run();
-  host.run(); // only the last step is shown
+  host.run(); // the trace has only the last step
   json trace = written(sw_step_write_trace, host, "t.json");
   EXPECT_EQ(trace["otherData"]["lost_events"], 0);
   json events = trace["traceEvents"];
@@ -49,7 +49,7 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
   }
   EXPECT_EQ(categories["forward"], 8);
   EXPECT_EQ(categories["backward"], 8);
-  EXPECT_EQ(categories["transfer"], 16); // Both ends of 8 messages.
+  EXPECT_EQ(categories["transfer"], 16); // Send and receive of 8 messages.
   ASSERT_EQ(starts.size(), 8u);
   ASSERT_EQ(ends.size(), 8u);
   for (auto [id, time] : starts)
@@ -63,7 +63,7 @@ TEST(Report, TraceHasAsManyOfTheLastStepsAsAreKept) {
   for (int64_t run = 1; run <= 5; ++run) {
     host.run();
     int64_t actions = 0, arrows = 0;
-    std::map<int64_t, double> ends; // Of rows: steps do not overlap.
+    std::map<int64_t, double> ends; // By row; steps do not overlap.
     json trace = written(sw_step_write_trace, host, "steps.json");
     for (const json &event : trace["traceEvents"]) {
       arrows += event["ph"] == "s";
@@ -98,7 +98,7 @@ TEST(Report, IdleIsTheTimeInWhichNoActionRuns) {
   EXPECT_EQ(sw_step_idle_share(host.step.get(), 0), -1);
   EXPECT_STREQ(sw_error(), "no step has run");
   host.run();
-  // Of one step the median is that step's, which the trace shows too.
+  // With one step, the median is its value, which the trace also has.
   json trace = written(sw_step_write_trace, host, "idle.json");
   std::map<int64_t, double> busy;
   for (const json &event : trace["traceEvents"])

@@ -1,4 +1,4 @@
-//===- SafetensorsTest.cpp - files with tensors ---------------------------===//
+//===- SafetensorsTest.cpp - safetensors files ----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ TEST(Safetensors, WritesWhatItReads) {
   EXPECT_EQ(tensors.at("10").dtype, SW_I64);
   EXPECT_EQ(tensors.at("2").bytes.size(), 0u);
 
-  // No length of the file but the right one is accepted.
+  // Every other length of the file is an error.
   std::string whole(reinterpret_cast<const char *>(file.bytes().data()),
                     file.bytes().size());
   for (size_t size = 0; size < whole.size(); ++size)
@@ -65,7 +65,7 @@ TEST(Safetensors, EveryDamagedByteIsReadOrRefused) {
     for (char value : {'\0', '\1', '0', '9', '"', '}', '\x7f', '\xff'}) {
       std::string damaged = file;
       damaged[at] = char(value);
-      errorOf(damaged); // the sanitizers look at this one
+      errorOf(damaged); // any result; sanitizers check this
     }
 }
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What the fixture computes, by its definition.
+/// The results of the fixture, by its definition.
 struct Expected {
   float loss = 0;
   std::vector<float> gradient = std::vector<float>(4), y;
@@ -124,7 +124,7 @@ TEST_P(Faults, StopAllRanksAndAreNamed) {
   for (int i = 0; i < 20; ++i)
     ASSERT_EQ(host.runError(), GetParam().text);
   EXPECT_THROW(host.get(0, {}), std::runtime_error);
-  // A step that failed can run again.
+  // A step that failed can be run again.
   host.set<int32_t>(2, SW_I32, {}, {0});
   host.run();
   EXPECT_EQ(host.get(1, {4}), expected(4).gradient);
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Step, SendingTwiceIsAnError) {
   Host host = Host::pipeline(Host::defaults(), Fault::DoubleSend);
-  // The receiver may already hold the slot; either way it is no claimed one.
+  // The receiver may already hold the slot; in any case it is not claimed.
   EXPECT_EQ(host.runError(),
             "rank 0: send of microbatch 0 of channel 'y' out of order");
 }

@@ -1,4 +1,4 @@
-//===- SumTest.cpp - sums over ranks that are threads ---------------------===//
+//===- SumTest.cpp - sums over ranks in threads ---------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ using namespace stagewright::runtime;
 
 namespace {
 
-/// Ranks with a bucket of two buffers, and a channel from rank 0 to rank 1.
+/// Ranks with buckets of two buffers, and a channel from rank 0 to rank 1.
 struct Group {
   Group(int64_t ranks, int64_t elements, int64_t collectives = 1) {
     manifest.ranks.resize(size_t(ranks));
@@ -58,7 +58,7 @@ struct Group {
     return reinterpret_cast<float *>(memory[size_t(rank)].data() + ring.offset);
   }
 
-  /// Runs `body` of every rank on a thread of its own.
+  /// Runs `body` for every rank in a thread of its own.
   void run(const std::function<void(int64_t)> &body) {
     std::vector<std::thread> threads;
     for (size_t r = 0; r < memory.size(); ++r)
@@ -126,8 +126,8 @@ TEST(Sum, ManyStepsOfManySumsUnderLoad) {
   }
 }
 
-/// Rank 0 sends after a while and does not add; whether rank 1 has done so by
-/// then hangs on the scheduler, so there are several tries.
+/// Rank 0 sends late and does not add. Whether rank 1 has added by then depends
+/// on the scheduler, so there are several tries.
 TEST(Sum, ARankThatWaitsForAMessageAddsMeanwhile) {
   bool added = false;
   for (int tries = 0; tries < 50 && !added; ++tries) {
@@ -185,7 +185,7 @@ TEST(Sum, OutOfOrderIsAnError) {
   EXPECT_EQ(group.transport->result(), "");
 }
 
-/// Sums of three arrays of one element, as the bits of the element.
+/// The sum of three arrays of one element; elements are given by their bits.
 template <typename T> T sumOf(sw_dtype dtype, T a, T b, T c) {
   T parts[3] = {a, b, c};
   std::byte *arrays[3];
@@ -203,9 +203,9 @@ TEST(Sum, EveryElementType) {
   EXPECT_EQ(sumOf<uint8_t>(SW_U8, 200, 100, 1), 45);
   EXPECT_EQ(sumOf<int64_t>(SW_I64, int64_t(1) << 40, 1, 1),
             (int64_t(1) << 40) + 2);
-  // 1 + 2^-8 + 2^-8 is 1.0078125 in bfloat16; rounded at every step it is 1.
+  // 1 + 2^-8 + 2^-8 is 1.0078125 in bfloat16; rounded after each step it is 1.
   EXPECT_EQ(sumOf<uint16_t>(SW_BF16, 0x3f80, 0x3b80, 0x3b80), 0x3f81);
-  // 1 + 2^-11 + 2^-11 in float16.
+  // The same for 1 + 2^-11 + 2^-11 in float16.
   EXPECT_EQ(sumOf<uint16_t>(SW_F16, 0x3c00, 0x1000, 0x1000), 0x3c01);
   EXPECT_FALSE(canSum(SW_BOOL));
 }

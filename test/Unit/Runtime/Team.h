@@ -37,7 +37,7 @@ struct Team {
   sw_rank rank;
 };
 
-/// Between -1 and 1, the same for the same seed.
+/// Random numbers from -1 to 1, equal for equal seeds.
 template <typename T> std::vector<T> randomNumbers(int64_t size, int seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> value(-1, 1);

@@ -16,7 +16,7 @@ using namespace stagewright::runtime;
 
 namespace {
 
-/// Two ranks and a channel each way, without an artifact.
+/// Two ranks with a channel in each direction, without an artifact.
 struct Pair {
   Pair(int64_t microbatches, int64_t depth, bool poison = false) {
     manifest.microbatches = microbatches;
@@ -34,7 +34,7 @@ struct Pair {
         microbatches, poison, 1000);
   }
 
-  /// Runs one function per rank; true when none was stopped.
+  /// Runs one function per rank; returns whether none was stopped.
   template <typename A, typename B> bool run(A a, B b) {
     bool good[2] = {};
     auto rank = [&](int64_t index, auto body) {
@@ -121,7 +121,7 @@ TEST(Transport, AFailureWakesSleepers) {
 TEST(Transport, AWaitWithoutHopeEnds) {
   for (int i = 0; i < 200; ++i) {
     Pair pair(4, 1);
-    // The second message finds no slot: nobody receives.
+    // The second message never gets a slot, because the peer does not receive.
     EXPECT_FALSE(pair.run(
         [](Transport &t) {
           for (int64_t m = 0; m < 2; ++m) {
@@ -152,7 +152,7 @@ TEST(Transport, OnlyAHeldSlotIsPoisoned) {
   Transport &t = *pair.transport;
   std::byte *slot = t.claim(0, 0, 0);
   number(slot) = 42;
-  EXPECT_THROW(t.release(1, 0, 0), Error); // the sender still writes
+  EXPECT_THROW(t.release(1, 0, 0), Error); // not yet sent
   EXPECT_EQ(number(slot), 42);
   t.send(0, 0, 0);
   EXPECT_THROW(t.release(1, 0, 0), Error); // not yet received

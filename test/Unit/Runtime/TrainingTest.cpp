@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own for each test.
+/// Each test has its own folder.
 struct Training : testing::Test {
   fs::path folder =
       fs::path(testing::TempDir()) /
@@ -77,7 +77,7 @@ TEST(Permutation, DependsOnTheOrder) {
     same += permuted(place, 1000, 1) == permuted(place, 1000, 2);
     still += permuted(place, 1000, 1) == place;
   }
-  EXPECT_LT(same, 20); // 1 of 1000 for orders chosen at random
+  EXPECT_LT(same, 20); // random orders: 1 of 1000 expected
   EXPECT_LT(still, 20);
 }
 
@@ -114,7 +114,7 @@ TEST_F(Training, ReadsWhatNumpyWrites) {
   EXPECT_EQ(
       errorOf([&] { SampleFile(parseSampleSource("x=" + path), SW_I32, {3}); }),
       "'" + path + "' has elements of type f32, argument 'x' takes i32");
-  // Every beginning of the file is refused, not read beyond its end.
+  // Every truncated file is rejected without reading beyond its end.
   for (size_t size = 0; size < file.size(); ++size) {
     std::string part = write("part.npy", file.data(), size);
     EXPECT_NE(errorOf([&] {
@@ -140,7 +140,7 @@ TEST_F(Training, FeedsTheSameSamplesWhereverItBegins) {
   Feed later = make();
   for (int64_t step = 3; step < 6; ++step)
     EXPECT_EQ(numbers(later.take(step)[0]), seen[size_t(step)]);
-  // Seven samples make an epoch, whatever steps they fall into.
+  // The first seven samples are one epoch, independent of steps.
   std::set<int32_t> epoch;
   for (int64_t place = 0; place < 7; ++place)
     epoch.insert(seen[size_t(place / 4)][size_t(place % 4 * 3)]);
@@ -219,7 +219,7 @@ TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
       fs::copy_file(folder / "damaged", newest / name,
                     fs::copy_options::overwrite_existing);
       std::string error = errorOf([&] { Checkpoint::newest(place); });
-      if (at + 1 < whole.size()) { // but for the newline at the end
+      if (at + 1 < whole.size()) { // without the final newline it is valid
         EXPECT_NE(error.find("the one before is '"), std::string::npos)
             << name << " " << at << ": " << error;
       }

@@ -1,4 +1,4 @@
-//===- WorkerTest.cpp - tests of the thread beside the steps --------------===//
+//===- WorkerTest.cpp - tests of the background worker thread -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -16,7 +16,8 @@ using namespace stagewright;
 
 static constexpr int kInstances = 1000 / int(stagewright::testing::kPart);
 
-/// p up to 8, m up to 32, a hop per edge, memory 1, 1.5 or 2 times p.
+/// 2 to 8 ranks p, up to 32 microbatches, a hop per edge, and memory for 1, 1.5
+/// or 2 times p activations.
 static ScheduleProblem randomProblem(uint64_t seed) {
   stagewright::testing::Draw draw(seed);
   ScheduleProblem problem;

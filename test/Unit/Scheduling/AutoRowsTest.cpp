@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every row prints its rate, bound, gap and processor time.
+// Prints the bubble rate, bound, gap and processor time of every row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 using namespace stagewright;
 
-/// What is published has four digits.
+/// Rounded to four digits, as the published rates are.
 static double fourDigits(double rate) { return std::round(rate * 1e4) / 1e4; }
 
 struct Found {
@@ -61,7 +61,7 @@ TEST(AutoRows, ZeroBubbleRowsComeCloseInBetween) {
     for (const PublishedRow &row : kZeroBubbleRows) {
       Found found = findSpan(row, share);
       EXPECT_LE(found.gap, 0.01);
-      // The heuristic's values that schedules.md 2.5 states.
+      // The heuristic's rates stated in schedules.md 2.5.
       if (&row == kZeroBubbleRows && share == 1.25)
         EXPECT_LE(found.rate, .1068);
       if (&row == kZeroBubbleRows && share == 1.5)

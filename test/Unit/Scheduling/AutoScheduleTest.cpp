@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: the optima of appendix B of schedules.md at unit costs.
+// Golden values: the optima at unit costs in schedules.md, appendix B.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ TEST(AutoSchedule, NeverSplitsWhatMustStayWhole) {
   options.split = false;
   Result<AutoSchedule> found = findSchedule(unitProblem(4, 8, 4), options);
   ASSERT_TRUE(found);
-  EXPECT_DOUBLE_EQ(found->timing.makespan.value, 33); // 1F1B, grid of 1.4.
+  EXPECT_DOUBLE_EQ(found->timing.makespan.value, 33); // 1F1B, schedules.md 1.4
   EXPECT_TRUE(found->optimal);
   for (const Order &order : found->schedule.ranks)
     for (const Action &action : order)
@@ -98,7 +98,8 @@ TEST(AutoSchedule, TriesEveryPlacement) {
   ASSERT_TRUE(found);
   for (size_t i = 1; i < found->size(); ++i)
     EXPECT_LE((*found)[i - 1].timing.makespan, (*found)[i].timing.makespan);
-  // A V has the makespan of a loop here, and no bubble in the span.
+  // Here V and loop placement have equal makespans; only V has no bubble in the
+  // span.
   found = findScheduleAnyPlacement(unitProblem(4, 8, 8, 2));
   ASSERT_TRUE(found);
   EXPECT_EQ((*found)[0].placement, Placement::V);
@@ -113,7 +114,7 @@ TEST(AutoSchedule, RunsForwardsOnly) {
   EXPECT_DOUBLE_EQ(found->timing.makespan.value, 7);
 }
 
-/// The actions R of all ranks.
+/// The number of recomputations (R) on all ranks.
 static int64_t countRecompute(const Schedule &schedule) {
   int64_t count = 0;
   for (const Order &order : schedule.ranks)
@@ -137,7 +138,7 @@ TEST(AutoSchedule, RunsForwardsAgainWhereMemoryAsksForIt) {
     EXPECT_LT(with->timing.makespan, without->timing.makespan);
     EXPECT_GE(with->timing.makespan, with->bounds.makespan.value);
     EXPECT_TRUE(verifyMemory(with->schedule, problem));
-    // With memory for 1F1B or ZB-H1 there is no reason for R.
+    // With enough memory for 1F1B or ZB-H1, R is not needed.
     problem.memory = 4;
     with = findSchedule(problem, options);
     ASSERT_TRUE(with);
@@ -197,10 +198,12 @@ TEST(AutoSchedule, GivesTheSameEveryTime) {
 }
 
 TEST(AutoSchedule, CountsWhereAnOrderDoesNotRepeat) {
-  // F F F F B B B B, two actions a microbatch: the first two B follow F.
+  // F F F F B B B B with two actions per microbatch: the first two B differ
+  // from the actions two places earlier.
   EXPECT_EQ(search::irregularityOf(*findGenerator("gpipe")->generate({1, 4})),
             2);
-  // What repeats one body has as many seams for any number of microbatches.
+  // An order that repeats one body has the same irregularity for any number of
+  // microbatches.
   EXPECT_EQ(search::irregularityOf(*findGenerator("1f1b")->generate({4, 16})),
             search::irregularityOf(*findGenerator("1f1b")->generate({4, 64})));
 }

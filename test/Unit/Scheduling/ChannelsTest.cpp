@@ -22,7 +22,7 @@ static int64_t degreeOf(int64_t vertices, const Pairs &edges) {
   return *std::max_element(degrees.begin(), degrees.end());
 }
 
-/// Colours used; a failure where edges that meet have one colour.
+/// The number of colours used. Fails if adjacent edges have the same colour.
 static int64_t coloursOf(int64_t vertices, const Pairs &edges) {
   std::vector<int64_t> colours = colourEdges(vertices, edges);
   EXPECT_EQ(colours.size(), edges.size());
@@ -37,7 +37,7 @@ static int64_t coloursOf(int64_t vertices, const Pairs &edges) {
   return most + 1;
 }
 
-// Vizing's bound, and König's where the graph has two sides.
+// Vizing's bound, and König's for bipartite graphs.
 TEST(Channels, RandomGraphsKeepTheirBound) {
   std::mt19937_64 random(20261122);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -72,8 +72,8 @@ TEST(Channels, ChainNeedsTwoColours) {
   EXPECT_EQ(coloursOf(5, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}), 2);
 }
 
-// PyTorch's p2p_per_edge has four rounds for four ranks in a ring too: two
-// matchings, each in two directions.
+// As PyTorch's p2p_per_edge: four ranks in a ring need four rounds, two
+// matchings in two directions each.
 TEST(Channels, RingOfFourIsSetUpInFourRounds) {
   std::vector<Channel> channels = channelsOf(
       {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {1, 0}, {2, 1}, {3, 2}, {0, 3}});

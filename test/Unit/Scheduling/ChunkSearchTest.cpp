@@ -33,7 +33,7 @@ static ScheduleProblem unitProblem(Placement placement, int64_t ranks,
   return problem;
 }
 
-/// The times of `orders`, by the simulator and not by what searched them.
+/// The times of `orders` by the simulator, independent of the search.
 static ScheduleTiming timed(const FastOrders &orders,
                             const ScheduleProblem &problem) {
   FastProblem fast = FastProblem::of(problem);
@@ -47,7 +47,7 @@ static ScheduleTiming timed(const FastOrders &orders,
   return *timing;
 }
 
-/// All cells: the construction alone gives the published figure.
+/// In every tested cell the construction alone reaches the published rate.
 TEST(ChunkSearch, RoundsReachThePublishedTable) {
   for (const zbv::Limit &limit : zbv::kLimits)
     for (size_t r = 0; r < std::size(zbv::kRows);
@@ -63,7 +63,7 @@ TEST(ChunkSearch, RoundsReachThePublishedTable) {
 }
 
 TEST(ChunkSearch, PatternNeedsOneActivationPerRank) {
-  // Every rank has the word F0 F1 I1 I0 W W: 2 p chunks are enough.
+  // Every rank repeats F0 F1 I1 I0 W W; memory for 2 p chunks is enough.
   for (int64_t ranks : {2, 4, 7}) {
     ScheduleProblem problem =
         unitProblem(Placement::V, ranks, 2, 4 * ranks, double(2 * ranks));
@@ -134,7 +134,7 @@ TEST(ChunkSearch, MovesAreTimedAsAWhole) {
 }
 
 TEST(ChunkSearch, BeatsThePublishedTable) {
-  // The whole table with its bounds: ZbvSweepTest.
+  // ZbvSweepTest tests the whole table with its bounds.
   if (stagewright::testing::kPart > 1)
     GTEST_SKIP() << "a search takes long in this build";
   for (size_t limit : {1, 2}) {
@@ -151,8 +151,8 @@ TEST(ChunkSearch, BeatsThePublishedTable) {
 }
 
 TEST(ChunkSearch, MeetsZbvAtUnitCosts) {
-  // schedules.md 1.4 and 1.3: ZB-V with p activations has no bubble in the span
-  // and (p - 1) F / 2 in the makespan.
+  // schedules.md 1.4 and 1.3: with memory for p activations, ZB-V has no bubble
+  // in the span and one of (p - 1) F / 2 in the makespan.
   for (int64_t ranks : {2, 4}) {
     ScheduleProblem problem =
         unitProblem(Placement::V, ranks, 2, 2 * ranks, double(2 * ranks));
@@ -200,8 +200,8 @@ TEST(ChunkSearch, EndsWhereHopsAreAllThereIs) {
     options.effort = 0.001;
     Result<AutoSchedule> found = findSchedule(problem, options);
     ASSERT_TRUE(found) << found.error().message;
-    // Four hops there, four back. With room for two chunks rank 0 can start a
-    // microbatch when the one before has turned back there: half way.
+    // A microbatch takes four hops forward and four backward. With memory for
+    // two chunks, rank 0 can start one when the previous has done half of that.
     EXPECT_NEAR(found->timing.makespan.value, 3 * 400 + 800, 1);
   }
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The closed forms of schedules.md 1.3, for all p up to 8 and m up to 32 in the
-// domain of each, with random times out of it. Times are whole numbers, so that
-// sums are exact.
+// domain of each, with random times for which it holds. Times are whole
+// numbers, so that sums are exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 using namespace stagewright;
 
 namespace {
-/// One shape with the times of a rank's whole share.
+/// A shape with the times of all stages of one rank together (its share).
 struct Case {
   double p, m, F, I, W, c;
   double B() const { return I + W; }
@@ -30,7 +30,8 @@ struct Case {
 using Random = std::mt19937_64;
 using Formula = double (*)(const Case &);
 
-/// What a family takes beyond its work, and what rank r holds, in whole shares.
+/// The closed forms of one family: bubbles of makespan and span, and the peak
+/// of activations on rank r, in shares.
 struct Form {
   const char *name;
   int64_t chunks;
@@ -45,7 +46,7 @@ static double between(Random &random, double low, double high) {
   return std::uniform_int_distribution<int>(int(low), int(high))(random);
 }
 
-/// A multiple of 4, so that a chunk of four takes a whole number.
+/// A multiple of 4, so that a quarter of it is a whole number.
 static double time(Random &random) { return 4 * between(random, 50, 150); }
 
 static void anyTimes(Case &of, Random &random) {
@@ -92,7 +93,7 @@ static void shortHops(Case &of, Random &random) {
 
 static bool always(int64_t, int64_t) { return true; }
 static bool rounds(int64_t p, int64_t m) { return m % p == 0; }
-/// On one rank, the hops between chunks cost nothing.
+/// Excludes one rank, where hops between chunks cost nothing.
 static bool apart(int64_t p, int64_t m) { return p > 1 && m % p == 0; }
 
 static double flush(const Case &of) {
@@ -166,7 +167,7 @@ static const Form kForms[] = {
      [](int64_t p, int64_t m) { return p % 2 == 0 && m % p == 0; },
      equalBackward, chimera, nullptr, nullptr}};
 
-/// Compares one random case with its formula.
+/// Compares one random case with its closed forms.
 static void check(const Form &form, Random &random, int64_t p, int64_t m) {
   Case of{double(p), double(m), 0, 0, 0, 0};
   form.draw(of, random);
@@ -204,8 +205,8 @@ TEST(ClosedForms, HoldInTheirDomains) {
   }
 }
 
-// DualPipe's README, with F&B = F + B: pairs are one piece of work, although
-// nothing is gained. It holds for F = I and W of at most that.
+// The bubble in DualPipe's README with F&B = F + B: a pair runs as one, but
+// takes as long as both. Holds for F = I and W <= F.
 TEST(ClosedForms, DualPipesWithPairsInOne) {
   Random random(20261123);
   for (const char *name : {"dualpipe", "dualpipe-v"})

@@ -27,7 +27,7 @@ static std::string errorOf(const CommSchedule &schedule,
   return status ? "" : status.error().message;
 }
 
-/// The list of every rank, a line each.
+/// The list of every rank, one per line.
 static std::string textOf(const Result<CommPlan> &plan) {
   if (!plan)
     return plan.error().message;
@@ -50,7 +50,7 @@ TEST(Communication, TextRoundTrips) {
   EXPECT_EQ(
       (*order)[5],
       (CommAction{CommKind::Receive, {ActionKind::InputGradient, 2, 12}, 3}));
-  // The usual peer may be written too.
+  // The default peer may also be written.
   EXPECT_EQ(toString(*parseCommOrder("0SEND_F0>1 1RECV_F0<0")),
             "0SEND_F0 1RECV_F0");
 }
@@ -81,7 +81,7 @@ TEST(Communication, OneFOneB) {
             "1SEND_B1 1F2 1WAIT_SEND_B1 1B2 1SEND_B2 1WAIT_SEND_B2\n");
 }
 
-// Stages 1 and 2 share rank 1, the turn of a V.
+// V placement: stages 1 and 2 are both on rank 1 and need no message.
 TEST(Communication, StagesOfOneRankHandOverWithout) {
   Schedule schedule{
       "v",
@@ -95,8 +95,8 @@ TEST(Communication, StagesOfOneRankHandOverWithout) {
             "1WAIT_SEND_B0\n");
 }
 
-// Values of one phase between two stages are one message; one for a stage
-// further on is another.
+// All values of a phase from one stage to another are one message; a later
+// stage gets a separate message.
 TEST(Communication, SkipConnection) {
   StageGraph graph = chainGraph(3, true);
   graph.edges.push_back(graph.edges.front());
@@ -109,7 +109,7 @@ TEST(Communication, SkipConnection) {
             "2RECV_F0<0 2RECV_F0 2F0\n");
 }
 
-// A ring that is held until the backward takes all microbatches under GPipe.
+// If ring slots are held until the backward, GPipe needs one per microbatch.
 TEST(Communication, StatedDepthMayBeTooSmall) {
   StageGraph graph = chainGraph(2, false);
   graph.edges[0].depth = 1;
@@ -126,7 +126,7 @@ TEST(Communication, StatedDepthMayBeTooSmall) {
   EXPECT_FALSE(insertCommunication(schedule, graph));
   graph.edges[0].depth = 4;
   EXPECT_TRUE(insertCommunication(schedule, graph));
-  // Not stated, it is raised.
+  // A depth that is not stated is increased as needed.
   graph.edges[0].depth = 0;
   plan = insertCommunication(schedule, graph);
   ASSERT_TRUE(plan);
@@ -202,7 +202,7 @@ TEST(Communication, ChannelHasOneOrder) {
             "rank 1, step 0:     [1RECV_F1] 1RECV_F0 1F0 1F1");
 }
 
-// Each rank waits for its send to be taken before it posts its receive.
+// Each rank waits for its send to complete before it posts its receive.
 TEST(Communication, RendezvousDeadlock) {
   std::vector<std::string> ranks = {"0F0 0SEND_F0 0WAIT_SEND_F0 1RECV_F1 1F1",
                                     "0F1 0SEND_F1 0WAIT_SEND_F1 1RECV_F0 1F0"};
@@ -239,14 +239,14 @@ TEST(Communication, PairIsNotInterrupted) {
                 "1RECV_F0 1RECV_F1 1F0 1F1 1B0 1SEND_B0 1B1 1SEND_B1 "
                 "1WAIT_SEND_B0 1WAIT_SEND_B1"});
   EXPECT_EQ(errorOf(two, chainGraph(2, false)), "");
-  two.ranks[1][4].action.paired = true; // 1F1 and 1B0.
+  two.ranks[1][4].action.paired = true; // 1F1 with 1B0.
   EXPECT_EQ(errorOf(two, chainGraph(2, false)), "");
-  std::swap(two.ranks[1][1], two.ranks[1][3]); // 1F1 early, its receive late.
+  std::swap(two.ranks[1][1], two.ranks[1][3]); // 1F1 before its receive.
   EXPECT_NE(errorOf(two, chainGraph(2, false)), "");
 }
 
-/// Every generator's orders get communication that is proved, whatever the
-/// room.
+/// Communication inserted into the orders of every generator verifies for any
+/// number of slots (`room`).
 TEST(Communication, EveryGeneratorWithAnyRoom) {
   for (const Generator &generator : allGenerators())
     for (int64_t ranks : {2, 4})
@@ -270,7 +270,7 @@ TEST(Communication, EveryGeneratorWithAnyRoom) {
         }
 }
 
-/// The lists of a compute_comms file of PyTorch's: without what is for FSDP.
+/// The lists of a compute_comms file of PyTorch without FSDP actions.
 static std::vector<std::string> torchLists(const std::string &name) {
   std::ifstream file(std::string(TORCH_FIXTURES) + "/" + name);
   std::vector<std::string> ranks;
@@ -285,8 +285,8 @@ static std::vector<std::string> torchLists(const std::string &name) {
   return ranks;
 }
 
-// What PyTorch 2.15 itself inserts, proved by rules that are not its own; its
-// simulator cannot check these files (schedules.md 3.7).
+// Verifies the communication that PyTorch 2.15 inserts. PyTorch's own simulator
+// cannot check these files (schedules.md 3.7).
 TEST(Communication, TorchsOwnListsAreProved) {
   struct File {
     const char *name;
@@ -302,7 +302,7 @@ TEST(Communication, TorchsOwnListsAreProved) {
     ASSERT_GE(ranks.size(), 2u) << file.name;
     CommSchedule lists = fromText(file.stages, file.microbatches, ranks);
     EXPECT_EQ(errorOf(lists, chainGraph(file.stages, false)), "") << file.name;
-    // Without any one of its entries it is refused.
+    // Without any single entry of rank 0 it is rejected.
     for (size_t at = 0; at < lists.ranks[0].size(); ++at) {
       CommSchedule less = lists;
       less.ranks[0].erase(less.ranks[0].begin() + at);
@@ -312,7 +312,7 @@ TEST(Communication, TorchsOwnListsAreProved) {
   }
 }
 
-// Contract D's size: proved in less than a second.
+// The size required by contract D: verified in less than a second.
 TEST(Communication, LargeStepIsProvedQuickly) {
   ScheduleShape shape{64, 512, false};
   shape.chunks = 2;

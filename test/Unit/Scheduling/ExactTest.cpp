@@ -1,11 +1,11 @@
-//===- ExactTest.cpp - a schedule that meets a value, or none -------------===//
+//===- ExactTest.cpp - exact search for a schedule ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: CP-SAT, tables under Optima/.
+// Golden values: optima found by CP-SAT, in the tables under Optima/.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ static Seconds boundOf(const ScheduleProblem &problem,
                                                   : bounds.span.value;
 }
 
-/// The objective of what the search finds from far above; it must be an order
-/// within memory, proved to be best.
+/// The objective of the schedule found from an upper limit of three times the
+/// optimum. The schedule must fit in memory and be proved optimal.
 static double found(const OptimaRow &row, ScheduleObjective objective,
                     double optimum) {
   ExactResult result =
@@ -53,8 +53,9 @@ TEST(Exact, FindsTheOptima) {
     }
 }
 
-/// The table lets a rank put off its first forward, which a schedule cannot
-/// say: it runs as soon as it can. That is a loss in one row, of 1 in 77.
+/// In the table a rank may delay its first forward, to shorten the span. In a
+/// schedule every action starts as soon as possible. In one row this costs 1 of
+/// 77.
 TEST(Exact, FindsTheOptimaOfUnequalStages) {
   int more = 0;
   for (const OptimaRow &row : readOptima("unequal")) {
@@ -78,7 +79,8 @@ TEST(Exact, FindsNothingBelowAnOptimum) {
   EXPECT_TRUE(result.proved);
 }
 
-/// 1F1B is optimal without a split where memory is short (schedules.md 2.3).
+/// Without split backwards and with little memory, 1F1B is optimal
+/// (schedules.md 2.3).
 TEST(Exact, KeepsBackwardsWhole) {
   ScheduleProblem problem;
   problem.ranks = 3;

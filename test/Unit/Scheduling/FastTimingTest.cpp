@@ -58,7 +58,7 @@ TEST(FastTiming, WholeBackwardsTakeBothTimes) {
 
 TEST(FastTiming, PeaksDecideWhatFits) {
   ScheduleProblem problem = unequalProblem(4, 8);
-  Schedule schedule = *generateOneFOneB({4, 8}); // Holds 4, 3, 2 and 1.
+  Schedule schedule = *generateOneFOneB({4, 8}); // Peaks of 4, 3, 2 and 1.
   problem.memory = 8;
   FastProblem fast = FastProblem::of(problem);
   EXPECT_TRUE(fitsMemory(encode(schedule, fast), fast));
@@ -71,7 +71,7 @@ TEST(FastTiming, FindsDeadlocks) {
   ScheduleProblem problem = unequalProblem(2, 2);
   FastProblem fast = FastProblem::of(problem, /*split=*/false);
   FastTimer timer(fast);
-  // Rank 0 wants the gradient first, rank 1 the second forward.
+  // Rank 0 waits for the gradient of microbatch 0, rank 1 for forward 1.
   EXPECT_FALSE(timer.run({{fast.code(0, F, 0), fast.code(0, I, 0),
                            fast.code(0, F, 1), fast.code(0, I, 1)},
                           {fast.code(1, F, 0), fast.code(1, F, 1),

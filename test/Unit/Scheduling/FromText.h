@@ -12,7 +12,7 @@
 
 namespace stagewright::testing {
 
-/// A schedule from the text of each rank's order.
+/// Parses a schedule from the order of each rank.
 inline Schedule fromText(int64_t stages, int64_t microbatches,
                          const std::vector<std::string> &ranks) {
   Schedule schedule{"test", stages, microbatches, {}};

@@ -27,12 +27,12 @@ TEST(GangsTest, LevelsOfAGangAreOneStage) {
   EXPECT_EQ(gangs->ways, 2);
   EXPECT_EQ(gangs->ranks, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(gangs->ends, (std::vector<int64_t>{6, 10}));
-  auto first = gangsOf(onRanks({0, 1, 2, 3, 2, 3})); // The first has one level.
+  auto first = gangsOf(onRanks({0, 1, 2, 3, 2, 3})); // Gang 0 has one level.
   ASSERT_TRUE(first);
   EXPECT_EQ(first->ways, 2);
   EXPECT_EQ(first->ends, (std::vector<int64_t>{2, 6}));
   auto around = gangsOf(onRanks({0, 1, 2, 3, 0, 1, 2, 3}));
-  EXPECT_FALSE(around); // One gang, or none: stages go around the ranks.
+  EXPECT_FALSE(around); // Stages go around the ranks as in a loop: no gangs.
   auto chunks = gangsOf(onRanks({0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 2, 3}));
   ASSERT_TRUE(chunks);
   EXPECT_EQ(chunks->ranks, (std::vector<int64_t>{0, 1, 0, 1}));
@@ -58,12 +58,13 @@ TEST(GangsTest, CopiesSideBySideAreThoseOfTheFirst) {
   ASSERT_TRUE(gangs);
   EXPECT_EQ(gangs->ways, 2);
   EXPECT_EQ(gangs->ranks, (std::vector<int64_t>{0, 1}));
-  // Replicas keep to one order, and each has a rank of its own.
+  // Replicas must be in the same order everywhere, each on its own rank.
   EXPECT_FALSE(gangsOf({{0, 4}, {1, 5}, {0, 5}, {1, 4}, {2, 6}, {3, 7}}));
   EXPECT_FALSE(gangsOf({{0, 4}, {1, 5}, {0, 4}, {1}, {2, 6}, {3, 7}}));
 }
 
-/// Forwards of a level wait for both stages of the level before it.
+/// Levels of two stages: forwards of a level need both stages of the previous
+/// level.
 StageGraph levelsOfTwo(int64_t stages) {
   StageGraph graph{stages, false, {}};
   for (int64_t stage = 2; stage < stages; ++stage)

@@ -14,7 +14,7 @@
 
 using namespace stagewright;
 
-/// The order of `rank` without stages: "F0 F1 B0 B1".
+/// The order of `rank` without stage numbers: "F0 F1 B0 B1".
 static std::string orderOf(const Schedule &schedule, size_t rank) {
   std::string text;
   for (const Action &action : schedule.ranks[rank])
@@ -28,7 +28,7 @@ TEST(Generators, GPipeRunsAllForwardsFirst) {
   EXPECT_EQ(schedule.ranks[1].front().stage, 1);
 }
 
-// The emission of planners.md A.4, window by window.
+// The window order equals the pseudocode of planners.md A.4.
 TEST(Generators, WindowIsTheEmissionByWindows) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 40; ++m) {
@@ -63,8 +63,8 @@ TEST(Generators, HoldAsManyMicrobatchesAsTheyWarmUpWith) {
     }
 }
 
-/// Calls `check` for every shape of up to `ranks` ranks and `microbatches`
-/// microbatches that a generator says it is for, one in a number of chunks.
+/// Calls `check` for every generator and every shape of up to `ranks` ranks and
+/// `microbatches` microbatches, with all its numbers of chunks (up to 4).
 static void forEveryShape(
     int64_t ranks, int64_t microbatches,
     const std::function<void(const Generator &, const ScheduleShape &)>
@@ -125,7 +125,7 @@ TEST(Generators, NamesAreUnique) {
   }
 }
 
-/// The error of `name` for a shape.
+/// The error of generator `name` for a shape.
 static std::string errorOf(const char *name, ScheduleShape shape) {
   Result<Schedule> schedule = findGenerator(name)->generate(shape);
   return schedule ? "" : schedule.error().message;

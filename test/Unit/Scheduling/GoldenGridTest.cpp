@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makespan, span and peaks where F = I = W = 1 for the whole share of a rank
-// and hops cost nothing: values of PyTorch's and the zero-bubble authors'
-// generators under a simulator that is not ours (schedules.md 1.4).
+// Makespan, span and peaks for F = I = W = 1 per rank (all its chunks together)
+// and free hops. Golden values: generators of PyTorch and of the zero-bubble
+// authors under an independent simulator (schedules.md 1.4).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,14 @@ using namespace stagewright;
 static constexpr int64_t kShapes[4][2] = {{4, 8}, {4, 16}, {8, 16}, {8, 32}};
 
 namespace {
-using Times = std::array<double, 4>; ///< For each of kShapes.
+using Times = std::array<double, 4>; ///< one per element of kShapes
 
 struct Grid {
   const char *name;
   int64_t chunks;
   Times makespan, span;
-  /// Of rank 0, and how much less every next rank holds; for p = 4 and 8. -1:
-  /// M.
+  /// The peak of rank 0 for p = 4 and 8, and by how much it decreases from each
+  /// rank to the next; a peak of -1 means m.
   double peak4, peak8, step;
 };
 } // namespace
@@ -58,7 +58,7 @@ static const Grid kGrid[] = {
     {"zb-v", 2, kSplitTwo, kWork, 4, 8, 0},
     {"dualpipe-v", 2, kSplitTwo, kSplitTwo, 4.5, 8.5, 0}};
 
-/// `name` where a rank's whole share costs 1 and weighs 1.
+/// Times generator `name`; F, I, W and the activation are 1 per rank.
 static ScheduleTiming timed(const char *name, const ScheduleShape &shape) {
   Generator generator = *findGenerator(name);
   double share = 1. / double(shape.chunks);
@@ -89,9 +89,9 @@ TEST(GoldenGrid, MakespanSpanAndPeaks) {
     }
 }
 
-// The grid's values for these two are of a heuristic that is not fully known:
-// they are no targets, but ours should not be far from them, and the memory is
-// the paper's.
+// The published spans of these two are from a heuristic whose details are
+// unknown. Ours need not equal them but must be close. The memory must be the
+// paper's (next test).
 TEST(GoldenGrid, VHalfAndVMinAreReported) {
   const double published[2][4] = {{26.5, 50.5, 56.5, 104.5},
                                   {29.5, 53.5, 61.5, 109.5}};
@@ -117,8 +117,8 @@ TEST(GoldenGrid, VHalfAndVMinHoldWhatThePaperSays) {
     }
 }
 
-// Note B of schedules.md 1.3: pairs that take `overlap` of their time and hand
-// both results on at the end; p = 8, m = 20.
+// schedules.md 1.3, note B: a pair takes `overlap` times the sum of its times,
+// and both results are available at its end; p = 8, m = 20.
 TEST(GoldenGrid, DualPipeVWithOverlap) {
   for (auto [overlap, makespan] :
        {std::pair(0.9, 62.5), {0.8, 58.}, {2. / 3, 52.}}) {

@@ -14,7 +14,7 @@ using namespace stagewright;
 using stagewright::testing::fromText;
 
 TEST(InFlight, OneEntryPerRankAndStage) {
-  // Two chunks on rank 0; I and W apart on stage 0; stage 1 recomputed.
+  // Rank 0 has two stages: stage 0 has split backwards, stage 1 recomputes.
   Schedule schedule =
       fromText(2, 3,
                {"0F0 0F1 1F0 1F1 1R0 1B0 0I0 1R1 1B1 0I1 0W0 0F2 1F2 1B2 0W1 "
@@ -25,14 +25,15 @@ TEST(InFlight, OneEntryPerRankAndStage) {
   EXPECT_EQ(stashedMicrobatches(schedule), (std::vector<int64_t>{2, 2}));
 }
 
-// Each of the two ranks of a stage holds its own microbatches.
+// Each of the two ranks of a stage holds only its own microbatches.
 TEST(InFlight, TwinsAreNotAdded) {
   Schedule schedule = fromText(2, 2, {"0F0 1F1 1B1 0B0", "0F1 1F0 1B0 0B1"});
   EXPECT_EQ(stashedMicrobatches(schedule), (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(stashPeaks(schedule).size(), 4u);
 }
 
-// Stage 0 in halves, stage 1 whole; what has no backward is not kept.
+// The backward of stage 0 is split, that of stage 1 is not. A forward without a
+// backward keeps nothing.
 TEST(InFlight, LivesGoFromForwardsToBackwards) {
   Schedule schedule =
       fromText(2, 2, {"0F0 1F0 1B0 0I0 0F1 0W0 1F1 0I1 0U 0W1"});

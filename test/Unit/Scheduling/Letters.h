@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pictures of the generators: a slot is one column, the kind of action
-// above the number of its microbatch, so that 60 slots fit in a comment. A
-// rank's first stage, that of its own number, has capital letters. A backward
-// is two columns wide.
+// Draws the pictures in the comments of the generators. A slot is one column,
+// with the kind of action above the number of the microbatch, so that 60 slots
+// fit. The stage with the number of its rank has capital letters. A backward is
+// two columns wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace stagewright {
 
-/// The lines of the picture, each ended by a newline; times are whole slots.
+/// The picture as lines, each with a newline; times must be whole slots.
 inline std::string drawLetters(const Schedule &schedule,
                                const ScheduleTiming &timing) {
   std::string picture;

@@ -1,13 +1,13 @@
-//===- LoopedZbTest.cpp - loops with a limit on what they hold ------------===//
+//===- LoopedZbTest.cpp - looped zero-bubble schedules in little memory ---===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the list scheduling of loops promises, for numbers of microbatches and
-// of stages that are no multiples of the ranks, beside the closed form of
-// breadth-first.
+// Tests what the list scheduler of loops guarantees if the numbers of
+// microbatches and of stages are no multiples of the number of ranks, and
+// compares it with the closed form of breadth-first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 using namespace stagewright;
 
-/// Most microbatches that a rank holds in all its chunks, from F to W.
+/// Max over ranks of the activations held at once in all chunks, from F to W.
 static int64_t mostHeld(const Schedule &schedule) {
   int64_t most = 0;
   for (const Order &order : schedule.ranks) {
@@ -54,8 +54,8 @@ static double timeOf(const Result<Schedule> &schedule,
   return timeSchedule(*schedule, problem)->makespan.value;
 }
 
-/// With M between p and 2p breadth-first holds all M and idles for (p - 1) (F +
-/// B); the loop holds fewer and idles less.
+/// For m between p and 2p, breadth-first holds all m microbatches and idles for
+/// (p - 1) (F + B); looped-zb holds fewer and idles less.
 TEST(LoopedZb, IsFasterThanBreadthFirstInLessMemory) {
   for (int64_t p : {8, 16, 32})
     for (int64_t v : {2, 3, 6}) {
@@ -70,7 +70,7 @@ TEST(LoopedZb, IsFasterThanBreadthFirstInLessMemory) {
     }
 }
 
-/// Where the last ranks have a chunk less, the others are not held up.
+/// If the last ranks have one chunk less, the step does not become slower.
 TEST(LoopedZb, SpareRanksCostNothing) {
   for (int64_t p : {4, 8, 16}) {
     ScheduleShape shape{p, 3 * p, false, 3, 0, 0, {}, p / 2};

@@ -1,4 +1,4 @@
-//===- LowerBoundsTest.cpp - no schedule is faster ------------------------===//
+//===- LowerBoundsTest.cpp - lower bounds of schedules --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Golden values: bubble rates and bounds of schedules.md 1.5 and 2.2, closed
-// forms of 1.3 and 2.3. Against exact optima: OptimaTest.cpp.
+// forms of 1.3 and 2.3. OptimaTest.cpp compares bounds with exact optima.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 using namespace stagewright;
 
-/// Equal stages on a chain; memory in activations of p ranks.
+/// Equal stages on a chain; memory for `share` times p activations.
 static ScheduleProblem equalStages(int64_t ranks, int64_t microbatches,
                                    const StageCosts &costs, double hop,
                                    double share) {
@@ -38,7 +38,7 @@ static double rate(const ScheduleProblem &problem) {
   return std::round((span - work) / span * 1e4) / 1e4;
 }
 
-/// A row of schedules.md 1.5: attention without fused kernels at sequence 1024.
+/// A row of schedules.md 1.5: attention not fused, sequences of 1024.
 static ScheduleProblem paperRow(int64_t ranks, int64_t microbatches, double f,
                                 double i, double w, double hop, double hidden,
                                 double heads, double share) {
@@ -79,7 +79,8 @@ TEST(LowerBounds, NameWhatSetsThem) {
   EXPECT_EQ(bounds.makespan.reason, "fill and drain");
 }
 
-/// 2.3: optimum bubble of equal unit costs, max(0, 2p - 1 - k) for p <= k.
+/// schedules.md 2.3: the optimal bubble at equal unit costs with memory for k
+/// activations is max(0, 2p - 1 - k) for p <= k.
 TEST(LowerBounds, EqualUnitCosts) {
   for (int64_t p = 2; p <= 8; ++p)
     for (int64_t k = p; k <= 2 * p; ++k) {
@@ -93,7 +94,8 @@ TEST(LowerBounds, EqualUnitCosts) {
     }
 }
 
-/// 2.3: without a split, 1F1B is best: bubble (p - 1)(F + B).
+/// schedules.md 2.3: without split backwards 1F1B is optimal, with a bubble of
+/// (p - 1)(F + B).
 TEST(LowerBounds, WithoutSplitMeetOneFOneB) {
   for (int64_t p = 1; p <= 8; ++p) {
     ScheduleProblem problem = equalStages(
@@ -112,13 +114,13 @@ TEST(LowerBounds, ForwardsOnlyFillAPipeline) {
   EXPECT_EQ(lowerBounds(problem).span.value.value, 10);
 }
 
-/// Pairs shorten the work: m T is no bound any more, but its share of a pair
-/// is.
+/// Pairs that overlap take less time, so m T is no longer a lower bound, but
+/// `overlap` times m T is.
 TEST(LowerBounds, HoldForPairsThatOverlap) {
   for (double overlap : {0.5, 0.7, 0.9, 1.})
     for (int64_t p : {2, 4, 8})
       for (int64_t m : {2 * p, 2 * p + 4}) {
-        // Chunks of half a rank, schedules.md 1.3 note B.
+        // Two chunks per rank: schedules.md 1.3, note B.
         ScheduleProblem v = equalStages(
             p, m, {Seconds(.5), Seconds(.5), Seconds(.5), 1, 1, 0}, 0, 10);
         v.placement = Placement::V;
@@ -144,7 +146,7 @@ TEST(LowerBounds, HoldForPairsThatOverlap) {
       }
 }
 
-/// The first forward and the last backward of a rank have no partner.
+/// The first forward and the last backward of a rank are in no pair.
 TEST(LowerBounds, CountWhatIsInNoPair) {
   ScheduleProblem problem =
       equalStages(1, 10, {Seconds(2), Seconds(3), Seconds(1), 1, 1, 0}, 0, 10);

@@ -1,4 +1,4 @@
-//===- MemoryTest.cpp - what a schedule holds -----------------------------===//
+//===- MemoryTest.cpp - memory of a schedule ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 using namespace stagewright;
 using stagewright::testing::fromText;
 
-/// Equal stages with an activation of 10, of which 4 are kept after I and 1 is
-/// what a recomputation needs.
+/// Equal stages with an activation of 10. Of that 4 are kept from I to W, and 1
+/// is the input kept for a recomputation.
 static ScheduleProblem problemOf(Placement placement, int64_t ranks,
                                  int64_t chunks, int64_t microbatches) {
   ScheduleProblem problem;
@@ -36,7 +36,7 @@ static std::string errorOf(const Schedule &schedule,
   return status ? "" : status.error().message;
 }
 
-/// The peak of rank 0 of an order of one stage.
+/// The memory peak of an order of one stage on one rank.
 static double peakOf(const std::string &order, int64_t microbatches) {
   return memoryPeaks(fromText(1, microbatches, {order}),
                      problemOf(Placement::Linear, 1, 1, microbatches))[0]
@@ -80,12 +80,12 @@ TEST(Memory, ErrorSaysByHowMuchAndWhatWouldDo) {
             "0B2 ...");
   problem.memory = 40;
   EXPECT_EQ(errorOf(schedule, problem), "");
-  // What would do is no more than needed.
+  // The memory that the error suggests is the minimum.
   problem.memory = 39.99;
   EXPECT_NE(errorOf(schedule, problem), "");
 }
 
-// 0.1 three times is more than 0.3 in doubles.
+// In double precision 0.1 + 0.1 + 0.1 is more than 0.3.
 TEST(Memory, SumsNeedNotBeExact) {
   ScheduleProblem problem = problemOf(Placement::Linear, 1, 1, 3);
   problem.stages[0].activation = problem.stages[0].kept = 0.1;

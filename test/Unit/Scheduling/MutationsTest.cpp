@@ -1,15 +1,15 @@
-//===- MutationsTest.cpp - damaged schedules and what is said of them -----===//
+//===- MutationsTest.cpp - damaged schedules and their errors -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From each schedule 1,000 random corruptions (400 of its lists with
-// communication), each of one to three steps: two
-// actions swapped, one dropped, doubled, moved to another rank, renumbered, or
-// paired. The verifier and the naive simulator (Naive.h) must agree on each,
-// and every refusal must draw the place.
+// Makes 1,000 random mutations of each schedule (400 of its lists with
+// communication), each of one to three steps: two actions are swapped, or one
+// is dropped, duplicated, moved to another rank, renumbered or paired. The
+// verifier and the naive simulator (Naive.h) must agree on each, and the note
+// of every error must mark the place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@ using namespace stagewright::testing;
 
 static constexpr uint64_t kSeed = 20261122;
 static constexpr int kMutations = 1000 / kPart;
-static constexpr int kListMutations = 400 / kPart; // Each takes longer.
+static constexpr int kListMutations = 400 / kPart; // Fewer, as each is slower.
 
-/// Damages one of `lists`, of actions or of entries with communication.
+/// Mutates `lists`, which have actions, or entries with communication.
 template <typename List, typename Renumber>
 static void damage(std::vector<List> &lists, Draw &draw, Renumber renumber) {
   size_t rank = draw.whole(0, lists.size() - 1);
@@ -40,7 +40,7 @@ static void damage(std::vector<List> &lists, Draw &draw, Renumber renumber) {
   };
   switch (draw.whole(0, 6)) {
   case 0:
-  case 1: // Neighbours: often still right.
+  case 1: // Swaps neighbours, which is often still valid.
     to = std::min(at + 1, list.size() - 1);
     [[fallthrough]];
   case 2:
@@ -81,8 +81,8 @@ static void renumber(Action &action, Draw &draw) {
   }
 }
 
-/// Whether a refusal names a place: its picture marks a step. Where nothing is
-/// left of one rank's lists it can only name what is missing.
+/// Whether the note of an error marks a step. If the only list is empty, the
+/// error can only name the missing action.
 template <typename List>
 static bool isLocated(const Error &error, const std::vector<List> &lists) {
   if (lists.size() == 1 && lists.front().empty())
@@ -94,7 +94,7 @@ static bool isLocated(const Error &error, const std::vector<List> &lists) {
 
 namespace {
 
-/// Counts what was still right and what was refused, and checks each.
+/// Counts valid and rejected schedules, and checks that both checkers agree.
 class Trial {
 public:
   template <typename Schedule>
@@ -110,7 +110,7 @@ public:
     }
     ++(naive ? right : wrong);
   }
-  /// A good part of both, so that neither answer goes unseen.
+  /// Requires enough cases of both kinds.
   void finish() const {
     std::printf("seed %lu: %ld still right, %ld refused\n", kSeed, right,
                 wrong);
@@ -165,7 +165,7 @@ TEST(Mutations, CommunicationVerifierAgreesWithTheNaiveSimulator) {
     Result<CommPlan> plan =
         insertCommunication(sample.schedule, graph, options);
     ASSERT_TRUE(plan) << sample.name;
-    // Half the time there is no more room than was needed.
+    // In half of the cases the depth of rings is limited to what was needed.
     int64_t room = 0;
     for (const CommRoute &route : plan->routes)
       room = std::max(room, route.buffers);

@@ -99,7 +99,7 @@ std::vector<Sample> sampleSchedules() {
         ScheduleShape shape{ranks, microbatches, forwardOnly};
         shape.chunks = generator.leastChunks;
         Result<Schedule> schedule = generator.generate(shape);
-        if (!schedule) // Out of its domain.
+        if (!schedule) // Not supported by the generator.
           continue;
         samples.push_back(
             {std::string(generator.name) + ", p = " + std::to_string(ranks) +

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the verifier and the timing are held against: the rules of a chain of
-// stages written down once more, as plainly as possible, and ranks that are
-// looked at in turn until none can do anything. Nothing is shared with the
-// library but the data.
+// A reference for the verifier and the timing: a second implementation of the
+// rules of a chain of stages, as simple as possible. It tries each rank in turn
+// until none can advance. It shares only the data structures with the library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@
 
 namespace stagewright::testing {
 
-/// Stage and microbatch.
+/// A stage and a microbatch.
 using Cell = std::pair<int64_t, int64_t>;
 
 inline Cell cellOf(const Action &action) {
@@ -31,7 +30,7 @@ inline Cell cellOf(const Action &action) {
 }
 inline char letterOf(const Action &action) { return char(action.kind); }
 
-/// Every cell has its actions, on one rank, and pairs are pairs.
+/// Whether every cell has all its actions on one rank, and all pairs are valid.
 bool isComplete(const Schedule &schedule, bool forwardOnly);
 
 struct NaiveTiming {
@@ -41,18 +40,18 @@ struct NaiveTiming {
   double makespan = 0, span = 0;
 };
 
-/// Runs `schedule` on a chain of stages; nothing if it is not complete or does
-/// not finish. Costs are those of `problem`, whose placement is not looked at.
+/// Runs `schedule` on a chain of stages; none if it is incomplete or does not
+/// finish. Costs are those of `problem`; its placement is ignored.
 std::optional<NaiveTiming> runNaively(const Schedule &schedule,
                                       const ScheduleProblem &problem);
 
-/// Whether the ranks finish that have these lists, on a chain of stages where
-/// each route has room for `room` messages at the receiver, each until its
-/// first use has ended; 0: for all.
+/// Whether ranks with these lists finish, on a chain of stages. The receiver of
+/// each route has slots for `room` messages (0: for all), each held until the
+/// end of its first use.
 bool finishesNaively(const CommSchedule &schedule, bool forwardOnly,
                      int64_t room);
 
-/// Equal stages and no hops for a schedule of a generator.
+/// A problem with equal stages and free hops for a schedule of a generator.
 ScheduleProblem unitProblem(const Generator &generator,
                             const ScheduleShape &shape,
                             const Schedule &schedule);
@@ -63,14 +62,13 @@ struct Sample {
   ScheduleProblem problem; ///< unitProblem().
 };
 
-/// Schedules of every generator for up to four ranks, forward only too.
+/// Schedules of every generator for up to four ranks, also forward-only ones.
 std::vector<Sample> sampleSchedules();
 
-/// Draws all times, hops and memories of stages; now and then a time of
-/// nothing.
+/// Draws all times, hops and activation sizes of stages; some times are 0.
 void drawCosts(ScheduleProblem &problem, Draw &draw);
 
-/// Runs some forwards once more just before their backward.
+/// Adds recomputations just before some backwards.
 void recomputeSome(Schedule &schedule, Draw &draw);
 
 } // namespace stagewright::testing

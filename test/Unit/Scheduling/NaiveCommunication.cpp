@@ -13,7 +13,7 @@ namespace stagewright::testing {
 
 namespace {
 
-/// A message: phase that makes it, from stage, to stage, microbatch.
+/// A message: the phase that produces it, from stage, to stage, microbatch.
 using Name = std::tuple<char, int64_t, int64_t, int64_t>;
 
 class Runner {
@@ -35,13 +35,13 @@ private:
   const CommSchedule &schedule;
   bool forwardOnly;
   int64_t room;
-  bool overflown = false; ///< A receive had no room.
+  bool overflown = false; ///< A receive had no free slot.
   std::map<Cell, size_t> rankOf;
   std::set<Cell> recomputed;
   std::vector<size_t> next;
   std::set<std::pair<char, Cell>> done;
   std::set<Name> sent, received;
-  /// By the ranks of the channel: its messages in the order of the posts.
+  /// By sender and receiver: messages in the order in which they are posted.
   std::map<std::pair<size_t, size_t>, std::vector<Name>> sends, receives;
   /// By phase, both stages and the sender: messages received and not yet used.
   std::map<std::tuple<char, int64_t, int64_t, size_t>, int64_t> held;
@@ -74,7 +74,7 @@ bool Runner::readComputations() {
   return isComplete(computations, forwardOnly);
 }
 
-/// What must be sent, received and waited for is, once each, on its rank.
+/// Whether every required send, receive and wait occurs once, on its rank.
 bool Runner::hasEveryMessage() {
   std::map<std::pair<CommKind, Name>, std::vector<size_t>> wanted, found;
   for (auto [cell, rank] : rankOf)
@@ -124,7 +124,7 @@ bool Runner::ready(const Action &action) {
   return sent.contains(*input) && received.contains(*input);
 }
 
-/// Runs the computation at which `rank` stands, or pair, if it can.
+/// Runs the next computation or pair of `rank` if its inputs are ready.
 bool Runner::compute(size_t rank) {
   const CommOrder &order = schedule.ranks[rank];
   size_t first = next[rank], last = first;

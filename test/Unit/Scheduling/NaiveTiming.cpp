@@ -39,7 +39,7 @@ private:
   const ScheduleProblem &problem;
   std::map<Cell, size_t> rankOf;
   std::set<Cell> recomputed;
-  /// What each cell has done, 'F', 'R', 'I', 'W', and by when.
+  /// By phase ('F', 'R', 'I', 'W') and cell: when it ended.
   std::map<std::pair<char, Cell>, double> done;
   NaiveTiming timing;
 };
@@ -61,7 +61,7 @@ double Runner::lengthOf(const Action &action) const {
   }
 }
 
-/// When `action` may start as far as others go; nothing if not yet.
+/// When all inputs of `action` are available; none if not all have run.
 std::optional<double> Runner::ready(const Action &action) {
   auto [stage, m] = cellOf(action);
   std::vector<std::pair<char, Cell>> needs;
@@ -89,7 +89,7 @@ std::optional<double> Runner::ready(const Action &action) {
   return at;
 }
 
-/// Runs the next action of `rank`, or pair, if it can.
+/// Runs the next action or pair of `rank` if it can start.
 bool Runner::step(size_t rank) {
   const Order &order = schedule.ranks[rank];
   auto &times = timing.times[rank];
@@ -121,7 +121,7 @@ bool Runner::step(size_t rank) {
   return true;
 }
 
-/// The most that the cells of `rank` hold, summed up anew for every action.
+/// The memory peak of `rank`: sums over its cells anew during every action.
 double Runner::peakOf(size_t rank) const {
   std::map<Cell, double> held;
   double peak = 0;

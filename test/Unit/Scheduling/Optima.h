@@ -1,12 +1,12 @@
-//===- Optima.h - small problems and what they take at least ----*- C++ -*-===//
+//===- Optima.h - small problems with optimal values ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the tables under Optima/, which Optima/solve.py made with CP-SAT and
-// whose format is described there.
+// Reads the tables under Optima/. Optima/solve.py made them with CP-SAT and
+// describes the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +24,12 @@ namespace stagewright {
 struct OptimaRow {
   std::string text;
   ScheduleProblem problem;
-  /// Among orders that are first in first out per stage and kind, and among
-  /// all; none where it was not proved.
+  /// Optima among orders that are first in, first out per stage and kind, and
+  /// among all orders (Any); none if not proved.
   std::optional<double> span, makespan, spanAny, makespanAny;
 };
 
-/// `count` numbers; one stands for all.
+/// Parses `count` numbers; a single number is repeated.
 inline std::vector<double> readCosts(const std::string &text, size_t count) {
   std::vector<double> values;
   std::istringstream stream(text);
@@ -73,8 +73,8 @@ inline OptimaRow readRow(const std::string &line) {
   return row;
 }
 
-/// The rows of one table: "appendix-b", "equal", "unequal" or "v"; of the long
-/// one, "equal", only a part where builds check more.
+/// The rows of one table: "appendix-b", "equal", "unequal" or "v". Builds with
+/// more checks read only a part of "equal", which is long.
 inline std::vector<OptimaRow> readOptima(const std::string &table) {
   std::ifstream file(STAGEWRIGHT_OPTIMA "/" + table + ".txt");
   std::vector<OptimaRow> rows;

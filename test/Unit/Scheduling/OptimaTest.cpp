@@ -1,11 +1,11 @@
-//===- OptimaTest.cpp - bounds beside exact optima ------------------------===//
+//===- OptimaTest.cpp - bounds compared with exact optima -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: CP-SAT, tables under Optima/.
+// Golden values: optima found by CP-SAT, in the tables under Optima/.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace stagewright;
 
 namespace {
 
-/// How often a bound was below, at and above an optimum.
+/// How often a bound was below and at an optimum; fails if it is above.
 struct Tally {
   int below = 0, met = 0;
 
@@ -37,14 +37,15 @@ struct Tally {
 
 } // namespace
 
-/// The better of an optimum among all orders and one of fewer; none proved
-/// among all is no reason to doubt the other.
+/// The optimum among all orders if proved, else that among first-in-first-out
+/// orders.
 static std::optional<double> best(std::optional<double> all,
                                   std::optional<double> fewer) {
   return all ? all : fewer;
 }
 
-/// Bounds of a table: none above an optimum; returns {span, makespan}.
+/// Checks that no bound of a table is above an optimum; returns {span,
+/// makespan}.
 static std::pair<Tally, Tally> compare(const std::string &table) {
   Tally span, makespan;
   for (const OptimaRow &row : readOptima(table)) {
@@ -76,14 +77,14 @@ TEST(Optima, BoundsOfNewEqualStagesHold) {
   EXPECT_LE(makespan.below, 1);
 }
 
-/// Several chunks have no counting, only closed forms.
+/// For several chunks there are only closed forms, no bounds by counting.
 TEST(Optima, BoundsOfVPlacementHold) {
   auto [span, makespan] = compare("v");
   EXPECT_GE(span.met, 15);
   EXPECT_GE(makespan.met, 20);
 }
 
-/// Linear placement, first in first out, both objectives.
+/// For linear placement, first-in-first-out orders and both objectives.
 TEST(Optima, SchedulesAreOptimal) {
   for (const char *table : {"appendix-b", "equal"})
     for (const OptimaRow &row : readOptima(table))
@@ -102,8 +103,8 @@ TEST(Optima, SchedulesAreOptimal) {
       }
 }
 
-/// First in first out per stage and kind is no loss in any row where both
-/// optima are known.
+/// In every row where both optima are known, first in, first out per stage and
+/// kind costs nothing.
 TEST(Optima, FirstInFirstOutIsNoLoss) {
   for (const char *table : {"appendix-b", "equal", "unequal", "v"})
     for (const OptimaRow &row : readOptima(table)) {
@@ -116,8 +117,8 @@ TEST(Optima, FirstInFirstOutIsNoLoss) {
     }
 }
 
-/// Whether counting leaves no schedule of at most `value` from the first start
-/// of `rank` to its last end, or from the first start to the last.
+/// Whether counting proves that no schedule takes at most `value`: from the
+/// first start of `rank` (`makespan`: of any rank) to the last end.
 static bool refuted(const OptimaRow &row, int64_t rank, bool makespan,
                     double value) {
   bounds::Chain chain(row.problem);
@@ -137,8 +138,8 @@ TEST(Optima, CountingRefutesWhatIsBelow) {
   }
 }
 
-/// schedules.md, appendix B: F = I = W = 1, no hops, activations of 2 of which
-/// W needs 1, memory for a number of activations; optima of span and makespan.
+/// schedules.md, appendix B: F = I = W = 1, free hops, activations of 2, of
+/// which W needs 1, memory for `memory` activations; optimal span and makespan.
 TEST(Optima, SchedulesOfUnitCostsAreOptimal) {
   struct Row {
     int64_t p, m, memory;

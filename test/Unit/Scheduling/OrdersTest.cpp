@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Appendix A of schedules.md: orders of PyTorch and of the zero-bubble authors.
+// Orders of PyTorch and of the zero-bubble authors: schedules.md, appendix A.
 // `a` and `b` are the first and the second chunk of a rank.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 
 using namespace stagewright;
 
-/// The orders in the notation of the appendix, a line per rank.
+/// The orders in the notation of the appendix, one line per rank.
 static std::string ordersOf(const char *name, const ScheduleShape &shape) {
   Result<Schedule> schedule = findGenerator(name)->generate(shape);
   EXPECT_TRUE(schedule) << schedule.error().message;
@@ -43,7 +43,7 @@ TEST(Orders, OneFOneB) {
                                       "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5\n");
 }
 
-// JaxPP's Eager1F1B and DAPPLE's P_B.
+// Equals JaxPP's Eager1F1B and DAPPLE's P_B.
 TEST(Orders, EarlyBackward) {
   EXPECT_EQ(ordersOf("early-backward", {4, 6}),
             "F0 F1 F2 F3 F4 F5 B0 B1 B2 B3 B4 B5\n"
@@ -67,8 +67,8 @@ TEST(Orders, ZbH2) {
             "F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 W0 F5 I5 W1 W2 W3 W4 W5\n");
 }
 
-// What Shardy's ZeroBubbleH2 asks to happen before what, for no latency, half a
-// stage's and a whole one's.
+// The order keeps the dependencies of Shardy's ZeroBubbleH2, for latencies of
+// 0, 0.5 and 1 stage times.
 TEST(Orders, ZbH2LatencyKeepsShardysClauses) {
   for (double latency : {0., 0.5, 1.})
     for (int64_t p = 1; p <= 6; ++p) {
@@ -156,8 +156,8 @@ TEST(Orders, DualPipeV) {
             "Bb3 Ba3 Ib4 Ia4 Wb4 Wa4\n");
 }
 
-// Both are two halves of the same steps: what rank r of DualPipe runs for its
-// near and its far stage is what DualPipeV runs on half the ranks.
+// Rank r of DualPipe runs for its two stages what a rank of DualPipeV with half
+// the ranks runs for its two chunks.
 TEST(Orders, DualPipeIsDualPipeVTwice) {
   for (int64_t p : {2, 4, 6, 8})
     for (int64_t m : {2 * p, 2 * p + 2, 3 * p}) {
@@ -167,8 +167,8 @@ TEST(Orders, DualPipeIsDualPipeVTwice) {
         Order order = half.ranks[std::min(rank, p - 1 - rank)];
         bool mirrored = rank >= p / 2;
         for (Action &action : order) {
-          // Stage s of the V is stage s of the one direction on the near ranks
-          // and of the other on the far ones.
+          // Stage s of the V is stage s of one direction on the first half of
+          // the ranks, and of the other direction on the second half.
           bool far = action.stage >= p / 2;
           if (far != mirrored)
             action.microbatch += m / 2;
@@ -178,8 +178,8 @@ TEST(Orders, DualPipeIsDualPipeVTwice) {
     }
 }
 
-// The picture above nnScaler's sched_chimera_direct; there, too, a backward
-// takes two slots, but the order is that of equal ones.
+// The picture above nnScaler's sched_chimera_direct. It draws backwards with
+// two slots, but the order is the one for equal times.
 TEST(Orders, Chimera) {
   EXPECT_EQ(ordersOf("chimera", {4, 4}), "F0 F1 F2 B2 F3 B3 B0 B1\n"
                                          "F0 F2 F1 F3 B2 B0 B3 B1\n"
@@ -192,7 +192,7 @@ TEST(Orders, ForwardOnlyGoesByGroups) {
   EXPECT_EQ(ordersOf("forward-only", {2, 5, true, 2}), rank + rank);
 }
 
-// Files that torch's own schedule classes have written.
+// Compares with files written by torch's own schedule classes.
 TEST(Orders, AreThoseOfTorch) {
   struct {
     const char *name, *file;

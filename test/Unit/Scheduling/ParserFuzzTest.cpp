@@ -1,13 +1,13 @@
-//===- ParserFuzzTest.cpp - damaged texts of schedules --------------------===//
+//===- ParserFuzzTest.cpp - damaged schedule texts ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Texts of orders, of lists with communication and of PyTorch's CSV with random
-// bytes changed: each is read or refused, what is read prints and reads again
-// as the same, and nothing crashes on it further on.
+// Changes random bytes in texts of orders, of lists with communication and of
+// PyTorch's CSV. Each text is parsed or rejected; a parsed one is equal after
+// printing and parsing again, and nothing that reads it crashes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace stagewright::testing;
 
 static constexpr int kTexts = 20000 / kPart;
 
-/// A few bytes of `text` changed, left out, doubled or put in.
+/// `text` with a few bytes changed, removed, duplicated or inserted.
 static std::string spoil(std::string text, Draw &draw) {
   static const std::string kAlphabet =
       "0123456789FBIWRU_><;(),. \n\tSENDRCVALPO-\"\r\xff";
@@ -53,7 +53,7 @@ static Schedule randomSample(const std::vector<Sample> &samples, Draw &draw) {
   return samples[draw.whole(0, samples.size() - 1)].schedule;
 }
 
-/// What reads a schedule does not mind what it is.
+/// The verifier must not crash on any schedule.
 static void use(const Schedule &schedule) {
   (void)verify(schedule, chainGraph(schedule.stages, false)).ok();
 }
@@ -115,7 +115,7 @@ TEST(ParserFuzz, TorchCsv) {
         draw.chance(0.5)
             ? writeTorchCsv(schedule)
             : writeTorchCsv(insertCommunication(schedule, graph)->schedule);
-    if (!text) // Twins.
+    if (!text) // The format has no twin placement.
       continue;
     Result<TorchCsv> csv = readTorchCsv(spoil(*text, draw));
     if (!csv)

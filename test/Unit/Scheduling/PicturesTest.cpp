@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every generator's file opens with what it does for 4 ranks and 8 microbatches
-// where F, I and W of a stage take one slot each. These comments are read and
-// compared with what the code does.
+// The header comment of every generator's file draws its schedule for 4 ranks
+// and 8 microbatches, with one slot for each F, I and W of a stage. These tests
+// compare the drawings with the generated schedules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 using namespace stagewright;
 
-/// The lines of a comment that draw ranks, without what stands before them.
+/// The lines of a comment that draw ranks, without `//   `.
 static std::string pictureIn(const std::string &file) {
   std::ifstream stream(STAGEWRIGHT_SOURCE_DIR "/lib/Scheduling/Generators/" +
                        file);
@@ -62,7 +62,7 @@ TEST(Pictures, AreWhatTheGeneratorsDo) {
     ASSERT_TRUE(files.count(generator.name)) << generator.name;
     bool forwardOnly = generator.name == std::string("forward-only");
     int64_t chunks = forwardOnly ? 2 : generator.leastChunks;
-    // The latency-aware ones are drawn for a hop as long as a forward.
+    // Latency-aware schedules are drawn with a hop as long as a forward.
     EqualTimes times;
     times.hop = generator.name == std::string("eager-1f1b") ||
                 generator.name == std::string("zb-h2-latency");

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bubble rates of the span, from the profiled times of Qi et al., Zero Bubble
-// Pipeline Parallelism (ICLR 2024) and of the V-schedules' settings, as in
-// schedules.md 1.5 and 1.6. The interleaved ones are not those published, which
-// pay for the hop from the last rank to the first only for every p-th
-// microbatch, but those of a simulator that pays for all of them. ZB-1p is the
-// best that the paper's search finds in the memory of 1F1B, and is ZB-H1's rate
-// on all rows.
+// Bubble rates of the span for profiled times: of Qi et al., Zero Bubble
+// Pipeline Parallelism (ICLR 2024), and of the settings of the V-schedules
+// (schedules.md 1.5 and 1.6). Rates of interleaved schedules are not the
+// published ones, which count the hop from the last rank to the first only for
+// every p-th microbatch; they are from a simulator that counts it for all.
+// ZB-1p is the best that the paper's search finds in the memory of 1F1B; on all
+// rows it equals the rate of ZB-H1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@
 using namespace stagewright;
 
 namespace {
-/// Times of a rank's whole share; chunks of the interleaved schedule.
+/// Times of all stages of a rank together, and the number of chunks of the
+/// interleaved schedule.
 struct Setting {
   int64_t p, m;
   double forward, inputGradient, weightGradient, hop;
@@ -36,12 +37,13 @@ struct PaperRow {
 };
 
 struct ChunkRow {
-  PaperRow row; ///< Times of half a share.
+  PaperRow row; ///< times of one of two chunks of a rank
   const char *zbV;
 };
 } // namespace
 
-/// "0.2431": the rate of the span of `name`, every chunk 1 / chunks of a share.
+/// The bubble rate of the span of generator `name`, as "0.2431". Each chunk
+/// takes 1 / chunks of the times in `setting`.
 static std::string rateOf(const char *name, const Setting &setting,
                           int64_t chunks) {
   Generator generator = *findGenerator(name);
@@ -117,7 +119,7 @@ TEST(PublishedRates, ZeroBubblePaper) {
     checkRow(row);
 }
 
-// Times of a chunk in microseconds; a rank has two.
+// Times of one chunk in microseconds; a rank has two chunks.
 TEST(PublishedRates, SettingsOfTheVSchedules) {
   const ChunkRow rows[] = {{{{16, 48, 14407, 14380, 9676, 1610, 2},
                              "0.2668",

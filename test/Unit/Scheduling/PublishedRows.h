@@ -1,14 +1,13 @@
-//===- PublishedRows.h - profiled rows of the zero-bubble papers -*- C++
-//-*-===//
+//===- PublishedRows.h - rows of the zero-bubble papers ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// schedules.md 1.5 (ZB paper, ICLR 2024; a stage is a rank's share) and 1.6
-// (ZBV; times of 1.6 are those of a chunk, half a share), with the bubble rates
-// of the span that the papers' own heuristics reach with one chunk per rank.
+// Profiled rows of schedules.md 1.5 (ZB paper, ICLR 2024; one stage per rank)
+// and 1.6 (ZBV; times are those of one of two chunks per rank), with the bubble
+// rates of the span that the papers' heuristics reach with one chunk per rank.
 //
 // A layer holds 34 h + 5 a s bytes from F to I and 32 h from I to W, per token,
 // with s = 1024. For the rows of 1.6 neither h nor a is published with the
@@ -34,7 +33,7 @@ struct PublishedRow {
   double work() const {
     return double(microbatches) * (forward + inputGradient + weightGradient);
   }
-  /// With memory for `share` activations per rank.
+  /// The problem with memory for `share` times p activations per rank.
   ScheduleProblem problem(double share) const {
     ScheduleProblem result;
     result.ranks = ranks;
@@ -75,7 +74,7 @@ inline constexpr PublishedRow kSweepRows[] = {
     {32, 256, 2 * 9447, 2 * 9644, 2 * 7193, 887, 4096, 32}};
 struct PublishedSweep {
   double share;
-  double rates[9]; ///< "Single chunk, heuristic", by row.
+  double rates[9]; ///< by row: "Single chunk, heuristic"
 };
 inline constexpr PublishedSweep kSweep[] = {
     {1.0, {.1536, .1198, .0637, .1439, .1121, .0595, .1429, .1111, .0593}},

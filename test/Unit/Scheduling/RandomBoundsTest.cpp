@@ -1,13 +1,13 @@
-//===- RandomBoundsTest.cpp - bounds below random schedules ---------------===//
+//===- RandomBoundsTest.cpp - bounds compared with random schedules -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// No bound may be above what some schedule takes. The schedules are those of
-// every generator and orders drawn at random, which are seldom first in first
-// out; memory is just what each of them needs.
+// No bound may be above the time of a schedule. Schedules are those of every
+// generator and random orders, which are rarely first in, first out. Memory is
+// the minimum that each schedule needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +28,14 @@ static void expectBelow(const LowerBounds &bounds, const ScheduleTiming &timing,
       << name << ": " << bounds.span.reason;
 }
 
-/// Bounds of what `schedule` runs, with no more memory than it needs.
+/// Checks the bounds of `problem` with the minimum memory for `schedule`.
 static void check(const Schedule &schedule, ScheduleProblem problem,
                   const std::string &name) {
   Result<ScheduleTiming> timing = timeSchedule(schedule, problem);
   ASSERT_TRUE(bool(timing)) << name << ": " << timing.error().message;
   problem.memory =
       *std::max_element(timing->peaks.begin(), timing->peaks.end());
-  // Memory that the schedule has not is no reason for a bound above it.
+  // With less memory than the schedule needs, the bound is still not above it.
   ScheduleProblem tight = problem;
   tight.memory *= 0.6;
   Result<LowerBounds> own = lowerBoundsOf(schedule, *timing, tight);
@@ -62,13 +62,13 @@ TEST(RandomBounds, AreBelowEveryGenerator) {
     }
 }
 
-/// Every stage's actions in any order that its inputs allow; an action waits
-/// for nothing that a rank would run later.
+/// Draws an order of all actions in which each follows its inputs, so the
+/// schedule has no deadlock.
 static Schedule drawSchedule(const ScheduleProblem &problem, Draw &draw) {
   int64_t m = problem.microbatches, stages = problem.numStages();
   Schedule schedule{"random", stages, m, {}};
   schedule.ranks.resize(problem.ranks);
-  // By stage and microbatch: how many of F, I and W are done.
+  // By stage and microbatch: how many of F, I and W have run.
   std::vector<int> done(stages * m, 0);
   auto ready = [&](int64_t s, int64_t j) {
     int own = done[s * m + j];
@@ -81,7 +81,7 @@ static Schedule drawSchedule(const ScheduleProblem &problem, Draw &draw) {
   constexpr ActionKind kKinds[] = {ActionKind::Forward,
                                    ActionKind::InputGradient,
                                    ActionKind::WeightGradient};
-  // Late phases first, to a degree, or everything would be held at once.
+  // Prefers I and W with a random probability, to limit the memory needed.
   double haste = draw.real(0, 1);
   for (int64_t left = 3 * stages * m; left > 0; --left) {
     std::vector<int64_t> choices, late;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// timeSchedule() against the naive simulator (Naive.h): schedules of every
-// generator with random costs, hops, overlap, recomputation and swaps.
+// Compares timeSchedule() with the naive simulator (Naive.h) for schedules of
+// every generator with random costs, hops, overlap, recomputation and swaps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
       ++finished;
       EXPECT_NEAR(timing->makespan.value, naive->makespan, 1e-9) << sample.name;
       EXPECT_NEAR(timing->span.value, naive->span, 1e-9) << sample.name;
-      // The largest peak is the smallest limit that does.
+      // The max peak is the smallest limit that is accepted.
       problem.memory =
           *std::max_element(naive->peaks.begin(), naive->peaks.end());
       EXPECT_TRUE(verifyMemory(schedule, problem)) << sample.name;

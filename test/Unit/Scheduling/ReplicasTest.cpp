@@ -13,7 +13,8 @@
 
 using namespace stagewright;
 
-/// Stage s of a chain on ranks s, and the replicas behind the first of all.
+/// The ranks of a chain: the first replica of stage s is on rank s; further
+/// replicas are on the ranks after those.
 static ReplicaRanks chainOf(const std::vector<int64_t> &replicas) {
   ReplicaRanks ranks;
   auto next = int64_t(replicas.size());
@@ -25,7 +26,7 @@ static ReplicaRanks chainOf(const std::vector<int64_t> &replicas) {
   return ranks;
 }
 
-/// A schedule's most microbatches held by any rank of `stage`.
+/// Max number of microbatches held by any rank of `stage`.
 static int64_t mostHeld(const Schedule &schedule, int64_t stage) {
   int64_t most = 0;
   for (const StashPeak &peak : stashPeaks(schedule))
@@ -34,7 +35,7 @@ static int64_t mostHeld(const Schedule &schedule, int64_t stage) {
   return most;
 }
 
-// Each of several pipelines runs what it would run alone.
+// Each of several parallel pipelines runs the order that it would run alone.
 TEST(Replicas, PipelinesSideBySide) {
   for (const Generator &generator : allGenerators()) {
     if (generator.placement == Placement::Twin ||
@@ -44,7 +45,7 @@ TEST(Replicas, PipelinesSideBySide) {
       ScheduleShape shape;
       shape.ranks = 2;
       shape.chunks = generator.leastChunks;
-      // One pipeline has a microbatch more, if it can.
+      // One pipeline gets an additional microbatch, if the generator allows it.
       int64_t more = generator.leastChunks == 1;
       shape.microbatches = 8 * replicas + more;
       int64_t stages = numStages(generator.placement, 2, shape.chunks);
@@ -71,8 +72,9 @@ TEST(Replicas, PipelinesSideBySide) {
   }
 }
 
-// Between stages of unequal replicas microbatches are dealt out anew; a replica
-// holds its part of one for each replica on its way to the end.
+// Microbatches are redistributed between stages with unequal numbers of
+// replicas. A replica holds its share of one microbatch per replica of its own
+// and all later stages.
 TEST(Replicas, UnequalReplicasFinish) {
   const unsigned seed = 7;
   std::mt19937 random(seed);
@@ -100,7 +102,7 @@ TEST(Replicas, UnequalReplicasFinish) {
   }
 }
 
-// What one pipeline cannot run is said with the number that it would have.
+// Errors state how many microbatches one pipeline would have.
 TEST(Replicas, ErrorsSayWhatAPipelineGets) {
   ScheduleShape shape;
   shape.ranks = 4;
@@ -117,7 +119,7 @@ TEST(Replicas, ErrorsSayWhatAPipelineGets) {
       << made.error().message;
 }
 
-// Fewer microbatches than pipelines leave some idle.
+// With fewer microbatches than pipelines, some pipelines are idle.
 TEST(Replicas, FewerMicrobatchesThanPipelines) {
   ScheduleShape shape;
   shape.ranks = 2;

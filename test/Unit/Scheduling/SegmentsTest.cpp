@@ -60,7 +60,7 @@ TEST(Segments, ReproduceEveryOrder) {
   }
 }
 
-/// What an order says, expanded from its loops, must be the order itself.
+/// Compressing an order to loops and expanding them must give the same order.
 void expectLoops(const Order &order, int64_t microbatches, size_t bodies) {
   auto segments = compressOrder(order, microbatches, order.size());
   ASSERT_TRUE(segments);
@@ -73,16 +73,16 @@ void expectLoops(const Order &order, int64_t microbatches, size_t bodies) {
 }
 
 TEST(Segments, AnOrderAsItStandsTakesStepsOfAGroup) {
-  // Two chunks, two microbatches per chunk in turn: one loop with step 2.
+  // Two chunks that alternate after two microbatches: one loop with step 2.
   expectLoops(*parseOrder("0F0 0F1 2F0 2F1 0F2 0F3 2F2 2F3 0F4 0F5 2F4 2F5"), 6,
               4);
-  // An order edited by hand: 0B0 0B2 0B1 0B3 is a loop of two.
+  // An order edited by hand: 0B0 0B2 0B1 0B3 is a loop of two iterations.
   expectLoops(*parseOrder("0F0 0F1 0F2 0F3 0B0 0B2 0B1 0B3"), 4, 3);
   expectLoops(*parseOrder("0F3 0F1 0F2 0F0"), 4, 3);
 }
 
 TEST(Segments, AnOrderWithoutRepetitionIsAnError) {
-  // Every second microbatch backwards: no loop with step 1 says that.
+  // Every second microbatch counts down: no loop expresses that.
   ScheduleFamily family = [](int64_t microbatches) {
     Schedule schedule{"odd", 1, microbatches, {{}}};
     for (int64_t m = 0; m < microbatches; ++m)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: the unit-cost grid of schedules.md 1.4.
+// Golden values: the grid for unit costs in schedules.md 1.4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,8 @@ TEST(Timing, OneFOneBOfTheGrid) {
   EXPECT_DOUBLE_EQ(timing.bubbleRate(timing.makespan), 9. / 33);
 }
 
-// Infinite sums have no bubble, and bounds of them would be above the value.
+// If times summed to infinity, bubbles would be undefined and bounds would be
+// above the result.
 TEST(Timing, HugeCostsAreErrors) {
   ScheduleProblem problem = unitProblem(2, 2);
   problem.stages[1].forward = Seconds(1e308);

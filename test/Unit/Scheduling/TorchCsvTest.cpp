@@ -53,7 +53,7 @@ TEST(TorchCsv, ErrorsSayLineAndCell) {
             "line 1: rank 0 communicates but computes nothing");
 }
 
-// Sixteen characters must not make tables of four thousand million places.
+// A file of sixteen characters must not allocate tables of 4 billion entries.
 TEST(TorchCsv, LargeNumbersAreErrors) {
   EXPECT_EQ(errorOf("0F0,0F65536"),
             "line 1, cell 2: '0F65536' is beyond what a step may have: 65536 "
@@ -102,7 +102,7 @@ TEST(TorchCsv, ReadsCommunication) {
             "stage");
   EXPECT_EQ(errorOf(without("0WAIT_REDUCE_GRAD")),
             "line 1, cell 7: '0REDUCE_GRAD' is not waited for");
-  // What is sent and received is the verifier's matter.
+  // Missing sends and receives are found by the verifier.
   for (const char *cell :
        {"0SEND_F0", "0RECV_B0", "0WAIT_SEND_F0", "1RECV_F0", "1SEND_B0"})
     EXPECT_FALSE(
@@ -130,7 +130,7 @@ TEST(TorchCsv, WritesCommunicationAsTorchDoes) {
       << *text;
 }
 
-// A file may hold anything: it is read and verified, or refused.
+// Any file is parsed and verified, or rejected.
 TEST(TorchCsv, AnyTextIsReadOrRefused) {
   constexpr unsigned kSeed = 5;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -196,7 +196,7 @@ TEST(TorchCsv, SaysWhatItCannotWrite) {
             "rank 0 only updates, which PyTorch's CSV cannot say");
 }
 
-/// Shapes of which every generator accepts one at least.
+/// Shapes of which every generator accepts at least one.
 static std::vector<ScheduleShape> shapesFor(const Generator &generator) {
   std::vector<ScheduleShape> shapes;
   for (int64_t ranks : {2, 4})
@@ -210,7 +210,7 @@ static std::vector<ScheduleShape> shapesFor(const Generator &generator) {
   return shapes;
 }
 
-/// With sends and receives, there and back.
+/// Writing and reading a schedule with communication must not change it.
 static void expectCommunication(const Schedule &schedule, bool forwardOnly) {
   StageGraph graph = chainGraph(schedule.stages, forwardOnly);
   Result<CommPlan> plan = insertCommunication(schedule, graph);

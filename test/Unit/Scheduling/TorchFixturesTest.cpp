@@ -1,13 +1,13 @@
-//===- TorchFixturesTest.cpp - orders that torch has made -----------------===//
+//===- TorchFixturesTest.cpp - orders written by torch --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The files are torch's, written by Fixtures/torch/make_fixtures.py. Times and
-// peaks are those of the grid of schedules.md 1.4: F = I = W = 1 for a rank's
-// whole share, no hops.
+// Fixtures/torch/make_fixtures.py wrote the files with torch. Times and peaks
+// are those of the grid in schedules.md 1.4: F = I = W = 1 for all stages of a
+// rank together, free hops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ static Status verifyChain(const Schedule &schedule) {
   return verify(schedule, chainGraph(schedule.stages, false));
 }
 
-/// Every file but those of 1F1B, without ".csv".
+/// The names without ".csv" of all files except those of 1F1B, which are wrong.
 static std::vector<std::string> rightFiles() {
   std::vector<std::string> names;
   for (const auto &file : std::filesystem::directory_iterator(TORCH_FIXTURES))
@@ -55,9 +55,9 @@ TEST(TorchFixtures, ReadAndVerify) {
   }
 }
 
-// What torch lowers is what it starts from, and sends; it is proved here to
-// finish, while torch's own simulator refuses every one of these orders
-// ("Unsupported action type 0UNSHARD", schedules.md 3.7).
+// Torch's lowered schedules compute the same as before, plus communication, and
+// are verified here. Torch's own simulator rejects all of them ("Unsupported
+// action type 0UNSHARD", schedules.md 3.7).
 TEST(TorchFixtures, LoweredOrdersComputeTheSame) {
   for (const char *name : {"LoopedBFS-p2-m4-v2", "Interleaved1F1B-p4-m8-v2",
                            "InterleavedZeroBubble-p2-m4-v2",
@@ -166,8 +166,8 @@ TEST(TorchFixtures, TakeWhatTheGridSays) {
   }
 }
 
-// torch 2.15 counts the forwards of its last rank from 1 where it shows 1F1B,
-// and so names a microbatch that there is not (schedules.md 3.7).
+// In its table of 1F1B torch 2.15 numbers the forwards of the last rank from 1,
+// so the last microbatch does not exist (schedules.md 3.7).
 TEST(TorchFixtures, WrongOneFOneBIsRejected) {
   TorchCsv csv = read("1F1B-p4-m6");
   EXPECT_EQ(csv.lastMicrobatch, "line 4, cell 11: '3F6'");
@@ -180,7 +180,7 @@ TEST(TorchFixtures, WrongOneFOneBIsRejected) {
   ASSERT_FALSE(seven.ok());
   EXPECT_NE(seven.error().message.find("0F6"), std::string::npos)
       << seven.error().message;
-  schedule.microbatches = 6; // As torch was asked for.
+  schedule.microbatches = 6; // As requested from torch.
   Status six = verifyChain(schedule);
   ASSERT_FALSE(six.ok());
   EXPECT_NE(six.error().message.find("3F6"), std::string::npos)

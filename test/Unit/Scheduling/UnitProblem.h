@@ -18,7 +18,7 @@ struct EqualTimes {
   double forward = 1, inputGradient = 1, weightGradient = 1, hop = 0;
 };
 
-/// Stages of equal times, which hold one activation each from F to W.
+/// Stages with equal times that hold one activation per microbatch from F to W.
 inline ScheduleProblem equalStages(Placement placement,
                                    const ScheduleShape &shape,
                                    const EqualTimes &times = {}) {

@@ -1,4 +1,4 @@
-//===- VerifyTest.cpp - what a wrong schedule is told ---------------------===//
+//===- VerifyTest.cpp - errors of invalid schedules -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ static std::string pictureOf(const Schedule &schedule,
 TEST(Verify, MissingAction) {
   EXPECT_EQ(errorOf(fromText(1, 2, {"0F0 0F1 0B0 0I1"}), chainGraph(1, false)),
             "schedule lacks 0W1");
-  // Named as the order has the others.
+  // The missing action is named in the form that the order uses.
   EXPECT_EQ(errorOf(fromText(1, 2, {"0F0 0F1 0B0"}), chainGraph(1, false)),
             "schedule lacks 0B1");
   EXPECT_EQ(errorOf(fromText(1, 2, {"0F0 0F1 0I0 0W0"}), chainGraph(1, false)),
@@ -44,7 +44,7 @@ TEST(Verify, MissingAction) {
 TEST(Verify, PictureShowsWhereAnActionIsMissing) {
   EXPECT_EQ(pictureOf(fromText(2, 2, {"0F0 0F1", "1F0"}), chainGraph(2, true)),
             "the steps in brackets:\nrank 1, step 0: [1F0]");
-  // Nothing is left of stage 1.
+  // Stage 1 has no action at all.
   EXPECT_EQ(pictureOf(fromText(2, 2, {"0F0 0F1"}), chainGraph(2, true)),
             "the steps in brackets:\nrank 0, step 0: [0F0] 0F1");
 }
@@ -115,7 +115,7 @@ TEST(Verify, PictureOfOneRankMarksBothActions) {
             "0B5 0B6 0B7 [0B0]");
 }
 
-// A stash lies on one rank, so do the forward and what uses it.
+// A stash is on one rank, so the forward and its backward must be, too.
 TEST(Verify, PhasesOfOneMicrobatchOnTwoRanks) {
   Schedule schedule = fromText(2, 1, {"0F0 1B0 0B0", "1F0"});
   EXPECT_EQ(errorOf(schedule, chainGraph(2, false)),
@@ -156,7 +156,7 @@ TEST(Verify, UpdatesAreForAllOrNone) {
             "rank 0 runs 0U before 0B0, which it waits for");
 }
 
-/// `text` with the last action of rank 0 made a pair with the one before it.
+/// Pairs the last action of rank 0 with the one before it.
 static Schedule pairAtEnd(int64_t stages, int64_t microbatches,
                           const std::vector<std::string> &ranks) {
   Schedule schedule = fromText(stages, microbatches, ranks);
@@ -178,8 +178,8 @@ TEST(Verify, PairIsAForwardAndABackward) {
                                    "before it, but is the first of its rank");
 }
 
-// One after the other, the forward would let the next stage hand back what the
-// backward needs.
+// Unpaired, 0F1 lets the next stage compute what 0B0 needs. A pair starts only
+// when the inputs of both are ready.
 TEST(Verify, PairStartsAsOne) {
   Schedule schedule = fromText(2, 2, {"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"});
   EXPECT_EQ(errorOf(schedule, chainGraph(2, false)), "");
@@ -189,8 +189,8 @@ TEST(Verify, PairStartsAsOne) {
             "waits for 0F1 from rank 0");
 }
 
-// Two routes of one edge: microbatch 0 from rank 0 to 1, 1 the other way. Each
-// has a slot of its own.
+// One edge has two routes: microbatch 0 from rank 0 to 1, microbatch 1 from 1
+// to 0. Each route has its own slot.
 TEST(Verify, TwinsHaveARingForEachRoute) {
   StageGraph graph = chainGraph(2, true);
   graph.edges[0].depth = 1;
@@ -198,7 +198,7 @@ TEST(Verify, TwinsHaveARingForEachRoute) {
   EXPECT_EQ(errorOf(fromText(2, 3, {"0F0 0F2 1F1", "0F1 1F0 1F2"}), graph), "");
 }
 
-// More stages and microbatches than anybody could have actions for.
+// Numbers of stages and microbatches may be far above the number of actions.
 TEST(Verify, SizesBeyondTheActions) {
   Schedule schedule = fromText(1, 1, {"0F0 0F2 0F1"});
   schedule.stages = schedule.microbatches = int64_t(1) << 62;

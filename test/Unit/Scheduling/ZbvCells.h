@@ -1,4 +1,4 @@
-//===- ZbvCells.h - the published figures for V placement -------*- C++ -*-===//
+//===- ZbvCells.h - published rates for V placement -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // schedules.md 1.6: bubble rates of the span that the ZB-V heuristic reaches
-// with x p M_B of memory. A transformer layer holds 34 h + 5 a 1024 up to I and
-// 32 h up to W per token (1.5); all models of the table have heads of 128, so
-// that is 74 h and 32 h, 37 to 16, and h does not matter.
+// with x p M_B of memory. A transformer layer holds 34 h + 5 a 1024 bytes per
+// token until I, and 32 h from I to W (1.5). All models of the table have heads
+// of 128 elements (a = h / 128), so the two are 74 h and 32 h, with a ratio of
+// 37 to 16 for every h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ namespace stagewright::zbv {
 
 struct Row {
   int64_t ranks, microbatches;
-  double forward, inputGradient, weightGradient, hop; ///< us, of a chunk.
+  double forward, inputGradient, weightGradient, hop; ///< us per chunk
 };
 
 inline constexpr Row kRows[] = {
@@ -32,7 +33,7 @@ inline constexpr Row kRows[] = {
     {32, 256, 9447, 9644, 7193, 887}};
 
 struct Limit {
-  double memory; ///< x.
+  double memory; ///< x
   double rates[9];
 };
 
@@ -61,7 +62,7 @@ inline ScheduleProblem problemOf(const Row &row, double memory) {
   return problem;
 }
 
-/// What the ranks idle, as a part of `value`.
+/// The bubble rate: idle time as a part of `value`.
 inline double bubbleRate(const Row &row, Seconds value) {
   double work = 2e-6 * double(row.microbatches) *
                 (row.forward + row.inputGradient + row.weightGradient);

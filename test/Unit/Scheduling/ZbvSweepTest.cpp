@@ -1,13 +1,13 @@
-//===- ZbvSweepTest.cpp - all published figures for V placement -----------===//
+//===- ZbvSweepTest.cpp - all published rates for V placement -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints what the search reaches next to the published figure and the bound,
-// for all 72 cells, with a fraction of the effort that the command line uses,
-// and the processor time that it took.
+// For all 72 cells, prints the bubble rate that the search reaches, the
+// published one, the bound and the processor time. The search has a fraction of
+// the effort of the command line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace stagewright;
 
 using stagewright::testing::kPart;
 
-/// STAGEWRIGHT_EFFORT=1 gives the figures of the documentation.
+/// STAGEWRIGHT_EFFORT=1 gives the rates in the documentation.
 static double effort() {
   const char *text = std::getenv("STAGEWRIGHT_EFFORT");
   return text ? std::atof(text) : 0.03 / double(kPart);

@@ -30,7 +30,7 @@ TEST(DrawSvg, HasABarForEveryBlock) {
   model.ties.push_back({1, 0, Seconds(3)});
   // M (F + B) + (F + B + 2c) + 2c floor((M - 1) / 2) = 17: schedules.md 1.3.
   std::string svg = draw(model, ExecutionOrder::OneFOneB, {"two stages", {}});
-  // 2 stages and a channel, forwards and backwards, 4 microbatches; two
+  // 4 microbatches forward and backward on 2 stages and a channel, and 2
   // collectives.
   EXPECT_EQ(count(svg, "<g>"), 2u * 2 * 4 + 2 * 4 + 2);
   EXPECT_EQ(count(svg, "<g>"), count(svg, "</g>"));

@@ -28,7 +28,7 @@ TEST(Grid, NamesStagesWhereARankHasSeveral) {
   EXPECT_EQ(*drawGrid(schedule, chainGraph(2, true)), "rank 0 |0F0|1F0|\n");
 }
 
-// The slot is the shortest action where that divides all times.
+// A slot is as long as the shortest action if that divides all times.
 TEST(Grid, EqualCostsAreExact) {
   Timeline timeline{
       {{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(0.5)},
@@ -45,7 +45,8 @@ TEST(Grid, UnequalCostsAreToScale) {
                     Seconds(3.5)};
   EXPECT_EQ(drawGridToScale(timeline), "rank 0 |F0|B0     |\n"
                                        "rank 1    |F0   |\n");
-  // Two columns to a unit: no room for a number, then for nothing.
+  // With narrow columns a short action has no room for its number, or none for
+  // any text.
   EXPECT_EQ(drawGridToScale(timeline, 7), "rank 0 |F|B0  |\n"
                                           "rank 1   |F0 |\n");
   EXPECT_EQ(drawGridToScale(timeline, 3), "rank 0 ||B|\n"

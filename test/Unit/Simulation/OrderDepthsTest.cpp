@@ -1,4 +1,4 @@
-//===- OrderDepthsTest.cpp - slots of rings for one order -----------------===//
+//===- OrderDepthsTest.cpp - depths of rings for one order ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,17 +37,17 @@ TEST(OrderDepths, OneFOneBHoldsTheDistanceToTheEnd) {
   for (int64_t stage = 0; stage < 4; ++stage)
     EXPECT_EQ(depths.between({F, stage}, {I, stage}, upTo(8)), 4 - stage);
   EXPECT_EQ(depths.between({F, 0}, {F, 1}, upTo(8)), 2);
-  // One message needs no second slot.
+  // A single message needs one slot.
   EXPECT_EQ(depths.between({F, 0}, {F, 1}, {5}), 1);
 }
 
 TEST(OrderDepths, SlotsFollowTheOrderNotTheNumberHeld) {
-  // Two are held at once, but 0 and 2 at first: they need different slots of
-  // two, so three.
+  // At most two are held at once. But 0 and 2 are held together, and have the
+  // same slot in a ring of two, so three slots are needed.
   Schedule schedule = orderOf({"0F0 0F2 0B0 0F1 0B2 0F3 0B1 0B3"}, 1, 4);
   OrderDepths depths = *OrderDepths::create(schedule, chainGraph(1, false));
   EXPECT_EQ(depths.between({F, 0}, {I, 0}, upTo(4)), 3);
-  // Of 0 and 1 alone nothing meets.
+  // Microbatches 0 and 1 are never held together.
   EXPECT_EQ(depths.between({F, 0}, {I, 0}, {0, 1}), 1);
 }
 
@@ -65,8 +65,9 @@ TEST(OrderDepths, NoScheduleWaitsForASlot) {
         ScheduleShape shape{ranks, microbatches};
         shape.chunks = generator.leastChunks;
         Result<Schedule> schedule = generator.generate(shape);
-        // The edges of a graph count slots upwards, over all microbatches: not
-        // so where backwards go downwards, or stages lie on two ranks.
+        // In a graph the slots of an edge are numbered by ascending microbatch
+        // over all microbatches. Skips generators whose backwards descend, or
+        // whose stages are on two ranks.
         std::string_view name = generator.name;
         if (!schedule || generator.placement == Placement::Twin ||
             name == "looped-bfs")

@@ -1,4 +1,4 @@
-//===- PipelineModels.h - pipelines that several tests need -----*- C++ -*-===//
+//===- PipelineModels.h - pipelines shared by tests -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace stagewright {
 
-/// A chain: stage n on processor n, a half-duplex channel after each but the
-/// last.
+/// A chain: stage n is on processor n, with half-duplex channels between
+/// consecutive stages.
 inline PipelineModel chainModel(const std::vector<double> &forward,
                                 const std::vector<double> &backward,
                                 const std::vector<double> &channels,
@@ -40,8 +40,8 @@ inline PipelineModel chainModel(const std::vector<double> &forward,
   return model;
 }
 
-/// Any pipeline: a graph of stages, replicas in turn, shared processors and
-/// links, times from 0 to 9 seconds.
+/// A random pipeline: a graph of stages, replicas that take turns, shared
+/// processors and links, times from 0 to 9 seconds.
 inline PipelineModel randomModel(std::mt19937 &random) {
   auto below = [&](size_t count) -> size_t { return random() % count; };
   auto time = [&] { return Seconds(double(below(10))); };

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// golden/spp_prototype.csv holds plans and what they take in five orders, found
-// by a program of others. The pipelines are built here from planners.md 1.2, so
-// that neither planner nor cost model stands between the file and the
-// simulator.
+// golden/spp_prototype.csv has plans and their makespans in five orders,
+// computed by an independent program. The pipelines are built here as in
+// planners.md 1.2, so that only the simulator is tested, and not the planner or
+// the cost model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct LayerRow {
   double forward, backward, cutBytes, parameterBytes;
 };
 
-/// Servers of equal devices, numbered server by server.
+/// Servers with equal numbers of devices, which are numbered server by server.
 struct Servers {
   size_t devices;
   double inside, nic;
@@ -63,7 +63,7 @@ static Servers serversOf(const std::string &config) {
   return {1, 25e9, config == "B" ? 3.125e9 : 1.25e9};
 }
 
-/// "[0,19)x15 [19,26)x1".
+/// Parses a plan such as "[0,19)x15 [19,26)x1".
 static std::vector<StageRow> parsePlan(const std::string &text) {
   std::istringstream plan(text);
   std::vector<StageRow> stages;
@@ -76,7 +76,7 @@ static std::vector<StageRow> parsePlan(const std::string &text) {
   return stages;
 }
 
-/// The slowest sender, receiver or NIC of a cut.
+/// The time of the slowest sender, receiver or NIC between two stages.
 static double channelTime(const Servers &servers, const StageRow &from,
                           const StageRow &to, double bytes) {
   double pair = bytes / double(from.replicas * to.replicas), slowest = 0;
@@ -150,7 +150,7 @@ TEST(PipelinePrototype, TakesWhatTheFileSays) {
     const ExecutionOrder orders[] = {
         ExecutionOrder::Window, ExecutionOrder::Greedy, ExecutionOrder::CapA,
         ExecutionOrder::CapB, ExecutionOrder::GPipe};
-    // Half a unit of the last of the file's six digits, and its rounding.
+    // The file has six decimals: half a unit of the last, plus rounding errors.
     for (size_t n = 0; n < 5; ++n)
       EXPECT_NEAR(makespanOf(model, orders[n]).value, std::stod(fields[6 + n]),
                   6e-7)

@@ -1,13 +1,13 @@
-//===- PipelineReferenceTest.cpp - the simulator against a slow one -------===//
+//===- PipelineReferenceTest.cpp - comparison with a slow simulator -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The reference is written from the rules of Pipeline.h alone: a list of blocks
-// with what each waits for, times as whole numbers, and at every instant a look
-// at all blocks. It shares no code with the simulator.
+// The reference implements the rules of Pipeline.h directly: a list of blocks
+// with their dependencies, and integer times. At every instant it checks all
+// blocks. It shares no code with the simulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct Block {
   bool backward, transfer;
   size_t number;
   int64_t m, length, window;
-  int turn; ///< Within a window.
+  int turn; ///< within a window
   std::vector<size_t> waits, resources;
   int64_t start = -1, end = -1;
 
@@ -62,8 +62,8 @@ public:
 private:
   static int64_t whole(Seconds seconds) { return int64_t(seconds.value); }
 
-  /// What is left of the collectives, one at a time on a processor, first those
-  /// of the stage that ends first.
+  /// When the last collective ends. A processor runs its collectives one at a
+  /// time, in the order in which their stages end.
   int64_t lastCollective(const std::vector<int64_t> &stageEnds) const {
     std::set<std::pair<int64_t, size_t>> waiting;
     for (size_t n = 0; n < stageEnds.size(); ++n)
@@ -96,15 +96,14 @@ private:
     }
   }
 
-  /// Processors of stages `stage`, `stage` + 1, ... together.
+  /// The number of processors of stage `stage` and all later ones.
   int64_t processorsFrom(size_t stage) const {
     int64_t count = 0;
     for (; stage < model.stages.size(); ++stage)
       count += int64_t(model.stages[stage].processors.size());
     return count;
   }
-  /// Microbatches that share a window: one for each processor of the stage that
-  /// has fewest.
+  /// Microbatches per window: the min number of processors of a stage.
   int64_t together() const {
     size_t least = model.stages[0].processors.size();
     for (const PipelineStage &stage : model.stages)
@@ -187,8 +186,8 @@ private:
                [&](size_t wait) { return isDone(wait, now); });
   }
 
-  // Each resource has its list; a block starts when it is first on all of its
-  // lists and what it waits for has a time.
+  // Each resource has a list of blocks. A block starts when it is first in all
+  // lists of its resources and the times of its dependencies are known.
   void runWindow() {
     std::vector<size_t> sorted(blocks.size());
     for (size_t b = 0; b < blocks.size(); ++b)
@@ -258,7 +257,7 @@ private:
       auto own = int64_t(model.stages[block.number].processors.size());
       int64_t all = processorsFrom(block.number);
       int64_t cap = order == ExecutionOrder::CapA ? all : 2 * all - own;
-      cap = (cap + own - 1) / own; // Of one processor.
+      cap = (cap + own - 1) / own; // per processor
       int64_t inFlight = 0;
       for (const Block &other : blocks)
         if (!other.transfer && other.number == block.number &&
@@ -268,7 +267,7 @@ private:
         }
       return block.backward || inFlight < cap;
     }
-    // All that comes before it in the stated order has started.
+    // All blocks that precede it in this order must have started.
     auto rank = [&](const Block &b) {
       auto s = int64_t(b.number);
       if (order == ExecutionOrder::GPipe)
@@ -292,7 +291,7 @@ private:
     return true;
   }
 
-  /// The block that starts next at `now`, or none.
+  /// The block to start next at `now`, or null.
   Block *choose(int64_t now) {
     Block *best = nullptr;
     auto key = [](const Block &block) {

@@ -30,7 +30,7 @@ static nlohmann::json workedExample(const char *name) {
   return nlohmann::json::parse(file)["worked_examples"][name];
 }
 
-/// Compares all orders that the file has, all but 1F1B.
+/// Compares all orders in the file, which lacks 1F1B.
 static void expectOrders(const PipelineModel &model,
                          const nlohmann::json &example) {
   const std::pair<const char *, ExecutionOrder> orders[] = {
@@ -62,9 +62,9 @@ TEST(Pipeline, ExampleE3) {
             example["T"].get<double>());
 }
 
-// The other plan of E3, in the text alone: F = 3, B = 6 on two devices against
-// F = 2, B = 4 on one; the values before layer 2 are 2 long, each replica sends
-// half: c = 2 * (1/2) / 2 * 2 = 1.
+// The other plan of E3, which is only in the text: a stage with F = 3, B = 6 on
+// two devices, then one with F = 2, B = 4 on one. The values before layer 2
+// have size 2; each replica sends half: c = 2 * (1/2) / 2 * 2 = 1.
 TEST(Pipeline, ExampleE3OtherPlan) {
   PipelineModel model = chainModel({3, 2}, {6, 4}, {1}, 4);
   model.stages[0].tail = Seconds(2 * 0.5 * (3 + 6) / 2.0);
@@ -91,7 +91,8 @@ TEST(Pipeline, EqualStagesWithoutTransfers) {
     }
 }
 
-// 1F1B of the scheduling room and of this one, where transfers take no time.
+// Without transfer times, both simulators agree on 1F1B: that of schedules and
+// that of pipelines.
 TEST(Pipeline, OneFOneBAgreesWithTheSchedule) {
   std::mt19937 random(7);
   for (int64_t stages = 1; stages <= 6; ++stages)
@@ -144,10 +145,10 @@ TEST(Pipeline, WindowOrderKeepsItsBound) {
   }
 }
 
-// With doubles, 0.1 + 0.2 comes after 0.3, and another block would start.
+// In double precision 0.1 + 0.2 > 0.3, which would start the wrong block first.
 TEST(Pipeline, EqualTimesAreEqual) {
-  // The forward of microbatch 1 and the gradient of 0 reach the channel when
-  // 0.1 + 0.2 and 0.3 have passed; the gradient goes first.
+  // The forward of microbatch 1 and the gradient of 0 reach the channel at the
+  // same time, 0.1 + 0.2 and 0.3; the gradient must go first.
   PipelineModel model = chainModel({0.1, 0.2}, {0.1, 0.1}, {0.3}, 3);
   PipelineModel whole = chainModel({1, 2}, {1, 1}, {3}, 3);
   for (ExecutionOrder order : allExecutionOrders())
@@ -172,7 +173,7 @@ TEST(Pipeline, AtMostCutsOnlyWhatIsLonger) {
   }
 }
 
-// A stage's last backward shares its processor with half of its all-reduce.
+// The part of an all-reduce that overlaps the last backward makes it slower.
 TEST(Pipeline, CollectivesSlowComputeDown) {
   PipelineModel model = chainModel({1}, {2}, {}, 3);
   model.stages[0].overlapped = Seconds(1);
@@ -204,8 +205,8 @@ TEST(Pipeline, CheckNamesWhatIsWrong) {
   EXPECT_FALSE(model.check());
 }
 
-// Replicas of every stage that take turns are pipelines side by side, each as
-// fast as alone.
+// If all stages have equally many replicas that take turns, they form parallel
+// pipelines, each as fast as alone.
 TEST(Pipeline, ReplicasInTurnArePipelinesSideBySide) {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {

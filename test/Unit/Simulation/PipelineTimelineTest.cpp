@@ -1,4 +1,4 @@
-//===- PipelineTimelineTest.cpp - who does what when ----------------------===//
+//===- PipelineTimelineTest.cpp - simulated blocks over time --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ static void expectGapless(const PipelineTimeline &timeline) {
   ASSERT_EQ(time, timeline.makespan);
 }
 
-/// Some stages copy what they keep to their hosts and back.
+/// Makes some stages copy their stash to the host and back.
 static void addCopies(PipelineModel &model, std::mt19937 &random) {
   if (model.forwardOnly)
     return;
@@ -53,16 +53,16 @@ TEST(PipelineTimeline, CopiesRunBesideComputing) {
     model.numLinks = 2;
     return makespanOf(model, order).value;
   };
-  // With one slot that leaves, forwards wait for copies.
+  // With one slot for a stash being copied out, forwards wait for copies.
   EXPECT_EQ(take(0.5, ExecutionOrder::GPipe), 4 + 3 * 0.5 + 8);
-  // The first backward waits for the last forward, at 13; then copies of 3 s
-  // beside backwards, the second one of which gives the last its slot.
+  // The first backward waits for the last forward, which ends at 13. Then
+  // copies of 3 s overlap backwards; the second one frees a slot for the last.
   EXPECT_EQ(take(3, ExecutionOrder::GPipe), 13 + 2 + 3 + 3 + 2);
   model.stages[0].leavingSlots = 2;
   EXPECT_EQ(take(0.5, ExecutionOrder::GPipe), 12);
-  // A forward, four copies out, one back, a backward.
+  // One forward, four copies out, one copy back, one backward.
   EXPECT_EQ(take(3, ExecutionOrder::GPipe), 1 + 4 * 3 + 3 + 2);
-  // One microbatch in flight: everything one after the other.
+  // With one microbatch in flight, nothing overlaps.
   EXPECT_EQ(take(3, ExecutionOrder::OneFOneB), 4 * (1 + 3 + 3 + 2));
   EXPECT_EQ(take(3, ExecutionOrder::Window), 4 * (1 + 3 + 3 + 2));
   Result<PipelineTimeline> timeline =
@@ -96,7 +96,7 @@ TEST(PipelineTimeline, AgreesWithMakespanOf) {
       expectGapless(*timeline);
       int64_t ahead = 0;
       for (size_t n = model.stages.size(); n-- > 0;) {
-        // Every replica has an equal part, rounded up.
+        // Each replica has an equal part of the limit, rounded up.
         auto own = int64_t(model.stages[n].processors.size());
         ahead += own;
         auto together = [&](int64_t all) {
@@ -111,7 +111,7 @@ TEST(PipelineTimeline, AgreesWithMakespanOf) {
   }
 }
 
-/// A chain with one resource for both ways of a hop, or two.
+/// A random chain. Each hop has one resource for both directions, or two.
 static PipelineModel randomChain(std::mt19937 &random, size_t stages,
                                  int64_t microbatches, bool transfers) {
   std::vector<double> forward, backward, channels;
@@ -141,7 +141,7 @@ TEST(PipelineTimeline, GeneratedSchedulesTakeWhatTheirOrdersTake) {
   }
 }
 
-// Whatever the times, stages compute in the order of the generator.
+// Stages compute in the generator's order, whatever the times.
 TEST(PipelineTimeline, WindowOrderComputesInTheGeneratorsOrder) {
   std::mt19937 random(9);
   for (int round = 0; round < 200; ++round) {
@@ -149,7 +149,7 @@ TEST(PipelineTimeline, WindowOrderComputesInTheGeneratorsOrder) {
     auto m = int64_t(1 + random() % 30);
     PipelineModel model = randomChain(random, stages, m, true);
     for (PipelineStage &stage : model.stages)
-      stage.times.forward += Seconds(1); // Without length there is no order.
+      stage.times.forward += Seconds(1); // Blocks of length 0 have no order.
     Schedule schedule = *generateWindow({int64_t(stages), m, false});
     auto timeline = simulatePipeline(model, ExecutionOrder::Window);
     for (size_t rank = 0; rank < stages; ++rank) {
@@ -164,8 +164,8 @@ TEST(PipelineTimeline, WindowOrderComputesInTheGeneratorsOrder) {
   }
 }
 
-// The zero-bubble orders as schedules.md 1.1 gives them: H1 with `slack` 1, H2
-// with `slack` 2.
+// The zero-bubble orders of schedules.md 1.1: ZB-H1 for `slack` 1, ZB-H2 for
+// `slack` 2.
 static Schedule zeroBubble(int64_t stages, int64_t m, int64_t slack) {
   Schedule schedule{"zb", stages, m, {}};
   for (int64_t r = 0; r < stages; ++r) {
@@ -208,19 +208,19 @@ TEST(PipelineTimeline, SpanAndMakespanOfZeroBubble) {
   EXPECT_EQ(h1->span, Seconds(79));
   EXPECT_EQ(h2->makespan, Seconds(79));
   EXPECT_EQ(h2->span, Seconds(72));
-  // H2 holds min(2p - 1, m) microbatches until W is done, H1 p.
+  // Until W ends, ZB-H2 holds min(2p - 1, m) microbatches, ZB-H1 holds p.
   EXPECT_EQ(h1->peakInFlight, std::vector<int64_t>(8, 8));
   EXPECT_EQ(h2->peakInFlight, std::vector<int64_t>(8, 15));
 }
 
-// Without transfers, the older simulator of schedules says the same.
+// Without transfer times, the simulator of schedules gives the same times.
 TEST(PipelineTimeline, SplitSchedulesAgreeWithSimulate) {
   std::mt19937 random(17);
   for (int round = 0; round < 300; ++round) {
     int64_t stages = int64_t(1 + random() % 5), m = int64_t(1 + random() % 9);
     PipelineModel model = randomChain(random, stages, m, false);
     Schedule schedule = zeroBubble(stages, m, 1 + round % 2);
-    // Some microbatches have I and W in one, some run their forward again.
+    // Some microbatches have an unsplit backward, some recompute.
     for (Order &order : schedule.ranks) {
       Order mixed;
       for (Action action : order) {
@@ -284,7 +284,7 @@ TEST(PipelineTimeline, WrongShapeIsAnError) {
 }
 
 TEST(PipelineTimeline, CriticalPathSaysWhatWasWaitedFor) {
-  // Two stages, F = 1, B = 2, c = 1; K_A lets stage 0 have two in flight.
+  // Two stages, F = 1, B = 2, c = 1; K_A allows two in flight on stage 0.
   PipelineModel model = chainModel({1, 1}, {2, 2}, {1}, 3);
   model.stages[0].tail = Seconds(0.5);
   Result<PipelineTimeline> timeline =

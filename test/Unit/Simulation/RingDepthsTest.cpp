@@ -44,8 +44,8 @@ TEST(RingDepths, SkipConnectionIsHeldWhereItPasses) {
   EXPECT_EQ(depths.between({F, 0}, {F, 2}), (RingDepth{3, false}));
 }
 
-// An activation that the receiver needs again in its backward keeps its slot:
-// one more than the receiver's stash, for the one that arrives.
+// An activation that the receiver needs in its backward is held in its slot.
+// The ring has one slot more than the receiver's stash, for the next arrival.
 TEST(RingDepths, ChannelHeldUntilTheBackward) {
   EXPECT_EQ(depthsOf("1f1b", 4).between({F, 0}, {I, 1}), (RingDepth{4, false}));
   EXPECT_EQ(depthsOf("gpipe", 4).between({F, 0}, {I, 1}), (RingDepth{1, true}));

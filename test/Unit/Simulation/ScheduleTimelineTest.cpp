@@ -1,4 +1,4 @@
-//===- ScheduleTimelineTest.cpp - a timed schedule to look at -------------===//
+//===- ScheduleTimelineTest.cpp - timelines of timed schedules ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ TEST(ScheduleTimeline, HopsAreBlocksOfChannels) {
   EXPECT_EQ(pipeline.timeline.bubbles[0].value, 3);
 }
 
-// Delays do not wait for one another: three are on their way at once.
+// Hops do not queue: three are in transit at once, each drawn in its own lane.
 TEST(ScheduleTimeline, HopsThatOverlapHaveLanes) {
   Schedule schedule =
       scheduleOf("0F0 0F1 0F2 0B0 0B1 0B2", "1F0 1F1 1F2 1B0 1B1 1B2", 3);
@@ -85,14 +85,14 @@ TEST(ScheduleTimeline, TraceHasArrowsAndPlainTime) {
       last = std::max(last,
                       event["ts"].get<double>() + event["dur"].get<double>());
   }
-  EXPECT_EQ(starts, 4u); // Two values there, two back.
+  EXPECT_EQ(starts, 4u); // Two values forward, two back.
   EXPECT_EQ(ends, 4u);
   EXPECT_EQ(last, 9e3);
 }
 
 TEST(ScheduleTimeline, PairsThatRunAsOneShareAPlace) {
   ScheduleProblem problem = twoRanks(0, 2);
-  problem.overlap = 2. / 3; // F and B, one and two long, run in two.
+  problem.overlap = 2. / 3; // A pair of F = 1 and B = 2 takes 2.
   Schedule schedule =
       scheduleOf("0F0 0F1 0B0 0B1", "1F0 (1F1;1B0)OVERLAP_F_B 1B1", 2);
   ScheduleTiming timing = *timeSchedule(schedule, problem);

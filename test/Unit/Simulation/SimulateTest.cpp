@@ -45,7 +45,7 @@ TEST(Simulate, BubbleIsTheClosedForm) {
       }
 }
 
-// schedules.md 1.3: early backward hides transfers of 2c <= F + B.
+// schedules.md 1.3: early-backward hides transfers with 2c <= F + B.
 TEST(Simulate, EarlyBackwardPaysTransfersOnce) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 32; ++m)
@@ -58,7 +58,7 @@ TEST(Simulate, RingDepthDelaysTheSender) {
   StageGraph graph = chainGraph(2, true);
   graph.edges[0].depth = 1;
   Schedule schedule = *generateGPipe({2, 3, true});
-  // Sender and receiver alternate over the one slot.
+  // With one slot, sender and receiver alternate.
   EXPECT_EQ(simulate(schedule, graph, unitTimes(2))->makespan, Seconds(6));
   graph.edges[0].depth = 2;
   EXPECT_EQ(simulate(schedule, graph, unitTimes(2))->makespan, Seconds(4));

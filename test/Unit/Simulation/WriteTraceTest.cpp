@@ -39,8 +39,8 @@ TEST(WriteTrace, HasAnEventForEveryBlock) {
   EXPECT_EQ(end, 18e6);
 }
 
-// Every end of an arrow lies inside a block of its thread, or the viewer drops
-// the arrow; it starts where a value is made and ends where it is used.
+// Both ends of an arrow must be inside a block of their thread, else the viewer
+// drops it. An arrow starts where a value is made and ends where it is used.
 TEST(WriteTrace, ArrowsTouchBlocks) {
   PipelineModel model = chainModel({1, 2, 1}, {2, 2, 3}, {0.5, 0}, 3);
   json trace = traceOf(model);
@@ -56,7 +56,8 @@ TEST(WriteTrace, ArrowsTouchBlocks) {
               flow["ts"].get<double>())
         arrows[flow["id"]] += block["name"].get<std::string>() + " ";
   }
-  // Two channels, both ways, three microbatches; one takes no time.
+  // Two channels (one without transfer time), two directions, three
+  // microbatches.
   EXPECT_EQ(arrows.size(), 2u * 2 * 3);
   EXPECT_EQ(arrows[0], "0F0 0>1F0 1F0 ");
   EXPECT_EQ(arrows[11], "2B2 1B2 ");

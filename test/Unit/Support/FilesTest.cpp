@@ -1,4 +1,4 @@
-//===- FilesTest.cpp - whole files in and out -----------------------------===//
+//===- FilesTest.cpp - reading and writing whole files --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ TEST_F(Files, AreReplacedAsAWhole) {
   Result<std::string> text = readTextFile(path);
   ASSERT_TRUE(text);
   EXPECT_EQ(*text, "after\n");
-  // Nothing else is left behind.
+  // No temporary file remains.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 

@@ -1,4 +1,4 @@
-//===- PackingTest.cpp - packings beside all packings ---------------------===//
+//===- PackingTest.cpp - packings compared with exhaustive search ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,8 +40,9 @@ void expectDisjoint(const std::vector<PackItem> &items, const Packing &found) {
   }
 }
 
-/// The smallest arena. Of a best packing, pushed down as far as it goes, the
-/// items by offset are an order that gives it, each placed as low as it can be.
+/// The smallest arena. Tries all orders, placing each item as low as possible.
+/// That includes an optimum: in an optimal packing with all items moved down as
+/// far as possible, the order by offset gives the same packing.
 int64_t bruteForce(std::vector<PackItem> items) {
   std::vector<int> order(items.size());
   std::iota(order.begin(), order.end(), 0);
@@ -106,8 +107,7 @@ TEST(Packing, TakesTheGapBetweenTwoLives) {
   EXPECT_EQ(pack(items).total, 128);
 }
 
-/// Two callers who list one set of items in two orders find one total, and
-/// places that do.
+/// Packing the same items in two orders gives equal totals and valid offsets.
 TEST(Packing, ByLifeWhateverTheOrder) {
   Draw draw(17);
   for (uint64_t round = 0; round < 40 / kPart + 1; ++round) {
@@ -121,7 +121,7 @@ TEST(Packing, ByLifeWhateverTheOrder) {
     expectDisjoint(turned, other);
     EXPECT_EQ(found.total, other.total);
     EXPECT_LE(double(found.total), 1.2 * double(found.bound));
-    // What is known gives the same offsets.
+    // Packing the same items again gives the same total.
     std::vector<PackItem> again(items.rbegin(), items.rend());
     for (PackItem &item : again)
       item.offset = -1;
@@ -130,8 +130,7 @@ TEST(Packing, ByLifeWhateverTheOrder) {
   }
 }
 
-/// By size alone the item in the middle is placed where it splits the space of
-/// a large one.
+/// Random small cases are packed as well as by exhaustive search.
 TEST(Packing, AsSmallAsAnyOnSmallCases) {
   Draw draw(7);
   for (uint64_t round = 0; round < 400 / kPart; ++round) {
@@ -154,8 +153,8 @@ TEST(Packing, NearTheBoundOnLargeCases) {
   }
 }
 
-/// Twice the items, with as many alive at once, take about twice the time; the
-/// limit leaves room for a busy machine and none for a square.
+/// Time must be about linear in the number of items if as many are alive at
+/// once. The limit allows for a busy machine, but not for quadratic time.
 TEST(Packing, ManyItemsTakeLittle) {
   Draw draw(13);
   std::vector<PackItem> items = drawItems(draw, 20'000, 20'000, 12);

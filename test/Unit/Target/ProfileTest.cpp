@@ -29,7 +29,7 @@ Problem readShared(const std::string &path, const char *format) {
   return problem ? *problem : Problem();
 }
 
-/// Everything but the names, as text in an order of its own.
+/// All facts of a problem except names, as sorted lines of text.
 std::vector<std::string> factsOf(const Problem &problem) {
   std::vector<std::string> facts;
   auto add = [&](auto &&...parts) {
@@ -74,7 +74,7 @@ std::vector<std::string> factsOf(const Problem &problem) {
   return facts;
 }
 
-/// Problem to graph to text to graph to problem, on two classes of devices.
+/// Converts a problem to a graph, to text, to a graph and back to a problem.
 Problem thereAndBack(const Problem &problem, const Cluster &cluster) {
   mlir::MLIRContext context;
   auto module = writeGraph(context, problem);
@@ -99,7 +99,7 @@ Cluster twoClasses() {
   return cluster;
 }
 
-/// On the devices that the file brings, too.
+/// The same on the devices that the file defines.
 void expectUnchangedOnItsOwn(const Problem &problem) {
   ASSERT_FALSE(problem.cluster.devices.empty());
   EXPECT_EQ(factsOf(thereAndBack(problem, problem.cluster)), factsOf(problem));
@@ -136,7 +136,7 @@ TEST(Profile, GraphsHoldTheWholeProfile) {
 
 TEST(Profile, GraphsHoldWhatOnlySomeFormatsState) {
   Problem problem;
-  // Two layers of one name; the first cannot be sliced.
+  // Two layers with the same name; the first cannot be sliced.
   problem.layers = {{"a", {{Seconds(1), Seconds(2), Seconds(3)}}, false},
                     {"a", {{Seconds(4), Seconds(5), Seconds(6)}}}};
   using enum ActionKind;

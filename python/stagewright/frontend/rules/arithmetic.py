@@ -1,7 +1,7 @@
-"""Sums of short floating-point types, and functions that no dialect downstream has.
+"""Sums in short floating-point types, and functions that no later dialect has.
 
-XLA sums bfloat16 and float16 products in float32 and rounds once; linalg would round after every addition. So the sum
-is asked for in float32 and the result converted.
+XLA sums bfloat16 and float16 products in float32 and rounds once; linalg would round after every addition. So the sum is
+computed in float32 and the result converted.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def _is_short(dtype):
 
 @rule("dot_general", "conv_general_dilated")
 def contraction(_evaluator, eqn, values):
-    """A product in float32 where its factors or its result are short.
+    """A product computed in float32 if its factors or its result are short.
 
-    The algorithm that a product names (`jax.nn.dot_product_attention` asks for bfloat16 summed in float32) says how
-    to use a matrix unit; it is what is done anyway. Convolutions by groups need all of one type.
+    A product's `algorithm` (`jax.nn.dot_product_attention` asks for bfloat16 summed in float32) is ignored: it tells a matrix
+    unit to do what is done here anyway. Grouped convolutions need a single type.
     """
     params, dtype = dict(eqn.params), eqn.outvars[0].aval.dtype
     values = list(map(to_array, values))
@@ -49,7 +49,7 @@ def reduction(_evaluator, eqn, values):
 
 @rule("reduce_sum", "cumsum", "reduce_window_sum")
 def summation(_evaluator, eqn, values):
-    if eqn.params.get("axes") == ():  # of a scalar, as the norm of all parameters has it
+    if eqn.params.get("axes") == ():  # of a scalar, as in the norm of all parameters
         return [to_array(values[0])]
     dtype = eqn.outvars[0].aval.dtype
     if not _is_short(dtype):

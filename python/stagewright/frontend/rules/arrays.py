@@ -1,7 +1,7 @@
-"""Rows and constants pass through elementwise work, slices and additions without becoming arrays.
+"""Elementwise operations, slices and additions on rows and constants do not build arrays.
 
-What makes stacked layers come apart: a parameter stacked over layers is read row by row, also after a cast to
-bfloat16 or a decay term; the gradient's rows are put together once, at the end.
+This separates stacked layers: a parameter stacked over layers is read row by row, even through a cast to bfloat16 or a decay
+term; the rows of the gradient are stacked once, at the end.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ ELEMENTWISE = (
     "select_n", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "xor")
 
 
-# Arrays of more rows are not taken apart where only single rows are read: they are tables, not stacks of layers.
+# Arrays of more rows are not split into rows if only single rows are read: they are tables, not stacks of layers.
 MOST_ROWS = 64
 
 
 def signed_index(index):
-    """linalg has no unsigned types; an index above the signed range is outside of any operand."""
+    """linalg has no unsigned types; an index above the signed range is outside any operand."""
     index = to_array(index)
     if not np.issubdtype(index.dtype, np.unsignedinteger):
         return index
@@ -55,12 +55,12 @@ def elementwise(evaluator, eqn, values):
     def scope(i=None):
         if i is None or origin is None:
             return evaluator.scope(stack, traceback)
-        if isinstance(origin, str):  # the row belongs to whoever reads it first: a layer
+        if isinstance(origin, str):  # the row belongs to the first layer that reads it
             return evaluator.scope(evaluator.stack, traceback)
         return evaluator.scope(stack.extend(origin.scope(i)), traceback)
 
     def row(i):
-        # A value of one row beside others, as the gradient of a maximum has it, goes with each of theirs.
+        # A value of one row, as in the gradient of a maximum, is combined with each row of the others.
         rows = [v if v.ndim == 0 else rows_of(v).row(i if v.shape[0] > 1 else 0) for v in values]
         with scope(i):
             if eqn.primitive.name in ("add", "add_any"):
@@ -86,7 +86,7 @@ def broadcast(evaluator, eqn, values):
         return [Splat(aval.shape, aval.dtype, values[0].scalar)]
     if len(values) == 1 and aval.shape == (1, *values[0].shape) and \
             tuple(eqn.params["broadcast_dimensions"]) == tuple(range(1, aval.ndim)):
-        # A row on its way into a stack.
+        # A row to be written into a stack.
         stack, traceback = evaluator.stack, evaluator.traceback
 
         def whole():
@@ -104,11 +104,11 @@ def rearranged_splat(_evaluator, eqn, values):
 
 @rule("reshape")
 def regroup(evaluator, eqn, values):
-    """Layers in groups: the first dimension is split in two, or two are merged; rows stay rows."""
+    """Groups of layers: the first dimension is split in two, or two are merged; rows stay rows."""
     value, aval = values[0], eqn.outvars[0].aval
     if isinstance(value, Splat):
         return [Splat(aval.shape, aval.dtype, value.scalar)]
-    # With `dimensions` a transpose comes first: rows do not stay rows.
+    # `dimensions` transposes first, so rows do not stay rows.
     if not isinstance(value, Lazy) or 0 in aval.shape or eqn.params["dimensions"] is not None:
         return None
     if aval.ndim == value.ndim + 1 and aval.shape[2:] == value.shape[1:]:
@@ -175,7 +175,7 @@ def squeeze_row(_evaluator, eqn, values):
 
 @rule("dynamic_slice")
 def static_slice(evaluator, eqn, values):
-    """With an index known at import: a slice."""
+    """An index known at import makes it a static slice."""
     value, starts, aval = values[0], values[1:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
         return _signed(evaluator, eqn, [value], [signed_index(s) for s in starts])
@@ -188,7 +188,7 @@ def static_slice(evaluator, eqn, values):
 
 @rule("dynamic_update_slice")
 def static_update(evaluator, eqn, values):
-    """With an index known at import: rows replaced, or a value placed in zeros."""
+    """An index known at import: replaces rows, or pads the value with zeros."""
     value, update, starts, aval = values[0], values[1], values[2:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
         return _signed(evaluator, eqn, [value, update], [signed_index(s) for s in starts])
@@ -213,7 +213,7 @@ def concatenate(evaluator, eqn, values):
 
 
 def _signed(evaluator, eqn, values, others=()):
-    """Binds an equation that only moves elements with its unsigned values as signed ones: linalg has no other."""
+    """Binds an equation that only moves elements, with unsigned values as signed ones: linalg has no unsigned types."""
     dtype = eqn.outvars[0].aval.dtype
     if not jax.dtypes.issubdtype(dtype, np.unsignedinteger):
         return evaluator.bind(eqn, [*values, *others])
@@ -224,7 +224,7 @@ def _signed(evaluator, eqn, values, others=()):
 
 @rule("pad")
 def pad_rows(_evaluator, eqn, values):
-    """The gradient of a slice of rows: rows among zeros."""
+    """The gradient of a slice of rows: the rows, padded with rows of zeros."""
     value, padding, aval = values[0], values[1], eqn.outvars[0].aval
     (low, high, interior), *others = eqn.params["padding_config"]
     if any(map(any, others)) or low < 0 or high < 0 or interior or not is_known(padding) or aval.ndim == 0:

@@ -1,7 +1,7 @@
-"""Calls are inlined; hints to another compiler are dropped.
+"""Inlines calls and drops hints to another compiler.
 
-Rematerialisation (`jax.checkpoint`) is such a hint: what is kept and what is computed again is chosen by the compiler,
-from bytes against flops, so its barrier must not hide the equal values from it.
+Rematerialisation (`jax.checkpoint`) is such a hint: the compiler itself chooses between storing and recomputing, by bytes and
+flops, so the barrier must not hide equal values from it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def identity(_evaluator, _eqn, values):
 
 @rule("sharding_constraint", folded=False)
 def unconstrained(evaluator, eqn, values):
-    """What is computed from split parameters is split as follows from them; a value cannot say it."""
+    """Drops sharding constraints: the splits of computed values are derived from the parameters."""
     from stagewright.frontend.shardings import axes_of
 
     sharding = eqn.params["sharding"]
@@ -45,7 +45,8 @@ def unheard(evaluator, eqn, _values):
 
 @rule("cond")
 def select_branch(evaluator, eqn, values):
-    """A branch known at import is inlined; otherwise all are computed and one result is selected: they are pure."""
+    """A branch known at import is inlined; otherwise all branches are computed, as they are pure, and the result is
+    selected."""
     from jax import lax
     from stagewright.frontend.evaluate import is_known
 

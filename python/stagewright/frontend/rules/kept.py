@@ -1,7 +1,7 @@
-"""Loops that stay loops: one body in the program instead of one for each iteration.
+"""Loops that are not unrolled: one body in the program instead of one for each iteration.
 
-A `while` whose end depends on an argument has to; a scan of many iterations with a small body is better off. What the
-body carries is an array each: a scan writes its rows in place, one after the other.
+A `while` whose end depends on an argument cannot be unrolled; a scan of many iterations with a small body is cheaper as a loop.
+The body carries only arrays: a scan writes its rows in place, one after the other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from jax.extend import source_info_util
 
 from stagewright.frontend.rows import to_array
 
-# From so many equations on, a scan is kept, if its body has at most that many: 600 iterations of 5 equations took 22 s to
-# compile unrolled. A heavier body is a layer, or as much work as one.
+# A scan is kept if unrolling gives more equations than this and its body is at most SMALL_BODY: 600 iterations of 5 equations
+# took 22 s to compile unrolled. A heavier body is a layer, or as much work as one.
 MOST_UNROLLED = 2048
 SMALL_BODY = 128
 
 
 def size(jaxpr):
-    """The number of equations, those of called functions included."""
+    """The number of equations, including those of called functions."""
     inner = [getattr(p, "jaxpr", p) for eqn in jaxpr.eqns for p in eqn.params.values()]
     return len(jaxpr.eqns) + sum(size(p) for p in inner if hasattr(p, "eqns"))
 
@@ -36,12 +36,12 @@ def _is_plain(dtype):
 
 
 def refused_types(carry):
-    """The first type of what a loop carries that a kept loop cannot carry."""
+    """The first carried type that a kept loop does not support."""
     return next((v.dtype for v in carry if not _is_plain(v.dtype)), None)
 
 
 def inside_loop(evaluator, function):
-    """A function traced as the body of a loop: its scopes begin anew, as JAX puts those of the loop before them."""
+    """A function traced as the body of a loop: its scopes start empty, because JAX prepends the loop's scope."""
     def run(*values):
         stack, prefix = evaluator.stack, evaluator.prefix
         evaluator.stack = evaluator.prefix = source_info_util.new_name_stack()

@@ -1,7 +1,7 @@
-"""Cholesky factors and triangular systems, column by column, written out.
+"""Cholesky factors and triangular solves, written out column by column.
 
-Each column is a few operations on the whole matrix, so these are for small ones (whitening, Gaussian processes of a
-microbatch); what takes LAPACK otherwise is refused.
+Each column is a few operations on the whole matrix, so these suit small matrices (whitening, Gaussian processes of a
+microbatch); other functions that need LAPACK are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _row(matrix, i):
 
 
 def _spread(vector, shape):
-    """A row, a column or an element as a matrix."""
+    """Broadcasts a row, a column or an element to a matrix."""
     return lax.broadcast_in_dim(vector, shape, tuple(range(len(shape))))
 
 
@@ -59,7 +59,7 @@ def cholesky(evaluator, eqn, values):
         if i + 1 < n:
             rest = lax.sub(rest, _product(column, _swapped(column)))
     factor = lax.concatenate(columns, matrix.ndim - 1) if n > 1 else columns[0]
-    # A matrix that is not positive definite has no factor: its last pivot is no number.
+    # A matrix that is not positive definite has no factor: its last pivot is NaN.
     last = _spread(_row(columns[-1], n - 1), factor.shape)
     return [lax.select(lax.ne(last, last), lax.full_like(factor, np.nan), factor)]
 
@@ -77,7 +77,7 @@ def triangular_solve(evaluator, eqn, values):
     for i in range(n) if lower else range(n - 1, -1, -1):
         row, column = _row(right, i), _column(matrix, i)
         rows[i] = row if p["unit_diagonal"] else lax.div(row, _spread(_row(column, i), row.shape))
-        if len(rows) < n:  # rows that are done change too, and are not read again
+        if len(rows) < n:  # finished rows change too, but are not read again
             right = lax.sub(right, _product(column, rows[i]))
     solution = lax.concatenate([rows[i] for i in range(n)], right.ndim - 2) if n > 1 else rows[0]
     return [solution if p["left_side"] else _swapped(solution)]

@@ -1,10 +1,10 @@
 """Loops with a known number of iterations are unrolled; long ones with small bodies are kept (rules/kept.py).
 
-Each iteration of a scan over stacked layers gets a scope of its own, `<scope>/layer<i>`, in the forward and in the
-backward alike, so the planner sees layers. A scan is one over stacked layers when one of its stacked inputs is a
-parameter (or its body reads a row of one by number) or was written, row by row, by a scan over layers: that second one
-is its backward, and its iterations carry the same numbers. Two such scans in the same scope are numbered on:
-layer0..layer3, layer4..layer7. The iterations of every other scan are called `step<i>`.
+Each iteration of a scan over stacked layers has its own scope, `<scope>/layer<i>`, in the forward and in the backward, so the
+planner sees layers. A scan is over stacked layers if one of its stacked inputs is a parameter (or its body reads a row of one
+by number), or was written row by row by a scan over layers: the latter is its backward, and its iterations have the same
+numbers. Two such scans in the same scope are numbered consecutively: layer0..layer3, layer4..layer7. The iterations of all
+other scans are called `step<i>`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stagewright.frontend.rules.kept import is_worth_keeping, keep_scan, keep_wh
 
 
 class Loop:
-    """One scan of the forward: what its iterations are called."""
+    """One forward scan: the names of its iterations."""
 
     def __init__(self, kind, first):
         self.kind, self.first = kind, first
@@ -31,7 +31,7 @@ class Loop:
 
 
 def _reads_rows(eqn, consts):
-    """Whether the body of a scan reads rows of a parameter with one row per iteration."""
+    """Whether the body of a scan reads single rows of a parameter that has one row per iteration."""
     stacked = {var for var, value in zip(eqn.params["jaxpr"].jaxpr.invars, consts)
                if isinstance(value, Lazy) and value.origin == "parameter" and value.shape[0] == eqn.params["length"]}
     return any(e.primitive.name in ("dynamic_slice", "gather") and not hasattr(e.invars[0], "val") and
@@ -39,7 +39,7 @@ def _reads_rows(eqn, consts):
 
 
 def _identify(evaluator, eqn, consts, xs):
-    """The loop that a scan belongs to: that of its rows if it is a backward, a new one otherwise."""
+    """The loop that a scan belongs to: that of its rows if it is a backward, else a new one."""
     origins = [x.origin for x in xs if isinstance(x, Lazy) and x.origin is not None]
     loops = [o for o in origins if isinstance(o, Loop)]
     is_backward = any(type(s).__name__ == "Transform" and s.name == "transpose" for s in evaluator.stack.stack)
@@ -87,7 +87,7 @@ def unroll_scan(evaluator, eqn, values):
 
 @rule("while")
 def unroll_while(evaluator, eqn, values):
-    """Unrolled when its condition can be computed at import in every iteration."""
+    """Unrolled if the condition can be computed at import in every iteration."""
     p = eqn.params
     cond, body = p["cond_jaxpr"], p["body_jaxpr"]
     cond_consts, body_consts = values[:p["cond_nconsts"]], values[p["cond_nconsts"]:][:p["body_nconsts"]]
@@ -107,7 +107,7 @@ def unroll_while(evaluator, eqn, values):
 
 
 def _dynamic(evaluator, eqn, cond_consts, body_consts, carry):
-    """A loop whose end depends on an argument, which no gradient goes through: it stays a loop."""
+    """A loop whose end depends on an argument; no gradient passes through it. It stays a loop."""
     transforms = [s.name for s in evaluator.stack.stack if type(s).__name__ == "Transform"]
     if "jvp" in transforms or "transpose" in transforms:
         raise evaluator.failure(eqn, "its number of iterations depends on an argument, and a gradient is taken; use a loop "

@@ -1,5 +1,5 @@
-"""shard_map over one device: its body is inlined, its collectives leave every value as it is but for its shape. Those over a
-dimension that vmap has named are reductions."""
+"""shard_map over one device: its body is inlined, and its collectives only change shapes. Collectives over a dimension named by
+vmap are reductions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def inline(evaluator, eqn, values):
     return evaluator.run(eqn.params["jaxpr"], (), values)
 
 
-# What a collective does with the dimensions of one device's own value.
+# The reduction of a collective within one device's value.
 WITHIN = {"psum": jnp.sum, "psum_invariant": jnp.sum, "pmax": jnp.max, "pmin": jnp.min}
 
 
 @rule("psum", "psum_invariant", "pmax", "pmin", "pvary", "pcast", "pbroadcast", "all_gather", "all_gather_invariant",
       "reduce_scatter", "all_to_all", folded=False)
 def collective(evaluator, eqn, values):
-    # Of a dimension that vmap has named there is a number.
+    # A dimension named by vmap is given as a number.
     if axes := tuple(axis for axis in eqn.params.get("axes", ()) if isinstance(axis, int)):
         function = functools.partial(WITHIN[eqn.primitive.name], axis=axes)
         values = [evaluator.function(function, value) for value in values]

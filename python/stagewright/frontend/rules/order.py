@@ -1,9 +1,9 @@
-"""Order: top-k by repeated maxima, short rows sorted by ranks, long ones by a network.
+"""Sorting: top-k by repeated maxima, short rows sorted by ranks, long ones by a sorting network.
 
-All compare integer keys that have the order of the values, so ties, infinities and NaN come out as in JAX, and the
-values themselves are recovered from the keys without rounding, or fetched by their places. Ranks cost n^2 comparisons per
-row: fine for experts, beams and shuffles of a microbatch. The network, Batcher's bitonic one, is a loop of
-log2(n) (log2(n) + 1) / 2 rounds, in each of which every element is compared with one other.
+All compare integer keys in the order of the values, so ties, infinities and NaN give the same results as in JAX. Values are
+recovered exactly from the keys, or gathered by their positions. Ranks cost n^2 comparisons per row: acceptable for experts,
+beams and shuffles of a microbatch. The network, Batcher's bitonic sort, is a loop of log2(n) (log2(n) + 1) / 2 rounds, in each
+of which every element is compared with one other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_BY_RANKS = 2048
 
 
 def ordered_key(x):
-    """Integers in the total order of the values; its own inverse on the bits of a float."""
+    """Integers in the total order of the values; on the bits of a float, the function is its own inverse."""
     if x.dtype == np.bool_:
         return lax.convert_element_type(x, np.int32)
     if np.issubdtype(x.dtype, np.unsignedinteger):
@@ -88,7 +88,7 @@ def sort(evaluator, eqn, values):
     extent = shape[axis]
     if extent > LONGEST_BY_RANKS:
         return _sort_by_network(evaluator, arrays, axis, count)
-    # One more dimension at the end: element against element of the same row.
+    # An additional last dimension pairs the elements of a row.
     paired = (*shape, extent)
     mine = lambda a: lax.broadcast_in_dim(a, paired, tuple(range(len(shape))))
     theirs = lambda a: lax.broadcast_in_dim(
@@ -111,7 +111,7 @@ def sort(evaluator, eqn, values):
 
 
 def _sort_by_network(evaluator, arrays, axis, count):
-    """Keys and places in a loop, everything else fetched by the places once."""
+    """Sorts keys and positions in a loop; all other arrays are gathered once by the positions."""
     arrays = [jnp.moveaxis(array, axis, -1) for array in arrays]
     extent = arrays[0].shape[-1]
     size = 1 << (extent - 1).bit_length()
@@ -119,7 +119,7 @@ def _sort_by_network(evaluator, arrays, axis, count):
     keys = []
     for array in arrays[:count]:
         key = ordered_key(_canonical(array))
-        largest = np.array(np.iinfo(key.dtype).max, key.dtype)  # places put it behind others that are as large
+        largest = np.array(np.iinfo(key.dtype).max, key.dtype)  # equal keys are ordered by position, so padding comes last
         keys.append(lax.pad(key, largest, [(0, 0, 0)] * (key.ndim - 1) + [(0, size - extent, 0)]))
 
     def exchange(state):
@@ -129,7 +129,7 @@ def _sort_by_network(evaluator, arrays, axis, count):
         less = jnp.zeros(mine[0].shape, bool)
         for a, b in reversed(list(zip(mine, theirs))):
             less = (b < a) | (b == a) & less
-        smaller = ((i & distance) == 0) == ((i & block) == 0)  # which of two an element wants
+        smaller = ((i & distance) == 0) == ((i & block) == 0)  # whether an element takes the smaller of the two
         kept = [lax.select(less == smaller, b, a) for a, b in zip(mine, theirs)]
         half = distance >> 1
         return jnp.where(half > 0, block, 2 * block), jnp.where(half > 0, half, block), kept
@@ -148,7 +148,7 @@ def _sort_by_network(evaluator, arrays, axis, count):
 
 
 def _canonical(x):
-    """Zeros are equal and every NaN is the largest value, as in lax.sort."""
+    """Makes both zeros equal and every NaN the largest value, as in lax.sort."""
     if not np.issubdtype(x.dtype, np.floating) and getattr(x.dtype, "name", "") != "bfloat16":
         return x
     x = lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 0), x)

@@ -1,6 +1,6 @@
-"""Random keys: every operation on them is written out in integer arithmetic.
+"""Random keys: all operations on them are written out in integer arithmetic.
 
-Keys stay keys between operations, so slicing and stacking them is left to JAX.
+Keys stay keys between operations, so JAX slices and stacks them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What has no form in a compiled step, with the reason and the way out."""
+"""Operations that a compiled step does not support, with the reason and an alternative."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Scatter in forms that linalg has.
+"""Rewrites scatter as operations that linalg has.
 
-Few positions per batch element (the gradient of `take_along_axis`, of top-k): compare an iota with the index and
-select, one elementwise operation for each position. One window at a place known at import: padding. What remains (the
-gradient of an embedding: many rows at places known at run time) stays a scatter here and becomes a loop over rows,
-updated in place, in stagewright.frontend.to_linalg.
+Few positions per batch element (the gradient of `take_along_axis`, of top-k): compare an iota with the index and select, one
+elementwise operation for each position. One window at a position known at import: padding. The rest (the gradient of an
+embedding: many rows at positions known at run time) stays a scatter here; stagewright.frontend.to_linalg makes it a loop over
+rows that updates in place.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def scatter(evaluator, eqn, values):
 
 @rule("scatter-sub", "scatter_sub")
 def subtraction(evaluator, eqn, values):
-    """What is subtracted is added with the other sign."""
+    """Subtracts by adding the negated updates."""
     def add(operand, indices, updates):
         return lax.scatter_add(operand, indices, lax.neg(updates), eqn.params["dimension_numbers"], mode=eqn.params["mode"],
                                indices_are_sorted=eqn.params["indices_are_sorted"], unique_indices=eqn.params["unique_indices"])
@@ -68,7 +68,7 @@ def subtraction(evaluator, eqn, values):
 @rule("gather")
 def gather(evaluator, eqn, values):
     numbers, aval = eqn.params["dimension_numbers"], eqn.outvars[0].aval
-    if not numbers.start_index_map and not numbers.operand_batching_dims:  # as `x.at[:]` has it: no index at all
+    if not numbers.start_index_map and not numbers.operand_batching_dims:  # as in `x.at[:]`: no index at all
         operand = to_array(values[0])
         part = lax.slice(operand, [0] * operand.ndim, eqn.params["slice_sizes"])
         part = lax.squeeze(part, numbers.collapsed_slice_dims)
@@ -103,7 +103,7 @@ def _at_known_place(name, combine, operand, index, updates, numbers, windows, mo
 
 
 def _compared(name, combine, operand, indices, updates, numbers, mode):
-    """One select per position; positions in order, so that the last write of a plain scatter wins."""
+    """One select per position, in order, so that the last write of a plain scatter wins."""
     shape = operand.shape
     scatter_dims = [d for d in range(updates.ndim) if d not in numbers.update_window_dims]
     batching = dict(zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims))
@@ -134,7 +134,7 @@ def _compared(name, combine, operand, indices, updates, numbers, mode):
 
 
 def _taken(array, at):
-    """The array at the given positions, those dimensions gone."""
+    """The array at the given positions, with those dimensions removed."""
     starts = [at.get(d, 0) for d in range(array.ndim)]
     limits = [at[d] + 1 if d in at else n for d, n in enumerate(array.shape)]
     return lax.squeeze(lax.slice(array, starts, limits), tuple(at))

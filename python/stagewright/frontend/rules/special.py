@@ -1,4 +1,4 @@
-"""Gamma functions, by the Lanczos approximation that XLA has.
+"""Gamma functions by the Lanczos approximation that XLA uses.
 
 C. Lanczos, "A Precision Approximation of the Gamma Function" (SIAM J. Numer. Anal. B 1, 1964), with g = 7 and nine
 coefficients: exact to the last bits of float64 on x >= 1/2, reflected below.
@@ -22,7 +22,7 @@ COEFFICIENTS = (676.520368121885098567009190444019, -1259.1392167224028704715607
 
 
 def _prepared(eqn, values):
-    """(x, a function from numbers to constants of its type, x < 1/2, z), in float32 at least."""
+    """(x, a function that makes constants of its type, x < 1/2, z), at least in float32."""
     x = to_array(values[0])
     if x.dtype.itemsize < 4:
         x = lax.convert_element_type(x, np.float32)
@@ -83,7 +83,7 @@ TERMS = 10
 
 @rule("zeta")
 def zeta(_evaluator, eqn, values):
-    """Hurwitz's zeta function for s > 1, as the derivatives of digamma have it."""
+    """The Hurwitz zeta function for s > 1, which the derivatives of digamma use."""
     s, q = (lax.convert_element_type(v, np.float32) if v.dtype.itemsize < 4 else v for v in map(to_array, values))
     return [lax.convert_element_type(_zeta(s, q), eqn.outvars[0].aval.dtype)]
 
@@ -109,7 +109,7 @@ def _zeta(s, q):
 
 @rule("polygamma")
 def polygamma(evaluator, eqn, values):
-    """(-1)^(m+1) m! zeta(m+1, x), for an order that is known at import."""
+    """(-1)^(m+1) m! zeta(m+1, x), for an order known at import."""
     order = _order(values[0])
     if order is None:
         raise evaluator.failure(eqn, "its order must be one number that is known at import, from 0 to 20")

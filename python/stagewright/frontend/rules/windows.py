@@ -13,7 +13,7 @@ from stagewright.frontend.rows import to_array
 
 @rule("select_and_scatter_add")
 def select_and_scatter_add(evaluator, eqn, values):
-    """Each window's source goes to its first element that the selection keeps, in row-major order."""
+    """Adds each window's source to the first element, in row-major order, that the selection keeps."""
     source, operand = map(to_array, values)
     p = eqn.params
     prim = p["select_prim"].name
@@ -47,7 +47,7 @@ def select_and_scatter_add(evaluator, eqn, values):
 
 
 def _placed(array, config):
-    """lax.pad without negative padding: what would fall outside is cut off first."""
+    """lax.pad without negative padding: elements that would fall outside are cut off first."""
     starts, limits, padded = [], [], []
     for (low, high, interior), n in zip(config, array.shape):
         step = interior + 1

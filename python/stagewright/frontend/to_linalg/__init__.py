@@ -1,1 +1,1 @@
-"""StableHLO -> linalg, in a process of its own with torch-mlir's copy of MLIR. Never imported beside JAX."""
+"""StableHLO -> linalg, in a separate process with torch-mlir's copy of MLIR. Never imported together with JAX."""

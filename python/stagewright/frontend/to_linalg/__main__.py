@@ -1,6 +1,6 @@
-"""DIRECTORY/NAME.stablehlo.mlir for each function of attributes.json -> DIRECTORY/module.mlir, which has them all.
+"""Converts DIRECTORY/NAME.stablehlo.mlir of each function in attributes.json; writes all to DIRECTORY/module.mlir.
 
-Exit code 2: the model is the reason.
+Exit code 2: the model is unsupported.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def _print(module, path):
 
 
 def packed(text):
-    """The text with large constants of i1 as eight to a byte, lowest bit first.
+    """The text with large i1 constants packed, eight to a byte, lowest bit first.
 
-    The bindings' MLIR prints a byte for each; that of the compiler reads bits.
+    The bindings' MLIR prints one byte per element; the compiler's MLIR reads bits.
     """
     def bits(match):
         digits, shape = match.groups()

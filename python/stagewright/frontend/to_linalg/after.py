@@ -1,4 +1,4 @@
-"""What is rewritten in linalg, after the legalization: slices in one operation, names, roles; and the last check."""
+"""Rewrites of linalg after the legalization: slices as single operations, names, roles; and the final check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DIALECTS = {"builtin", "func", "linalg", "tensor", "arith", "math", "scf"}
 
 
 def check(module):
-    """Every operation is one that the compiler knows; the first one that is not is named."""
+    """Checks that the compiler supports every operation; the error names the first that it does not."""
     def visit(op):
         name = op.operation.name
         if name == "builtin.unrealized_conversion_cast":
@@ -49,7 +49,7 @@ def _array(attribute):
 
 
 def _drops_units(long, short):
-    """Whether the longer shape is the shorter one with unit dimensions put in."""
+    """Whether the longer shape is the shorter one with unit dimensions inserted."""
     rest = list(short)
     for n in long:
         if rest and n == rest[0]:
@@ -94,7 +94,7 @@ def _reduce_ranks(main):
 
 
 def _is_row(op, rank_shape):
-    """Whether a slice takes or writes exactly one row of dimension 0; its number, or None."""
+    """The number of the row if a slice reads or writes exactly one row of dimension 0, else None."""
     offsets, sizes, strides = (_array(op.attributes["static_" + n]) for n in ("offsets", "sizes", "strides"))
     if sizes != [1, *rank_shape[1:]] or any(s != 1 for s in strides) or any(offsets[1:]) or offsets[0] < 0:
         return None
@@ -136,7 +136,7 @@ def _written_rows(value):
 
 
 def _slices(main, attributes):
-    """{argument number: slices} for the parameters that are only ever read, and their gradients written, row by row."""
+    """{argument number: slices} for parameters that are only read, and whose gradients are only written, row by row."""
     block = main.regions[0].blocks[0]
     terminator = list(block.operations)[-1].operation
     gradients = {r["of"]: terminator.operands[i] for i, r in enumerate(attributes["results"]) if r["of"] is not None}
@@ -156,7 +156,7 @@ def _slices(main, attributes):
 
 
 def _normalize(argument, gradient):
-    """Rows are read and written without their unit dimension, so that one pattern finds them all."""
+    """Makes reads and writes of rows drop their unit dimension, so that one pattern matches them all."""
     type_ = ir.RankedTensorType(argument.type)
     row, unit = list(type_.shape[1:]), [1, *type_.shape[1:]]
     with ir.Location.unknown():

@@ -1,6 +1,6 @@
-"""What is rewritten in StableHLO, before the legalization: operations that it leaves, or turns into work per element.
+"""Rewrites of StableHLO before the legalization: operations that it does not convert, or that it expands to work per element.
 
-`concatenate` becomes a chain of tensor.insert_slice into a tensor.empty, slices at run-time places become
+`concatenate` becomes a chain of tensor.insert_slice into a tensor.empty, slices at run-time positions become
 tensor.extract_slice and insert_slice, and `scatter` a loop over its positions that updates its operand in place.
 """
 
@@ -24,8 +24,8 @@ MATH = "acos|acosh|asin|asinh|atan|atanh|cosh|erf|erfc|sinh"
 def readable(text):
     """The text without the chlo dialect, which the bindings cannot read.
 
-    Elementwise functions become calls that after.py turns into those of math. The evaluator's rules replace the others
-    that it knows; one that is left is refused here.
+    Elementwise functions become calls that after.py turns into math operations. The evaluator's rules replace the other
+    functions that they support; any that remain are refused here.
     """
     text = re.sub(r"chlo\.square (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>", r"stablehlo.multiply \1, \1 : \2", text)
     text = re.sub(rf"chlo\.({MATH}) (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>",
@@ -37,7 +37,7 @@ def readable(text):
 
 
 def _resolved(alias, text, depth=8):
-    """The location behind an alias, with the aliases in it resolved too."""
+    """The location behind an alias, with the aliases in it also resolved."""
     found = re.search(rf"^{alias} = (.*)$", text, re.MULTILINE)
     if not found or not depth:
         return "loc(unknown)"
@@ -53,7 +53,7 @@ def rewrite(module):
         return ir.WalkResult.ADVANCE
     module.operation.walk(visit)
     for name, operations in found.items():
-        # Inner loops before outer ones, and what is joined before what it is joined from.
+        # Inner loops before outer ones, and concatenations before their operands.
         for op in reversed(operations) if name in ("stablehlo.while", "stablehlo.concatenate") else operations:
             REWRITES[name](op)
 
@@ -65,7 +65,8 @@ def _replace(op, *values):
 
 
 def _joined(op, axis):
-    """What a concatenation joins: JAX joins more than sixteen arrays in several, of which some are of others."""
+    """The operands of a concatenation. JAX splits a concatenation of more than sixteen arrays into several, some of which are
+    operands of others."""
     for part in op.operands:
         source = getattr(part.owner, "operation", None)
         if source is not None and source.name == op.name and len(list(part.uses)) == 1 and \
@@ -77,7 +78,7 @@ def _joined(op, axis):
 
 def _concatenate(op):
     result = op.results[0].type
-    if not list(op.results[0].uses):  # part of one that is done
+    if not list(op.results[0].uses):  # already merged into another
         return op.erase()
     if not has_signless_elements(result):
         return
@@ -94,7 +95,7 @@ def _concatenate(op):
 
 
 def _starts(op, operands, shape, window):
-    """Start indices as index values, clamped so that the window lies inside: what StableHLO says."""
+    """Start indices as index values, clamped so that the window lies inside, as StableHLO specifies."""
     starts = []
     for operand, extent, size in zip(operands, shape, window):
         if extent == size:
@@ -130,7 +131,7 @@ def _dynamic_update_slice(op):
 
 
 def _custom_call(op):
-    """Calls that only mark a sharding are their operand."""
+    """Replaces calls that only mark a sharding by their operand."""
     if ir.StringAttr(op.attributes["call_target_name"]).value == "Sharding":
         _replace(op, op.operands[0])
 

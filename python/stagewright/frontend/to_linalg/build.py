@@ -1,4 +1,4 @@
-"""Small builders over the generic operation interface of the bindings, and the text of a refusal."""
+"""Helpers that build operations through the generic interface of the bindings, and the texts of errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def extract_slice(source, offsets, sizes, result):
 
 
 def described(name, location):
-    """The refusal of an operation: its name, its place in the source and its scope, read from its location."""
+    """The error for an operation: its name, its place in the source and its scope, read from its location."""
     text = str(location)
     scope = re.search(r'"([^"]*/[^"]*|jit\([^"]*)"\(', text) or re.search(r'"([^"]+)"(?!:\d)', text)
     place = re.search(r'"([^"]+)":(\d+)', text)
@@ -55,7 +55,7 @@ def described(name, location):
 
 
 def failed(text, crashed=False):
-    """The refusal of what a pass or the reader of a module has printed: the first error, without its stack."""
+    """The error from the output of a pass or of the parser: the first error, without its stack."""
     error = re.search(r'^(?:error: )?(?:loc\()?"?([^"\n]+?)"?:(\d+)(?::\d+)?(?: to :?[\d:]+)?\)?: error: (.+)$', text,
                       re.MULTILINE)
     current = re.search(r"see current operation: (.*)$", text, re.MULTILINE)

@@ -1,15 +1,15 @@
 """Elementwise functions that StableHLO has no operation for, each written as one linalg.generic.
 
-They come as calls: `stagewright.erf` and the like are operations of the math dialect, `stagewright.threefry2x32` is
-the hash behind JAX's random numbers, 20 rounds in one body, so that one kernel makes a mask of any size.
+They are calls: `stagewright.erf` and the like are operations of the math dialect; `stagewright.threefry2x32` is the hash behind
+JAX's random numbers, with 20 rounds in one body, so that one kernel makes a mask of any size.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-# Rotation distances of Threefry-2x32 and the constant of its key schedule (Salmon et al., "Parallel random numbers:
-# as easy as 1, 2, 3", SC 2011).
+# Rotation distances of Threefry-2x32 and the constant of its key schedule (Salmon et al., "Parallel random numbers: as easy as
+# 1, 2, 3", SC 2011).
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 
@@ -34,7 +34,7 @@ def write_functions(module):
 
 
 def _generic(op, body):
-    """An elementwise linalg.generic over the operands; those of rank 0 are broadcast."""
+    """An elementwise linalg.generic over the operands; operands of rank 0 are broadcast."""
     types = [ir.RankedTensorType(r.type) for r in op.results]
     rank = types[0].rank
     identity, scalar = ir.AffineMap.get_identity(rank), ir.AffineMap.get(rank, 0, [])

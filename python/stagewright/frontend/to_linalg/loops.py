@@ -1,4 +1,4 @@
-"""A stablehlo.while as scf.for where it counts from one constant to another, as scf.while otherwise."""
+"""Converts a stablehlo.while to scf.for if it counts between constants, else to scf.while."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from stagewright.frontend.to_linalg.build import constant, create
 
 
 def _maker(value):
-    """The operation that makes a value; None of a block's argument."""
+    """The operation that defines a value; None for a block argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else getattr(owner, "operation", owner)
 
 
 def _number(value):
-    """The number that a scalar constant holds, else None."""
+    """The value of a scalar constant, else None."""
     op = _maker(value)
     if op is None or op.name != "stablehlo.constant" or \
             not isinstance(ir.RankedTensorType(value.type).element_type, ir.IntegerType):
@@ -24,12 +24,12 @@ def _number(value):
 
 
 def _argument(value):
-    """Which argument of its block a value is, else None."""
+    """The number of a value among its block's arguments, else None."""
     return ir.BlockArgument(value).arg_number if isinstance(value.owner, ir.Block) else None
 
 
 def _counted(op):
-    """(number of the counting argument, first value, limit) of a loop that counts up by one, else None."""
+    """(number of the counter among the arguments, first value, limit) of a loop that counts up by one, else None."""
     cond, body = (region.blocks[0] for region in op.regions)
     test = _maker(list(cond.operations)[-1].operation.operands[0])
     if test is None or test.name != "stablehlo.compare" or "LT" not in str(test.attributes["comparison_direction"]):
@@ -53,7 +53,7 @@ def expand_while(op):
 
 
 def _ended(block, name, operands):
-    """Replaces the end of a block."""
+    """Replaces the terminator of a block."""
     end = list(block.operations)[-1].operation
     with ir.InsertionPoint(end), end.location:
         ir.Operation.create(name, operands=operands(list(end.operands)))

@@ -1,7 +1,7 @@
 """A scatter as loops over its positions: read the index, test it, combine one window, write it back in place.
 
-An index outside the operand drops its update, as StableHLO says. The loops run in the order of the positions, so the
-result does not depend on anything but the input.
+Updates with an index outside the operand are dropped, as StableHLO specifies. The loops run in the order of the positions, so
+results depend only on the input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INTEGER = {"stablehlo.add": "addi", "stablehlo.multiply": "muli", "stablehlo.max
 
 
 def _combiner(op):
-    """The arithmetic operation of the region, None if the update replaces the old value."""
+    """The arithmetic operation of the region, or None if the update replaces the old value."""
     block = op.regions[0].blocks[0]
     body = [o.operation for o in block.operations]
     if len(body) == 1 and body[0].operands[0] == block.arguments[1]:
@@ -144,7 +144,7 @@ def expand_scatter(op):
 
 
 def _relocate(operation, location):
-    """The template's operations carry the place and scope of the scatter they stand for."""
+    """Gives the template's operations the location and scope of the scatter that they replace."""
     def visit(inner):
         inner.location = location
         return ir.WalkResult.ADVANCE

@@ -1,4 +1,4 @@
-"""The operators, one room per kind. Importing the package fills the table of stagewright.onnx.registry."""
+"""The operators, one file per kind. Importing the package fills the table of stagewright.onnx.registry."""
 
 from stagewright.onnx.operators import (activations, arithmetic, attention, control, convolutions,  # noqa: F401
                                         indexing, logic, losses, normalisation, pooling, products, quantization,

@@ -1,4 +1,4 @@
-"""Activations: functions of one number, with attributes."""
+"""Activations: elementwise functions with attributes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def softsign(node, x):
 
 @operator("Shrink")
 def shrink(node, x):
-    """Numbers within `lambd` of zero become zero, the others come closer by `bias`."""
+    """Numbers within `lambd` of zero become zero; others move towards zero by `bias`."""
     bias, width = node.get("bias", 0.0), node.get("lambd", 0.5)
     shift = jnp.where(x < -width, bias, -bias)
     return jnp.where(jnp.abs(x) > width, x + shift, 0).astype(x.dtype)

@@ -1,4 +1,4 @@
-"""Operators on numbers, element by element."""
+"""Elementwise arithmetic."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def multiply(node, a, b):
 
 @operator("Div")
 def divide(node, a, b):
-    """Integers are divided towards zero, as in C."""
+    """Integer division truncates towards zero, as in C."""
     if is_float(a):
         return jnp.divide(a, b)
     return lax.div(*jnp.broadcast_arrays(a, b))
@@ -64,7 +64,7 @@ def divide(node, a, b):
 
 @operator("Mod")
 def modulo(node, a, b):
-    """With fmod=1 the result has the sign of the dividend, otherwise of the divisor."""
+    """With fmod=1 the result has the sign of the dividend, otherwise that of the divisor."""
     if node.get("fmod", 0):
         return lax.rem(*jnp.broadcast_arrays(a, b))
     return jnp.remainder(a, b)
@@ -72,7 +72,7 @@ def modulo(node, a, b):
 
 @operator("Pow")
 def power(node, x, exponent):
-    """In the base's type. A small known integer becomes products, whose gradient is exact at zero."""
+    """The result has the base's type. A small known integer exponent becomes products, whose gradient is exact at zero."""
     if is_known(exponent) and exponent.size == 1 and jnp.ndim(x) >= exponent.ndim:
         value = float(exponent.reshape(()))
         if value == 0.5 and is_float(x):
@@ -88,7 +88,7 @@ def power(node, x, exponent):
 
 @operator("Clip")
 def clip(node, x, least=None, largest=None):
-    """The largest counts where it is below the least. No gradient flows where a bound does, as in PyTorch's relu6."""
+    """The upper bound wins if it is below the lower one. No gradient flows where a bound applies, as in PyTorch's relu6."""
     x = jnp.asarray(x)
     if least is None and largest is None:
         return x
@@ -149,7 +149,7 @@ def identity(node, x):
 
 @operator("Dropout", static=(1, 2))
 def dropout(node, x, ratio=None, training=None):
-    """Leaves its input as it is outside training."""
+    """Returns its input unchanged outside training."""
     rate = 0.5 if ratio is None else float(ratio.reshape(()))
     if training is not None and bool(training.reshape(())) and rate > 0:
         raise node.failure(f"dropout with ratio {rate:g} is in training mode, and its random numbers are not defined "

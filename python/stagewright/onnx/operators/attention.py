@@ -44,7 +44,7 @@ def attention(node, query, key, value, mask=None, past_key=None, past_value=None
     kind = scores.dtype if node.get("softmax_precision") is None else jax_type(node.get("softmax_precision"))
     if closed is None:
         weights = jax.nn.softmax(scores.astype(kind), -1)
-    else:  # rows without any key are zero, and so are their gradients
+    else:  # rows without any key, and their gradients, are zero
         weights = jax.nn.softmax(jnp.where(closed, 0, scores).astype(kind), -1)
         weights = jnp.where(closed, 0, weights)
     weights = weights.astype(q.dtype)
@@ -57,8 +57,7 @@ def attention(node, query, key, value, mask=None, past_key=None, past_value=None
 
 
 def _masks(node, q, k, mask, past_key, lengths):
-    """(which keys a query may read, what is added to the scores, which queries may read none); None for all,
-    nothing, none."""
+    """(mask of readable keys, bias added to the scores, mask of queries without readable keys); each may be None."""
     queries, keys = q.shape[2], k.shape[2]
     allowed, bias, can_close = [], None, False
     if mask is not None:
@@ -98,7 +97,7 @@ def _masks(node, q, k, mask, past_key, lengths):
 
 @operator("RotaryEmbedding")
 def rotary_embedding(node, x, cosine, sine, positions=None):
-    """Turns pairs of numbers: the two halves of a head, or neighbours."""
+    """Rotates pairs of numbers: the two halves of a head, or neighbours."""
     joined = x.ndim == 3
     heads = _heads(jnp.asarray(x), node.get("num_heads"))
     if positions is not None:

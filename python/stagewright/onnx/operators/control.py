@@ -1,4 +1,4 @@
-"""Control flow whose course is known at import: a branch that is taken, loops that are unrolled."""
+"""Control flow known at import: the branch to take, loops to unroll."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNROLL_LIMIT = 4096  # iterations, as in stagewright.frontend.evaluate
 
 
 def _branch(node, graph, inputs):
-    """The outputs of a graph inside a node, which also reads the values outside."""
+    """The outputs of a subgraph of a node; it can also read outer values."""
     names = [value.name for value in graph.input]
     return node.evaluation.run(graph, {**node.values, **dict(zip(names, inputs))})
 

@@ -29,7 +29,7 @@ def convolution(node, x, kernel, bias=None):
 
 @operator("ConvTranspose")
 def transposed_convolution(node, x, kernel, bias=None):
-    """A convolution of the input with its elements set `stride` apart, by the kernel turned round."""
+    """A convolution of the input, dilated by `stride`, with the flipped kernel."""
     rank, groups = x.ndim - 2, node.get("group", 1)
     windows = Windows(node, x.shape, node.get("kernel_shape") or kernel.shape[2:])
     more = node.get("output_padding") or [0] * rank

@@ -1,4 +1,4 @@
-"""Reading parts of arrays: slices, gathers, the largest elements, what is selected by conditions."""
+"""Reading parts of arrays: slices, gathers, top-k, selection by conditions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stagewright.onnx.registry import integers, is_known, operator
 
 @operator("Slice", static=(1, 2, 3, 4))
 def slice_of(node, x, starts, ends, axes=None, steps=None):
-    """As in numpy; the largest and the least integer stand for the ends."""
+    """As in numpy; the max and the min integer stand for the ends."""
     starts, ends = integers(starts), integers(ends)
     axes = list(range(len(starts))) if axes is None else integers(axes)
     steps = [1] * len(starts) if steps is None else integers(steps)
@@ -20,14 +20,14 @@ def slice_of(node, x, starts, ends, axes=None, steps=None):
     for start, end, axis, step in zip(starts, ends, axes, steps):
         extent = x.shape[axis]
         if step < 0 and end < -extent:
-            end = None  # down to the first element
+            end = None  # down to and including the first element
         index[axis] = slice(start, end, step)
     return jnp.asarray(x)[tuple(index)]
 
 
 @operator("Gather")
 def gather(node, x, indices):
-    """One known index is a slice, so that parts of a fused projection are read as such."""
+    """A single known index becomes a slice, so that parts of a fused projection are recognised."""
     axis = node.get("axis", 0) % x.ndim
     x = jnp.asarray(x)
     if is_known(indices) and indices.ndim == 0:

@@ -11,7 +11,7 @@ from stagewright.onnx.registry import operator
 
 
 def _negative_log_likelihood(node, log_probabilities, target, weights):
-    """The classes are dimension 1. Targets equal to `ignore_index` have no loss and no weight."""
+    """Dimension 1 is the classes. Targets equal to `ignore_index` have zero loss and zero weight."""
     x, target = jnp.asarray(log_probabilities), jnp.asarray(target)
     ignored = node.get("ignore_index")
     counts = None if ignored is None else target != ignored

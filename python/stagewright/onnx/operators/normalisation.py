@@ -9,7 +9,7 @@ from stagewright.onnx.registry import jax_type, operator
 
 
 def _standardised(x, axes, epsilon, kind):
-    """(the standardised array, mean, 1 / deviation) in another type, of float32 at least where the file asks for it."""
+    """(standardised array, mean, 1 / deviation), computed in type `kind`."""
     x = jnp.asarray(x).astype(kind)
     mean = jnp.mean(x, axes, keepdims=True)
     centred = x - mean
@@ -58,7 +58,7 @@ def instance_normalization(node, x, scale, bias):
 
 @operator("GroupNormalization")
 def group_normalization(node, x, scale, bias):
-    """Scale and bias belong to channels, before opset 21 to groups."""
+    """Scale and bias are per channel; before opset 21, per group."""
     groups = node.get("num_groups")
     kind = jax_type(node.get("stash_type", 1)) if node.opset >= 21 else x.dtype
     parts = jnp.reshape(x, (x.shape[0], groups, -1))
@@ -90,7 +90,7 @@ def lp_normalization(node, x):
 
 @operator("LRN")
 def local_response_normalization(node, x):
-    """The squares of neighbouring channels are summed, `size` of them."""
+    """Sums the squares of `size` neighbouring channels."""
     size = node.get("size")
     x = jnp.asarray(x)
     low = (size - 1) // 2

@@ -1,4 +1,4 @@
-"""Pooling: the largest, the mean, the norm of windows."""
+"""Pooling: max, mean or norm of windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def max_pool(node, x):
 
 @operator("AveragePool")
 def average_pool(node, x):
-    """The padding counts where `count_include_pad` says so, what ceil_mode adds beyond it never does."""
+    """Padding is counted if `count_include_pad` is set; what ceil_mode adds beyond it never is."""
     x = jnp.asarray(x)
     windows = Windows(node, x.shape, node.get("kernel_shape"))
     zero = np.zeros((), x.dtype)

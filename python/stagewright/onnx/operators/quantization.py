@@ -1,4 +1,4 @@
-"""Numbers of few bits, computed in floating point; rounding has the gradient zero."""
+"""Quantized numbers, computed in floating point; rounding has zero gradient."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stagewright.onnx.registry import jax_type, operator
 
 
 def _spread(node, x, value):
-    """Scales and zero points along the axis that they belong to, in blocks where the node says so."""
+    """Broadcasts scales and zero points along their axis, in blocks if the node has a block size."""
     value = jnp.asarray(value)
     axis, block = node.get("axis", 1), node.get("block_size", 0)
     if value.ndim == 0 or value.size == 1:

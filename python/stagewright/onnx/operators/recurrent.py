@@ -45,7 +45,7 @@ def _gru(node, functions, weights, recurrence, bias, state):
 
 
 def _lstm(node, functions, weights, recurrence, bias, state):
-    """Gates in the order input, output, forget, cell; peepholes look at the cell."""
+    """Gates in the order input, output, forget, cell; peepholes read the cell."""
     first, second, third = functions
     size, (bias, peephole) = node.get("hidden_size"), bias
 

@@ -10,7 +10,7 @@ from stagewright.onnx.registry import OPERATORS, Operator, integers, is_float
 
 
 def _extreme(function, least):
-    """Of no elements at all, the extreme is the other end of the numbers."""
+    """Max or min; over no elements it is the opposite end of the type's range."""
     def extreme(x, *axes, **options):
         return function(x, *axes, initial=None if x.size else least(x.dtype), **options)
     return extreme
@@ -36,12 +36,12 @@ FUNCTIONS = {
 
 def _reduce(function):
     def rule(node, x, axes=None):
-        """The axes are an input since opset 18, and since 13 for ReduceSum; before, an attribute."""
+        """The axes are an input since opset 18 (ReduceSum: 13), before that an attribute."""
         axes = node.get("axes") if axes is None else integers(axes)
         if not axes and node.get("noop_with_empty_axes", 0):
             return function(jnp.asarray(x), ()) if function is not jnp.mean else x
         x = jnp.asarray(x)
-        if x.dtype == bool:  # of truth values, the largest and the least are any and all
+        if x.dtype == bool:  # the max and min of booleans are any and all
             return function(x.astype(np.int32), tuple(axes) if axes else None,
                             keepdims=bool(node.get("keepdims", 1))) > 0
         result = function(x, tuple(axes) if axes else None, keepdims=bool(node.get("keepdims", 1)))

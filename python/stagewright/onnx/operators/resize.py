@@ -1,5 +1,4 @@
-"""Resizing by interpolation. The axes are independent: each is a choice of elements or a product with a small
-matrix."""
+"""Resizing by interpolation. Each axis is handled independently, by selecting elements or by a product with a small matrix."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ def resize(node, x, roi=None, scales=None, sizes=None):
 
 
 def _from_sizes(node, extents, sizes):
-    """(scales, sizes), with the aspect ratio kept where the node says so."""
+    """(scales, sizes), with the aspect ratio kept if the node requires it."""
     policy = node.get("keep_aspect_ratio_policy", "stretch")
     scales = [size / extent for size, extent in zip(sizes, extents)]
     if policy == "stretch":
@@ -66,7 +65,7 @@ def _from_sizes(node, extents, sizes):
 
 
 def _coordinates(node, extent, size, scale, start, end):
-    """Where every element of the output lies in the input."""
+    """The input coordinate of every element of the output."""
     mode, y, width = node.get("coordinate_transformation_mode", "half_pixel"), np.arange(size), scale * extent
     if mode == "align_corners":
         return y * 0.0 if width == 1 else y * (extent - 1) / (width - 1)
@@ -82,7 +81,7 @@ def _coordinates(node, extent, size, scale, start, end):
 
 
 def _taken(x, chosen, axis):
-    """Elements by number; where each is repeated equally often, without a gather."""
+    """Selects elements by index; if each is repeated equally often, without a gather."""
     extent = x.shape[axis]
     times = len(chosen) // extent
     if times and np.array_equal(chosen, np.repeat(np.arange(extent), times)):
@@ -91,7 +90,7 @@ def _taken(x, chosen, axis):
 
 
 def _matrix(node, place, extent, scale, mode):
-    """The weights of the input's elements for every element of the output; edges are continued."""
+    """The weights of the input's elements for every element of the output; beyond the edges the edge values continue."""
     kernel, reach = (_linear, 1) if mode == "linear" else (_cubic(node.get("cubic_coeff_a", -0.75)), 2)
     stretch = min(scale, 1.0) if node.get("antialias", 0) else 1.0
     reach = math.ceil(reach / stretch)

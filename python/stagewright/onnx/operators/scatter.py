@@ -32,7 +32,7 @@ def scatter_elements(node, x, indices, updates):
 
 @operator("TensorScatter")
 def tensor_scatter(node, cache, update, starts=None):
-    """Writes an update into a cache of keys or values, from a place of its own for each row of the batch."""
+    """Writes an update into a cache of keys or values, at a separate position for each row of the batch."""
     cache, update = jnp.asarray(cache), jnp.asarray(update)
     axis = node.get("axis", -2) % cache.ndim
     starts = jnp.zeros(cache.shape[0], np.int32) if starts is None else jnp.asarray(starts)

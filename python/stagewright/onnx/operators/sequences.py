@@ -1,4 +1,4 @@
-"""Sequences of arrays, which are Python lists while the graph is evaluated: their lengths and places must be known."""
+"""Sequences of arrays, which are Python lists during evaluation: their lengths and positions must be known."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def sequence_erase(node, sequence, place=None):
 
 @operator("SplitToSequence", static=(1,))
 def split_to_sequence(node, x, sizes=None):
-    """Parts of the given sizes; one number is the size of each but the last; none makes parts of one row."""
+    """Splits into the given sizes; a single number is the size of every part but the last; without sizes, parts have one
+    row."""
     axis = node.get("axis", 0)
     length = x.shape[axis]
     if sizes is not None and sizes.ndim == 1:

@@ -1,4 +1,4 @@
-"""Shapes of arrays: what reads them, what changes them, arrays made from them."""
+"""Operators that read shapes, change shapes, or create arrays from shapes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def triangle(node, x, diagonal=None):
 
 @operator("Pad", static=(1, 3))
 def pad(node, x, widths, value=None, axes=None):
-    """Modes constant (negative widths crop), reflect, edge and wrap."""
+    """The modes are constant (negative widths crop), reflect, edge and wrap."""
     x = jnp.asarray(x)
     axes = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in integers(axes)]
     before, after = np.split(np.asarray(integers(widths)), 2)

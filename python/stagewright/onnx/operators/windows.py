@@ -1,4 +1,4 @@
-"""Paddings, strides and dilations of windows, which convolutions and pooling share."""
+"""Paddings, strides and dilations of windows, shared by convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Windows:
             self.extra = [self._ceiling(extent, i) for i, extent in enumerate(shape[2:])]
 
     def _same(self, extent, axis, mode):
-        """Paddings with which there is one window for every step, the odd one at the end or at the beginning."""
+        """Paddings that give one window per stride; an odd one goes to the end or to the beginning, by mode."""
         count = -(-extent // self.strides[axis])
         total = max(0, (count - 1) * self.strides[axis] + self.reach[axis] - extent)
         small, large = total // 2, total - total // 2
         return (small, large) if mode == "SAME_UPPER" else (large, small)
 
     def _ceiling(self, extent, axis):
-        """What is missing at the end for a last, partial window; one that would begin in the padding does not count."""
+        """Extra padding at the end for a last, partial window; a window that would begin in the padding is not added."""
         low, high = self.pads[axis]
         stride = self.strides[axis]
         free = extent + low + high - self.reach[axis]
@@ -45,5 +45,5 @@ class Windows:
         return [(low, high + extra) for (low, high), extra in zip(self.pads, self.extra)]
 
     def whole(self, values, fill):
-        """Numbers for every dimension, with `fill` for batch and channels."""
+        """Values for every dimension, with `fill` for batch and channels."""
         return (fill, fill, *values)

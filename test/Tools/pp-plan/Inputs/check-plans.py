@@ -1,4 +1,4 @@
-"""Runs pp-plan with every planner of --list-planners on one input and checks what every plan owes."""
+"""Runs pp-plan with every planner of --list-planners on one input and checks what must hold for every plan."""
 
 import json
 import subprocess
@@ -16,14 +16,14 @@ def run(*arguments):
 
 def check(plan, layers):
     assert FIELDS <= set(plan), FIELDS - set(plan)
-    assert ("order" in plan) != ("schedule" in plan)  # of execution orders, or of a generator
+    assert ("order" in plan) != ("schedule" in plan)  # explicit execution orders, or the name of a generator
     assert sorted(node for stage in plan["stages"] for node in stage["nodes"]) == sorted(layers)
     for stage in plan["stages"]:
         assert STAGE_FIELDS <= set(stage), STAGE_FIELDS - set(stage)
         assert len(set(stage["devices"])) == len(stage["devices"]) >= 1
         assert stage["replicas"] * stage.get("ways", 1) == len(stage["devices"])
         assert stage["bound_by"] in ("compute", "channel", "all-reduce", "memory")
-    # No plan beats its own bound; rounding apart.
+    # No plan is faster than its own lower bound, except for rounding.
     assert plan["time_s"] >= plan["lower_bound_plan_s"] * (1 - 1e-9) > 0
     if "upper_bound_s" in plan and plan.get("order") == "window":
         assert plan["time_s"] <= plan["upper_bound_s"] * (1 + 1e-9)
@@ -43,8 +43,8 @@ def main(file, layers, *options):
         plan = json.loads(result.stdout)
         check(plan, [f"layer{i}" for i in range(int(layers))])
         times[name] = plan["time_s"]
-    # With a stage on each device spp and refining are no worse than any other; the default takes the better of two, where
-    # several stages on a device must save something.
+    # Among the planners with one stage per device none is faster than `refine`. `auto` takes the faster of `spp` and `placed`,
+    # but `placed` (several stages per device) only if it saves at least 0.5 %.
     assert times["auto"] <= min(times["spp"], times["placed"] / (1 - 0.005)) * (1 + 1e-9)
     assert times["refine"] <= times["spp"] * (1 + 1e-9)
     for name, time in times.items():

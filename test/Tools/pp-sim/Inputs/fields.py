@@ -1,4 +1,6 @@
-"""Prints fields of the JSON object on standard input in a line, lists with blanks: fields.py LABEL FIELD[:DIGITS]..."""
+"""Prints fields of the JSON object on standard input in one line, list elements separated by blanks:
+
+fields.py LABEL FIELD[:DIGITS]..."""
 import json
 import sys
 

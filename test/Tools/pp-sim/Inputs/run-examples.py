@@ -1,6 +1,6 @@
-"""Runs the commands of a page's console blocks and compares what they print: run-examples.py PAGE PROGRAM.
+"""Runs the commands in a page's console blocks and compares their output: run-examples.py PAGE PROGRAM.
 
-A line `...` stands for any lines.
+A line `...` matches any lines.
 """
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Fails unless two plans in JSON have the same stages and promise the same."""
+"""Fails unless two plans in JSON have the same stages, order, microbatches, planned time and lower bounds."""
 
 import json
 import sys

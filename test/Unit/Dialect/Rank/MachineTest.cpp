@@ -1,12 +1,13 @@
-//===- MachineTest.cpp - one run against the search for cycles ------------===//
+//===- MachineTest.cpp - one run against a cycle search -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The claim of Machine.h, on random programs: a run ends exactly when the graph
-// of program order, send before receive and release before claim has no cycle.
+// Tests the claim of Machine.h on random programs: a run ends if and only if
+// the graph of program order, send before receive and release before claim has
+// no cycle.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,8 @@ namespace {
 
 using Key = std::tuple<EventKind, int32_t, int64_t>;
 
-/// Whether the events of `machine` can be put in an order that respects every
-/// rule of contract D.
+/// Whether the events of `machine` have a total order that satisfies program
+/// order and all waits of contract D (Machine.h).
 bool isAcyclic(const Machine &machine) {
   std::vector<Key> keys;
   std::map<Key, size_t> numberOf;
@@ -62,7 +63,7 @@ bool isAcyclic(const Machine &machine) {
   return ready.size() == keys.size();
 }
 
-/// Ranks whose transfers are each in order, shuffled into one another.
+/// Random ranks: events of one transfer are in order, transfers interleaved.
 Machine makeMachine(std::mt19937 &random) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -116,7 +117,7 @@ TEST(Machine, EndsExactlyWhenThereIsNoCycle) {
       EXPECT_GE(fault->notes.size(), 2u);
     }
   }
-  // Both happen often enough to mean something.
+  // Both outcomes are common enough for a meaningful test.
   EXPECT_GT(ended, 500);
   EXPECT_GT(stuck, 500);
 }
@@ -138,8 +139,8 @@ TEST(Machine, LivePeakCountsSlotsAndWorkspaceTogether) {
   EXPECT_EQ(livePeak(rank), 356);
 }
 
-/// A stash at byte 128 of the workspace, a call below it, one that reaches into
-/// it once it is released, and one that would before.
+/// A stash at byte 128 of the workspace, a call below it, and a call that
+/// overlaps it: valid after the stash is released, an error before.
 TEST(Machine, PlacesOfTheWorkspaceAreUsedInTurn) {
   RankEvents rank;
   rank.stashes.push_back({"k", 1, 4, 64, -1, -1, nullptr, false, 128});

@@ -1,4 +1,4 @@
-//===- DeviceErrorsTest.cpp - what cannot run on a device, and why --------===//
+//===- DeviceErrorsTest.cpp - errors of steps on a device -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "1 of channel 'dy' from rank 1, which has ended"}));
 
 TEST(DeviceErrors, MissingLibrariesNameTheirPackage) {
-  // In a process of its own: once opened, a library stays.
+  // In a process of its own, because an opened library stays loaded.
   EXPECT_EXIT(
       {
         Variable none("STAGEWRIGHT_CUDA_LIBRARY", "/nowhere/libcuda.so.1");
@@ -112,7 +112,7 @@ TEST(DeviceErrors, NoDeviceIsAnError) {
 
 TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
   Emulator emulator;
-  deviceHost(); // The driver is there.
+  deviceHost(); // Opens the driver.
   auto errorOf = [](const char *failure) {
     Variable fail("STAGEWRIGHT_EMULATOR_FAIL", failure);
     return deviceError();
@@ -148,8 +148,8 @@ TEST(DeviceErrors, ALibraryThatIsNewerThanTheDriverIsNamed) {
 
 TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
   Emulator emulator;
-  /// What the step enqueues for rank 0 before its first action: epilogues of
-  /// products, "attention", and 'k' for a kernel.
+  /// The calls that the step enqueues for rank 0 before its first action:
+  /// epilogues of products, "attention", and 'k' for a kernel.
   auto calls = [&](const char *failure, const char *fault = "alternatives") {
     Variable graphs("DEVICE_FAULT", fault);
     Variable fail("STAGEWRIGHT_EMULATOR_FAIL", failure);
@@ -174,7 +174,7 @@ TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
   EXPECT_EQ(calls("nothing=1"), "160 1 attention ");
   EXPECT_EQ(calls("epilogue=1"), "1 k 1 attention ");
   EXPECT_EQ(calls("attention=1"), "160 1 k k ");
-  // The library takes rows of an auxiliary matrix a multiple of 8 apart.
+  // The library needs an auxiliary row stride that is a multiple of 8.
   EXPECT_EQ(calls("nothing=1", "aux-row"), "1 k 1 attention ");
 }
 

@@ -1,4 +1,4 @@
-//===- DeviceStepTest.cpp - steps on a CUDA that executes -----------------===//
+//===- DeviceStepTest.cpp - steps on an emulated CUDA ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// The calls that work, as the schedule's text would name them, for one stream.
+/// The compute calls and copies of one stream, with the schedule's names.
 std::string work(const std::vector<Call> &calls, int stream) {
   static const std::map<std::string, std::string> names = {
       {"matmul", "product"}, {"copy", "copy"}, {"fill", "fill"}};
@@ -35,14 +35,14 @@ size_t count(const std::vector<Call> &calls, const std::string &word) {
                               [&](const Call &it) { return it.word == word; }));
 }
 
-/// What the entry functions of the fixture ask for with 4 microbatches.
+/// The calls of the fixture's entry functions for 4 microbatches.
 const char *const rank0 =
     " copy product copy product product copy product product copy product"
     " product product scale";
 const char *const rank1 =
     " fill loss copy scale loss copy scale loss copy scale loss copy scale";
 
-/// Streams of the step that was made last.
+/// Streams of the last step that was created.
 std::vector<int> streamsOf(const std::vector<Call> &calls) {
   std::vector<int> ids;
   for (const Call &call : calls)
@@ -51,7 +51,8 @@ std::vector<int> streamsOf(const std::vector<Call> &calls) {
   return ids;
 }
 
-/// Every event that is waited for was recorded before; the waits there are.
+/// Expects that every awaited event was recorded before; returns the number of
+/// waits.
 size_t expectRecordedBefore(const std::vector<Call> &calls) {
   std::set<int> recorded;
   size_t waits = 0;
@@ -93,7 +94,7 @@ TEST(DeviceStep, IsOneLaunchFromTheSecondTimeOn) {
   std::vector<Call> second = emulator.calls();
   ASSERT_EQ(second.size(), 2u);
   EXPECT_EQ(second[0].word, "replay");
-  EXPECT_EQ(second[1].word, "record"); // its end, which the host looks for
+  EXPECT_EQ(second[1].word, "record"); // its end, for which the host waits
 }
 
 TEST(DeviceStep, NeitherWaitsForTheHostNorAllocates) {
@@ -140,7 +141,7 @@ TEST(DeviceStep, PlansGraphsOnceForEachShapeBeforeMemoryIsTaken) {
 TEST(DeviceStep, UploadsWhatChanged) {
   Emulator emulator;
   Host host = deviceHost();
-  // Of w, x and the numbers of microbatches, and the constants of two ranks.
+  // For w, x, the microbatch numbers, and the constants of two ranks.
   EXPECT_EQ(count(emulator.calls(), "upload"), 3u + 2u);
   host.run();
   EXPECT_EQ(count(emulator.calls(), "upload"), 0u);
@@ -166,9 +167,8 @@ TEST(DeviceStep, OneAllocationPerRank) {
     for (const Call &call : calls)
       if (call.word == "alloc")
         bytes.push_back(call.values.at("bytes"));
-    // Rank 0 contracts, so it has a workspace for the library.
-    // And the constants on both.
-    // The workspace begins at a multiple of 256.
+    // Rank 0 has contractions, so its allocation includes 32 MiB for the
+    // library, at a multiple of 256. Both allocations include the constants.
     EXPECT_EQ(bytes, (std::vector<std::string>{
                          std::to_string(1024 + (32 << 20)), "832"}));
     EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 1), 832);
@@ -202,8 +202,9 @@ TEST(DeviceStep, AlgorithmsAreAskedForByTheAlignmentOfABias) {
     Host host = deviceHost();
     return count(emulator.calls(), "heuristic");
   };
-  // Of 64, 4 and 8 bytes. They use the gradient before its first product, which
-  // then adds as all others do and is no shape of its own.
+  // Alignments of 64, 4 and 8 bytes. These products use the gradient before its
+  // first product, which then adds like all others and needs no other
+  // algorithm.
   EXPECT_EQ(asked("bias"), asked("none") - 1 + 3);
 }
 
@@ -221,7 +222,7 @@ TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {
   for (const Call &call : emulator.calls())
     if (call.word == "launch" && call.number("stream") == streamsOf(made)[0])
       last = call.values.at("arguments");
-  // The second element of four bytes.
+  // The second element, 4 bytes after the first.
   uint64_t copy = std::stoull(copies[0], nullptr, 16);
   EXPECT_EQ(std::stoull(last.substr(last.find(',') + 1), nullptr, 16),
             copy + 4);
@@ -259,9 +260,9 @@ TEST(DeviceStep, CopiesBetweenDevices) {
   for (bool direct : {true, false}) {
     sw_options options = Host::defaults();
     options.direct = direct;
-    Host host = deviceHost(options); // In order: one GPU each.
+    Host host = deviceHost(options); // Rank r runs on GPU r.
     std::vector<Call> made = emulator.calls();
-    EXPECT_EQ(streamsOf(made).size(), 4u); // and one for each channel
+    EXPECT_EQ(streamsOf(made).size(), 4u); // two ranks, two channels
     EXPECT_EQ(count(made, "reach"), 2u);
     host.run();
     std::vector<Call> calls = emulator.calls();
@@ -287,7 +288,7 @@ TEST(DeviceStep, MessagesGoBeforeComputing) {
       priorities += call.values.at("priority") + " ";
   EXPECT_EQ(priorities, "0 0 -5 -5 "); // of two ranks and two channels
   host.run();
-  // Nodes of a graph keep the priorities of their streams.
+  // Nodes of a graph have the priorities of their streams.
   for (const Call &call : emulator.calls())
     if (call.word == "instantiate")
       EXPECT_EQ(call.number("flags"), 8);

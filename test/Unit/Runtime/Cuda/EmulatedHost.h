@@ -1,12 +1,12 @@
-//===- EmulatedHost.h - a step on a CUDA that executes ------*- C++ -*-===//
+//===- EmulatedHost.h - a step on an emulated CUDA --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Opens the emulator before the runtime looks for a driver, and reads what it
-// recorded: one line per call, as words and `key=value` pairs.
+// Loads the emulator before the runtime looks for a driver, and parses its
+// record: one line per call, as words and `key=value` pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 #include <map>
 #include <sstream>
 
-/// Sets a variable of the environment as long as it lives.
+/// Sets an environment variable during its lifetime.
 class Variable {
 public:
   Variable(const char *name, const std::string &value) : name(name) {
@@ -33,7 +33,7 @@ private:
   const char *name;
 };
 
-/// One line of the emulator's text.
+/// One line of the emulator's record.
 struct Call {
   std::string word, line;
   std::map<std::string, std::string> values;
@@ -55,7 +55,7 @@ public:
     take();
   }
 
-  /// What was recorded since the last call.
+  /// The calls since the previous request.
   std::vector<Call> calls() const {
     std::vector<Call> list;
     std::istringstream text(take());
@@ -77,7 +77,7 @@ private:
   const char *(*take)() = nullptr;
 };
 
-/// The fixture `device` with its arguments set.
+/// A step of the fixture `device`, with its arguments set.
 inline Host deviceHost(sw_options options = Host::defaults()) {
   Host host(FIXTURES "/device.swx", options);
   int64_t count = options.microbatches ? options.microbatches : 4;
@@ -86,7 +86,7 @@ inline Host deviceHost(sw_options options = Host::defaults()) {
   return host;
 }
 
-/// The error of making a step of the fixture.
+/// The error of creating a step of the fixture; empty if it succeeds.
 inline std::string deviceError(sw_options options = Host::defaults()) {
   try {
     deviceHost(options);

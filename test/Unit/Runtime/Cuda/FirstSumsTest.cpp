@@ -1,4 +1,4 @@
-//===- FirstSumsTest.cpp - products that overwrite instead of adding ------===//
+//===- FirstSumsTest.cpp - zero fills that are removed --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace stagewright::runtime::cuda;
 
 namespace {
 
-/// A program that begins with zeros at `gradient`.
+/// A program that starts with a zero fill of `gradient`.
 struct Program : HandmadeProgram {
   Program() {
     kernels = {{.name = "any", .arguments = 1}};
@@ -47,7 +47,7 @@ TEST(FirstSums, WhatIsUsedOtherwiseKeepsItsZeros) {
     change(program);
     return program.run();
   };
-  // A kernel adds first; a part of it; as an operand; by a sum over ranks.
+  // First a kernel adds; to a part; it is an operand; a sum over ranks adds.
   EXPECT_EQ(runs([](Program &it) {
               it.use(gradient);
               it.product(gradient);
@@ -64,18 +64,18 @@ TEST(FirstSums, WhatIsUsedOtherwiseKeepsItsZeros) {
               it.product(gradient);
             }),
             0);
-  // Another kernel may stand in for the product, and would add.
+  // A fallback kernel may replace the product, and would add.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient).desc.otherwise = 1; }),
             0);
-  // The product has half of it, or holes.
+  // The product writes half of it, or leaves gaps.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient).desc.gemm.m = 2; }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(gradient).desc.gemm.c_row = 9; }),
             0);
-  // Nothing adds to it: no microbatches.
+  // Without microbatches nothing adds to it.
   EXPECT_EQ(runs([](Program &) {}), 0);
 }
 
-/// A kernel that adds what lies at its second argument to its first.
+/// A kernel that adds the array of argument 1 to that of argument 0.
 struct Adding : Program {
   explicit Adding(int64_t bytes = 4 * 8 * 4) {
     kernels.push_back(
@@ -100,18 +100,18 @@ TEST(FirstSums, AKernelThatDoesNotHaveTheWholeReadsItsZeros) {
   Adding half(2 * 8 * 4);
   half.add(gradient, other);
   EXPECT_EQ(half.run(), 0);
-  // It reads what it adds to.
+  // It also reads the array to which it adds.
   Adding same;
   same.add(gradient, gradient + 64);
   EXPECT_EQ(same.run(), 0);
-  // Its other argument ends before, and would by one byte more not.
+  // The other argument ends just before the gradient, or a byte inside it.
   Adding before;
   before.add(gradient, gradient - 64);
   EXPECT_EQ(before.run(), 1);
   Adding into;
   into.add(gradient, gradient - 63);
   EXPECT_EQ(into.run(), 0);
-  // It stands in for a call that may be there.
+  // It is a fallback of a call, so it may not run.
   Adding behind;
   behind.add(gradient, other);
   behind.it.commands.back().instead = 0;

@@ -1,12 +1,12 @@
-//===- HostCopiesTest.cpp - stashes on their way to the host --------------===//
+//===- HostCopiesTest.cpp - events of copies to and from the host ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank with one stash on the host, as data: its plan is proved, and no more
-// where any of the waits is left out that it needs.
+// A rank with one stash on the host, as data. Its plan passes verification, and
+// fails without any wait that it needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace {
 constexpr int64_t count = 5;
 enum Buffers : int64_t { stash, onHost, back };
 
-/// Forwards of microbatches 0 and 1, then backwards and forwards in turn, with
-/// two slots on the host.
+/// Forwards of microbatches 0 and 1, then backwards and forwards in turn; two
+/// slots on the host.
 struct OneRank {
   OneRank() {
     RankManifest &rank = manifest.ranks.emplace_back();
@@ -133,8 +133,7 @@ TEST(HostCopies, HaveAStreamInEachDirection) {
 
 TEST(HostCopies, NeedTheirWaits) {
   OneRank rank;
-  // By stream: waits that are needed, of those behind the fork and before the
-  // join.
+  // By stream: the number of needed waits.
   std::vector<int> needed(3, 0);
   for (size_t i = 0; i < rank.plan.operations.size(); ++i) {
     const Operation &it = rank.plan.operations[i];
@@ -149,15 +148,15 @@ TEST(HostCopies, NeedTheirWaits) {
                 std::string::npos)
           << error;
   }
-  // Every forward but the first waits for its slot to have left, every backward
-  // for its slot to have come.
+  // Every forward but the first waits until its slot is copied out, every
+  // backward until its slot is copied back.
   EXPECT_EQ(needed[0], count - 1 + count);
-  // Every copy out waits for its forward. That the host's slot is empty follows
-  // here: its fetch was awaited before that forward.
+  // Every copy out waits for its forward. The host's slot is then free: its
+  // copy back was awaited before that forward.
   EXPECT_EQ(needed[1], count);
-  // Every copy back waits for the copy out, but the first, which the second
-  // forward has awaited. That its slot has been read follows: the copy out came
-  // behind a forward that came behind that backward.
+  // Every copy back waits for its copy out, except the first, as the second
+  // forward already waited. Its slot has then been read: the copy out follows a
+  // forward that followed that backward.
   EXPECT_EQ(needed[2], count - 1);
 }
 

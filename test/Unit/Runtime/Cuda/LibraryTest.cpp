@@ -1,4 +1,4 @@
-//===- LibraryTest.cpp - versions of a library that are tried -------------===//
+//===- LibraryTest.cpp - library versions in order of preference ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MeansTest.cpp - means of products made by the products -------------===//
+//===- MeansTest.cpp - divisions of means in products ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,15 +61,15 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
       EXPECT_EQ(it.alpha, 1);
     return count;
   };
-  // A kernel adds, or reads; an operand; a bias; a sum over ranks.
+  // A kernel adds or reads; an operand; a bias; a sum over ranks.
   EXPECT_EQ(runs([](Program &it) { it.launch(0, {gradient + 64}); }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(other, 0).a = gradient; }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(other, 0).bias = gradient; }), 0);
   EXPECT_EQ(
       runs([](Program &it) { it.it.commands.push_back({Command::Reduce}); }),
       0);
-  // A product of half of it, one with holes, or with more than a product; one
-  // in whose place a kernel may stand.
+  // A product of half of it, one with gaps, one with a further addition, and
+  // one with a fallback kernel.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient, 1).desc.gemm.m = 2; }),
             0);
   EXPECT_EQ(
@@ -81,7 +81,7 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
             0);
   EXPECT_EQ(
       runs([](Program &it) { it.product(gradient, 1).desc.otherwise = 1; }), 0);
-  // It begins with something else than zeros, or is copied into.
+  // It starts with other values than zeros, or is the target of a copy.
   EXPECT_EQ(runs([](Program &it) { it.fill(gradient, bytes, 1); }), 0);
   EXPECT_EQ(runs([](Program &it) {
               it.it.commands.push_back(

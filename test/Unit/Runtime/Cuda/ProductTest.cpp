@@ -1,4 +1,4 @@
-//===- ProductTest.cpp - contractions as cuBLASLt sees them ---------------===//
+//===- ProductTest.cpp - contractions as cuBLASLt calls -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace stagewright::runtime::cuda;
 
 namespace {
 
-/// Element (i, j) of batch `b` of call `c`, in elements from the start.
+/// Index of element (i, j) of batch `b` of call `c`.
 int64_t place(const LtMatrix &matrix, int64_t i, int64_t j, int64_t b,
               int64_t c) {
   if (matrix.transposed)
@@ -26,7 +26,7 @@ int64_t place(const LtMatrix &matrix, int64_t i, int64_t j, int64_t b,
   return i + j * matrix.row + b * matrix.batch + c * matrix.step;
 }
 
-/// What the library is defined to do: D = op(A) op(B) + beta D, columns first.
+/// The library's definition: D = op(A) op(B) + beta D, column-major.
 void multiply(const LtProduct &it, const std::vector<double> &a,
               const std::vector<double> &b, std::vector<double> &c) {
   int64_t inner = it.a.transposed ? it.a.rows : it.a.columns;
@@ -45,7 +45,7 @@ void multiply(const LtProduct &it, const std::vector<double> &a,
         }
 }
 
-/// What sw_gemm_desc is defined to do.
+/// The definition of sw_gemm_desc.
 void reference(const sw_gemm_desc &it, const std::vector<double> &a,
                const std::vector<double> &b, std::vector<double> &c) {
   for (int64_t o = 0; o < it.batch[0]; ++o)
@@ -64,14 +64,14 @@ void reference(const sw_gemm_desc &it, const std::vector<double> &a,
         }
 }
 
-/// Strides of a matrix of these extents, `gap` elements between its lines.
+/// Strides of an m x n matrix with `gap` elements between its rows or columns.
 void lie(bool rows, int64_t m, int64_t n, int64_t gap, int64_t &row,
          int64_t &column) {
   row = rows ? n + gap : 1;
   column = rows ? 1 : m + gap;
 }
 
-/// Strides of batches of `size` elements: outer first, or inner first.
+/// Strides of batches of `size` elements: outer, inner, or exchanged.
 void batch(bool exchanged, const int64_t (&extents)[2], int64_t size,
            int64_t (&strides)[2]) {
   strides[0] = exchanged ? size : size * extents[1];
@@ -122,7 +122,7 @@ Contraction square(int32_t epilogue = SW_EPILOGUE_NONE) {
 }
 
 TEST(Product, SumsAreOfTheOperandTheyWereAskedOf) {
-  // The operands are exchanged where the columns of C lie together.
+  // Operands are exchanged if C is row-major; column-major keeps them.
   Contraction it = square(SW_EPILOGUE_A_SUM);
   EXPECT_EQ(asProduct(it).epilogue, ltEpilogueSumB);
   it.desc.gemm.c_row = 1, it.desc.gemm.c_col = 8;
@@ -140,7 +140,7 @@ TEST(Product, AddsAnotherArrayAsItsC) {
   EXPECT_EQ(product.added.row, 16);
   EXPECT_EQ(product.c.address, 4096u);
   EXPECT_EQ(product.c.row, 8);
-  // A sum alone adds its own C.
+  // A product that only accumulates adds its own C.
   it = square();
   it.desc.gemm.beta = 1, it.c = 4096;
   EXPECT_EQ(asProduct(it).added.address, 4096u);
@@ -155,8 +155,8 @@ TEST(Product, AccumulatesInSingleAndRoundsToTf32WhenAsked) {
   EXPECT_EQ(asProduct(it).compute, compute64);
 }
 
-/// As compiled: terms of the sum contiguous in both operands. The library wants
-/// the first transposed and the second not ("cublasLtMatmul()", of 8 bits).
+/// As pp-compile writes it: both operands are contiguous along k. For 8 bits
+/// the library requires A transposed and B not ("cublasLtMatmul()").
 TEST(Product, OfEightBitsIsAsTheLibraryWantsIt) {
   for (bool rows : {true, false}) {
     Contraction it = {};

@@ -1,4 +1,4 @@
-//===- Programs.h - recorded programs made by hand --------------*- C++ -*-===//
+//===- Programs.h - programs of commands for tests --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 
 #include "stagewright-rt/runtime.h"
 
-/// Where a gradient of 4 x 8 float32 is, and something else.
+/// Addresses of a gradient of 4 x 8 float32 and of another array.
 constexpr stagewright::runtime::cuda::Address gradient = 4096, other = 8192;
 constexpr int64_t gradientBytes = 4 * 8 * 4;
 
-/// Commands of products whose results are 4 x 8 float32, fills and launches.
+/// Products with results of 4 x 8 float32, fills and launches.
 struct HandmadeProgram {
   using Address = stagewright::runtime::cuda::Address;
   using Command = stagewright::runtime::cuda::Command;

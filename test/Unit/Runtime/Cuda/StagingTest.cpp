@@ -22,8 +22,8 @@ struct Staged {
   StreamOwner stream = StreamOwner(device, Priority::Usual);
   DeviceMemory memory = DeviceMemory(device, 4096);
 
-  /// Of the calls since the last time: bytes of uploads or downloads, and
-  /// "wait" where the host waited.
+  /// The calls since the previous request: bytes of uploads or downloads, and
+  /// events recorded or synchronized.
   std::string copies() const {
     std::string text;
     for (const Call &call : emulator.calls())
@@ -89,7 +89,7 @@ TEST(Staging, SavesByPieces) {
 TEST(Staging, WhatIsLoadedByPiecesIsSaved) {
   Staged it;
   StagingBlocks blocks(it.device, it.stream.get(), 256);
-  // Of several blocks each, one behind the other, the last a part of one.
+  // Several blocks each, one after the other; the last block is partial.
   std::vector<std::byte> data(3000), saved(data.size());
   for (size_t i = 0; i < data.size(); ++i)
     data[i] = std::byte(i * 2654435761u >> 13);

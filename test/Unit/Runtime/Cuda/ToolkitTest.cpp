@@ -1,14 +1,14 @@
-//===- ToolkitTest.cpp - our declarations and NVIDIA's --------------------===//
+//===- ToolkitTest.cpp - our declarations against NVIDIA's ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiled where there is a CUDA toolkit: every function and value that the
-// runtime declares for itself is compared with the toolkit's headers, and every
+// Compiled if there is a CUDA toolkit: every function and value that the
+// runtime declares itself is compared with the toolkit's headers, and every
 // symbol is looked up in the toolkit's libraries, which can be opened without a
-// GPU. cuBLASLt checks descriptors without one, too.
+// GPU. cuBLASLt can check descriptors without a GPU too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using namespace stagewright::runtime;
 
 namespace {
 
-/// Whether two types are passed alike: numbers and enumerations of one size,
-/// pointers, structures of one size.
+/// Whether two types are passed the same way: integers and enumerations,
+/// pointers or structures, of equal size.
 template <typename A, typename B> constexpr bool alike() {
   constexpr bool numbers = (std::is_integral_v<A> || std::is_enum_v<A>) &&
                            (std::is_integral_v<B> || std::is_enum_v<B>);
@@ -151,7 +151,7 @@ TEST(Toolkit, HasEveryFunctionOfTheLibraries) {
 }
 
 TEST(Toolkit, HasEveryFunctionOfTheDriver) {
-  // The driver for linking, which says so to every call.
+  // The stub library for linking, whose calls all return an error.
   Variable library("STAGEWRIGHT_CUDA_LIBRARY",
                    TOOLKIT_LIBRARIES "/stubs/libcuda.so");
   try {
@@ -175,7 +175,7 @@ TEST(Toolkit, AcceptsDescriptions) {
     it.desc.bias_dtype = it.desc.aux_dtype = SW_BF16;
     it.desc.epilogue = epilogue;
     it.bias = it.aux = 4096;
-    // Also with rows for which it is then asked for no algorithm.
+    // 33 is a row stride for which the runtime then requests no algorithm.
     for (int64_t row : {32, 33}) {
       it.desc.aux_row = row;
       cuda::LtCall call(it);

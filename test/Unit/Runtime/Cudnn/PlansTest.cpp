@@ -1,13 +1,13 @@
-//===- PlansTest.cpp - our graphs, as cuDNN itself takes them -------------===//
+//===- PlansTest.cpp - our graphs in the real cuDNN -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The real library builds plans for devices that are described only: it accepts
-// our graphs or says why not, for three architectures, where there is no GPU.
-// What the plans compute is for a GPU to say.
+// The real library builds plans for devices from their descriptions, without a
+// GPU: for three architectures it accepts our graphs or returns an error.
+// Results of the plans can only be tested on a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ Target targetOf(int architecture) {
   return {nullptr, describeDevice(architecture), architecture};
 }
 
-/// The libraries; false where cuDNN cannot be opened.
+/// Opens the libraries once; without cuDNN the tests fail.
 class Plans : public testing::TestWithParam<int> {
 protected:
   static void SetUpTestSuite() {
-    // Before cuDNN looks for one by this name.
+    // Loaded first, so that cuDNN finds it under the driver's name.
     void *driver = dlopen(DRIVER_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
     ASSERT_NE(driver, nullptr) << dlerror();
     taken = reinterpret_cast<int (*)()>(dlsym(driver, "driverTaken"));
@@ -41,8 +41,8 @@ protected:
   static inline int (*taken)() = nullptr;
 };
 
-/// Queries, keys and values as slices of one array, as models compute them:
-/// batch, position, (head, width).
+/// Queries, keys and values as slices of one array [batch, position, (head,
+/// width)], as in models.
 sw_attention_desc attention(int32_t dtype, bool causal, int64_t batch,
                             int64_t heads, int64_t keyHeads, int64_t length,
                             int64_t width) {
@@ -64,7 +64,7 @@ sw_attention_desc attention(int32_t dtype, bool causal, int64_t batch,
 
 TEST_P(Plans, TakeAttentionAndItsGradient) {
   Target target = targetOf(GetParam());
-  // Of the first one the slices are of unequal width.
+  // In the first, queries have more heads than keys, so slices differ in width.
   for (auto desc : {attention(SW_BF16, true, 4, 12, 4, 1024, 64),
                     attention(SW_F16, false, 2, 8, 8, 512, 128)}) {
     Plan forward = Plan::attention(target, desc, false, true);
@@ -72,8 +72,8 @@ TEST_P(Plans, TakeAttentionAndItsGradient) {
     Plan gradient = Plan::attention(target, desc, true, true);
     EXPECT_FALSE(forward.name().empty());
     EXPECT_GT(taken(), before);
-    // Sums in any order need at least dq in float32; in one order, on some
-    // devices, an array of queries by keys.
+    // If sums may be in any order, the workspace is at least dq in float32; if
+    // not, on some devices, an array of queries by keys.
     Target any = target;
     any.anyOrder = true;
     int64_t least = desc.batch * desc.heads * desc.queries * desc.width *
@@ -90,7 +90,7 @@ TEST_P(Plans, TakeAttentionAndItsGradient) {
                   false);
 }
 
-/// A bias of each sample for all heads, or of each head for all samples.
+/// A bias per sample for all heads, or per head for all samples.
 sw_attention_desc biased(int32_t dtype, bool ofHeads) {
   sw_attention_desc desc = attention(SW_BF16, false, 2, 4, 4, 256, 64);
   desc.has_bias = 1, desc.bias_dtype = dtype;
@@ -105,7 +105,7 @@ TEST_P(Plans, TakeBiases) {
   any.anyOrder = true;
   for (auto desc : {biased(SW_F32, false), biased(SW_BF16, true)}) {
     EXPECT_FALSE(Plan::attention(target, desc, false, true).name().empty());
-    // Whose gradient in one order has no plan on the newest.
+    // Its deterministic gradient has no plan on the newest architectures.
     if (target.architecture < 100)
       Plan::attention(target, desc, true, true);
     else
@@ -114,7 +114,7 @@ TEST_P(Plans, TakeBiases) {
   }
 }
 
-/// NHWC images and filters that lie as the library likes them beside those.
+/// NHWC images, and filters in the layout that the library prefers for these.
 sw_convolve_desc convolution(int32_t dtype, int32_t writes, int64_t batch,
                              int64_t channels, int64_t side, int64_t filters,
                              int64_t window, int64_t stride) {

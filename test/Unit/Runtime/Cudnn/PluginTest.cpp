@@ -1,4 +1,4 @@
-//===- PluginTest.cpp - how the plug-in for cuDNN is opened ---------------===//
+//===- PluginTest.cpp - opening the plug-in for cuDNN ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,14 +1,14 @@
-//===- Device.cpp - two ranks for a device by hand ------------------------===//
+//===- Device.cpp - two ranks for a device, hand-written ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// y = x w on rank 0; rank 1 adds up a loss and gives dy back; dw += x^T dy.
-// 1F1B with two microbatches under way. The variable DEVICE_FAULT of the
-// environment asks for a fault: an entry must not read what it addresses, so an
-// argument cannot.
+// y = x w on rank 0; rank 1 sums a loss and returns dy; dw += x^T dy. 1F1B with
+// two microbatches in flight. The environment variable DEVICE_FAULT selects a
+// fault. An argument cannot, because entry functions must not read the memory
+// of their addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +74,7 @@ bool asked(std::string_view fault) {
   return name && fault == name;
 }
 
-/// C (+)= A B of 4 x 4 elements; A transposed on request.
+/// C (+)= A B of 4 x 4 elements; with A transposed if asked.
 sw_contraction_desc product(bool transposed, bool adds) {
   sw_contraction_desc desc = {};
   desc.gemm = {SW_F32, adds, 4, 4, 4, {1, 1}, 4, 1, 4, 1, 4, 1, {}, {}, {}};
@@ -115,8 +115,8 @@ sw_attention_desc attention() {
           0};
 }
 
-/// Calls that kernels can do as well: a product with GELU whose argument goes
-/// to the workspace, a product as a whole, an attention.
+/// Calls with kernels as fallbacks: a product with GELU that stores its
+/// auxiliary output in the workspace, a plain product, an attention.
 void callWithAlternatives(sw_rank *rank) {
   const sw_api &sw = *stagewright_api;
   void *w = sw.slot(rank, 0, 0), *x = sw.slot(rank, 1, 0);
@@ -138,7 +138,7 @@ void callWithAlternatives(sw_rank *rank) {
   sw.otherwise(rank, 1, arguments);
 }
 
-/// Products whose biases are 64, 4, 8 and 4 bytes aligned.
+/// Products with biases that are 64, 4, 8 and 4 bytes aligned.
 void callWithBias(sw_rank *rank) {
   const sw_api &sw = *stagewright_api;
   void *w = sw.slot(rank, 0, 0), *x = sw.slot(rank, 1, 0);
@@ -150,7 +150,7 @@ void callWithBias(sw_rank *rank) {
                 nullptr);
 }
 
-/// What a library of graphs is asked for: 4 x 4 places with a window of 2 x 2.
+/// Calls of a graph library; images of 4 x 4 with a window of 2 x 2.
 void callGraphs(sw_rank *rank) {
   const sw_api &sw = *stagewright_api;
   void *w = sw.slot(rank, 0, 0), *x = sw.slot(rank, 1, 0);
@@ -246,7 +246,7 @@ void both1(sw_rank *rank, int64_t m) {
 
 } // namespace
 
-// The name has a dot, as pp-compile writes it.
+// The symbol has a dot, as pp-compile writes it.
 ENTRY step0(sw_rank *rank, int64_t M) asm("step.0");
 ENTRY step1(sw_rank *rank, int64_t M) asm("step.1");
 
@@ -273,7 +273,7 @@ void step0(sw_rank *rank, int64_t M) {
     if (m + 2 < M)
       forward0(rank, m + 2);
   }
-  // Read from its second element on.
+  // Starts at the second element.
   const float *factors = stagewright_constant_0 + 1;
   if (asked("host-address"))
     factors = reinterpret_cast<const float *>(stagewright_fatbin);

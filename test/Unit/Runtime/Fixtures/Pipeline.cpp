@@ -1,4 +1,4 @@
-//===- Pipeline.cpp - two ranks by hand, with faults on request -----------===//
+//===- Pipeline.cpp - two hand-written ranks with faults ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // y = w * x on rank 0; loss += (m + 1) * sum(y) on rank 1; 1F1B with two
-// microbatches under way. Argument 2 asks for a fault (see `Fault`).
+// microbatches in flight. Argument 2 selects a fault (see `Fault`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@
 
 #include <algorithm>
 
-// Of rank 0; other values make an artifact whose compiler counted wrong.
+// Bytes of rank 0 in the manifest; other values are wrong on purpose.
 #ifndef PRINTED_ARENA
 #define PRINTED_ARENA "832"
 #endif
-// What the first processor asks for, the others, and which one has the code.
+// The suffix of the code, and the manifest's processors: first, then others.
 #ifdef SECOND_PROCESSOR
 #define CODE_SUFFIX ".plain"
 #define PROCESSOR                                                              \
@@ -84,7 +84,7 @@ Fault faultOf(sw_rank *rank, int64_t buffer) {
   return Fault(*static_cast<int32_t *>(stagewright_api->slot(rank, buffer, 0)));
 }
 
-/// y = w * x from `lower` to `upper`, each number in a loop inside this loop.
+/// y = w * x from `lower` to `upper`, with a nested parallel loop per element.
 void multiply(void **given, int64_t lower, int64_t upper) {
   const sw_api &sw = *stagewright_api;
   float *w = floats(given[0]), *x = floats(given[1]), *y = floats(given[2]);
@@ -172,7 +172,7 @@ void both1(sw_rank *rank, int64_t m, Fault fault) {
 
 } // namespace
 
-// The name has a dot, as pp-compile writes it.
+// The symbol has a dot, as pp-compile writes it.
 ENTRY step0(sw_rank *rank, int64_t M) asm("step.0" CODE_SUFFIX);
 ENTRY step1(sw_rank *rank, int64_t M) asm("step.1" CODE_SUFFIX);
 

@@ -1,13 +1,13 @@
-//===- Section.h - a manifest section by hand -------------------*- C++ -*-===//
+//===- Section.h - a hand-written manifest section --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What pp-compile writes, written by hand for artifacts whose rank programs
-// are C++: the section `.stagewright` around a string literal, hashed by the
-// compiler.
+// For artifacts whose rank programs are C++, this replaces pp-compile: it puts
+// a string literal into the section `.stagewright`, with a hash computed at
+// compile time.
 //
 //===----------------------------------------------------------------------===//
 

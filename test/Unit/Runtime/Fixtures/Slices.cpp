@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two ranks, each with one slice of a stacked parameter p[2, 2, 2]: rank r
-// computes out_r = x * p[r], joined along dimension 1, and gives 2 * p[r] as
+// Two ranks, each with one slice of a stacked parameter p[2, 2, 2]. Rank r
+// computes out_r = x * p[r], joined along dimension 1, and returns 2 * p[r] as
 // its slice of the gradient.
 //
 //===----------------------------------------------------------------------===//

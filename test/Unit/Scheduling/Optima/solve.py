@@ -5,14 +5,14 @@
     solve.py appendix-b > appendix-b.txt    # and equal, unequal, v
 
 A line of a table is `placement p v m M | F | I | W | A | K | hops | span makespan
-span_any makespan_any`: costs by stage (one number: all alike), A held from F to
-I, K from I to W, at most M on a rank. The first two optima are among orders that
-are first in first out per stage and kind; the last two among all orders; `-` is
-one that was not proved within the limit, or not tried. Makespans are optimised without any
-constraint on the span. Only instances whose first two are proved are printed.
+span_any makespan_any`: costs by stage (one number: all equal). A is held from F
+to I, K from I to W, at most M on a rank. The first two optima are over orders that
+are first in, first out per stage and kind, the last two over all orders; `-` is an
+optimum that was not proved within the limit, or not tried. Makespans are optimised without any
+constraint on the span. Only instances with proved first two optima are printed.
 
-The search is limited in deterministic time, on one thread with a fixed seed, so
-it gives the same tables again with the same version of the solver.
+The limit is in deterministic time, on one thread with a fixed seed, so the same
+version of the solver gives the same tables again.
 """
 
 import random
@@ -21,8 +21,8 @@ import sys
 from ortools.sat.python import cp_model
 
 SEED = 20260
-LIMIT = 8.0  # deterministic time a solve, about as many seconds
-LIMIT_ANY = 3.0  # the same without first in first out
+LIMIT = 8.0  # deterministic time per solve, about as many seconds
+LIMIT_ANY = 3.0  # the same for all orders
 
 # schedules.md, appendix B: p m F I W c M_B M_W M.
 APPENDIX_B = """
@@ -54,7 +54,7 @@ APPENDIX_B = """
 
 
 class Instance:
-    """One row without its optima."""
+    """One row of a table, without its optima."""
 
     def __init__(self, placement, p, v, m, memory, costs, hops):
         self.placement, self.p, self.v, self.m = placement, p, v, m
@@ -73,7 +73,7 @@ class Instance:
         return self.costs[name][stage % len(self.costs[name])]
 
     def hop(self, stage):
-        """From `stage` to the next one; free within a rank."""
+        """The cost of a hop from `stage` to the next one; 0 within a rank."""
         if self.rank(stage) == self.rank(stage + 1):
             return 0
         return self.hops[stage % len(self.hops)]
@@ -90,7 +90,7 @@ def equal(p, m, f, i, w, c, a, k, memory):
 
 
 def solve(instance, objective, fifo):
-    """The optimum if it was proved, else None."""
+    """The optimum if it is proved, else None."""
     model = cp_model.CpModel()
     stages, m = range(instance.stages), range(instance.m)
     work = instance.m * sum(
@@ -158,7 +158,7 @@ def solve(instance, objective, fifo):
 
 
 def instances(table):
-    """The instances to try, with how many are wanted of each group."""
+    """The instances to try, with the number wanted of each group."""
     rng = random.Random(SEED)
     if table == "appendix-b":
         for line in APPENDIX_B.split("\n"):
@@ -209,7 +209,7 @@ def main():
         values.append(solve(instance, "makespan", True))
         if values[1] is None and table != "appendix-b":
             continue
-        # All orders are many more: only where that is quick.
+        # The search over all orders is much larger, so only for small instances.
         if instance.p * instance.v * instance.m <= 18:
             values += [solve(instance, o, False) for o in ("span", "makespan")]
         else:

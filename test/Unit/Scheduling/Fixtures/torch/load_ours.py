@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Loads our schedules in torch: every generator's CSV through torch's validation and lowering, some of them run.
+"""Loads the CSV of every schedule generator into torch, for its validation and lowering, and can run some.
 
   build/venv-torch/bin/python test/Unit/Scheduling/Fixtures/torch/load_ours.py build/bin/pp-sim [--run]
 
-Needs torch 2.15 and is no part of the tests. For each schedule pp-sim writes the CSV and torch's
+Needs torch 2.15 and is not part of the tests. For each schedule pp-sim writes the CSV and torch's
 _PipelineScheduleRuntime reads it (_load_csv, compute_only): its checks of the order, its lowering to sends and receives
-(which fails where ranks wait for one another) and its checks of the waits; then the same with our own sends, receives and
+(which fails on a deadlock) and its checks of the waits; then the same with our own sends, receives and
 waits (compute_comms). With --run, processes connected by gloo run some of both on stages of one linear layer each, and
-the gradients are held against the unpipelined model.
+the gradients are compared with the unpipelined model.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def write_csv(pp_sim, shape, path, form):
 
 
 def load(path, shape, form):
-    """The runtime with the file's order, on mock stages: what it checks depends on their numbers alone."""
+    """The runtime with the file's order, on mock stages: its checks need only the numbers of the stages."""
     _, ranks, microbatches, chunks = shape
     stage = mock.create_autospec(PipelineStage, instance=True)
     stage.group_rank, stage.group_size, stage.num_stages, stage.submod = 0, ranks, ranks * chunks, None

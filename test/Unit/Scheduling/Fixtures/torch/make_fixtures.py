@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the CSV files in this folder by torch's own schedule classes; needs torch 2.15, which the tests do not.
+"""Writes the CSV files in this folder with torch's own schedule classes. Only this script, no test, needs torch 2.15.
 
   ./dev bench pipeline                     makes build/venv-torch (5.3 GB)
   build/venv-torch/bin/python test/Unit/Scheduling/Fixtures/torch/make_fixtures.py
 
 A file is called CLASS-pP-mM[-vV][-comms].csv: ranks, microbatches, stages per rank, and whether it is torch's lowered
-form, compute_comms. The class makes its order in its constructor from the numbers of its stages alone, so that mock
-stages do, as in torch's own _schedule_visualizer.
+form, compute_comms. The constructor makes the order from the numbers of the stages alone, so mock stages
+suffice, as in torch's own _schedule_visualizer.
 """
 
 import csv
@@ -28,7 +28,7 @@ ORDERS = [
     ("ZBVZeroBubble", 3, 6, 2), ("ZBVZeroBubble", 4, 8, 2),
     ("DualPipeV", 2, 5, 2), ("DualPipeV", 4, 8, 2), ("DualPipeV", 4, 10, 2),
 ]
-#: Those that torch lowers in their constructor.
+#: Classes whose constructor lowers the schedule.
 LOWERED = [
     ("LoopedBFS", 2, 4, 2), ("Interleaved1F1B", 4, 8, 2), ("InterleavedZeroBubble", 2, 4, 2), ("ZBVZeroBubble", 3, 6, 2),
     ("DualPipeV", 2, 5, 2),
