@@ -73,7 +73,9 @@ public:
   FailureOr<ShardChoice> run();
 
 private:
-  std::vector<Grid> gridsOf(int64_t ways, bool joins) const;
+  /// By number of groups: with more and more stages on each device.
+  using Grids = std::vector<std::vector<Grid>>;
+  Grids gridsOf(int64_t ways, bool joins) const;
   CompileOptions optionsOf(const Grid &grid) const;
   Found fastest(int64_t ways);
   LogicalResult plan(ModuleOp trial, const Grid &grid, Level to, Found &found,
@@ -89,21 +91,22 @@ private:
 
 /// The grids of `ways` shards that take all devices, with at most one copy per
 /// microbatch, and that agree with the options.
-std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
+Search::Grids Search::gridsOf(int64_t ways, bool joins) const {
   int64_t microbatches = options.microbatches.value_or(
       pipeline::statedMicrobatches(module).value_or(
           pipeline::kDefaultMicrobatches));
   auto generator = findGenerator(options.schedule);
-  std::vector<Grid> grids;
+  Grids grids;
   for (int64_t groups : divisorsOf(devices / ways)) {
     int64_t copies = options.dataParallel.value_or(
         joins ? 1 : std::min(devices / (ways * groups), microbatches));
     if (ways * groups * copies > devices)
       continue;
+    std::vector<Grid> &list = grids.emplace_back();
     auto add = [&](int64_t chunks, const char *schedule) {
       Grid grid{ways, groups, chunks, copies, schedule};
       if (options.stages.value_or(grid.stages()) == grid.stages())
-        grids.push_back(grid);
+        list.push_back(grid);
     };
     if (groups == 1)
       add(1, "");
@@ -165,30 +168,26 @@ Found Search::fastest(int64_t ways) {
   const size_t ofGraph = found.said.size();
   bool joins =
       pipeline::joinsResults(*split->getOps<pipeline::GraphOp>().begin());
-  const double never = std::numeric_limits<double>::infinity();
-  Seconds before(never); // With half as many stages on each of the groups.
-  bool isSlower = false; // The last plan, compared with `before`.
-  for (const Grid &grid : gridsOf(ways, joins)) {
-    if (grid.chunks == 1) {
-      before = Seconds(never);
-      isSlower = false;
-    } else if (isSlower) {
-      continue;
+  for (const std::vector<Grid> &list : gridsOf(ways, joins)) {
+    Seconds before(std::numeric_limits<double>::infinity());
+    for (const Grid &grid : list) {
+      OwningOpRef<ModuleOp> trial(split->clone());
+      std::vector<Diagnostic> said;
+      if (failed(plan(*trial, grid, Level::Program, found, said)))
+        continue;
+      Seconds seconds = promisedTime(*trial);
+      if (seconds < found.seconds) {
+        found.seconds = seconds;
+        found.grid = grid;
+        found.planned = std::move(trial);
+        found.said.erase(found.said.begin() + ptrdiff_t(ofGraph),
+                         found.said.end());
+        std::move(said.begin(), said.end(), std::back_inserter(found.said));
+      }
+      if (seconds >= before) // More stages on each device do not help.
+        break;
+      before = seconds;
     }
-    OwningOpRef<ModuleOp> trial(split->clone());
-    std::vector<Diagnostic> said;
-    if (failed(plan(*trial, grid, Level::Program, found, said)))
-      continue;
-    Seconds seconds = promisedTime(*trial);
-    isSlower = seconds >= before;
-    before = seconds;
-    if (!(seconds < found.seconds))
-      continue;
-    found.seconds = seconds;
-    found.grid = grid;
-    found.planned = std::move(trial);
-    found.said.erase(found.said.begin() + ptrdiff_t(ofGraph), found.said.end());
-    std::move(said.begin(), said.end(), std::back_inserter(found.said));
   }
   if (!found.fits() && found.problem.empty())
     found.problem = "stages and copies as asked for take other devices";

@@ -125,6 +125,7 @@ private:
   template <typename Visit>
   void forResources(const ReadyQueue &queue, Visit visit) const;
   void list(uint32_t queue);
+  void addCandidate(uint32_t queue);
   BlockId take(ReadyQueue &queue);
   uint32_t head(const ReadyQueue &queue) const;
   bool pick(uint32_t processor, BlockId &best) const;
@@ -168,7 +169,7 @@ private:
   std::vector<ReadyQueue> queues;
   std::vector<uint32_t> firstQueue; ///< By row.
   std::vector<uint64_t> bits;
-  std::vector<Part> queuesOf; ///< By resource; of queueNumbers.
+  std::vector<Part> queuesOf; ///< By processor; of queueNumbers.
   std::vector<uint32_t> queueNumbers;
   /// By resource: queues of transfers that wait for it; may contain queues that
   /// no longer wait.

@@ -204,6 +204,15 @@ def test_stages_of_shards_are_interleaved(tmp_path):
     agrees_with_jax(artifact, folder)
 
 
+def test_every_number_of_groups_is_planned(tmp_path):
+    """With a schedule that has several stages per device, also after a number of groups that is slower than a smaller one."""
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt_deep", "-o", tmp_path / "step.mlir")
+    said = subprocess.run([BUILD / "bin/pp-compile", tmp_path / "step.mlir", f"--cluster={hosts(tmp_path / 'cluster.json', (4, 4), 3e8)}",
+                           "--tensor-parallel=auto", "--schedule=interleaved", "--microbatches=8", "--emit=program"],
+                          capture_output=True, text=True).stderr
+    assert re.search(r"layers over 2 shards: .* a step, in 8 stages and 1 copy, 2 stages on each device", said), said
+
+
 def test_what_is_asked_for_stays(tmp_path, narrow):
     cluster = hosts(tmp_path / "cluster.json", (4,), 1e10)
     said = subprocess.run([BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3",

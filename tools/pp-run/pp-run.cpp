@@ -121,8 +121,7 @@ void writeFiles(const Options &options, Launch &launch,
   });
 }
 
-/// Runs one step, with its inputs and reports. Errors here are faults of the
-/// run.
+/// Runs one step, with its inputs and reports. Errors here are the run's.
 void runStep(const Options &options, Launch &launch, Training &training,
              const sw_program *program, sw_step *step, const json &manifest,
              int64_t count, int64_t number) {
@@ -154,8 +153,7 @@ int run(const Options &options, Launch &launch) {
   Owned<sw_program> program(nullptr, sw_unload);
   launch.together([&] {
     check(options);
-    // Load the artifact first: the error that it is invalid is the one to
-    // report.
+    // Load the artifact first: if it is invalid, that is the error to report.
     program = open(sw_load, options.artifact);
     if (options.inputs.empty() && !options.init)
       raise("no arguments for the step; give them with --inputs=FILE, or "
@@ -196,8 +194,7 @@ int run(const Options &options, Launch &launch) {
   Owned<sw_step> step(nullptr, sw_step_destroy);
   std::optional<Training> training;
   int64_t first = 0;
-  // Every call that involves all processes is in a together() of its own, so
-  // that a process that fails earlier can still report its error.
+  // Each collective call has its own together(), so that others hear of errors.
   launch.together([&] {
     training.emplace(options.training,
                      RunFacts{program.get(), manifest, count, options.artifact,
@@ -290,9 +287,8 @@ int64_t ranksToStart(const Options &options) {
   return options.processes || ranks.sum ? ranks.count : 0;
 }
 
-/// Where to connect to other processes; nullopt if there are none or if
-/// --transport is given. If the artifact cannot be read, all processes report
-/// that later.
+/// Where to connect to other processes; nullopt if there are none, or with
+/// --transport. If the artifact is unreadable, all processes report it later.
 std::optional<Meeting> meeting(const Options &options) {
   if (!options.transport.empty()) {
     if (options.meeting.asked())
@@ -374,8 +370,7 @@ int main(int argc, char **argv) {
                "for each rank. Uses no compiler and no Python.");
   Options options;
   declare(app, options);
-  // Errors that do not depend on the rank are printed by the first process
-  // only.
+  // Errors that do not depend on the rank are printed by the first process.
   bool first = numberByLauncher().value_or(0) == 0;
   try {
     app.parse(argc, argv);

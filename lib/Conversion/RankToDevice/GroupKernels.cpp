@@ -107,7 +107,7 @@ struct DeviceGroupKernelsPass
     mergeSums(singles);
     for (Operation *op : singles) {
       groups.push_back({op});
-      markRows(cast<linalg::LinalgOp>(op));
+      markSum(cast<linalg::LinalgOp>(op));
     }
     for (SmallVector<Operation *> &group : groups)
       addFills(group);
@@ -128,7 +128,7 @@ struct DeviceGroupKernelsPass
   }
 
   /// Marks a sum over the innermost loop: a team of threads makes each result.
-  static void markRows(linalg::LinalgOp op) {
+  static void markSum(linalg::LinalgOp op) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     bool plain = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
       return map.isProjectedPermutation(/*allowZeroInResults=*/true);
@@ -136,14 +136,13 @@ struct DeviceGroupKernelsPass
     if (types.empty() || types.back() != utils::IteratorType::reduction ||
         !plain || op->hasAttr(host::kConvolution))
       return;
-    SmallVector<int64_t> rows;
+    SmallVector<unsigned> rows;
     for (auto [loop, type] : llvm::enumerate(types))
       if (type == utils::IteratorType::parallel)
-        rows.push_back(int64_t(loop));
-    op->setAttr(kRows, Builder(op.getContext()).getDenseI64ArrayAttr(rows));
-    FailureOr<RowLoops> loops = RowLoops::get(op);
-    if (failed(loops) || loops->turns() < kFewestTurns)
-      op->removeAttr(kRows);
+        rows.push_back(unsigned(loop));
+    FailureOr<RowLoops> loops = RowLoops::get(op, rows);
+    if (succeeded(loops) && loops->turns() >= kFewestTurns)
+      markRows(op, rows);
   }
 
   /// The members that share a kernel, marked with their rows. Left out are sums
@@ -153,7 +152,6 @@ struct DeviceGroupKernelsPass
     SmallVector<Operation *> members;
     if (group.numRows() < kFewestRows)
       return members;
-    Builder builder(&getContext());
     llvm::DenseSet<Operation *> out;
     for (const RowMember &member : group.members) {
       Operation *op = member.op;
@@ -161,22 +159,19 @@ struct DeviceGroupKernelsPass
       getUsedValuesDefinedAbove(op->getRegions(), reads);
       bool fits = !member.sums && llvm::none_of(reads, [&](Value value) {
         return out.contains(value.getDefiningOp());
-      });
-      if (fits) {
-        op->setAttr(kRows, builder.getDenseI64ArrayAttr(
-                               llvm::to_vector_of<int64_t>(member.loops)));
-        fits = succeeded(RowLoops::get(member.op));
-      }
-      if (fits)
-        members.push_back(op);
-      else
+      }) && succeeded(RowLoops::get(member.op, member.loops));
+      if (!fits) {
         out.insert(op);
+        continue;
+      }
+      markRows(op, member.loops);
+      members.push_back(op);
     }
-    for (const RowMember &member : group.members)
-      if (members.size() < 2 || out.contains(member.op))
-        member.op->removeAttr(kRows);
     if (members.size() > 1)
       addRowSums(group, members);
+    else
+      for (Operation *op : members)
+        op->removeAttr(kRows);
     return members;
   }
 

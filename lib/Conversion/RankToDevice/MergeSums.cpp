@@ -109,10 +109,11 @@ linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
   return made;
 }
 
-/// Whether `op` sums over the rows of `members`, and these read or make all
-/// that it reads elementwise.
-bool isAtHand(linalg::GenericOp op, ArrayRef<Operation *> members) {
-  FailureOr<RowLoops> own = RowLoops::get(op);
+/// Whether `op` sums over `rows`, those of `members`, and these read or make
+/// all that it reads elementwise.
+bool isAtHand(linalg::GenericOp op, ArrayRef<unsigned> rows,
+              ArrayRef<Operation *> members) {
+  FailureOr<RowLoops> own = RowLoops::get(op, rows);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   if (failed(own) || !own->sumsRows || llvm::any_of(captured, [](Value value) {
@@ -121,7 +122,7 @@ bool isAtHand(linalg::GenericOp op, ArrayRef<Operation *> members) {
     return false;
   auto has = [](Operation *member, Value value, ArrayRef<int> places) {
     auto linalgOp = cast<linalg::LinalgOp>(member);
-    FailureOr<RowLoops> loops = RowLoops::get(linalgOp);
+    FailureOr<RowLoops> loops = RowLoops::get(member);
     return llvm::any_of(member->getOpOperands(), [&](OpOperand &operand) {
       AffineMap map = linalgOp.getMatchingIndexingMap(&operand);
       Value there = linalgOp.isDpsInit(&operand)
@@ -140,11 +141,6 @@ bool isAtHand(linalg::GenericOp op, ArrayRef<Operation *> members) {
               return has(member, operand->get(), own->placesOf(map));
             }));
   });
-}
-
-DenseI64ArrayAttr rowsAttr(Operation *op, ArrayRef<unsigned> loops) {
-  return Builder(op->getContext())
-      .getDenseI64ArrayAttr(llvm::to_vector_of<int64_t>(loops));
 }
 
 } // namespace
@@ -181,19 +177,16 @@ void addRowSums(const host::RowGroup &group,
   for (const host::RowMember &member : group.members) {
     linalg::LinalgOp linalgOp = member.op;
     auto op = dyn_cast<linalg::GenericOp>(linalgOp.getOperation());
-    if (!member.sums || !op ||
-        (!loops.empty() && loops != ArrayRef(member.loops)))
+    bool isAsOthers = sums.empty() || loops == ArrayRef(member.loops);
+    if (!member.sums || !op || !isAsOthers ||
+        !isAtHand(op, member.loops, members))
       continue;
-    op->setAttr(kRows, rowsAttr(op, member.loops));
-    if (isAtHand(op, members))
-      sums.insert(op);
-    op->removeAttr(kRows);
-    if (loops.empty() && !sums.empty())
-      loops = member.loops;
+    sums.insert(op);
+    loops = member.loops;
   }
   mergeSums(sums);
   for (Operation *op : sums) {
-    op->setAttr(kRows, rowsAttr(op, loops));
+    markRows(op, loops);
     members.push_back(op);
     if (dealSummedRows(members))
       return;

@@ -109,10 +109,7 @@ SetVector<Operation *> keptIn(const Group &group) {
   for (Operation *op : group) {
     if (isa<linalg::FillOp>(op))
       continue;
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    FailureOr<RowLoops> found = failure();
-    if (linalgOp && op->hasAttr(kRows))
-      found = RowLoops::get(linalgOp);
+    FailureOr<RowLoops> found = RowLoops::get(op);
     if (failed(found) || found->turns() > kLongestRow)
       return {};
     loops[op] = *found;
@@ -151,20 +148,14 @@ SetVector<Operation *> keptIn(const Group &group) {
 /// Splits a group into kernels: a sum over its rows that cannot share its
 /// kernel gets its own.
 SmallVector<Group> kernelsOf(const Group &group) {
-  auto sum = dyn_cast<linalg::LinalgOp>(group.back());
-  FailureOr<RowLoops> loops = failure();
-  if (sum && sum->hasAttr(kRows))
-    loops = RowLoops::get(sum);
+  FailureOr<RowLoops> loops = RowLoops::get(group.back());
   if (failed(loops) || !loops->sumsRows || dealSummedRows(group))
     return {group};
+  linalg::LinalgOp sum = loops->op;
   sum->removeAttr(kRows);
   Group rows, own;
-  for (Operation *op : group) {
-    auto fill = dyn_cast<linalg::FillOp>(op);
-    bool starts =
-        fill && llvm::is_contained(sum.getDpsInits(), fill.getOutputs()[0]);
-    (starts || op == sum ? own : rows).push_back(op);
-  }
+  for (Operation *op : group)
+    (op == sum || fillsInitOf(op, sum) ? own : rows).push_back(op);
   if (rows.empty())
     return {own};
   return {rows, own};

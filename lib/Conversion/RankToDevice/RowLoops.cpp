@@ -13,10 +13,23 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-FailureOr<RowLoops> RowLoops::get(linalg::LinalgOp op) {
-  RowLoops loops{op, op.getStaticLoopRanges(), {}, {}};
-  if (auto rows = op->getAttrOfType<DenseI64ArrayAttr>(kRows))
-    loops.rows = llvm::to_vector_of<unsigned>(rows.asArrayRef());
+FailureOr<RowLoops> RowLoops::get(Operation *op) {
+  auto rows = op->getAttrOfType<DenseI64ArrayAttr>(kRows);
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!rows || !linalgOp)
+    return failure();
+  return get(linalgOp, llvm::to_vector_of<unsigned>(rows.asArrayRef()));
+}
+
+void markRows(Operation *op, ArrayRef<unsigned> rows) {
+  op->setAttr(kRows,
+              Builder(op->getContext())
+                  .getDenseI64ArrayAttr(llvm::to_vector_of<int64_t>(rows)));
+}
+
+FailureOr<RowLoops> RowLoops::get(linalg::LinalgOp op,
+                                  ArrayRef<unsigned> rows) {
+  RowLoops loops{op, op.getStaticLoopRanges(), llvm::to_vector(rows), {}};
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
   unsigned summed = 0, summedRows = 0;
   for (unsigned loop = 0; loop < loops.ranges.size(); ++loop) {

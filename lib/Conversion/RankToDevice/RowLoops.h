@@ -36,9 +36,12 @@ struct RowLoops {
   bool reduces = false;              ///< all inner loops are reductions
   bool sumsRows = false;             ///< all rows are reductions, no inner loop
 
-  /// The loops of a member with attribute kRows. Fails for other mixtures of
-  /// reductions than the two above, and for reductions without a Combiner.
-  static mlir::FailureOr<RowLoops> get(mlir::linalg::LinalgOp op);
+  /// The loops of a member, of which `rows` are rows. Fails for other mixtures
+  /// of reductions than the two above, and for reductions without a Combiner.
+  static mlir::FailureOr<RowLoops> get(mlir::linalg::LinalgOp op,
+                                       llvm::ArrayRef<unsigned> rows);
+  /// The same by attribute kRows. Fails for operations without it.
+  static mlir::FailureOr<RowLoops> get(mlir::Operation *op);
 
   /// The number of turns: the product of the extents of the inner loops.
   int64_t turns() const;
@@ -53,6 +56,9 @@ struct RowLoops {
   /// mean equal elements.
   llvm::SmallVector<int> placesOf(mlir::AffineMap map) const;
 };
+
+/// Sets attribute kRows.
+void markRows(mlir::Operation *op, llvm::ArrayRef<unsigned> rows);
 
 /// The operation by which a reduction combines the value so far with an
 /// element, and its identity.

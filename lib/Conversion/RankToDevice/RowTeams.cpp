@@ -78,17 +78,14 @@ std::optional<RowTeams> dealSummedRows(ArrayRef<Operation *> group) {
   for (Operation *op : group) {
     if (isa<linalg::FillOp>(op))
       continue;
-    auto member = dyn_cast<linalg::LinalgOp>(op);
-    FailureOr<RowLoops> found = failure();
-    if (member && op->hasAttr(kRows))
-      found = RowLoops::get(member);
+    FailureOr<RowLoops> found = RowLoops::get(op);
     if (failed(found) || found->sumsRows != (op == group.back()))
       return std::nullopt;
     longest = std::max(longest, found->turns());
     if (!found->sumsRows)
       continue;
     rows = found->numRows();
-    for (Value init : member.getDpsInits())
+    for (Value init : found->op.getDpsInits())
       bytes = std::max(
           bytes,
           found->turns() *

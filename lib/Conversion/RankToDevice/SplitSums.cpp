@@ -30,6 +30,11 @@ static bool isSum(utils::IteratorType type) {
   return type == utils::IteratorType::reduction;
 }
 
+bool fillsInitOf(Operation *op, linalg::LinalgOp sum) {
+  auto fill = dyn_cast<linalg::FillOp>(op);
+  return fill && llvm::is_contained(sum.getDpsInits(), fill.getOutputs()[0]);
+}
+
 int64_t partsOf(ArrayRef<Operation *> group) {
   if (std::optional<RowTeams> teams = dealSummedRows(group))
     return teams->blocks;
@@ -64,7 +69,7 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
   Location loc = op.getLoc();
   OpBuilder builder(op);
   SplitSum split;
-  bool withRows = dealSummedRows(group).has_value();
+  FailureOr<RowLoops> loops = RowLoops::get(op);
   // The partial sums: dimension 0 is the part, the others are results.
   SmallVector<int64_t> shape = {parts};
   SmallVector<AffineExpr> places = {builder.getAffineDimExpr(0)};
@@ -84,7 +89,7 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
                                              utils::IteratorType::parallel);
   iterators[0] = utils::IteratorType::reduction;
   auto first = cast<linalg::GenericOp>(builder.clone(*op));
-  if (!withRows)
+  if (failed(loops) || !loops->sumsRows)
     first->removeAttr(kRows);
   first->setAttr(kParts, builder.getI64IntegerAttr(parts));
   for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -115,13 +120,12 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
     second->setAttr(kRows, builder.getDenseI64ArrayAttr({}));
   // Fills of the original sums go to the second kernel, the rest to the first.
   for (Operation *other : group.drop_back()) {
-    auto fill = dyn_cast<linalg::FillOp>(other);
-    if (!fill || !llvm::is_contained(op.getDpsInits(), fill.getOutputs()[0])) {
+    if (!fillsInitOf(other, op)) {
       split.parts.push_back(other);
       continue;
     }
-    fill->moveBefore(second);
-    split.whole.push_back(fill);
+    other->moveBefore(second);
+    split.whole.push_back(other);
   }
   split.parts.push_back(first);
   split.whole.push_back(second);

@@ -28,6 +28,9 @@ constexpr int64_t kBusyBlocks = 512;
 /// is not split. The other operations are fills, or members of a row group.
 int64_t partsOf(llvm::ArrayRef<mlir::Operation *> group);
 
+/// Whether `op` fills a buffer in which `sum` starts.
+bool fillsInitOf(mlir::Operation *op, mlir::linalg::LinalgOp sum);
+
 struct SplitSum {
   llvm::SmallVector<mlir::Operation *> parts; ///< the group of the first kernel
   llvm::SmallVector<mlir::Operation *> whole; ///< that of the second

@@ -226,9 +226,7 @@ LogicalResult writeRows(ThreadWriter &writer, func::FuncOp kernel) {
       fills[fill.getOutputs()[0]] = writer.lookup(fill.getInputs()[0]);
       continue;
     }
-    FailureOr<RowLoops> loops = failure();
-    if (op.hasAttr(kRows))
-      loops = RowLoops::get(linalgOp);
+    FailureOr<RowLoops> loops = RowLoops::get(&op);
     if (failed(loops))
       return failure();
     members.push_back({linalgOp, *loops, loops->turns(), 1});

@@ -137,8 +137,7 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     int64_t parts = number(of, "pipeline.slice_parts", 0);
     bool stacked = slice >= 0 && (dim < 0 || parts > 0);
     std::string name = text(of, "pipeline.name");
-    // The type in files, if its signedness differs from that of the step's
-    // type.
+    // The type in files, if its signedness differs from the step's.
     std::string dtype = text(of, "pipeline.dtype");
     if (dtype.empty())
       dtype = nameOf(tensor.getElementType());

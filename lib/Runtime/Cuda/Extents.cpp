@@ -90,41 +90,6 @@ std::vector<Extent> extentsOf(const Convolution &it) {
                          d.y, d.y_dtype)}};
 }
 
-std::vector<Extent> usesOf(const RankProgram &program,
-                           const std::vector<Kernel> &kernels,
-                           const Command &command) {
-  switch (command.kind) {
-  case Command::Launch: {
-    const Kernel &kernel = kernels[size_t(command.id)];
-    std::vector<Extent> list;
-    for (int64_t i = 0; i < command.bytes; ++i)
-      list.push_back({program.values[size_t(command.to) + size_t(i)],
-                      kernel.bytes.empty() ? 1 : kernel.bytes[size_t(i)]});
-    return list;
-  }
-  case Command::Fill:
-  case Command::Fetch:
-    return {{command.to, command.bytes}};
-  case Command::Copy:
-    return {{command.to, command.bytes}, {command.from, command.bytes}};
-  case Command::Offload:
-    return {{command.from, command.bytes}};
-  case Command::Contract: {
-    const Contraction &it = program.contractions[size_t(command.id)];
-    return {{it.a, 1}, {it.b, 1}, {it.c, 1}, {it.bias, 1}, {it.aux, 1}};
-  }
-  case Command::Attend:
-    return extentsOf(program.attentions[size_t(command.id)]);
-  case Command::Convolve:
-    return extentsOf(program.convolutions[size_t(command.id)]);
-  case Command::Claim:
-  case Command::Acquire:
-    return {{command.to, 1}};
-  default:
-    return {};
-  }
-}
-
 int64_t bytesOfWhole(const sw_gemm_desc &gemm) {
   // Strides and extents, sorted by stride.
   std::multimap<int64_t, int64_t> dimensions;

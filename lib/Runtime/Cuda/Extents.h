@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // The bytes from the first to the last of every operand of an attention or a
-// convolution, by its extents and strides; and those that commands use.
+// convolution, by its extents and strides; and of the result of a product.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_EXTENTS_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_EXTENTS_H
 
-#include "Artifact/Manifest.h"
 #include "Program.h"
 
 namespace stagewright::runtime::cuda {
@@ -28,13 +27,6 @@ struct Extent {
 /// multiple of key heads, a result that does not fit its image and window.
 std::vector<Extent> extentsOf(const Attention &attention);
 std::vector<Extent> extentsOf(const Convolution &convolution);
-
-/// The memory that `command` reads or writes, unless mayTouchAny(). Operands of
-/// unknown length count as one byte. Slots count when they are claimed or
-/// acquired, not when they are given back, sent or released.
-std::vector<Extent> usesOf(const RankProgram &program,
-                           const std::vector<Kernel> &kernels,
-                           const Command &command);
 
 /// Bytes of the result of a product if it is contiguous, else 0.
 int64_t bytesOfWhole(const sw_gemm_desc &gemm);

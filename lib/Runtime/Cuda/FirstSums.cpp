@@ -7,7 +7,7 @@
 
 #include "FirstSums.h"
 
-#include "Extents.h"
+#include "Commands.h"
 #include "Spans.h"
 
 #include <algorithm>

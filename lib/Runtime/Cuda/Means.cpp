@@ -7,7 +7,7 @@
 
 #include "Means.h"
 
-#include "Extents.h"
+#include "Commands.h"
 #include "Spans.h"
 
 #include <algorithm>

@@ -328,23 +328,6 @@ void runEntry(sw_entry entry, Recording &rank) {
 
 } // namespace
 
-void removeCommands(RankProgram &program, const std::vector<bool> &removed) {
-  std::vector<Command> &commands = program.commands;
-  // Command::instead is an index, which changes.
-  std::vector<int64_t> places(commands.size());
-  size_t kept = 0;
-  for (size_t i = 0; i < commands.size(); ++i) {
-    places[i] = int64_t(kept);
-    if (removed[i])
-      continue;
-    Command command = commands[i];
-    if (command.instead >= 0)
-      command.instead = places[size_t(command.instead)];
-    commands[kept++] = command;
-  }
-  commands.resize(kept);
-}
-
 std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches) {

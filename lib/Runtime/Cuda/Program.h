@@ -130,9 +130,6 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches);
 
-/// Removes the commands for which `removed` is set.
-void removeCommands(RankProgram &program, const std::vector<bool> &removed);
-
 /// The table of functions that record calls. Artifacts for a device get it
 /// instead of the CPU's.
 const sw_api &deviceCodeApi();

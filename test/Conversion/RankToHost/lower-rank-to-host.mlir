@@ -1,5 +1,6 @@
 // RUN: pp-opt %s --rank-to-host | FileCheck %s
 // RUN: pp-opt %s --host-bodies | FileCheck %s --check-prefix=BODIES
+// RUN: pp-opt %s --host-bodies="place-ranks=false" | FileCheck %s --check-prefix=TRIAL
 // RUN: pp-opt %s --host-bodies | pp-opt --pass-pipeline='builtin.module(host-contractions-to-calls,func.func(convert-linalg-to-loops),lower-rank-to-host)' | FileCheck %s --check-prefix=CALLS
 
 // The workspace of the rank is what its greediest call needs; memory is counted after it is known.
@@ -14,6 +15,10 @@
 // BODIES-NEXT: func.call @kernel.{{.*}}(%{{.*}}, %M) : (memref<8x4xf32>, index) -> ()
 // BODIES-NEXT: func.call @kernel.{{.*}}(%{{.*}}, %M) : (memref<f32>, index) -> ()
 // BODIES-NEXT: }
+
+// Without place-ranks functions know their workspaces, and ranks stay as they are.
+// TRIAL: func.func private @l.F({{.*}} attributes {rank.workspace = 64 : i64
+// TRIAL-NOT: rank.buffer "workspace"
 
 // Numbers of buffers are those of the manifest.
 // CALLS: rank.manifest = "{{.*}}buffers
