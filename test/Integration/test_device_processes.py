@@ -54,14 +54,41 @@ def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
     step = artifact(workshop, kind, "--bucket-bytes=100000")
     assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run", "--processes")
     assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run")  # chooses processes by default
-    with pytest.raises(AssertionError, match="within one process, which devices do by NCCL"):
-        tool("pp-run", step, "--dry-run", "--transport=threads")
     tool("pp-run", step, "--processes", f"--inputs={workshop.golden(GPT)[0]}", "--steps=3", "--deadline=30", env=recorded)
     logs = sorted(tmp_path.glob("*.log"))
     assert len(logs) == RANKS
     sums = len(json.loads(tool("pp-run", step, "--info=json"))["collectives"])
     assert sums > 2
     assert call(sys.executable, INPUTS / "check-messages.py", *logs).endswith(f" {sums} sums\n")
+
+
+@pytest.mark.parametrize("kind", ("dualpipe", "chimera"))
+@pytest.mark.parametrize("flags", ((), ("--no-graph",)), ids=("graph", "calls"))
+def test_ranks_of_one_process_sum_as_processes_do(workshop, kind, flags):
+    """In one process each rank has a GPU of its own; the parts of a sum are one group of NCCL's calls."""
+    step, (inputs, expected) = artifact(workshop, kind, "--bucket-bytes=100000"), workshop.golden(GPT)
+    assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run", "--transport=threads")
+    apart, together = workshop.path("sums.apart"), workshop.path("sums.together")
+    tool("pp-run", step, "--processes", f"--inputs={inputs}", f"--outputs={apart}", env=emulated(devices=RANKS))
+    for seed in range(2):
+        tool("pp-run", step, "--transport=threads", f"--inputs={inputs}", f"--outputs={together}", "--steps=2", *flags,
+             env=emulated(devices=RANKS, seed=seed))
+        assert pathlib.Path(apart).read_bytes() == pathlib.Path(together).read_bytes()
+    assert not golden.disagreements(expected, load_file(together))
+
+
+def test_ranks_of_one_process_that_sum_need_a_gpu_each(workshop):
+    step, inputs = artifact(workshop, "dualpipe", "--bucket-bytes=100000"), workshop.golden(GPT)[0]
+    for flags in (("--dry-run", "--devices=0,1,2,0"), (f"--inputs={inputs}", "--devices=0,1,2,0"), (f"--inputs={inputs}",)):
+        with pytest.raises(AssertionError, match="share device 0 within one process, .* with --processes, or compile with --bucket-bytes=0"):
+            tool("pp-run", step, "--transport=threads", *flags, env=emulated(devices=1 if len(flags) == 1 else RANKS))
+
+
+@pytest.mark.parametrize("symbol", ("ncclCommInitAll", "ncclAllReduce"))
+def test_errors_of_sums_within_a_process_are_reported(workshop, symbol):
+    step = artifact(workshop, "dualpipe", "--bucket-bytes=100000")
+    with pytest.raises(AssertionError, match=rf"pp-run: error: {symbol}: asked to fail \(5\)"):
+        tool("pp-run", step, "--transport=threads", f"--inputs={workshop.golden(GPT)[0]}", env=emulated(devices=RANKS, fail=f"{symbol}=5"))
 
 
 def test_calls_of_the_host_by_nccl_are_counted(workshop):

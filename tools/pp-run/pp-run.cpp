@@ -271,7 +271,7 @@ struct Ranks {
 };
 
 /// The number of ranks to start here as processes: all if requested, or if
-/// ranks on GPUs sum gradients with each other, which NCCL only does between
+/// ranks on GPUs sum gradients with each other, which may share a GPU only as
 /// processes; else 0.
 int64_t ranksToStart(const Options &options) {
   bool others = !options.transport.empty() || options.meeting.asked() ||

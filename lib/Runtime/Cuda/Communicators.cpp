@@ -52,59 +52,16 @@ private:
 
 } // namespace
 
-/// NCCL's number of the element type of a collective.
-static int elementOf(const Collective &sum) {
-  switch (sum.dtype) {
-  case SW_F32:
-    return ncclFloat32;
-  case SW_F64:
-    return ncclFloat64;
-  case SW_F16:
-    return ncclFloat16;
-  case SW_BF16:
-    return ncclBfloat16;
-  case SW_I8:
-    return ncclInt8;
-  case SW_U8:
-    return ncclBytes;
-  case SW_I32:
-    return ncclInt32;
-  case SW_U32:
-    return ncclUint32;
-  case SW_I64:
-    return ncclInt64;
-  case SW_U64:
-    return ncclUint64;
-  default:
-    raise("NCCL does not sum elements of type ", dtypeName(sum.dtype), ", as '",
-          sum.name, "' asks; compile with --bucket-bytes=0");
-  }
-}
-
 Communicators::Communicators(const Manifest &manifest, Assembly &assembly)
-    : manifest(manifest), assembly(assembly), self(assembly.self()) {
+    : manifest(manifest), assembly(assembly), self(assembly.self()),
+      sums(manifest) {
   nccl();
   findEdges();
-  findGroups();
+  for (const SumGroup &group : sums.all)
+    groups.push_back({group});
 }
 
-void Communicators::findGroups() {
-  for (size_t c = 0; c < manifest.collectives.size(); ++c) {
-    const Collective &sum = manifest.collectives[c];
-    std::vector<int64_t> ranks;
-    for (const Bucket &bucket : sum.buckets)
-      ranks.push_back(bucket.rank);
-    auto known =
-        std::find_if(groups.begin(), groups.end(),
-                     [&](const auto &it) { return it.ranks == ranks; });
-    groupOf.push_back(size_t(known - groups.begin()));
-    if (known == groups.end())
-      groups.push_back({std::move(ranks), c});
-    elementOf(sum); // Throws on every rank before any rank waits.
-  }
-}
-
-bool Communicators::isOwn(const Group &group) const {
+bool Communicators::isOwn(const SumGroup &group) const {
   return std::find(group.ranks.begin(), group.ranks.end(), self) !=
          group.ranks.end();
 }
@@ -143,7 +100,7 @@ std::vector<NcclId> Communicators::exchangeIds() {
   std::vector<int64_t> makers;
   for (const Edge &edge : edges)
     makers.push_back(edge.from);
-  for (const Group &group : groups)
+  for (const SumGroup &group : sums.all)
     makers.push_back(group.ranks.front());
   std::vector<NcclId> mine(makers.size());
   for (size_t i = 0; i < makers.size(); ++i)
@@ -199,17 +156,6 @@ void Communicators::tryOut(size_t edge, const Memory &memory,
   }
 }
 
-/// The same for sums over a group.
-void Communicators::tryOutSums(size_t group, const Memory &memory,
-                               Stream stream) const {
-  std::set<std::pair<int, int64_t>> tried; // Type and elements.
-  for (size_t c = 0; c < manifest.collectives.size(); ++c) {
-    const Collective &it = manifest.collectives[c];
-    if (groupOf[c] == group && tried.insert({it.dtype, it.elements}).second)
-      sum(int64_t(c), memory.bucket(manifest, int64_t(c), self), stream);
-  }
-}
-
 void Communicators::connect(const Memory &memory, const Device &device,
                             Stream stream) {
   std::vector<NcclId> ids = exchangeIds();
@@ -233,7 +179,8 @@ void Communicators::connect(const Memory &memory, const Device &device,
     }
   for (size_t g = 0; g < groups.size(); ++g)
     if (isOwn(groups[g])) {
-      tryOutSums(g, memory, stream);
+      for (int64_t c : sums.kindsOf(g, manifest))
+        sum(c, memory.bucket(manifest, c, self), stream);
       last = partner(groups[g]);
     }
   if (last != self) {
@@ -270,13 +217,11 @@ void Communicators::receive(int64_t channel, Address to, Stream stream) const {
 
 void Communicators::sum(int64_t collective, Address bucket,
                         Stream stream) const {
-  const Group &group = groups[groupOf[size_t(collective)]];
-  auto *place = reinterpret_cast<void *>(bucket);
-  const Collective &it = manifest.collectives[size_t(collective)];
-  int status =
-      nccl().allReduce.status(place, place, size_t(it.elements), elementOf(it),
-                              ncclSum, group.handle, stream);
-  settle(group.handle, partner(group), status, nccl().allReduce.symbol);
+  const Group &group = groups[sums.of[size_t(collective)]];
+  settle(group.handle, partner(group),
+         enqueueSum(manifest.collectives[size_t(collective)], bucket,
+                    group.handle, stream),
+         nccl().allReduce.symbol);
 }
 
 void Communicators::look() const {

@@ -25,6 +25,7 @@
 #include "Nccl.h"
 #include "Processes/Assembly.h"
 #include "Program.h"
+#include "SumGroups.h"
 
 namespace stagewright::runtime::cuda {
 
@@ -61,33 +62,28 @@ private:
     Communicator handle = nullptr;
   };
 
-  /// Ranks that sum together.
-  struct Group {
-    std::vector<int64_t> ranks;
-    size_t collective = 0; ///< one of its collectives
+  struct Group : SumGroup {
     Communicator handle = nullptr;
   };
 
   void findEdges();
-  void findGroups();
   std::vector<NcclId> exchangeIds();
   Communicator make(const NcclId &id, size_t size, size_t number,
                     int64_t partner, int maxBlocks) const;
   void tryOut(size_t edge, const Memory &memory, Stream stream) const;
-  void tryOutSums(size_t group, const Memory &memory, Stream stream) const;
   void settle(Communicator handle, int64_t partner, int status,
               const char *symbol) const;
   void settle(const Edge &edge, int status, const char *symbol) const {
     settle(edge.handle, partner(edge), status, symbol);
   }
   /// The first other rank of a group.
-  int64_t partner(const Group &group) const {
+  int64_t partner(const SumGroup &group) const {
     return group.ranks[group.ranks.front() == self ? 1 : 0];
   }
   bool isOwn(const Edge &edge) const {
     return edge.from == self || edge.to == self;
   }
-  bool isOwn(const Group &group) const;
+  bool isOwn(const SumGroup &group) const;
   int64_t partner(const Edge &edge) const {
     return edge.from == self ? edge.to : edge.from;
   }
@@ -97,8 +93,8 @@ private:
   int64_t self;
   std::vector<Edge> edges;    ///< of all ranks, by round
   std::vector<size_t> edgeOf; ///< by channel
-  std::vector<Group> groups;
-  std::vector<size_t> groupOf; ///< by collective
+  SumGroups sums;
+  std::vector<Group> groups; ///< those of `sums`
   bool connected = false;
 };
 

@@ -45,6 +45,7 @@ struct DeviceStep::Resources {
   Memory memory;
   Prepared prepared;
   std::optional<Messages> messages;
+  std::optional<ProcessSums> sums;
   std::optional<Execution> execution;
   std::optional<Staging> staging;
 
@@ -100,7 +101,7 @@ void DeviceStep::connect() {
   try {
     resources->messages->connect(resources->memory,
                                  *resources->places[size_t(own[0])],
-                                 resources->execution->messageStream());
+                                 resources->execution->messageStream(own[0]));
   } catch (const std::exception &error) {
     // Without this the others, waiting for this rank, would report a timeout.
     peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
@@ -123,10 +124,19 @@ void DeviceStep::make(const StepOptions &options) {
     resources->messages.emplace(
         manifest(), prepared.programs[size_t(own[0])], prepared.plan,
         *resources->places[size_t(own[0])], peers->assembly());
+  else if (!manifest().collectives.empty())
+    resources->sums.emplace(manifest(), resources->places);
   resources->execution.emplace(
       manifest(), resources->memory, prepared.programs, prepared.plan,
       resources->places, resources->workspaces, resources->graphs,
-      resources->messages ? &*resources->messages : nullptr);
+      resources->messages ? &*resources->messages : nullptr,
+      resources->sums ? &*resources->sums : nullptr);
+  if (resources->sums) {
+    std::vector<Stream> streams;
+    for (int64_t r : own)
+      streams.push_back(resources->execution->messageStream(r));
+    resources->sums->connect(resources->memory, streams);
+  }
   std::vector<Stream> streams(layouts.size(), nullptr);
   for (int64_t r : own)
     streams[size_t(r)] = resources->execution->stream(r);
@@ -156,6 +166,8 @@ void DeviceStep::place(const StepOptions &options) {
     numbers[size_t(own[0])] = peers->gpu(options.devices, present);
   else
     numbers = placeRanks(options.devices, size, present);
+  if (!peers)
+    requireOwnDevices(manifest(), numbers);
   std::vector<Route> routes = routesOf(manifest(), numbers);
   if (peers)
     std::fill(routes.begin(), routes.end(), Route::Network);

@@ -15,10 +15,11 @@ Execution::Execution(const Manifest &manifest, const Memory &memory,
                      const std::vector<RankProgram> &programs, const Plan &plan,
                      const std::vector<const Device *> &devices,
                      const std::vector<DevicePointer> &workspaces,
-                     const GraphsByDevice &graphs, const Messages *messages)
+                     const GraphsByDevice &graphs, const Messages *messages,
+                     const ProcessSums *sums)
     : manifest(manifest), memory(memory), programs(programs), plan(plan),
       devices(devices), workspaces(workspaces), graphs(graphs),
-      messages(messages), computing(programs.size(), 0),
+      messages(messages), sums(sums), computing(programs.size(), 0),
       contractions(programs.size()) {
   for (size_t s = 0; s < plan.streams.size(); ++s) {
     const Device &device = deviceOf(int32_t(s));
@@ -161,8 +162,9 @@ void Execution::issue(const Operation &it, bool capturing) {
         stream);
   case Operation::Sum: {
     auto collective = int64_t(it.number);
-    return messages->sum(collective,
-                         memory.bucket(manifest, collective, it.rank), stream);
+    Address bucket = memory.bucket(manifest, collective, it.rank);
+    return sums ? sums->sum(collective, it.rank, bucket, stream)
+                : messages->sum(collective, bucket, stream);
   }
   case Operation::Offload: {
     const Command &copy = programs[it.rank].commands[it.number];
@@ -226,9 +228,9 @@ void Execution::capture() {
   driver().graphUpload(executable, streams[0].get());
 }
 
-Stream Execution::messageStream() const {
+Stream Execution::messageStream(int64_t rank) const {
   for (size_t s = 0; s < streams.size(); ++s)
-    if (plan.streams[s].network)
+    if (plan.streams[s].network && plan.streams[s].rank == rank)
       return streams[s].get();
   return nullptr;
 }

@@ -21,19 +21,21 @@
 #include "Messages.h"
 #include "Nvtx.h"
 #include "Plan.h"
+#include "ProcessSums.h"
 
 namespace stagewright::runtime::cuda {
 
 class Execution {
 public:
   /// `devices` and `workspaces` by rank; `graphs` has the plans of all calls;
-  /// `messages` are those to other processes, or null. All arguments must
-  /// outlive it.
+  /// `messages` are those to other processes, and `sums` those within this
+  /// one; each may be null. All arguments must outlive it.
   Execution(const Manifest &manifest, const Memory &memory,
             const std::vector<RankProgram> &programs, const Plan &plan,
             const std::vector<const Device *> &devices,
             const std::vector<DevicePointer> &workspaces,
-            const GraphsByDevice &graphs, const Messages *messages);
+            const GraphsByDevice &graphs, const Messages *messages,
+            const ProcessSums *sums);
   ~Execution();
   Execution(const Execution &) = delete;
   Execution &operator=(const Execution &) = delete;
@@ -49,8 +51,8 @@ public:
 
   /// The stream on which a rank computes.
   Stream stream(int64_t rank) const { return streams[computing[rank]].get(); }
-  /// The stream of messages to other processes; null without.
-  Stream messageStream() const;
+  /// The stream of a rank's messages to other processes, or sums; null without.
+  Stream messageStream(int64_t rank) const;
   /// Makes the next step begin after the work enqueued on the rank's stream.
   void follow(int64_t rank);
 
@@ -83,6 +85,7 @@ private:
   const std::vector<DevicePointer> &workspaces;
   const GraphsByDevice &graphs;
   const Messages *messages;
+  const ProcessSums *sums;
   std::vector<size_t> computing; ///< by rank: its stream for computing
   std::vector<StreamOwner> streams;
   std::vector<EventOwner> events, stamps, uploads;

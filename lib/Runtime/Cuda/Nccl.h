@@ -73,6 +73,9 @@ extern const char *const ncclPackage;
   X(uniqueId, ncclGetUniqueId, NcclId *)                                       \
   X(commInit, ncclCommInitRankConfig, Communicator *, int, NcclId, int,        \
     NcclConfig *)                                                              \
+  X(commInitAll, ncclCommInitAll, Communicator *, int, const int *)            \
+  X(groupStart, ncclGroupStart)                                                \
+  X(groupEnd, ncclGroupEnd)                                                    \
   X(asyncError, ncclCommGetAsyncError, Communicator, int *)                    \
   X(commAbort, ncclCommAbort, Communicator)                                    \
   X(commFinalize, ncclCommFinalize, Communicator)                              \
@@ -88,7 +91,7 @@ struct NcclErrors {
 
 struct Nccl {
 #define STAGEWRIGHT_MEMBER(member, function, ...)                              \
-  Function<NcclErrors, __VA_ARGS__> member{#function};
+  Function<NcclErrors __VA_OPT__(, ) __VA_ARGS__> member{#function};
   STAGEWRIGHT_NCCL(STAGEWRIGHT_MEMBER)
 #undef STAGEWRIGHT_MEMBER
 

@@ -21,7 +21,8 @@ constexpr size_t none = size_t(-1);
 /// The events of a channel, by slot; `none` until one is recorded.
 struct ChannelEvents {
   std::vector<size_t> sent, freed, moved;
-  int32_t stream = -1; ///< for its copies
+  int32_t stream = -1;  ///< for its copies
+  size_t latest = none; ///< of `moved`: the one recorded last
 };
 
 class Planning {
@@ -31,8 +32,7 @@ public:
       : manifest(manifest), memory(memory), programs(programs),
         options(options), computing(programs.size(), -1),
         messages(programs.size(), -1), turns(programs.size(), none),
-        channels(manifest.channels.size()),
-        sums(manifest.collectives.size(), none), open(programs.size()),
+        channels(manifest.channels.size()), open(programs.size()),
         copies(programs.size()) {}
 
   Plan run(const std::vector<Placed> &order);
@@ -55,7 +55,8 @@ private:
   void command(int32_t rank, size_t number);
   void transfer(int64_t channel, int64_t m);
   void sum(int64_t collective);
-  int64_t sumsHere(const Collective &collective);
+  std::vector<int64_t> ranksHere(const Collective &collective) const;
+  void follow(int64_t rank);
   void tell(int64_t rank, Operation::Kind kind, size_t number, int64_t m,
             size_t &event);
   void copyStash(int32_t rank, size_t number, const Command &command);
@@ -98,7 +99,8 @@ private:
   std::vector<int32_t> computing, messages; ///< streams by rank
   std::vector<size_t> turns; ///< by rank: the event before its messages
   std::vector<ChannelEvents> channels;
-  std::vector<size_t> sums;       ///< events by collective
+  /// Events by collective and rank.
+  std::map<std::pair<int64_t, int64_t>, size_t> sums;
   std::vector<Open> open;         ///< by rank
   std::vector<HostCopies> copies; ///< by rank
   /// By stream: whether it has work after its last event of HostCopies.
@@ -132,10 +134,11 @@ void Planning::makeStreams() {
       }
   }
   for (const Collective &collective : manifest.collectives)
-    if (int64_t rank = sumsHere(collective); rank >= 0 && messages[rank] < 0) {
-      messages[rank] = make({rank, -1, true});
-      plan.concurrentTransfers = 1;
-    }
+    for (int64_t rank : ranksHere(collective))
+      if (messages[rank] < 0) {
+        messages[rank] = make({rank, -1, true});
+        plan.concurrentTransfers = 1;
+      }
 }
 
 /// Makes the copy streams of ranks that have stashes on their hosts.
@@ -148,19 +151,12 @@ void Planning::makeCopyStreams() {
       }
 }
 
-/// The rank of this process that takes part in a collective, or -1.
-int64_t Planning::sumsHere(const Collective &collective) {
-  int64_t found = -1;
-  for (const Bucket &bucket : collective.buckets) {
-    if (!options.local[bucket.rank])
-      continue;
-    if (found >= 0)
-      raise("ranks ", found, " and ", bucket.rank, " sum '", collective.name,
-            "' within one process, which devices do by NCCL: run each in a "
-            "process of its own with --processes, or compile with "
-            "--bucket-bytes=0");
-    found = bucket.rank;
-  }
+/// The ranks of this process that take part in a collective.
+std::vector<int64_t> Planning::ranksHere(const Collective &collective) const {
+  std::vector<int64_t> found;
+  for (const Bucket &bucket : collective.buckets)
+    if (options.local[bucket.rank])
+      found.push_back(bucket.rank);
   return found;
 }
 
@@ -286,7 +282,7 @@ void Planning::command(int32_t rank, size_t number) {
       spans.sums[it.id] = stamp(rank);
     return;
   case Command::Await:
-    wait(stream, sums[it.id]);
+    wait(stream, sums.at({it.id, rank}));
     if (options.actions) {
       size_t last = stamp(rank);
       plan.spans.push_back(
@@ -350,6 +346,7 @@ void Planning::transfer(int64_t number, int64_t m) {
     wait(events.stream, events.freed[slot]);
     add(Operation::CopyTo, events.stream, size_t(number), m);
     record(events.stream, events.moved[slot]);
+    events.latest = events.moved[slot];
     return;
   }
   for (bool sends : {true, false}) {
@@ -361,20 +358,44 @@ void Planning::transfer(int64_t number, int64_t m) {
   }
 }
 
+/// Orders the next message or sum of a rank after its earlier operations.
+void Planning::follow(int64_t rank) {
+  record(computing[rank], turns[rank]);
+  wait(messages[rank], turns[rank]);
+}
+
 /// Adds an operation with other processes, after all earlier ones of the rank.
 void Planning::tell(int64_t rank, Operation::Kind kind, size_t number,
                     int64_t m, size_t &event) {
-  record(computing[rank], turns[rank]);
-  wait(messages[rank], turns[rank]);
+  follow(rank);
   add(kind, messages[rank], number, m);
   record(messages[rank], event);
   add(Operation::Tell, messages[rank], ++plan.messages);
 }
 
+/// The parts of ranks of one process are enqueued one after another. Each also
+/// waits for all earlier copies from its device: a sum that waits for its
+/// partners then keeps nothing back that a partner waits for.
 void Planning::sum(int64_t collective) {
-  int64_t rank = sumsHere(manifest.collectives[size_t(collective)]);
-  if (rank >= 0)
-    tell(rank, Operation::Sum, size_t(collective), 0, sums[size_t(collective)]);
+  const Collective &it = manifest.collectives[size_t(collective)];
+  std::vector<int64_t> ranks = ranksHere(it);
+  auto event = [&](int64_t rank) -> size_t & {
+    return sums.try_emplace({collective, rank}, none).first->second;
+  };
+  if (ranks.size() < it.buckets.size()) {
+    for (int64_t rank : ranks)
+      tell(rank, Operation::Sum, size_t(collective), 0, event(rank));
+    return;
+  }
+  for (int64_t rank : ranks)
+    follow(rank);
+  for (size_t c = 0; c < channels.size(); ++c)
+    if (int64_t rank = manifest.channels[c].from; messages[rank] >= 0)
+      wait(messages[rank], channels[c].latest);
+  for (int64_t rank : ranks)
+    add(Operation::Sum, messages[rank], size_t(collective));
+  for (int64_t rank : ranks)
+    record(messages[rank], event(rank));
 }
 
 Plan Planning::run(const std::vector<Placed> &order) {

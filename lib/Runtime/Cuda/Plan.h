@@ -7,10 +7,10 @@
 //
 // The total order of a step, assigned to streams: one for computing per rank of
 // this process, one per channel that copies between devices, one for messages
-// per rank that communicates with other processes, and one per direction for
-// stashes offloaded to the host. Events carry the dependences between streams.
-// A step executes exactly the operations of its plan, none of which can wait
-// on the host.
+// per rank that communicates with other processes or sums, one per direction
+// for stashes offloaded to the host. Events carry the dependences between
+// streams. A step executes exactly the operations of its plan, none of which
+// can wait on the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ struct Operation {
     Sum,      ///< number: collective; this rank's part of it
     Offload,  ///< number: the command of `rank` that copies to its host
     Fetch,    ///< number: the command of `rank` that copies from its host
-    Tell,     ///< number: how many SendTo, TakeFrom and Sum are done
+    Tell,     ///< number: how many SendTo, TakeFrom and Sum with other
+              ///< processes are done
     Stamp,    ///< number: time stamp
     Begin,    ///< number: the command of `rank` that begins an action; again
               ///< if the action continues after another rank's
@@ -48,7 +49,7 @@ struct Operation {
 struct StreamUse {
   int64_t rank = 0;     ///< it is on the device of this rank
   int64_t channel = -1; ///< the channel that it copies; -1: none
-  bool network = false; ///< it communicates with other processes
+  bool network = false; ///< it communicates with other processes, or sums
   bool copies = false;  ///< it copies stashes to or from the host
   bool computes() const { return !moves() && !copies; }
   /// Whether it carries messages, or sums over ranks.
@@ -69,10 +70,10 @@ struct Plan {
   std::vector<StreamUse> streams;
   std::vector<Operation> operations;
   size_t events = 0, stamps = 0;
-  size_t messages = 0; ///< number of SendTo, TakeFrom and Sum
+  size_t messages = 0; ///< number of Tell
   std::vector<Span> spans;
   /// Transfers that a device must be able to run concurrently for the step to
-  /// finish: 1 if there are messages between processes, else 0.
+  /// finish: 1 if there are sums or messages between processes, else 0.
   int64_t concurrentTransfers = 0;
 };
 

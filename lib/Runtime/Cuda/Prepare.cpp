@@ -10,6 +10,7 @@
 #include "Constants.h"
 #include "Contraction.h"
 #include "Error.h"
+#include "ProcessSums.h"
 #include "Verify.h"
 
 #include <algorithm>
@@ -270,10 +271,12 @@ std::string proveStep(const Artifact &artifact, int64_t microbatches,
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   size_t ranks = manifest.ranks.size();
   std::vector<Layout> layouts = layOut(manifest, count);
-  std::vector<Route> routes =
-      routesOf(manifest, placeRanks(devices, ranks, int(ranks)));
+  std::vector<int> numbers = placeRanks(devices, ranks, int(ranks));
+  std::vector<Route> routes = routesOf(manifest, numbers);
   if (processes)
     std::fill(routes.begin(), routes.end(), Route::Network);
+  else
+    requireOwnDevices(manifest, numbers);
   Memory memory = madeUp(manifest, layouts, routes);
   auto programs = recordProgram(artifact, memory, count);
   auto order = orderProgram(manifest, memory, programs);

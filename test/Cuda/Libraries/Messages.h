@@ -26,6 +26,8 @@ struct Comm {
   std::string name;
   std::atomic<int> state = inProgress; ///< of its creation
   std::atomic<bool> aborted = false;
+  bool isLocal = false; ///< all ranks are in this process, and calls block
+  int grouped = 0;      ///< calls in the current group of calls
   int looks = 0;        ///< queries until the last call is complete
   int64_t messages = 0; ///< begun so far
 };

@@ -7,7 +7,8 @@
 //
 // While a message is running, nothing else runs on its device: the worst case
 // that a GPU allows. As with a nonblocking communicator, a call is not complete
-// when it returns; a call before the last is complete is rejected.
+// when it returns; a call before the last is complete is rejected. If one
+// thread has several ranks of a communicator, their calls must be one group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,37 @@ using namespace emulator;
 
 namespace {
 
-enum : int { invalidArgument = 4, inProgress = Comm::inProgress };
+enum : int {
+  invalidArgument = 4,
+  invalidUsage = Comm::invalidUsage,
+  inProgress = Comm::inProgress
+};
+
+/// Nested groups of calls that have not ended.
+int groups = 0;
+
+/// All communicators. Never freed, because threads may still read them.
+std::vector<Comm *> &all() {
+  static auto &it = *new std::vector<Comm *>;
+  return it;
+}
+
+Comm *makeComm(const char *name, int rank, int ranks, int device) {
+  Comm *comm = all().emplace_back(new Comm);
+  comm->rank = rank;
+  comm->ranks = ranks;
+  comm->device = device;
+  comm->name = name;
+  return comm;
+}
+
+/// Adds a call to the current group; false if there is none but must be one.
+bool addToGroup(Comm *comm) {
+  if (!comm->isLocal)
+    return true;
+  ++comm->grouped;
+  return groups > 0;
+}
 
 struct Id {
   char bytes[128];
@@ -56,7 +87,9 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     return status;
   if (comm->state || comm->looks > 0)
     return invalidArgument; // The previous call is not complete.
-  comm->looks = 1;
+  if (!addToGroup(comm))
+    return invalidUsage;
+  comm->looks = comm->isLocal ? 0 : 1;
   auto state = std::make_shared<std::atomic<int>>(0); // 1: running, 2: done
   int status = enqueueHolding(stream, [=]() {
     if (*state == 0) {
@@ -74,7 +107,7 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     *state = 0; // A graph replays this work.
     return true;
   });
-  return status ? status : int(inProgress);
+  return status || comm->isLocal ? status : int(inProgress);
 }
 
 } // namespace
@@ -95,18 +128,51 @@ ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
     return invalidArgument;
   if (int status = failure("ncclCommInitRankConfig"))
     return status;
-  *comm = new Comm;
-  static auto &all = *new std::vector<Comm *>;
-  all.push_back(*comm);
-  (*comm)->rank = rank;
-  (*comm)->ranks = ranks;
-  (*comm)->device = currentDevice();
-  (*comm)->name = id.bytes;
+  *comm = makeComm(id.bytes, rank, ranks, currentDevice());
   constexpr int mostBlocks = 7; // maxCTAs of ncclConfig_t
   log("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
       (*comm)->device, config[mostBlocks]);
   std::thread(join, *comm).detach();
   return inProgress;
+}
+EMULATED(int)
+ncclCommInitAll(Comm **comms, int ranks, const int *devices) {
+  if (int status = failure("ncclCommInitAll"))
+    return status;
+  Id id;
+  ncclGetUniqueId(&id);
+  for (int i = 0; i < ranks; ++i) {
+    if (std::count(devices, devices + ranks, devices[i]) > 1)
+      return invalidUsage;
+    comms[i] = makeComm(id.bytes, i, ranks, devices[i]);
+    comms[i]->isLocal = true;
+    log("communicator comm=%s rank=%d device=%d", id.bytes, i, devices[i]);
+    std::thread(join, comms[i]).detach();
+  }
+  for (int i = 0; i < ranks; ++i)
+    while (comms[i]->state == inProgress)
+      std::this_thread::yield();
+  return comms[0]->state;
+}
+EMULATED(int) ncclGroupStart() { return ++groups, 0; }
+/// All ranks of a communicator must have made the same number of calls.
+EMULATED(int) ncclGroupEnd() {
+  if (groups == 0)
+    return invalidUsage;
+  if (--groups > 0)
+    return 0;
+  std::map<std::string, std::pair<int, int>> calls; // Of rank 0, of all.
+  int status = 0;
+  for (Comm *comm : all()) {
+    auto &[first, sum] = calls[comm->name];
+    first += comm->rank == 0 ? comm->grouped * comm->ranks : 0;
+    sum += comm->grouped;
+    comm->grouped = 0;
+  }
+  for (const auto &[name, counts] : calls)
+    if (counts.first != counts.second)
+      status = invalidUsage;
+  return status;
 }
 EMULATED(int) ncclCommGetAsyncError(Comm *comm, int *state) {
   *state = comm->state         ? comm->state.load()
@@ -123,8 +189,11 @@ EMULATED(int) ncclCommAbort(Comm *comm) {
   return writeLog(), 0;
 }
 EMULATED(int) ncclCommFinalize(Comm *comm) {
+  log("finalize comm=%s", comm->name.c_str());
+  if (comm->isLocal)
+    return addToGroup(comm) ? 0 : int(invalidUsage);
   comm->looks = 3;
-  return log("finalize comm=%s", comm->name.c_str()), inProgress;
+  return inProgress;
 }
 EMULATED(int) ncclCommDestroy(Comm *comm) {
   return log("destroy comm=%s", comm->name.c_str()), 0;

@@ -1,0 +1,83 @@
+//===- SumGroups.cpp - groups of ranks that sum together ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SumGroups.h"
+
+#include "DType.h"
+#include "Error.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stagewright::runtime::cuda {
+
+/// NCCL's number of the element type of a collective.
+static int elementOf(const Collective &sum) {
+  switch (sum.dtype) {
+  case SW_F32:
+    return ncclFloat32;
+  case SW_F64:
+    return ncclFloat64;
+  case SW_F16:
+    return ncclFloat16;
+  case SW_BF16:
+    return ncclBfloat16;
+  case SW_I8:
+    return ncclInt8;
+  case SW_U8:
+    return ncclBytes;
+  case SW_I32:
+    return ncclInt32;
+  case SW_U32:
+    return ncclUint32;
+  case SW_I64:
+    return ncclInt64;
+  case SW_U64:
+    return ncclUint64;
+  default:
+    raise("NCCL does not sum elements of type ", dtypeName(sum.dtype), ", as '",
+          sum.name, "' asks; compile with --bucket-bytes=0");
+  }
+}
+
+SumGroups::SumGroups(const Manifest &manifest) {
+  for (size_t c = 0; c < manifest.collectives.size(); ++c) {
+    const Collective &sum = manifest.collectives[c];
+    elementOf(sum);
+    std::vector<int64_t> ranks;
+    for (const Bucket &bucket : sum.buckets)
+      ranks.push_back(bucket.rank);
+    auto known = std::find_if(all.begin(), all.end(), [&](const auto &it) {
+      return it.ranks == ranks;
+    });
+    of.push_back(size_t(known - all.begin()));
+    if (known == all.end())
+      all.push_back({std::move(ranks), c});
+  }
+}
+
+std::vector<int64_t> SumGroups::kindsOf(size_t group,
+                                        const Manifest &manifest) const {
+  std::vector<int64_t> found;
+  std::set<std::pair<int, int64_t>> kinds; // Type and elements.
+  for (size_t c = 0; c < of.size(); ++c) {
+    const Collective &it = manifest.collectives[c];
+    if (of[c] == group && kinds.insert({it.dtype, it.elements}).second)
+      found.push_back(int64_t(c));
+  }
+  return found;
+}
+
+int enqueueSum(const Collective &collective, Address bucket,
+               Communicator communicator, Stream stream) {
+  auto *place = reinterpret_cast<void *>(bucket);
+  return nccl().allReduce.status(place, place, size_t(collective.elements),
+                                 elementOf(collective), ncclSum, communicator,
+                                 stream);
+}
+
+} // namespace stagewright::runtime::cuda
