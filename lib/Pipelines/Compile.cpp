@@ -131,7 +131,7 @@ static void buildTarget(OpPassManager &manager, const CompileOptions &options,
                         Level to, std::shared_ptr<DeviceTarget> device,
                         CompileReport *report) {
   if (to >= Level::Host)
-    buildBodies(manager, device.get());
+    buildBodies(manager, options, device.get());
   manager.addPass(std::make_unique<ModuleStep>(
       "describe-memory", "tell of the bytes of every rank",
       [report](ModuleOp module) {
@@ -143,7 +143,7 @@ static void buildTarget(OpPassManager &manager, const CompileOptions &options,
         "check-memory", "refuse ranks that do not fit their devices",
         checkMemory));
   if (device && to >= Level::Kernels)
-    buildDeviceCallPipeline(manager, options.tf32);
+    buildDeviceCallPipeline(manager, options.float32);
   if (to < Level::LLVM)
     return;
   if (!device)

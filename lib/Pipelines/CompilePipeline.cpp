@@ -91,9 +91,13 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
   Text target{*this, "target", llvm::cl::desc("host or cuda:sm_90a"),
               llvm::cl::init("host")};
   Text ptx{*this, "ptx", llvm::cl::desc("Architectures with PTX, none or all")};
-  Option<bool> tf32{*this, "tf32",
-                    llvm::cl::desc("Round float32 operands to TF32"),
-                    llvm::cl::init(false)};
+  Option<Float32Products> tf32{
+      *this, "tf32", llvm::cl::desc("Multiply float32 as TF32, by the library"),
+      llvm::cl::init(Float32Products::Exact),
+      llvm::cl::values(
+          clEnumValN(Float32Products::Exact, "0", "no"),
+          clEnumValN(Float32Products::Tf32, "1x", "operands rounded"),
+          clEnumValN(Float32Products::Tf32x3, "3x", "three products"))};
   Number scoreBytes{
       *this, "score-bytes",
       llvm::cl::desc("Max bytes of attention scores stored as an array"),
@@ -130,7 +134,7 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
     values.stash = stash;
     values.target = target;
     values.ptx = ptx;
-    values.tf32 = tf32;
+    values.float32 = tf32;
     values.scoreBytes = number(scoreBytes);
     values.bucketBytes = number(bucketBytes);
     return values;

@@ -36,6 +36,8 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     body.addPass(createCanonicalizerPass());
     body.addPass(
         host::createHostRaiseContractions({/*keepTypes=*/true, options.bytes}));
+    if (options.splitFloat32)
+      body.addPass(device::createDeviceSplitFloat32());
     body.addPass(device::createDeviceArrangeOperands());
     body.addPass(device::createDeviceFindEpilogues());
     body.addPass(host::createHostOrderLoops());
@@ -58,7 +60,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   buildWorkspaces(manager, options.ranks, /*fills=*/true);
 }
 
-void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
+void buildDeviceCallPipeline(OpPassManager &manager, Float32Products float32) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(createLowerAffinePass()); // indices in kernels
@@ -71,10 +73,12 @@ void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
   manager.addPass(device::createDeviceWriteKernels());
   manager.addPass(device::createDevicePassRank());
   manager.addPass(device::createDeviceCallAttention());
-  manager.addPass(device::createDeviceCallConvolutions({tf32}));
+  manager.addPass(device::createDeviceCallConvolutions(
+      {/*tf32=*/float32 == Float32Products::Tf32}));
   manager.addPass(host::createHostContractionsToCalls({/*mixed=*/true}));
   manager.addPass(host::createLowerRankToHost());
-  manager.addPass(device::createDeviceLowerCalls({tf32}));
+  manager.addPass(device::createDeviceLowerCalls(
+      {/*tf32=*/float32 != Float32Products::Exact}));
 }
 
 void buildDeviceLLVMPipeline(OpPassManager &manager) {
@@ -95,7 +99,9 @@ void registerDevicePipelines() {
       "rank-to-device", "rank programs to host code that launches GPU kernels",
       [](OpPassManager &manager, const HostPipelineOptions &options) {
         buildDeviceBodyPipeline(manager, options);
-        buildDeviceCallPipeline(manager, /*tf32=*/false);
+        buildDeviceCallPipeline(manager, options.splitFloat32
+                                             ? Float32Products::Tf32x3
+                                             : Float32Products::Exact);
       });
 }
 

@@ -25,9 +25,10 @@ using namespace mlir;
 
 namespace stagewright {
 
-void buildBodies(OpPassManager &manager, const DeviceTarget *device,
-                 bool ranks) {
+void buildBodies(OpPassManager &manager, const CompileOptions &options,
+                 const DeviceTarget *device, bool ranks) {
   HostPipelineOptions how;
+  how.splitFloat32 = options.float32 == Float32Products::Tf32x3;
   how.ranks = ranks;
   how.bytes = device && device->multipliesBytes();
   device ? buildDeviceBodyPipeline(manager, how)
@@ -207,7 +208,7 @@ public:
     buildPartition(all, options, Needs());
     all.addPass(pipeline::createSchedule());
     all.addPass(createLowerPipelineToRank());
-    buildBodies(all, device.get());
+    buildBodies(all, options, device.get());
     all.getDependentDialects(registry);
   }
 
@@ -242,7 +243,7 @@ private:
   LogicalResult toProgram(ModuleOp module, const CompileOptions &how,
                           const Needs &needs, pipeline::RunPipeline run) const {
     auto bodies = [&](OpPassManager &manager) {
-      buildBodies(manager, device.get(), /*ranks=*/false);
+      buildBodies(manager, how, device.get(), /*ranks=*/false);
     };
     OpPassManager manager(ModuleOp::getOperationName());
     if (!has<pipeline::GraphOp>(module))

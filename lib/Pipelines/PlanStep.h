@@ -34,8 +34,8 @@ createPlanStep(const CompileOptions &options, Level to,
 Seconds promisedTime(mlir::ModuleOp module);
 
 /// Appends the passes that the target runs on bodies, up to their workspaces.
-void buildBodies(mlir::OpPassManager &manager, const DeviceTarget *device,
-                 bool ranks = true);
+void buildBodies(mlir::OpPassManager &manager, const CompileOptions &options,
+                 const DeviceTarget *device, bool ranks = true);
 
 } // namespace stagewright
 

@@ -25,12 +25,12 @@ bool isSpecial(llvm::StringRef path) {
 /// devices if the target is the host.
 LogicalResult checkTarget(const Options &options) {
   const CompileOptions &how = options.compile;
-  const char *flag = options.emit == Emit::Assembly  ? "--emit=assembly"
-                     : options.emit == Emit::Kernels ? "--emit=kernels"
-                     : how.tf32                      ? "--tf32"
-                     : !how.ptx.empty()              ? "--ptx"
-                     : options.givesScoreBytes       ? "--score-bytes"
-                                                     : nullptr;
+  const char *flag = options.emit == Emit::Assembly          ? "--emit=assembly"
+                     : options.emit == Emit::Kernels         ? "--emit=kernels"
+                     : how.float32 != Float32Products::Exact ? "--tf32"
+                     : !how.ptx.empty()                      ? "--ptx"
+                     : options.givesScoreBytes               ? "--score-bytes"
+                                                             : nullptr;
   if (how.target != "host") {
     auto known = createDeviceTarget(how.target, /*cacheFolder=*/"", how.ptx);
     if (known)

@@ -122,10 +122,19 @@ cl::opt<std::string>
                  "the lowest architecture of --target; all: every architecture "
                  "of --target; none; or others, as sm_80,sm_90"),
         cl::value_desc("arch|none|all"), cl::cat(category));
-cl::opt<bool> tf32("tf32",
-                   cl::desc("Let the GPU library round operands of float32 "
-                            "contractions to TF32 (10-bit mantissa)"),
-                   cl::cat(category));
+cl::opt<Float32Products> tf32(
+    "tf32",
+    cl::desc("Let the GPU library multiply float32 on tensor cores, as TF32 "
+             "(10 bits of mantissa). Default: exact float32"),
+    cl::ValueOptional, cl::init(Float32Products::Exact),
+    cl::values(clEnumValN(Float32Products::Tf32, "", "the same as 1x"),
+               clEnumValN(Float32Products::Tf32, "1x",
+                          "operands of contractions and convolutions are "
+                          "rounded: errors of 1e-3"),
+               clEnumValN(Float32Products::Tf32x3, "3x",
+                          "each contraction as three products of rounded "
+                          "parts: errors of 1e-6; convolutions stay exact")),
+    cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
               cl::desc("CPU to compile for: native (default) or an LLVM name "
@@ -306,7 +315,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   options.sequenceParallel = sequenceParallel;
   options.target = deviceTarget;
   options.ptx = ptx;
-  options.tf32 = tf32;
+  options.float32 = tf32;
   options.stash = stash;
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||

@@ -43,6 +43,13 @@ enum class From { Step, Schedule, Rank };
 /// As a number of shards: the number whose plan has the shortest step.
 inline constexpr int64_t kChooseShards = 0;
 
+/// How a GPU library multiplies float32.
+enum class Float32Products {
+  Exact,
+  Tf32,  ///< operands rounded to TF32 (10 bits of mantissa)
+  Tf32x3 ///< contractions as three products of TF32 parts
+};
+
 /// The options of a compilation. Empty or absent: the module's attribute, else
 /// the default of the pass.
 struct CompileOptions {
@@ -91,7 +98,7 @@ struct CompileOptions {
   std::string target = "host";
   std::string ptx;         ///< for a device, as for `createDeviceTarget`
   std::string cacheFolder; ///< of a device's machine code; empty: none
-  bool tf32 = false; ///< a device may round float32 operands of contractions
+  Float32Products float32 = Float32Products::Exact; ///< on a device
   /// Max bytes of scores (one microbatch, float32) for which attention on a
   /// device is not raised to one operation; as for pipeline-raise-attention.
   std::optional<int64_t> scoreBytes;

@@ -14,6 +14,7 @@
 #define STAGEWRIGHT_PIPELINES_PIPELINES_H
 
 #include "mlir/Pass/PassOptions.h"
+#include "stagewright/Pipelines/Compile.h"
 
 namespace mlir {
 class OpPassManager;
@@ -28,6 +29,9 @@ struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
                      "several consumers")};
   Option<bool> bytes{*this, "multiply-bytes", llvm::cl::init(false),
                      llvm::cl::desc("The GPU library multiplies 8-bit floats")};
+  Option<bool> splitFloat32{
+      *this, "split-float32", llvm::cl::init(false),
+      llvm::cl::desc("Compute float32 contractions as three of TF32 parts")};
   Option<bool> ranks{*this, "place-ranks", llvm::cl::init(true),
                      llvm::cl::desc("Also place the buffers of ranks, not only "
                                     "the temporaries of functions")};
@@ -47,9 +51,9 @@ void buildDeviceBodyPipeline(mlir::OpPassManager &manager,
                              const HostPipelineOptions &options);
 
 /// Lowers kernels to the gpu dialect, and rank programs to functions that
-/// launch them, after `buildDeviceBodyPipeline`. With `tf32` the library may
-/// round the operands of float32 contractions.
-void buildDeviceCallPipeline(mlir::OpPassManager &manager, bool tf32);
+/// launch them, after `buildDeviceBodyPipeline`.
+void buildDeviceCallPipeline(mlir::OpPassManager &manager,
+                             Float32Products float32);
 
 /// Lowers these functions to the LLVM dialect. The kernels must have been
 /// compiled and removed.
