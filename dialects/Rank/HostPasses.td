@@ -293,15 +293,16 @@ def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
     **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining of slots in
     rank programs, in a private function whose arguments are `llvm.noalias` where that is proved. Structurally equal functions
     are merged over the whole module. A branch skips means over a single microbatch. With `fills` the zeroing of slots stays as
-    it is.
+    it is, and means of vectors of one type are one function.
     **Never** outlines a contraction.
   }];
   let options = [
-    Option<"fills", "fills", "bool", "false", "do not outline the zeroing of slots, which a device's runtime does">];
+    Option<"fills", "fills", "bool", "false", "for a device, whose runtime zeroes slots">];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
     Statistic<"numUnique", "kernels-unique", "Distinct kernel functions">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect"];
 }
 

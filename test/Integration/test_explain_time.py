@@ -134,14 +134,15 @@ def test_gpt2_small(gpt2):
 
 
 def test_gpt2_small_of_four_microbatches(tmp_path):
-    """Products divide by the number of microbatches as they store; only gradients of norms and tables need kernels for it."""
+    """Products divide by the number of microbatches as they store; only gradients of norms, 16 at a time, and of tables need
+    kernels for it."""
     rank = estimate(compiled(tmp_path, *GPT2, microbatches=4))
     assert rank["seconds"] <= 25.7e-3
     assert rank["seconds"] <= 1.12 * (rank["product_seconds"] + rank["attention_seconds"])
     assert rank["our_bytes"] <= 8.7e9
-    assert rank["nodes"] <= 1080
+    assert rank["nodes"] <= 1033
     at_the_end = [call for call in rank["calls"] if call["class"] == "elements" and not any(call["nodes"])]
-    assert sum(call["count"] for call in at_the_end) == 1 + 2 * 25 + 2  # the loss, 25 norms, two tables
+    assert sum(call["count"] for call in at_the_end) == 1 + -(-2 * 25 // 16) + 2  # the loss, 25 norms, two tables
 
 
 def test_in_any_order_no_scores_are_kept(gpt2, gpt2_artifact):

@@ -40,8 +40,21 @@ bool isKernel(Operation &op) {
   return isa<linalg::LinalgOp, memref::CopyOp>(op) && op.getNumResults() == 0;
 }
 
-/// Writes `op`, an operation of a rank program on slots, as a loop nest on the
-/// values of `mapping`.
+/// A loop over the elements of arrays of one shape.
+void writeEach(OpBuilder &builder, Location loc, ValueRange inputs,
+               ValueRange targets,
+               function_ref<void(OpBuilder &, Location, ValueRange)> body) {
+  int64_t rank = cast<MemRefType>(targets[0].getType()).getRank();
+  SmallVector<AffineMap> maps(inputs.size() + targets.size(),
+                              builder.getMultiDimIdentityMap(unsigned(rank)));
+  SmallVector<utils::IteratorType> loops(size_t(rank),
+                                         utils::IteratorType::parallel);
+  linalg::GenericOp::create(builder, loc, TypeRange(), inputs, targets, maps,
+                            loops, body);
+}
+
+/// Writes `op`, which zeroes, copies or adds slots of a rank program, as a loop
+/// nest on the values of `mapping`.
 void writeSlotOp(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   Location loc = op->getLoc();
   bool hasSource = isa<rank::CopyOp, rank::AddOp>(op);
@@ -59,32 +72,51 @@ void writeSlotOp(OpBuilder &builder, Operation *op, IRMapping &mapping) {
     linalg::FillOp::create(builder, loc, zero, target);
     return;
   }
-  SmallVector<Value> inputs;
-  Value count;
-  if (hasSource) {
-    inputs.push_back(mapping.lookup(op->getOperand(0)));
-  } else {
-    Value number = mapping.lookup(cast<rank::CombineOp>(op).getCount());
-    number =
-        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
-    count = arith::UIToFPOp::create(builder, loc, element, number);
-  }
-  SmallVector<AffineMap> maps(inputs.size() + 1,
-                              builder.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  linalg::GenericOp::create(
-      builder, loc, TypeRange(), inputs, ValueRange{target}, maps, iterators,
+  writeEach(
+      builder, loc, mapping.lookup(op->getOperand(0)), target,
       [&](OpBuilder &b, Location l, ValueRange args) {
-        Value result;
-        if (count)
-          result = arith::DivFOp::create(b, l, args[0], count);
-        else if (isa<FloatType>(element))
-          result = arith::AddFOp::create(b, l, args[1], args[0]);
-        else
-          result = arith::AddIOp::create(b, l, args[1], args[0]);
-        linalg::YieldOp::create(b, l, result);
+        Value sum =
+            isa<FloatType>(element)
+                ? arith::AddFOp::create(b, l, args[1], args[0]).getResult()
+                : arith::AddIOp::create(b, l, args[1], args[0]);
+        linalg::YieldOp::create(b, l, sum);
       });
+}
+
+/// Writes means of arrays of one type as one loop nest.
+void writeMeans(OpBuilder &builder, ArrayRef<Operation *> ops,
+                IRMapping &mapping) {
+  Location loc = ops[0]->getLoc();
+  SmallVector<Value> targets;
+  for (Operation *op : ops)
+    targets.push_back(mapping.lookup(op->getOperand(0)));
+  Value count = mapping.lookup(cast<rank::CombineOp>(ops[0]).getCount());
+  count = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
+  count = arith::UIToFPOp::create(
+      builder, loc, getElementTypeOrSelf(targets[0].getType()), count);
+  writeEach(builder, loc, {}, targets,
+            [&](OpBuilder &b, Location l, ValueRange args) {
+              SmallVector<Value> means;
+              for (Value sum : args)
+                means.push_back(arith::DivFOp::create(b, l, sum, count));
+              linalg::YieldOp::create(b, l, means);
+            });
+}
+
+/// Max number of means that one kernel computes: its threads hold four elements
+/// of each.
+constexpr size_t kMeansTogether = 16;
+
+/// Whether a mean may share a kernel of a device with the one before it. Those
+/// of matrices do not: the runtime folds their division into products.
+bool joins(rank::CombineOp mean, ArrayRef<Operation *> group) {
+  auto type = cast<MemRefType>(mean.getTarget().getType());
+  auto first = group.empty() ? rank::CombineOp()
+                             : dyn_cast<rank::CombineOp>(group.front());
+  return first && type.getRank() <= 1 && group.size() < kMeansTogether &&
+         type == first.getTarget().getType() &&
+         mean->getBlock() == first->getBlock() &&
+         mean.getCount() == first.getCount();
 }
 
 /// Runs means over microbatches only if there are several: with one, the buffer
@@ -133,12 +165,26 @@ struct HostOutlineKernelsPass
       return true;
     });
     skipMeansOfOne(slotOps);
-    for (Operation *op : slotOps)
-      outline(op, outliner);
+    SmallVector<SmallVector<Operation *>> groups;
+    for (Operation *op : slotOps) {
+      auto mean = dyn_cast<rank::CombineOp>(op);
+      auto group = llvm::find_if(groups, [&](ArrayRef<Operation *> some) {
+        return fills && mean && joins(mean, some);
+      });
+      if (group == groups.end())
+        groups.push_back({op});
+      else
+        group->push_back(op);
+    }
+    for (ArrayRef<Operation *> group : groups)
+      outline(group, outliner);
   }
 
-  void outline(Operation *op, KernelOutliner &outliner) {
+  void outline(ArrayRef<Operation *> ops, KernelOutliner &outliner) {
+    Operation *op = ops.front();
     auto write = [&](OpBuilder &builder, IRMapping &mapping) {
+      if (isa<rank::CombineOp>(op))
+        return writeMeans(builder, ops, mapping);
       if (auto copy = dyn_cast<memref::CopyOp>(op))
         linalg::makeMemRefCopyOp(builder, op->getLoc(),
                                  mapping.lookup(copy.getSource()),
@@ -149,8 +195,9 @@ struct HostOutlineKernelsPass
         builder.clone(*op, mapping);
     };
     ++numOutlined;
-    numUnique += outliner.outline({{op}, {}, {}, write, promiseNoAlias});
-    op->erase();
+    numUnique += outliner.outline({ops, {}, {}, write, promiseNoAlias});
+    for (Operation *done : ops)
+      done->erase();
   }
 
   /// An argument is `noalias` if no other argument is a view of its buffer.
