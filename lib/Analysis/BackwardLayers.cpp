@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/Layers.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -13,6 +14,22 @@ using namespace mlir;
 using namespace stagewright::pipeline;
 
 static constexpr int kAny = std::numeric_limits<int>::max();
+
+/// If operation `number` inserts a part into an array, and the only reader of
+/// the result inserts the next part: that reader; else -1. Both belong in one
+/// layer. Otherwise an array with some of its parts would cross layers, and be
+/// copied in each of them.
+static int nextInsertion(const StepGraph &graph, unsigned number) {
+  const StepOp &entry = graph.ops[number];
+  if (!isa<tensor::InsertSliceOp>(entry.op) || entry.users.size() != 1)
+    return -1;
+  const StepOp &reader = graph.ops[entry.users.front()];
+  auto next = dyn_cast<tensor::InsertSliceOp>(reader.op);
+  bool isNext = next && next.getDest() == entry.op->getResult(0) &&
+                reader.isChained() == entry.isChained() &&
+                reader.isBackward() == entry.isBackward();
+  return isNext ? int(entry.users.front()) : -1;
+}
 
 namespace {
 /// Assigns backward layers; the arrays are indexed by operation number.
@@ -30,8 +47,12 @@ public:
       if (graph.ops[number].isBackward())
         assign(number);
     for (size_t number = graph.ops.size(); number-- > 0;)
-      if (graph.ops[number].isBackward())
+      if (graph.ops[number].isBackward()) {
         settle(number);
+        if (int next = nextInsertion(graph, number);
+            next >= 0 && layers.layerOf[next] >= floors[number])
+          layers.layerOf[number] = layers.layerOf[next];
+      }
   }
 
 private:
@@ -218,6 +239,10 @@ Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
   if (!options.useScopes || (!assignBy(collectScopes(graph, options)) &&
                              !assignBy(collectParameterScopes(graph, options))))
     assignForwardByStructure(graph, layers);
+  for (size_t number = graph.ops.size(); number-- > 0;)
+    if (int next = nextInsertion(graph, number);
+        next >= 0 && graph.ops[number].isChained())
+      layers.layerOf[number] = layers.layerOf[next];
   assignBackward(graph, scopes, layers);
   return layers;
 }
