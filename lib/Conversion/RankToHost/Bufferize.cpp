@@ -223,6 +223,48 @@ void copyYieldedSlices(func::FuncOp body) {
   });
 }
 
+/// The insertions, last first, that make `array` from a tensor.empty; empty if
+/// it does not begin with one.
+SmallVector<tensor::InsertSliceOp> partsOf(Value array) {
+  SmallVector<tensor::InsertSliceOp> parts;
+  while (auto insert = array.getDefiningOp<tensor::InsertSliceOp>()) {
+    parts.push_back(insert);
+    array = insert.getDest();
+  }
+  if (!array.getDefiningOp<tensor::EmptyOp>())
+    parts.clear();
+  return parts;
+}
+
+/// If two arrays begin with the same parts, inserts these into each, as far as
+/// the last parts are inserted into the shared one. Otherwise the shared array
+/// would be copied as a whole, with the bytes that are not yet written.
+void repeatSharedParts(func::FuncOp body) {
+  SmallVector<tensor::InsertSliceOp> insertions(
+      body.front().getOps<tensor::InsertSliceOp>());
+  for (tensor::InsertSliceOp insert : insertions) {
+    Value shared = insert.getDest();
+    bool isLast = llvm::none_of(shared.getUsers(), [&](Operation *user) {
+      auto other = dyn_cast<tensor::InsertSliceOp>(user);
+      return other && other.getDest() == shared &&
+             other->getBlock() == insert->getBlock() &&
+             insert->isBeforeInBlock(other);
+    });
+    SmallVector<tensor::InsertSliceOp> parts = partsOf(shared);
+    if (isLast || parts.empty())
+      continue;
+    OpBuilder builder(insert);
+    Value array = builder.clone(*parts.back().getDest().getDefiningOp())
+                      ->getResult(0);
+    for (tensor::InsertSliceOp part : llvm::reverse(parts)) {
+      auto copy = cast<tensor::InsertSliceOp>(builder.clone(*part));
+      copy.getDestMutable().assign(array);
+      array = copy.getResult();
+    }
+    insert.getDestMutable().assign(array);
+  }
+}
+
 struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
   void runOnOperation() override {
     bufferization::OneShotBufferizationOptions options;
@@ -239,6 +281,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       if (failed(checkOperations(function, options)))
         return signalPassFailure();
       copyYieldedSlices(function);
+      repeatSharedParts(function);
       IRRewriter rewriter(&getContext());
       bufferization::BufferizationState state;
       // A tensor that is only inserted into another one is computed there.

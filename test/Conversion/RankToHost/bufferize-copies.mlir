@@ -94,3 +94,18 @@ func.func private @crooked(%x: tensor<4x16xf32>) -> tensor<4x36xf32> {
   } -> tensor<4x36xf32>
   return %y : tensor<4x36xf32>
 }
+
+// Two arrays that begin with the same part: it is inserted into both, and no array with missing parts is copied.
+// CHECK-LABEL: @shared
+// CHECK-NOT: memref.copy %{{.*}} : memref<2x8xf32>
+// CHECK: return
+func.func private @shared(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  %e = tensor.empty() : tensor<2x8xf32>
+  %a = tensor.insert_slice %x into %e[0, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<2x8xf32>
+  %b = tensor.insert_slice %y into %a[1, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<2x8xf32>
+  %c = tensor.insert_slice %z into %a[1, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<2x8xf32>
+  %o = tensor.empty() : tensor<2x8xf32>
+  %0 = linalg.exp ins(%b : tensor<2x8xf32>) outs(%o : tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = linalg.exp ins(%c : tensor<2x8xf32>) outs(%o : tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %0, %1 : tensor<2x8xf32>, tensor<2x8xf32>
+}
