@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Analysis/Layers.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "stagewright/Analysis/Layers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 

@@ -100,6 +100,12 @@ Memory ThreadWriter::shared(Type element, int64_t count) {
   return memory;
 }
 
+void ThreadWriter::allocate(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  allocated[buffer] =
+      shared(type.getElementType(), type.getNumElements()).pointer;
+}
+
 Value ThreadWriter::shuffle(Value value, int64_t offset) {
   Type type = value.getType();
   unsigned width = type.getIntOrFloatBitWidth();

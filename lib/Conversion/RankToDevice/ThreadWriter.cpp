@@ -188,6 +188,8 @@ Memory ThreadWriter::memoryOf(Value value) {
     value = view.getViewSource();
   if (auto argument = dyn_cast<BlockArgument>(value))
     memory.pointer = target.getArgument(argument.getArgNumber());
+  else
+    memory.pointer = allocated.lookup(value);
   memory.offset = offset;
   return memory;
 }

@@ -25,6 +25,8 @@ namespace stagewright::device {
 
 /// Threads that run in step and exchange values without memory.
 constexpr int64_t kWarp = 32;
+/// Bytes of shared memory that a block of any kernel can have on every device.
+constexpr int64_t kUsualShared = 48 << 10;
 /// Bytes of one memory transaction.
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.
@@ -167,6 +169,8 @@ public:
   mlir::Value combine(mlir::Operation *op, mlir::Value a, mlir::Value b);
   /// Allocates `count` elements in the shared memory of the block.
   Memory shared(mlir::Type element, int64_t count);
+  /// Makes `buffer`, which the kernel allocates, an array in shared memory.
+  void allocate(mlir::Value buffer);
   /// The `value` of the thread whose number is this one's xor `offset`.
   mlir::Value shuffle(mlir::Value value, int64_t offset);
 
@@ -180,6 +184,7 @@ private:
   mlir::Type place;
   mlir::IRMapping mapping;
   mlir::Value sharedBase, thread, zeroBits;
+  llvm::DenseMap<mlir::Value, mlir::Value> allocated; ///< pointers by buffer
   mlir::gpu::GPUFuncOp target;
 };
 

@@ -9,7 +9,10 @@
 #include "ThreadWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -57,6 +60,23 @@ bool makesMean(func::FuncOp kernel) {
   auto index = count ? count.getIn().getDefiningOp<arith::IndexCastOp>()
                      : arith::IndexCastOp();
   return index && index.getIn() == kernel.getArgument(1);
+}
+
+/// Reports that no device code can be written for `kernel`, with the operations
+/// of it that a loop must not have.
+LogicalResult refuse(func::FuncOp kernel) {
+  llvm::SetVector<StringRef> names;
+  kernel.walk([&](Operation *op) {
+    if (op != kernel.getOperation() && !op->hasTrait<OpTrait::IsTerminator>() &&
+        !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+      names.insert(op->getName().getStringRef());
+  });
+  return kernel.emitError()
+         << "no code for a GPU can be written for these operations, which must "
+            "be one kernel: "
+         << llvm::join(names, ", ")
+         << "; arrays that a loop keeps for itself may have at most "
+         << kUsualShared << " bytes; the target 'host' compiles this step";
 }
 
 /// The kinds of kernels, by name; the first that applies is taken.
@@ -113,8 +133,7 @@ struct DeviceWriteKernelsPass
       return succeeded(it.second(writer, kernel));
     });
     if (form == std::end(kWriters))
-      return kernel.emitError()
-             << "kernel has a form that no device code is written for";
+      return refuse(kernel);
     writer.builder.setInsertionPointToEnd(&function.getBody().front());
     gpu::ReturnOp::create(writer.builder, kernel.getLoc());
     function->setAttr(kGrid, builder.getDenseI64ArrayAttr(writer.shape.grid));

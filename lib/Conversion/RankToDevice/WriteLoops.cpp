@@ -7,13 +7,17 @@
 //
 // A loop in which each iteration writes a row. Every thread runs the whole loop
 // for one column, so updates of one element keep their order. A loop that reads
-// and writes single elements is run by one thread. Most scatters are written by
-// WriteScatters.cpp instead, which needs fewer iterations per thread.
+// and writes single elements is run by one thread, and so is one with arrays of
+// its own, such as a loop that ends when its values say so; these arrays are in
+// shared memory. Most scatters are written by WriteScatters.cpp instead, which
+// needs fewer iterations per thread.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/Support/MathExtras.h"
@@ -62,16 +66,40 @@ void writePoint(ThreadWriter &writer, linalg::LinalgOp op, ValueRange indices) {
   }
 }
 
+/// Bytes of an array that a kernel allocates, rounded up to the alignment of
+/// shared memory; none if they are not known.
+static std::optional<int64_t> allocatedBytes(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  return llvm::alignTo(type.getNumElements() *
+                           llvm::divideCeil(type.getElementTypeBitWidth(), 8),
+                       kWarp / 2);
+}
+
 LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   SmallVector<linalg::LinalgOp> inner;
   bool single = false, known = true;
+  int64_t bytes = 0;
+  kernel.walk([](memref::CopyOp copy) {
+    OpBuilder builder(copy);
+    linalg::makeMemRefCopyOp(builder, copy.getLoc(), copy.getSource(),
+                             copy.getTarget());
+    copy.erase();
+  });
   kernel.walk([&](Operation *op) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       inner.push_back(linalgOp);
-    single |= isa<memref::StoreOp>(op);
-    known &= !isa<memref::AllocOp, memref::AllocaOp, memref::CopyOp>(op) &&
-             !pipeline::Attention::get(op);
+    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      std::optional<int64_t> own = allocatedBytes(alloc);
+      known &= own.has_value();
+      bytes += own.value_or(0);
+    }
+    single |= isa<memref::StoreOp, memref::AllocOp>(op);
+    known &= !isa<memref::AllocaOp>(op) && !pipeline::Attention::get(op);
   });
+  known &= bytes <= kUsualShared;
   if (!known)
     return failure();
   int64_t columns = single || inner.empty() ? 1 : host::pointsOf(inner.front());
@@ -94,6 +122,10 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
                  writer.threadId());
 
   auto special = [&](Operation &op) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      writer.allocate(alloc.getResult());
+      return true;
+    }
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp)
       return op.getBlock() == &kernel.front() &&

@@ -254,8 +254,8 @@ void repeatSharedParts(func::FuncOp body) {
     if (isLast || parts.empty())
       continue;
     OpBuilder builder(insert);
-    Value array = builder.clone(*parts.back().getDest().getDefiningOp())
-                      ->getResult(0);
+    Value array =
+        builder.clone(*parts.back().getDest().getDefiningOp())->getResult(0);
     for (tensor::InsertSliceOp part : llvm::reverse(parts)) {
       auto copy = cast<tensor::InsertSliceOp>(builder.clone(*part));
       copy.getDestMutable().assign(array);
