@@ -52,7 +52,7 @@ func.func private @body(%x: memref<80xf32>, %n: index) {
   call @kernel.0(%x, %n) : (memref<80xf32>, index) -> ()
   return
 }
-// expected-error @+1 {{no code for a GPU can be written for these operations, which must be one kernel: scf.for, memref.alloc, memref.store; arrays that a loop keeps for itself may have at most 49152 bytes; the target 'host' compiles this step}}
+// expected-error @+1 {{no code for a GPU can be written for these operations, which must be one kernel: memref.alloc, memref.store, scf.for; arrays that a loop keeps for itself may have at most 49152 bytes; the target 'host' compiles this step}}
 func.func private @kernel.0(%x: memref<80xf32>, %n: index) attributes {host.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
