@@ -112,6 +112,9 @@ Value convertRow(OpBuilder &builder, Value row, Type element) {
   return host::createElementwise(
       builder, row.getLoc(), row, element,
       [&](OpBuilder &b, Location l, Value in) -> Value {
+        if (in.getType().getIntOrFloatBitWidth() <
+            element.getIntOrFloatBitWidth())
+          return arith::ExtFOp::create(b, l, element, in);
         return arith::TruncFOp::create(b, l, element, in);
       });
 }

@@ -161,12 +161,84 @@ SmallVector<Group> kernelsOf(const Group &group) {
   return {rows, own};
 }
 
+Value rootOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+/// Whether `op`, or an operation in it, writes to the buffer `root`.
+bool writesTo(Operation &op, Value root) {
+  auto result = op.walk([&](Operation *inner) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
+    SmallVector<MemoryEffects::EffectInstance> list;
+    if (effects)
+      effects.getEffects(list);
+    bool writes = llvm::any_of(list, [&](const auto &effect) {
+      return isa<MemoryEffects::Write>(effect.getEffect()) &&
+             effect.getValue() && rootOf(effect.getValue()) == root;
+    });
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Kernels read numbers that decide where they read and write, such as the
+/// start of a slice, from memory when they run. So if such an element is
+/// overwritten later, a copy is read.
+void keepScalars(Block &body) {
+  SmallVector<memref::LoadOp> loads(body.getOps<memref::LoadOp>());
+  for (memref::LoadOp load : loads) {
+    Value root = rootOf(load.getMemRef());
+    bool written = false;
+    for (Operation *op = load->getNextNode(); op && !written;
+         op = op->getNextNode())
+      written = writesTo(*op, root);
+    if (!written)
+      continue;
+    OpBuilder builder(load);
+    Location loc = load.getLoc();
+    auto type = cast<MemRefType>(load.getMemRef().getType());
+    SmallVector<OpFoldResult> one(size_t(type.getRank()),
+                                  builder.getIndexAttr(1)),
+        offsets = getAsOpFoldResult(load.getIndices());
+    auto single = MemRefType::get({}, type.getElementType());
+    auto part = memref::SubViewOp::inferRankReducedResultType(
+        {}, type, offsets, one, one);
+    Value element = memref::SubViewOp::create(builder, loc, part,
+                                              load.getMemRef(), offsets, one,
+                                              one);
+    Value kept = memref::AllocOp::create(builder, loc, single);
+    memref::CopyOp::create(builder, loc, element, kept);
+    Value read = memref::LoadOp::create(builder, loc, kept);
+    load->replaceAllUsesWith(ValueRange{read});
+    load.erase();
+  }
+}
+
+/// Removes numbers that only kernels need, which now compute them. Fails if
+/// another is left: the host cannot read it.
+LogicalResult removeScalars(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (op.use_empty() && op.getNumResults() > 0 &&
+        (isPure(&op) || isa<memref::LoadOp>(op)))
+      op.erase();
+  for (auto load : body.getOps<memref::LoadOp>())
+    return load.emitError()
+           << "a number that is computed on the GPU decides where '"
+           << (*load->user_begin())->getName()
+           << "' reads or writes, which only kernels support; the target "
+              "'host' compiles this step";
+  return success();
+}
+
 struct DeviceOutlineKernelsPass
     : impl::DeviceOutlineKernelsBase<DeviceOutlineKernelsPass> {
   void runOnOperation() override {
     host::KernelOutliner outliner(getOperation());
     for (func::FuncOp body : outliner.bodies()) {
       checkEpilogues(body.front());
+      keepScalars(body.front());
       SmallVector<Group> groups;
       for (const Group &group : collectGroups(body.front()))
         llvm::append_range(groups, kernelsOf(group));
@@ -184,6 +256,8 @@ struct DeviceOutlineKernelsPass
         outline(split.parts, kept, split.partial, outliner);
         outline(split.whole, keptIn(split.whole), {}, outliner);
       }
+      if (failed(removeScalars(body.front())))
+        return signalPassFailure();
     }
   }
 
@@ -205,7 +279,8 @@ struct DeviceOutlineKernelsPass
     };
     ++numOutlined;
     numKept += kept.size();
-    numUnique += outliner.outline({group, kept, more, write, nullptr});
+    numUnique += outliner.outline(
+        {group, kept, more, write, nullptr, /*readsScalars=*/true});
     for (Operation *op : llvm::reverse(group))
       op->erase();
     for (Operation *op : kept)

@@ -44,7 +44,7 @@ static bool isLarge(func::FuncOp kernel) {
 
 bool ThreadWriter::isPrelude(Operation &op) {
   return op.hasTrait<OpTrait::ConstantLike>() ||
-         isa<arith::ArithDialect>(op.getDialect());
+         isa<arith::ArithDialect>(op.getDialect()) || isa<memref::LoadOp>(op);
 }
 
 ThreadWriter::ThreadWriter(func::FuncOp kernel, gpu::GPUFuncOp target)
@@ -63,7 +63,7 @@ ThreadWriter::ThreadWriter(func::FuncOp kernel, gpu::GPUFuncOp target)
   }
   for (Operation &op : kernel.front())
     if (isPrelude(op))
-      builder.clone(op, mapping);
+      clone(op, {});
 }
 
 //===----------------------------------------------------------------------===//

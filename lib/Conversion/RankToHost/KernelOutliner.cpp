@@ -46,6 +46,9 @@ void KernelOutliner::collect(Operation *op, const Request &request,
         maker &&
         (maker->hasTrait<OpTrait::ConstantLike>() ||
          request.kept.contains(maker) ||
+         (request.readsScalars && !type &&
+          (isa<memref::LoadOp>(maker) ||
+           (isPure(maker) && maker->getNumRegions() == 0))) ||
          (type && !isBarePointer(type) && isa<ViewLikeOpInterface>(maker)));
     if (!inside) {
       arguments.insert(value);

@@ -41,6 +41,9 @@ public:
     /// Called with the kernel and the operands of its call, unless null.
     llvm::function_ref<void(mlir::func::FuncOp, llvm::ArrayRef<mlir::Value>)>
         describe;
+    /// Whether numbers that are computed from memory outside of the kernel are
+    /// computed in it instead: the host cannot read a device's memory.
+    bool readsScalars = false;
   };
 
   /// Inserts the call before the first operation; the operations are not
