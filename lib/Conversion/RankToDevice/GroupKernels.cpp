@@ -127,12 +127,22 @@ struct DeviceGroupKernelsPass
         op->setAttr(kGroup, builder.getI64IntegerAttr(int64_t(number)));
   }
 
+  /// Whether a map reads each dimension at one loop, no two at the same one, or
+  /// at a constant. A map with more results than loops may be plain too, as
+  /// that of the only row of an array.
+  static bool isPlain(AffineMap map) {
+    llvm::SmallDenseSet<unsigned> loops;
+    return llvm::all_of(map.getResults(), [&](AffineExpr result) {
+      auto loop = dyn_cast<AffineDimExpr>(result);
+      return loop ? loops.insert(loop.getPosition()).second
+                  : isa<AffineConstantExpr>(result);
+    });
+  }
+
   /// Marks a sum over the innermost loop: a team of threads makes each result.
   static void markSum(linalg::LinalgOp op) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
-    bool plain = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-      return map.isProjectedPermutation(/*allowZeroInResults=*/true);
-    });
+    bool plain = llvm::all_of(op.getIndexingMapsArray(), isPlain);
     if (types.empty() || types.back() != utils::IteratorType::reduction ||
         !plain || op->hasAttr(host::kConvolution))
       return;

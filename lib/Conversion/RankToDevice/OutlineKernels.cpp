@@ -183,6 +183,46 @@ bool writesTo(Operation &op, Value root) {
   return result.wasInterrupted();
 }
 
+/// The element of an array as an array of rank 0.
+Value elementAt(OpBuilder &builder, Location loc, Value array,
+                ValueRange indices) {
+  auto type = cast<MemRefType>(array.getType());
+  SmallVector<OpFoldResult> ones(size_t(type.getRank()),
+                                 builder.getIndexAttr(1)),
+      offsets = getAsOpFoldResult(indices);
+  MemRefType part = memref::SubViewOp::inferRankReducedResultType(
+      {}, type, offsets, ones, ones);
+  return memref::SubViewOp::create(builder, loc, part, array, offsets, ones,
+                                   ones);
+}
+
+bool movesAtRunTime(Value view) {
+  auto [strides, offset] =
+      cast<MemRefType>(view.getType()).getStridesAndOffset();
+  return ShapedType::isDynamic(offset);
+}
+
+/// Copies whose place is known only at run time, and stores of single numbers,
+/// become loop nests, so that a kernel does them.
+void makeLoops(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    OpBuilder builder(&op);
+    auto copy = dyn_cast<memref::CopyOp>(op);
+    auto store = dyn_cast<memref::StoreOp>(op);
+    if (copy &&
+        (movesAtRunTime(copy.getSource()) || movesAtRunTime(copy.getTarget())))
+      linalg::makeMemRefCopyOp(builder, op.getLoc(), copy.getSource(),
+                               copy.getTarget());
+    else if (store)
+      linalg::FillOp::create(builder, op.getLoc(), store.getValueToStore(),
+                             elementAt(builder, op.getLoc(), store.getMemRef(),
+                                       store.getIndices()));
+    else
+      continue;
+    op.erase();
+  }
+}
+
 /// Kernels read numbers that decide where they read and write, such as the
 /// start of a slice, from memory when they run. So if such an element is
 /// overwritten later, a copy is read.
@@ -198,17 +238,11 @@ void keepScalars(Block &body) {
       continue;
     OpBuilder builder(load);
     Location loc = load.getLoc();
-    auto type = cast<MemRefType>(load.getMemRef().getType());
-    SmallVector<OpFoldResult> one(size_t(type.getRank()),
-                                  builder.getIndexAttr(1)),
-        offsets = getAsOpFoldResult(load.getIndices());
-    auto single = MemRefType::get({}, type.getElementType());
-    auto part = memref::SubViewOp::inferRankReducedResultType(
-        {}, type, offsets, one, one);
-    Value element = memref::SubViewOp::create(builder, loc, part,
-                                              load.getMemRef(), offsets, one,
-                                              one);
-    Value kept = memref::AllocOp::create(builder, loc, single);
+    Value element =
+        elementAt(builder, loc, load.getMemRef(), load.getIndices());
+    auto single = cast<MemRefType>(element.getType()).getElementType();
+    Value kept =
+        memref::AllocOp::create(builder, loc, MemRefType::get({}, single));
     memref::CopyOp::create(builder, loc, element, kept);
     Value read = memref::LoadOp::create(builder, loc, kept);
     load->replaceAllUsesWith(ValueRange{read});
@@ -223,12 +257,15 @@ LogicalResult removeScalars(Block &body) {
     if (op.use_empty() && op.getNumResults() > 0 &&
         (isPure(&op) || isa<memref::LoadOp>(op)))
       op.erase();
-  for (auto load : body.getOps<memref::LoadOp>())
+  for (auto load : body.getOps<memref::LoadOp>()) {
+    Operation *user = *load->user_begin();
+    while (isPure(user) && !user->use_empty())
+      user = *user->user_begin();
     return load.emitError()
-           << "a number that is computed on the GPU decides where '"
-           << (*load->user_begin())->getName()
-           << "' reads or writes, which only kernels support; the target "
-              "'host' compiles this step";
+           << "a number that is computed on the GPU decides what '"
+           << user->getName() << "' reads or writes, which only kernels "
+           << "support; the target 'host' compiles this step";
+  }
   return success();
 }
 
@@ -238,6 +275,7 @@ struct DeviceOutlineKernelsPass
     host::KernelOutliner outliner(getOperation());
     for (func::FuncOp body : outliner.bodies()) {
       checkEpilogues(body.front());
+      makeLoops(body.front());
       keepScalars(body.front());
       SmallVector<Group> groups;
       for (const Group &group : collectGroups(body.front()))

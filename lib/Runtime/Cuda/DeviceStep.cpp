@@ -251,12 +251,17 @@ void DeviceStep::getOutput(int64_t position, const sw_tensor &tensor) {
 void DeviceStep::run() {
   if (lost)
     raise("a step before has not ended on its device; start the program anew");
-  if (peers && !begun)
-    peers->together([&] { requireInputs(); }, Deadline::loading);
-  else
+  // Uploads, also those of other ranks, do not count against the first
+  // deadline.
+  auto load = [&] {
     requireInputs();
-  if (!begun) // Uploads do not count against the first deadline.
-    resources->staging->settle();
+    if (!begun)
+      resources->staging->settle();
+  };
+  if (peers && !begun)
+    peers->together(load, Deadline::loading);
+  else
+    load();
   begun = true;
   ran = false;
   for (auto &record : records)
