@@ -51,6 +51,7 @@ def options():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time (default: processors)")
     parser.add_argument("--failures", default=str(BUILD / "fuzz"), help="where failures go (default: build/fuzz)")
     parser.add_argument("--minimise", type=int, default=5, metavar="N", help="how many are shrunk (default: 5)")
+    parser.add_argument("--gpu", action="store_true", help="compile for a GPU, and run on the emulator (test/Cuda)")
     parser.add_argument("--upstream", action="store_true", help="run modules by MLIR's passes: the importer alone")
     parser.add_argument("--report", help="write the counts as JSON")
     return parser.parse_args()
@@ -75,7 +76,7 @@ class Fuzzer:
     def __init__(self, arguments, directory):
         self.arguments, self.directory = arguments, directory
         self.pipelines = queue.SimpleQueue()
-        self.made = [Pipeline(arguments.upstream) for _ in range(arguments.jobs)]
+        self.made = [Pipeline(arguments.upstream, arguments.gpu) for _ in range(arguments.jobs)]
         for pipeline in self.made:
             self.pipelines.put(pipeline)
         self.pool = concurrent.futures.ThreadPoolExecutor(arguments.jobs)

@@ -15,6 +15,11 @@ import threading
 from safetensors.numpy import load_file, save_file
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "Integration"))
+
+from emulator import TARGET as GPU  # noqa: E402
+from emulator import emulated  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", HERE.parents[1] / "build"))
 SECONDS = 120  # of one compile or one run
 MICROBATCHES = 2
@@ -91,8 +96,11 @@ def _named(code):
 class Pipeline:
     """From the StableHLO text of a step to its results. One for each thread."""
 
-    def __init__(self, upstream=False):
+    def __init__(self, upstream=False, gpu=False):
         self.upstream = upstream  # run by upstream's passes, without our compiler
+        self.gpu = gpu  # compile for GPUs, one for each rank, which the emulator runs
+        if gpu:
+            os.environ.update(emulated(devices=8))
         self.converter, self.executor = Process("converter.py"), Process("executor.py")
 
     def close(self):
@@ -137,6 +145,8 @@ class Pipeline:
         return "--no-cache"
 
     def _compile(self, directory, devices, *flags):
+        if self.gpu:
+            flags += GPU
         command = [BUILD / "bin/pp-compile", directory / "module.mlir", f"--cluster=local:{devices}",
                    f"--microbatches={MICROBATCHES}", "--quiet", self.cache(directory), "-o", directory / "step.swx", *flags]
         try:
