@@ -110,10 +110,15 @@ def lit(preset, part):
         if not report.exists():
             raise
         print(_lit_failures(report), flush=True)
-    codes = [t["code"] for t in json.loads(report.read_text())["tests"]] if report.exists() else []
-    passed = sum(c in ("PASS", "XFAIL", "FLAKYPASS") for c in codes)
-    skipped = sum(c in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for c in codes)
-    return Count(passed, len(codes) - passed - skipped, skipped)
+    tests = json.loads(report.read_text())["tests"] if report.exists() else []
+    passed = sum(t["code"] in ("PASS", "XFAIL", "FLAKYPASS") for t in tests)
+    unsupported = [t for t in tests if t["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED")]
+    required = [t["name"] for t in unsupported
+                if "cuda-toolkit" in t["output"] and os.environ.get("STAGEWRIGHT_GPU_TESTS") == "required"]
+    if required:
+        say(f"tests of GPU code are required (STAGEWRIGHT_GPU_TESTS), but there is no ptxas for {', '.join(required)}")
+    skipped = len(unsupported) - len(required)
+    return Count(passed, len(tests) - passed - skipped, skipped)
 
 
 def _lit_failures(report):

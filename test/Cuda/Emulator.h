@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 /// An entry point of one of NVIDIA's libraries.
@@ -34,6 +35,7 @@ enum Status : int {
   noDevice = 100,
   invalidDevice = 101,
   invalidImage = 200,
+  noBinaryForGpu = 209,
   invalidHandle = 400,
   notFound = 500,
   notReady = 600,
@@ -69,9 +71,36 @@ struct Event {
 void log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// The error that STAGEWRIGHT_EMULATOR_FAIL requests for this call, else 0.
 int failure(const char *symbol);
-/// Whether this call, counted by symbol, must do nothing and report success, as
-/// STAGEWRIGHT_EMULATOR_DROP requests.
-bool isDropped(const char *symbol);
+/// A mistake of the caller, as STAGEWRIGHT_EMULATOR_FAULT requests one: the
+/// call does nothing and reports success, or an argument has another value.
+struct Fault {
+  bool drops = false;
+  int argument = -1;  ///< counted down by `apply`; negative: none
+  bool adds = false;  ///< to the argument; else replaces it
+  int64_t number = 0; ///< that is added to the argument or replaces it
+
+  template <typename T> void apply(T &it) {
+    if (argument-- != 0)
+      return;
+    if constexpr (std::is_pointer_v<T>)
+      it = reinterpret_cast<T>((adds ? intptr_t(it) : 0) + number);
+    else
+      it = T((adds ? it : T(0)) + T(number));
+  }
+  void apply(std::vector<uint64_t> &list) {
+    for (uint64_t &it : list)
+      apply(it);
+  }
+};
+/// The fault of this call; calls are counted by symbol.
+Fault faultOf(const char *symbol);
+/// Applies the fault to the arguments; returns whether it drops the call.
+template <typename... Arguments>
+bool isDropped(const char *symbol, Arguments &...arguments) {
+  Fault fault = faultOf(symbol);
+  (fault.apply(arguments), ...);
+  return fault.drops;
+}
 /// Writes the log now.
 void writeLog();
 /// An environment variable, or the default.
@@ -80,6 +109,9 @@ int64_t setting(const char *name, int64_t fallback);
 /// Whether kernels compute. Otherwise calls are only recorded, and the contents
 /// of memory are undefined.
 bool executes();
+
+/// The compute capability of all devices: 90 for 9.0.
+int architecture();
 
 struct Context {
   int device;
@@ -91,10 +123,9 @@ bool reaches(int device, int other);
 /// The stream itself, or the default stream of the current device for null.
 Stream &streamOf(Stream *stream);
 /// Enqueues work on a stream; an error if the stream is of another device. In a
-/// capture the work runs at each replay.
-int enqueue(Stream *stream, Work work);
-/// The same, but nothing else runs on the device while this work is running.
-int enqueueHolding(Stream *stream, Work work);
+/// capture the work runs at each replay. If it `holds` the device, nothing else
+/// runs there meanwhile.
+int enqueue(Stream *stream, Work work, bool holds = false);
 /// Whether all `bytes` at `address` are pinned.
 bool isPinned(const void *address, size_t bytes);
 

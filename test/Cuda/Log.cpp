@@ -68,13 +68,24 @@ int failure(const char *symbol) {
                                                  : 0;
 }
 
-bool isDropped(const char *symbol) {
-  static auto &calls = *new std::map<std::string, int>;
-  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_DROP");
+Fault faultOf(const char *symbol) {
+  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_FAULT");
   if (!wanted)
-    return false;
-  int call = calls[symbol]++;
-  return wanted == symbol + (":" + std::to_string(call));
+    return {};
+  std::lock_guard guard(lock());
+  static auto &calls = *new std::map<std::string, int>;
+  std::string call = symbol + (":" + std::to_string(calls[symbol]++));
+  if (std::strncmp(wanted, call.c_str(), call.size()) != 0)
+    return {};
+  const char *rest = wanted + call.size();
+  if (*rest == '\0')
+    return {.drops = true};
+  if (*rest != ':')
+    return {};
+  char *sign = nullptr; // Of the number, or '='.
+  int argument = int(std::strtol(rest + 1, &sign, 10));
+  bool adds = *sign != '=';
+  return {false, argument, adds, std::atoll(sign + !adds)};
 }
 
 int64_t setting(const char *name, int64_t fallback) {

@@ -7,6 +7,7 @@
 
 #include "Memory.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -103,6 +104,15 @@ std::byte *Memory::at(uint64_t address, int64_t bytes, const char *what) {
     return found;
   throw Violation(std::string(what) + " " + shown(address, bytes) +
                   ", which are not allocated");
+}
+
+void Memory::scratch(uint64_t address, int64_t bytes) {
+  std::byte *first = at(address, bytes, "uses a workspace of");
+  int64_t size = std::min<int64_t>(bytes, 4096);
+  for (int64_t from : {int64_t(0), bytes - size}) {
+    std::memset(first + from, 0xcb, size_t(size));
+    std::memset(marks(address) + from, 0, size_t(size));
+  }
 }
 
 void Memory::requireKnown(uint64_t address, int64_t bytes,

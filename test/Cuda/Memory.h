@@ -45,6 +45,9 @@ public:
   std::byte *find(uint64_t address, int64_t bytes);
   /// The same, but throws `Violation` for null; `what` is a verb for the error.
   std::byte *at(uint64_t address, int64_t bytes, const char *what);
+  /// The same for a workspace: both of its ends lose their content, as a
+  /// library may write anywhere in it.
+  void scratch(uint64_t address, int64_t bytes);
   /// The marks of bytes that `find` has found: 0 if never written.
   uint8_t *marks(uint64_t address) const { return known + (address - base); }
   /// Throws `Violation` if one of the bytes was never written.

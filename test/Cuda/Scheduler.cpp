@@ -39,7 +39,8 @@ void Scheduler::arrange(Operations &ready) const {
   if (seed % 2 == 0)
     return;
   auto place = [](const std::shared_ptr<Operation> &it) {
-    return std::minstd_rand(unsigned(seed * 1000 + it->stream + 1))();
+    uint32_t mixed = uint32_t(seed * 1000 + it->stream + 1) * 2654435761u;
+    return (mixed ^ mixed >> 15) * 2246822519u;
   };
   std::sort(ready.begin(), ready.end(),
             [&](const auto &a, const auto &b) { return place(a) < place(b); });
@@ -59,7 +60,6 @@ bool Scheduler::advance() {
       continue; // One that began in this loop holds the device.
     if (it->holds)
       holder = it;
-    it->begun = true;
     try {
       if (it->work && !it->work())
         continue;

@@ -37,7 +37,7 @@ struct Operation {
   Work work;          ///< may be null: dependencies only
   bool holds = false; ///< nothing else may run on its device meanwhile
   Operations after = {};
-  bool begun = false, done = false;
+  bool done = false;
 };
 
 class Scheduler {

@@ -5,7 +5,6 @@ The emulator checks every access (test/Cuda/README.md). Sizes are small and ragg
 import collections
 import json
 import math
-import os
 import pathlib
 import re
 import subprocess
@@ -16,12 +15,11 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
-from emulator import NEEDED, TARGET, emulated
+from emulator import NEEDED, PTXAS, TARGET, emulated
 from tiers import thorough
 from workshop import HERE, call, tool
 
 ROOT = HERE.parents[1]
-PTXAS = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "ptxas"
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
 MODELS = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "mlp.py:mlp", "moe.py:moe_sorted"]
 MORE = ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "moe.py:moe", "encoder_decoder.py:encoder_decoder"]

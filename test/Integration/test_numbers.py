@@ -1,5 +1,5 @@
 """Steps of models/numbers.py train as in JAX and optax: seeds of each step, schedules, skipped steps, 16-bit floats with
-float32 masters, scaled losses; in this process, on batches made in Python."""
+float32 masters, scaled losses; in this process, on batches made in Python. Kernels for GPUs run on the emulator."""
 
 import json
 
@@ -10,8 +10,10 @@ import pytest
 from safetensors.numpy import load_file
 
 import stagewright
+from emulator import NEEDED, TARGET, emulated
 from stagewright.frontend.jax_step import load_model
 from stagewright.training import fold_in
+from test_kernels import imported
 from tiers import thorough
 from workshop import HERE, tool
 
@@ -21,6 +23,10 @@ VOCABULARY = 64
 # (model, stages, relative tolerance of losses); it is larger for 16 bits, which are rounded at other places than in JAX.
 RUNS = [("dropout", 2, 1e-3), ("scaled", 3, 1e-2),
         *thorough([("finite", 2, 1e-3), ("schedule", 2, 1e-3), ("finite", 1, 1e-3), ("master", 2, 1e-2), ("cast", 2, 1e-2), ("scaled", 1, 1e-2)])]
+# On the emulator, which is slow: two layers instead of eight.
+DEVICE_RUNS = [("dropout", 2, 1e-5), ("finite", 1, 1e-5), ("scaled", 2, 2e-3), ("master", 1, 1e-2),
+               *thorough([("schedule", 1, 1e-5), ("cast", 2, 1e-2)])]
+DEVICE_SIZES = "L=2"
 
 
 def batch(number, shape):
@@ -54,9 +60,26 @@ def train_by_jax(name):
 
 @pytest.mark.parametrize("name,stages,tolerance", RUNS)
 def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
-    losses, leaves, shape = workshop.once(("numbers", name), lambda: train_by_jax(name))
     artifact = workshop.artifact(f"numbers.py:{name}", stages, "1f1b")
-    run = stagewright.Run(artifact, workshop.module(f"numbers.py:{name}").with_suffix(".inputs.safetensors"))
+    golden = workshop.once(("numbers", name), lambda: train_by_jax(name))
+    trains(artifact, workshop.module(f"numbers.py:{name}"), name, tolerance, *golden)
+
+
+@NEEDED
+@pytest.mark.parametrize("name,stages,tolerance", DEVICE_RUNS)
+def test_kernels_train_as_jax_and_optax(workshop, monkeypatch, name, stages, tolerance):
+    for variable, value in {**emulated(), "STAGEWRIGHT_GPT": DEVICE_SIZES}.items():
+        monkeypatch.setenv(variable, value)
+    module = imported(workshop, f"numbers.py:{name}", {"STAGEWRIGHT_GPT": DEVICE_SIZES})
+    artifact = workshop.path("numbers", "device", name, "swx")
+    tool("pp-compile", module, f"--cluster=local:{stages}", f"--stages={stages}", f"--microbatches={MICROBATCHES}", "--quiet",
+         "-o", artifact, *TARGET)
+    trains(artifact, module, name, tolerance, *train_by_jax(name))
+
+
+def trains(artifact, module, name, tolerance, losses, leaves, shape):
+    """The run has JAX's losses, parameters, state, and skipped steps."""
+    run = stagewright.Run(artifact, module.with_suffix(".inputs.safetensors"))
     found = [figures["loss"] for figures in run.train(lambda number: batch(number, shape), STEPS)]
     finite = np.isfinite(losses)
     assert [loss is not None for loss in found] == list(finite)
@@ -66,10 +89,16 @@ def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
     assert losses[-1] < losses[0]
     made = [run.step.result(r["position"]) for r in run.replaced]
     assert len(made) == len(leaves)
+    squares = np.zeros(2)
     for result, leaf in zip(made, leaves):
         assert result.dtype == leaf.dtype and result.shape == leaf.shape
         if not jnp.issubdtype(leaf.dtype, jnp.floating):
             assert (result == leaf).all()  # numbers of steps and of skipped steps
+        else:
+            result, leaf = np.float64(result), np.float64(leaf)
+            squares += ((result - leaf) ** 2).sum(), (leaf ** 2).sum()
+    difference, norm = np.sqrt(squares)
+    assert difference <= tolerance * norm, (difference, norm)
     if name == "scaled":
         scale = run.tensors()["state"]["state/scale"]
         assert scale == 2.0 ** 16 and any((leaf == scale).all() for leaf in leaves if np.shape(leaf) == ())

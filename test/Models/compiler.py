@@ -15,11 +15,14 @@ class Compiler(Pipeline):
     """A pipeline whose `compile` can let the planner choose the stages."""
 
     def compile(self, directory, stages):
-        """`stages`: their number, "auto" for the planner's choice on two devices, or "shards": all layers split over two."""
+        """`stages`: their number, "auto" for the planner's choice on two devices, "shards": all layers split over two, or "gpu":
+        one stage on a GPU, which the emulator runs."""
         if stages == "auto":
             self._compile(directory, 2)
         elif stages == "shards":
             self._compile(directory, 2, "--tensor-parallel=2")
+        elif stages == "gpu":
+            self._compile(directory, 1, "--stages=1", "--target=cuda:sm_90a", "--ptx=all")
         else:
             self._compile(directory, stages, f"--stages={stages}")
 

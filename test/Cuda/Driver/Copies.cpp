@@ -55,13 +55,16 @@ int copyWithHost(uint64_t device, void *host, size_t bytes, Stream *stream,
   return status;
 }
 
-int copyBetween(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
+/// Enqueues a copy within the memory that a device has access to, or to a peer.
+int copyBetween(uint64_t to, uint64_t from, size_t bytes, Stream *stream,
+                bool toPeer) {
   int device = streamOf(stream).device;
   return enqueue(stream, [=] {
     std::byte *target = memory().at(to, int64_t(bytes), "copies to");
     const std::byte *source = memory().at(from, int64_t(bytes), "copies");
-    requireReach(to, device);
-    requireReach(from, device);
+    for (uint64_t address : {to, from})
+      if (!toPeer)
+        requireReach(address, device);
     std::memmove(target, source, bytes);
     // Bytes that were never written remain marked as such.
     std::memmove(memory().marks(to), memory().marks(from), bytes);
@@ -75,7 +78,7 @@ EMULATED(int)
 cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
                      Stream *stream) {
   std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyHtoDAsync_v2"))
+  if (isDropped("cuMemcpyHtoDAsync_v2", to, from, bytes, stream))
     return 0;
   log("upload stream=%d to=%#lx bytes=%zu host=%p", streamOf(stream).id, to,
       bytes, from);
@@ -84,7 +87,7 @@ cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
 EMULATED(int)
 cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyDtoHAsync_v2"))
+  if (isDropped("cuMemcpyDtoHAsync_v2", to, from, bytes, stream))
     return 0;
   // 4 bytes that the host wrote are the number of a message.
   if (bytes == 4 && memory().find(from, 4) &&
@@ -101,36 +104,31 @@ cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
 EMULATED(int)
 cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyDtoDAsync_v2"))
+  if (isDropped("cuMemcpyDtoDAsync_v2", to, from, bytes, stream))
     return 0;
   log("copy stream=%d to=%#lx from=%#lx bytes=%zu", streamOf(stream).id, to,
       from, bytes);
-  return copyBetween(to, from, bytes, stream);
+  return copyBetween(to, from, bytes, stream, /*toPeer=*/false);
 }
 EMULATED(int)
 cuMemcpyPeerAsync(uint64_t to, Context *there, uint64_t from, Context *here,
                   size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyPeerAsync"))
+  if (isDropped("cuMemcpyPeerAsync", to, there, from, here, bytes, stream))
     return 0;
   log("peer stream=%d to=%#lx device=%d from=%#lx device=%d bytes=%zu",
       streamOf(stream).id, to, there->device, from, here->device, bytes);
   if (memory().deviceOf(to) != there->device ||
       memory().deviceOf(from) != here->device)
     return invalidValue;
-  return enqueue(stream, [=] {
-    std::byte *target = memory().at(to, int64_t(bytes), "copies to");
-    std::memmove(target, memory().at(from, int64_t(bytes), "copies"), bytes);
-    std::memmove(memory().marks(to), memory().marks(from), bytes);
-    return true;
-  });
+  return copyBetween(to, from, bytes, stream, /*toPeer=*/true);
 }
 /// A fill of a whole allocation marks its bytes as not written: the runtime
 /// begins with such fills, and no kernel should rely on them.
 EMULATED(int)
 cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
-  if (isDropped("cuMemsetD8Async"))
+  if (isDropped("cuMemsetD8Async", to, byte, bytes, stream))
     return 0;
   log("fill stream=%d to=%#lx byte=%d bytes=%zu", streamOf(stream).id, to, byte,
       bytes);

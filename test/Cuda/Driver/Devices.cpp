@@ -30,24 +30,11 @@ std::set<std::pair<int, int>> allReached;
 /// Pinned host memory: begin and end of each allocation.
 std::map<uint64_t, uint64_t> pinned;
 
-/// The value of a CUDA device attribute for an H100; 0 for those not listed.
-int attributeOf(int attribute) {
-  constexpr int architecture = 90;
-  auto version =
-      int(setting("STAGEWRIGHT_EMULATOR_ARCHITECTURE", architecture));
-  switch (attribute) {
-  case 16: // MULTIPROCESSOR_COUNT
-    return 132;
-  case 75: // COMPUTE_CAPABILITY_MAJOR
-    return version / 10;
-  case 76: // COMPUTE_CAPABILITY_MINOR
-    return version % 10;
-  default:
-    return 0;
-  }
-}
-
 } // namespace
+
+int emulator::architecture() {
+  return int(setting("STAGEWRIGHT_EMULATOR_ARCHITECTURE", 90));
+}
 
 int emulator::currentDevice() { return current; }
 
@@ -80,8 +67,14 @@ EMULATED(int) cuDeviceGetName(char *name, int size, int) {
 EMULATED(int) cuDeviceGetUuid_v2(void *uuid, int device) {
   return std::memset(uuid, device + 1, 16), 0;
 }
+/// Those of an H100; 0 for attributes that the runtime does not read.
 EMULATED(int) cuDeviceGetAttribute(int *value, int attribute, int) {
-  return *value = attributeOf(attribute), 0;
+  enum { multiprocessors = 16, major = 75, minor = 76 };
+  *value = attribute == multiprocessors ? 132
+           : attribute == major         ? architecture() / 10
+           : attribute == minor         ? architecture() % 10
+                                        : 0;
+  return success;
 }
 EMULATED(int) cuDevicePrimaryCtxRetain(Context **context, int device) {
   return *context = contextOf(device), 0;
@@ -96,7 +89,7 @@ EMULATED(int) cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 EMULATED(int) cuDeviceCanAccessPeer(int *can, int, int) { return *can = 1, 0; }
 EMULATED(int) cuCtxEnablePeerAccess(Context *other, unsigned) {
   std::lock_guard guard(lock());
-  if (isDropped("cuCtxEnablePeerAccess"))
+  if (isDropped("cuCtxEnablePeerAccess", other))
     return 0;
   allReached.insert({current, other->device});
   return log("reach device=%d other=%d", current, other->device), 0;
@@ -108,7 +101,7 @@ EMULATED(int) cuMemAlloc_v2(uint64_t *address, size_t bytes) {
     return status;
   *address = memory().allocate(int64_t(bytes), current);
   if (!*address)
-    return outOfMemory;
+    return bytes ? outOfMemory : invalidValue;
   log("alloc device=%d at=%#lx bytes=%zu", current, *address, bytes);
   return 0;
 }

@@ -12,6 +12,8 @@
 
 #include "Fatbin.h"
 
+#include "Ptx/Module.h"
+
 #include <cstdint>
 #include <cstring>
 
@@ -38,10 +40,23 @@ struct Entry {
   uint64_t wholeSize; ///< before compression
 };
 constexpr uint16_t ptxKind = 1;
+/// Flags of code for one architecture (sm_90a) or for one family (sm_100f).
+constexpr uint64_t isExact = 1 << 20, isOfFamily = 1 << 21;
+
+/// "GPU Compilation": a device runs machine code of its major version up to its
+/// minor one, and PTX up to its version.
+bool runs(const Entry &it, uint32_t device) {
+  bool isOfMajor = it.kind != ptxKind || it.flags & isOfFamily;
+  return it.flags & isExact
+             ? it.architecture == device
+             : it.architecture <= device &&
+                   (!isOfMajor || it.architecture / 10 == device / 10);
+}
 
 } // namespace
 
-std::string_view ptxOf(const void *image) {
+std::optional<std::string_view> ptxOf(const void *image,
+                                      uint32_t architecture) {
   // An image may also be null-terminated PTX text.
   const char *text = static_cast<const char *>(image);
   if (std::strncmp(text, "//", 2) == 0 || *text == '.')
@@ -49,23 +64,25 @@ std::string_view ptxOf(const void *image) {
   Header header;
   std::memcpy(&header, image, sizeof(header));
   if (header.magic != fatbinMagic)
-    return {};
+    throw ptx::Unknown("an image of another format");
   const char *at = text + header.size;
   const char *end = at + header.bytes;
-  std::string_view found;
+  std::optional<std::string_view> found;
   uint32_t best = 0;
   while (at + sizeof(Entry) <= end) {
     Entry entry;
     std::memcpy(&entry, at, sizeof(entry));
     const char *content = at + entry.headerSize;
+    at = content + entry.bytes;
+    if (!runs(entry, architecture))
+      continue;
+    found = found.value_or("");
     if (entry.kind == ptxKind && !entry.wholeSize &&
         entry.architecture >= best) {
       found = {content, size_t(entry.bytes)};
       best = entry.architecture;
-      while (!found.empty() && found.back() == '\0')
-        found.remove_suffix(1);
+      found->remove_suffix(found->size() - found->find_last_not_of('\0') - 1);
     }
-    at = content + entry.bytes;
   }
   return found;
 }

@@ -8,13 +8,17 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_DRIVER_FATBIN_H
 #define STAGEWRIGHT_TEST_CUDA_DRIVER_FATBIN_H
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace emulator {
 
-/// The PTX of an image, for the highest architecture if there are several;
-/// empty if the image has no uncompressed PTX.
-std::string_view ptxOf(const void *image);
+/// The PTX of an image that a device of this architecture (90: sm_90) runs, for
+/// the highest one if there are several. Empty if it runs only the image's
+/// machine code; none if it runs nothing of the image. Throws `ptx::Unknown` if
+/// the image has another format.
+std::optional<std::string_view> ptxOf(const void *image, uint32_t architecture);
 
 } // namespace emulator
 

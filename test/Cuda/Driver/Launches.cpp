@@ -23,9 +23,9 @@ namespace {
 
 /// Max dynamic shared memory of a block by compute capability, in bytes.
 int64_t mostShared() {
-  int64_t architecture = setting("STAGEWRIGHT_EMULATOR_ARCHITECTURE", 90);
-  int64_t kibibytes = architecture >= 90 ? 227 : architecture == 80 ? 163 : 99;
-  return kibibytes << 10;
+  int version = architecture();
+  bool isLarge = version >= 90 && version < 120;
+  return (isLarge ? 227 : version == 80 || version == 87 ? 163 : 99) << 10;
 }
 constexpr int64_t sharedUntold = 48 << 10;
 
@@ -69,18 +69,12 @@ private:
 };
 Totals totals;
 
-/// Removes a barrier: STAGEWRIGHT_EMULATOR_NO_BARRIER=kernel_3:1 removes the
-/// second one of kernel_3. For tests that the emulator reports the race.
+/// A barrier counts as a call whose symbol is the name of its kernel.
 void dropBarrier(ptx::Module &module) {
-  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_NO_BARRIER");
-  std::string text = wanted ? wanted : "";
-  auto kernel = module.kernels.find(text.substr(0, text.find(':')));
-  if (kernel == module.kernels.end())
-    return;
-  int left = std::atoi(text.substr(text.find(':') + 1).c_str());
-  for (ptx::Instruction &it : kernel->second.code)
-    if (it.act == ptx::Instruction::Barrier && left-- == 0)
-      it.act = ptx::Instruction::Nothing;
+  for (auto &[name, kernel] : module.kernels)
+    for (ptx::Instruction &it : kernel.code)
+      if (it.act == ptx::Instruction::Barrier && isDropped(name.c_str()))
+        it.act = ptx::Instruction::Nothing;
 }
 
 bool isAllowed(const Function &function, const ptx::Launch &launch) {
@@ -112,11 +106,13 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
   static auto &all = *new std::vector<std::unique_ptr<Code>>;
   *code = all.emplace_back(std::make_unique<Code>()).get();
   log("load device=%d", currentDevice());
-  std::string_view text = ptxOf(image);
-  if (text.empty() || setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
-    return success;
   try {
-    (*code)->module = ptx::parse(text);
+    auto text = ptxOf(image, uint32_t(architecture()));
+    if (!text)
+      return noBinaryForGpu;
+    if (text->empty() || setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
+      return success;
+    (*code)->module = ptx::parse(*text);
     dropBarrier((*code)->module);
     anyExecutes |= !(*code)->module.kernels.empty();
   } catch (const ptx::Unknown &error) {
@@ -143,7 +139,7 @@ cuModuleGetFunction(Function **function, Code *code, const char *name) {
   return success;
 }
 EMULATED(int) cuFuncSetAttribute(Function *function, int attribute, int value) {
-  if (isDropped("cuFuncSetAttribute"))
+  if (isDropped("cuFuncSetAttribute", function, attribute, value))
     return 0;
   constexpr int maxDynamicShared = 8;
   log("function kernel=%s attribute=%d value=%d", function->name.c_str(),
@@ -160,15 +156,16 @@ cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
                unsigned bx, unsigned by, unsigned bz, unsigned shared,
                Stream *stream, void **arguments, void **) {
   std::lock_guard guard(lock());
-  if (isDropped("cuLaunchKernel"))
+  std::vector<uint64_t> values;
+  for (; *arguments; ++arguments)
+    values.push_back(*static_cast<uint64_t *>(*arguments));
+  if (isDropped("cuLaunchKernel", function, gx, gy, gz, bx, by, bz, shared,
+                stream, values))
     return 0;
   std::string list;
-  std::vector<uint64_t> values;
-  for (; *arguments; ++arguments) {
-    values.push_back(*static_cast<uint64_t *>(*arguments));
+  for (uint64_t it : values) {
     char value[24];
-    std::snprintf(value, sizeof(value), "%s%#lx", list.empty() ? "" : ",",
-                  values.back());
+    std::snprintf(value, sizeof(value), "%s%#lx", list.empty() ? "" : ",", it);
     list += value;
   }
   log("launch stream=%d kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u "

@@ -32,24 +32,6 @@ Stream *origin = nullptr;      ///< of the current capture
 int captured = 0;              ///< calls in the current capture
 auto &nodes = *new Operations; ///< of the current capture
 
-int enqueueAs(Stream *given, Work work, bool holds) {
-  if (!scheduler().error().empty())
-    return launchFailed;
-  Stream &stream = streamOf(given);
-  if (stream.device != currentDevice())
-    return invalidHandle;
-  ++stream.clock[stream.id];
-  captured += stream.capturing;
-  auto operation = std::make_shared<Operation>(Operation{
-      stream.device, stream.id, std::move(work), holds, stream.tail()});
-  stream.tail() = {operation};
-  if (stream.capturing)
-    nodes.push_back(operation);
-  else
-    scheduler().add(operation);
-  return success;
-}
-
 void join(Operations &list, const Operations &others) {
   for (const auto &it : others)
     if (std::find(list.begin(), list.end(), it) == list.end())
@@ -68,11 +50,22 @@ Stream &emulator::streamOf(Stream *stream) {
   return defaults.try_emplace(device, Stream{-1, device}).first->second;
 }
 
-int emulator::enqueue(Stream *stream, Work work) {
-  return enqueueAs(stream, std::move(work), false);
-}
-int emulator::enqueueHolding(Stream *stream, Work work) {
-  return enqueueAs(stream, std::move(work), true);
+int emulator::enqueue(Stream *given, Work work, bool holds) {
+  if (!scheduler().error().empty())
+    return launchFailed;
+  Stream &stream = streamOf(given);
+  if (stream.device != currentDevice())
+    return invalidHandle;
+  ++stream.clock[stream.id];
+  captured += stream.capturing;
+  auto operation = std::make_shared<Operation>(Operation{
+      stream.device, stream.id, std::move(work), holds, stream.tail()});
+  stream.tail() = {operation};
+  if (stream.capturing)
+    nodes.push_back(operation);
+  else
+    scheduler().add(operation);
+  return success;
 }
 
 EMULATED(int)
@@ -90,10 +83,11 @@ EMULATED(int) cuStreamDestroy_v2(Stream *stream) {
   delete stream;
   return success;
 }
-EMULATED(int) cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
+EMULATED(int) cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   std::lock_guard guard(lock());
-  if (isDropped("cuStreamWaitEvent"))
+  if (isDropped("cuStreamWaitEvent", given, event))
     return 0;
+  Stream *stream = &streamOf(given);
   log("wait stream=%d event=%d%s", stream->id, event->id,
       event->recorded ? "" : " unrecorded");
   if (origin && event->captured)
@@ -126,10 +120,11 @@ EMULATED(int) cuEventCreate(Event **event, unsigned flags) {
 }
 EMULATED(int) cuEventDestroy_v2(Event *event) { return delete event, 0; }
 EMULATED(int)
-cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags) {
+cuEventRecordWithFlags(Event *event, Stream *given, unsigned flags) {
   std::lock_guard guard(lock());
-  if (isDropped("cuEventRecordWithFlags"))
+  if (isDropped("cuEventRecordWithFlags", event, given, flags))
     return 0;
+  Stream *stream = &streamOf(given);
   if (flags && !stream->capturing)
     return invalidValue;
   ++stream->clock[stream->id];
@@ -200,8 +195,6 @@ EMULATED(int) cuGraphUpload(Graph *, Stream *) { return success; }
 /// the stream.
 EMULATED(int) cuGraphLaunch(Graph *graph, Stream *stream) {
   std::lock_guard guard(lock());
-  if (!scheduler().error().empty())
-    return launchFailed;
   log("replay stream=%d graph=%d", stream->id, graph->id);
   std::map<const Operation *, std::shared_ptr<Operation>> copies;
   Operations made;

@@ -19,7 +19,7 @@ using Indices = Tensor<5>::Indices;
 
 /// Calls `function` for all indices within `extents`.
 template <typename Function>
-void forAll(const std::array<int64_t, 5> &extents, Function function) {
+void forAll(const Indices &extents, Function function) {
   Indices at = {};
   for (at[0] = 0; at[0] < extents[0]; ++at[0])
     for (at[1] = 0; at[1] < extents[1]; ++at[1])
@@ -29,8 +29,7 @@ void forAll(const std::array<int64_t, 5> &extents, Function function) {
             function(at);
 }
 
-std::array<int64_t, 5> join(int64_t first, int64_t second,
-                            const int64_t *three) {
+Indices join(int64_t first, int64_t second, const int64_t *three) {
   return {first, second, three[0], three[1], three[2]};
 }
 
@@ -42,10 +41,12 @@ void compute(const sw_convolve_desc &it, const std::vector<uint64_t> &at) {
       y(at[2], elementOfRuntime(it.y_dtype), it.y);
   int64_t channels = it.channels / it.groups, filters = it.filters / it.groups;
   std::map<Indices, double> sums;
-  auto images = join(it.batch, it.channels, it.image);
-  auto windows = join(it.filters, channels, it.window);
-  auto results = join(it.batch, it.filters, it.result);
-  forAll(results, [&](const Indices &of) {
+  // By sw_convolve.
+  const Indices written[] = {join(it.batch, it.filters, it.result),
+                             join(it.batch, it.channels, it.image),
+                             join(it.filters, channels, it.window)};
+  const Tensor<5> *tensors[] = {&y, &x, &w};
+  forAll(written[SW_CONVOLVE_RESULT], [&](const Indices &of) {
     forAll(join(1, channels, it.window), [&](const Indices &step) {
       Indices from = {of[0], of[1] / filters * channels + step[1]};
       Indices weight = {of[1], step[1], step[2], step[3], step[4]};
@@ -67,15 +68,9 @@ void compute(const sw_convolve_desc &it, const std::vector<uint64_t> &at) {
       }
     });
   });
-  const auto &written = it.writes == SW_CONVOLVE_RESULT  ? results
-                        : it.writes == SW_CONVOLVE_IMAGE ? images
-                                                         : windows;
-  const Tensor<5> &result = it.writes == SW_CONVOLVE_RESULT  ? y
-                            : it.writes == SW_CONVOLVE_IMAGE ? x
-                                                             : w;
-  forAll(written, [&](const Indices &index) {
+  forAll(written[it.writes], [&](const Indices &index) {
     auto found = sums.find(index);
-    result.set(index, found == sums.end() ? 0 : found->second);
+    tensors[it.writes]->set(index, found == sums.end() ? 0 : found->second);
   });
 }
 

@@ -57,10 +57,12 @@ struct Desc {
   Attributes more;
 };
 
-int set(Attributes &list, int attribute, const void *value, size_t size) {
+int set(const char *symbol, Attributes *list, int attribute, const void *value,
+        size_t size) {
   uint64_t bits = 0;
   std::memcpy(&bits, value, size);
-  list[attribute] = bits;
+  if (!isDropped(symbol, list, attribute, bits))
+    (*list)[attribute] = bits;
   return 0;
 }
 
@@ -71,22 +73,7 @@ uint64_t valueOf(const Attributes &list, int attribute, uint64_t otherwise) {
 
 /// `cudaDataType_t`.
 std::optional<Element> elementOf(uint64_t type) {
-  switch (type) {
-  case 0:
-    return Element::F32;
-  case 1:
-    return Element::F64;
-  case 2:
-    return Element::F16;
-  case 14:
-    return Element::BF16;
-  case 28:
-    return Element::E4M3;
-  case 29:
-    return Element::E5M2;
-  default:
-    return std::nullopt;
-  }
+  return elementIn({0, 1, 2, 14, 28, 29}, int(type));
 }
 
 std::string shown(const char *name, const Layout &it) {
@@ -95,11 +82,11 @@ std::string shown(const char *name, const Layout &it) {
                      std::to_string(it.row);
   if (it.more.contains(batchCount))
     text += "*" + std::to_string(it.more.at(batchCount)) + "/" +
-            std::to_string(it.more.at(batchStride));
+            std::to_string(valueOf(it.more, batchStride, 0));
   return text;
 }
 
-std::optional<Matrix> matrixOf(const Layout &it, const void *address) {
+std::optional<Matrix> matrixOf(const Layout &it) {
   auto element = elementOf(uint64_t(it.type));
   if (!element)
     return std::nullopt;
@@ -108,16 +95,15 @@ std::optional<Matrix> matrixOf(const Layout &it, const void *address) {
                 int64_t(it.columns),
                 it.row,
                 int64_t(valueOf(it.more, batchCount, 1)),
-                int64_t(valueOf(it.more, batchStride, 0)),
-                reinterpret_cast<uint64_t>(address)};
+                int64_t(valueOf(it.more, batchStride, 0))};
 }
 
 /// The product of a descriptor and its layouts; none if they are invalid.
 std::optional<Product> productOf(const Desc &desc, const Layout &a,
                                  const Layout &b, const Layout &c,
                                  const Layout &d) {
-  auto left = matrixOf(a, nullptr), right = matrixOf(b, nullptr);
-  auto added = matrixOf(c, nullptr), result = matrixOf(d, nullptr);
+  auto left = matrixOf(a), right = matrixOf(b);
+  auto added = matrixOf(c), result = matrixOf(d);
   auto bias = elementOf(valueOf(desc.more, biasType, uint64_t(d.type)));
   auto aux = elementOf(valueOf(desc.more, auxType, uint64_t(d.type)));
   if (!left || !right || !added || !result || !bias || !aux)
@@ -135,8 +121,7 @@ std::optional<Product> productOf(const Desc &desc, const Layout &a,
   return it;
 }
 
-/// Whether extents do not match, leading dimensions are too small or pointers
-/// are missing or misaligned.
+/// Whether extents do not match, or pointers are missing or misaligned.
 bool isMalformed(const Product &it) {
   int64_t m = it.transposesA ? it.a.columns : it.a.rows;
   int64_t n = it.transposesB ? it.b.rows : it.b.columns;
@@ -144,10 +129,9 @@ bool isMalformed(const Product &it) {
   bool aux = it.readsAux() || it.writesAux();
   bool bias = it.readsBias() || it.writesBias();
   return it.d.rows != m || it.d.columns != n || it.depth() != depth ||
-         it.c.rows != m || it.c.columns != n || it.c.row < it.c.rows ||
-         it.c.element != it.d.element || it.c.batches != it.d.batches ||
-         it.a.row < it.a.rows || it.b.row < it.b.rows || it.d.row < it.d.rows ||
-         it.a.batches != it.d.batches || it.b.batches != it.d.batches ||
+         it.c.rows != m || it.c.columns != n || it.c.element != it.d.element ||
+         it.c.batches != it.d.batches || it.a.batches != it.d.batches ||
+         it.b.batches != it.d.batches ||
          (aux &&
           (!it.aux || it.auxRow < m || it.auxRow % auxLeadingMultiple)) ||
          (bias && (!it.bias || it.bias % uint64_t(sizeOf(it.biasElement))));
@@ -159,7 +143,7 @@ bool hasNoAlgorithm(const Product &it, int compute) {
   if (narrowA || narrowB) {
     bool multiples = true;
     for (int64_t extent :
-         {it.a.rows, it.a.columns, it.b.rows, it.b.columns, it.a.row, it.b.row})
+         {it.a.rows, it.a.columns, it.b.columns, it.a.row, it.b.row})
       multiples &= extent % narrowMultiple == 0;
     bool bothE5 =
         it.a.element == Element::E5M2 && it.b.element == Element::E5M2;
@@ -232,11 +216,13 @@ EMULATED(int) cublasLtMatmulDescDestroy(Desc *desc) { return delete desc, 0; }
 EMULATED(int)
 cublasLtMatmulDescSetAttribute(Desc *desc, int attribute, const void *value,
                                size_t size) {
-  return set(desc->more, attribute, value, size);
+  return set("cublasLtMatmulDescSetAttribute", &desc->more, attribute, value,
+             size);
 }
 EMULATED(int)
 cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
                            uint64_t columns, int64_t row) {
+  isDropped("cublasLtMatrixLayoutCreate", layout, type, rows, columns, row);
   bool isValid = row >= int64_t(rows);
   *layout = isValid ? new Layout{type, rows, columns, row, {}} : nullptr;
   return isValid ? 0 : invalid;
@@ -247,7 +233,8 @@ EMULATED(int) cublasLtMatrixLayoutDestroy(Layout *layout) {
 EMULATED(int)
 cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute,
                                  const void *value, size_t size) {
-  return set(layout->more, attribute, value, size);
+  return set("cublasLtMatrixLayoutSetAttribute", &layout->more, attribute,
+             value, size);
 }
 EMULATED(int) cublasLtMatmulPreferenceCreate(Attributes **it) {
   return *it = new Attributes, 0;
@@ -258,7 +245,8 @@ EMULATED(int) cublasLtMatmulPreferenceDestroy(Attributes *it) {
 EMULATED(int)
 cublasLtMatmulPreferenceSetAttribute(Attributes *it, int attribute,
                                      const void *value, size_t size) {
-  return set(*it, attribute, value, size);
+  return set("cublasLtMatmulPreferenceSetAttribute", it, attribute, value,
+             size);
 }
 /// STAGEWRIGHT_EMULATOR_FAIL=epilogue=1 emulates a library without epilogues.
 EMULATED(int)
@@ -287,53 +275,56 @@ cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
 }
 
 EMULATED(int)
-cublasLtMatmul(void *, Desc *desc, const void *alpha, const void *a,
+cublasLtMatmul(void *handle, Desc *desc, const void *alpha, const void *a,
                Layout *aLayout, const void *b, Layout *bLayout,
                const void *beta, const void *c, Layout *cLayout, void *d,
                Layout *dLayout, const void *algorithm, void *workspace,
                size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
-  if (isDropped("cublasLtMatmul"))
-    return 0;
-  Attributes &more = desc->more;
-  bool wide = desc->compute == compute64;
   auto scalar = [&](const void *value) {
-    return wide ? *static_cast<const double *>(value)
-                : double(*static_cast<const float *>(value));
+    return desc->compute == compute64
+               ? *static_cast<const double *>(value)
+               : double(*static_cast<const float *>(value));
   };
+  double factor = scalar(alpha), factorOfC = scalar(beta);
+  auto space = reinterpret_cast<uint64_t>(workspace);
+  if (isDropped("cublasLtMatmul", handle, desc, factor, a, aLayout, b, bLayout,
+                factorOfC, c, cLayout, d, dLayout, algorithm, space, bytes,
+                stream))
+    return 0;
+  auto product = productOf(*desc, *aLayout, *bLayout, *cLayout, *dLayout);
+  if (!product)
+    return invalid;
   log("matmul stream=%d arguments=%p,%p,%p,%#lx,%#lx compute=%d "
-      "transposed=%d%d epilogue=%d adds=%d workspace=%p bytes=%zu%s%s%s",
-      streamOf(stream).id, a, b, d, more[biasAddress], more[auxAddress],
-      desc->compute, int(more[transposeA]), int(more[transposeB]),
-      int(more[epilogueKind]), scalar(beta) != 0, workspace, bytes,
-      shown("a", *aLayout).c_str(), shown("b", *bLayout).c_str(),
-      shown("c", *dLayout).c_str());
+      "transposed=%d%d epilogue=%d adds=%d workspace=%#lx bytes=%zu%s%s%s",
+      streamOf(stream).id, a, b, d, product->bias, product->aux, desc->compute,
+      product->transposesA, product->transposesB, product->epilogue,
+      factorOfC != 0, space, bytes, shown("a", *aLayout).c_str(),
+      shown("b", *bLayout).c_str(), shown("c", *dLayout).c_str());
   if (int status = failure("cublasLtMatmul"))
     return status;
-  auto product = productOf(*desc, *aLayout, *bLayout, *cLayout, *dLayout);
-  if (!product || isMalformed(*product))
+  if (isMalformed(*product))
     return invalid;
   product->a.address = reinterpret_cast<uint64_t>(a);
   product->b.address = reinterpret_cast<uint64_t>(b);
   product->c.address = reinterpret_cast<uint64_t>(c);
   product->d.address = reinterpret_cast<uint64_t>(d);
-  product->alpha = scalar(alpha);
-  product->beta = scalar(beta);
+  product->alpha = factor;
+  product->beta = factorOfC;
   Algorithm chosen;
   std::memcpy(&chosen, algorithm, sizeof(chosen));
   bool narrow = sizeOf(product->a.element) == 1;
-  if (reinterpret_cast<uint64_t>(workspace) % workspaceAlignment ||
-      bytes < chosen.workspace || chosen.shape != shapeOf(*product) ||
+  if (space % workspaceAlignment || bytes < chosen.workspace ||
+      chosen.shape != shapeOf(*product) ||
       (product->beta != 0 && overlapInPart(product->c, product->d)) ||
       !isAligned(chosen, product->a, 0) || !isAligned(chosen, product->b, 1) ||
       !isAligned(chosen, product->c, 2) || !isAligned(chosen, product->d, 3) ||
       (narrow && (product->a.address | product->b.address) % narrowMultiple))
     return invalid;
-  auto space = reinterpret_cast<uint64_t>(workspace);
   int status = enqueue(stream, [it = *product, space, bytes] {
     if (!executes())
       return true;
-    memory().at(space, int64_t(bytes), "uses a workspace of");
+    memory().scratch(space, int64_t(bytes));
     compute(it);
     return true;
   });

@@ -16,6 +16,7 @@
 #include "Emulator.h"
 
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 
 using namespace emulator;
@@ -70,17 +71,18 @@ public:
     std::lock_guard guard(lock());
     auto *on = static_cast<Stream *>(stream);
     const Plan &plan = plans[number];
-    log("graph stream=%d plan=%s first=%p workspace=%p", on->id,
-        plan.name.c_str(), operands[0], workspace);
     bool convolves = plan.name == "convolution";
-    std::vector<uint64_t> addresses;
-    for (int i = 0; i < (convolves ? 3 : 10); ++i)
-      addresses.push_back(reinterpret_cast<uint64_t>(operands[i]));
-    enqueue(on, [=, bytes = this->workspace(number),
-                 space = reinterpret_cast<uint64_t>(workspace)] {
+    auto space = reinterpret_cast<uint64_t>(workspace);
+    std::vector<uint64_t> addresses(convolves ? 3 : 10);
+    std::memcpy(addresses.data(), operands, addresses.size() * sizeof(void *));
+    if (isDropped("graph", on, space, addresses))
+      return;
+    log("graph stream=%d plan=%s first=%#lx workspace=%#lx", streamOf(on).id,
+        plan.name.c_str(), addresses[0], space);
+    int status = enqueue(on, [=, bytes = this->workspace(number)] {
       if (!executes())
         return true;
-      memory().at(space, bytes, "uses a workspace of");
+      memory().scratch(space, bytes);
       for (uint64_t it : addresses)
         if (it % (convolves ? 4 : addressMultiple))
           throw Violation("a graph is given address " + std::to_string(it));
@@ -92,6 +94,8 @@ public:
         compute(plan.attention, addresses);
       return true;
     });
+    if (status)
+      throw std::runtime_error("status " + std::to_string(status));
   }
 
 private:

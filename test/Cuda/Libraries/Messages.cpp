@@ -117,59 +117,55 @@ void join(Comm *comm) {
 
 namespace {
 
-/// The data of a message: bytes, and for each whether it was ever written.
-struct Content {
-  std::byte *bytes;
-  uint8_t *known;
-};
-
-bool move(Comm *comm, int socket, Content it, int64_t size, bool sends) {
-  return move(comm, socket, it.bytes, size_t(size), sends) &&
-         move(comm, socket, it.known, size_t(size), sends);
+bool move(Comm *comm, int socket, const Message &it, bool sends) {
+  return move(comm, socket, it.content, size_t(it.bytes), sends) &&
+         move(comm, socket, it.known, size_t(it.bytes), sends);
 }
 
 /// Sums the data of all ranks in the memory of the first, which sends the total
 /// to the others.
-void sum(Comm *comm, const Message &it, Content content) {
+void sum(Comm *comm, const Message &it) {
   if (comm->rank > 0) {
-    if (move(comm, comm->sockets[0], content, it.bytes, true))
-      move(comm, comm->sockets[0], content, it.bytes, false);
+    if (move(comm, comm->sockets[0], it, true))
+      move(comm, comm->sockets[0], it, false);
     return;
   }
   std::vector<std::byte> bytes(size_t(it.bytes));
   std::vector<uint8_t> known(size_t(it.bytes));
+  Message other = it;
+  other.content = bytes.data();
+  other.known = known.data();
   for (int socket : comm->sockets) {
-    if (!move(comm, socket, Content{bytes.data(), known.data()}, it.bytes,
-              false))
+    if (!move(comm, socket, other, false))
       return;
     for (size_t i = 0; i < known.size(); ++i)
-      content.known[i] &= known[i];
+      it.known[i] &= known[i];
     for (int64_t i = 0; i < it.bytes / sizeOf(*it.element); ++i)
-      write(content.bytes, *it.element, i,
-            read(content.bytes, *it.element, i) +
-                read(bytes.data(), *it.element, i));
+      write(it.content, *it.element, i,
+            read(it.content, *it.element, i) +
+                read(other.content, *it.element, i));
   }
   for (int socket : comm->sockets)
-    move(comm, socket, content, it.bytes, true);
+    move(comm, socket, it, true);
 }
 
 } // namespace
 
 void carry(Comm *comm, const Message &it) {
-  Content content = {it.content, it.known};
   Word mine = {comm->messages++, it.bytes};
   bool met = meet(comm, mine, [&](Word other) {
-    if (std::memcmp(&mine, &other, sizeof(mine)) != 0)
-      log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
-          comm->name.c_str(), mine.number, mine.bytes, other.number,
-          other.bytes);
+    if (std::memcmp(&mine, &other, sizeof(mine)) == 0)
+      return;
+    comm->state = Comm::invalidUsage;
+    log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
+        comm->name.c_str(), mine.number, mine.bytes, other.number, other.bytes);
   });
-  if (!met || !executes())
+  if (!met || comm->state || !executes())
     return;
   if (it.sums)
-    sum(comm, it, content);
+    sum(comm, it);
   else
-    move(comm, comm->sockets[0], content, it.bytes, it.sends);
+    move(comm, comm->sockets[0], it, it.sends);
 }
 
 } // namespace emulator

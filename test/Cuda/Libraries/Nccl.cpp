@@ -63,20 +63,12 @@ struct Id {
   char bytes[128];
 };
 
-/// The element of a `ncclDataType_t`; none for types that are not summed.
+/// `ncclUint8`, with which programs send.
+constexpr int byteType = 1;
+
+/// The element of a `ncclDataType_t`; none for integers, which no program sums.
 std::optional<Element> elementOf(int type) {
-  switch (type) {
-  case 6:
-    return Element::F16;
-  case 7:
-    return Element::F32;
-  case 8:
-    return Element::F64;
-  case 9:
-    return Element::BF16;
-  default:
-    return std::nullopt;
-  }
+  return elementIn({7, 8, 6, 9}, type);
 }
 
 int message(Comm *comm, const char *name, Message it, Stream *stream) {
@@ -91,7 +83,7 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     return invalidUsage;
   comm->looks = comm->isLocal ? 0 : 1;
   auto state = std::make_shared<std::atomic<int>>(0); // 1: running, 2: done
-  int status = enqueueHolding(stream, [=]() {
+  auto work = [=] {
     if (*state == 0) {
       Message found = it;
       found.content = memory().at(it.address, it.bytes, name);
@@ -104,9 +96,12 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     }
     if (*state == 1)
       return false;
+    if (comm->state)
+      throw Violation(std::string(name) + " has another size than a partner's");
     *state = 0; // A graph replays this work.
     return true;
-  });
+  };
+  int status = enqueue(stream, work, /*holds=*/true);
   return status || comm->isLocal ? status : int(inProgress);
 }
 
@@ -199,16 +194,21 @@ EMULATED(int) ncclCommDestroy(Comm *comm) {
   return log("destroy comm=%s", comm->name.c_str()), 0;
 }
 EMULATED(int)
-ncclSend(const void *from, size_t count, int, int peer, Comm *comm,
+ncclSend(const void *from, size_t count, int type, int peer, Comm *comm,
          Stream *stream) {
-  if (peer != 1 || comm->rank != 0)
+  if (isDropped("ncclSend", from, count, type, peer, comm, stream))
+    return 0;
+  if (peer != 1 || comm->rank != 0 || type != byteType)
     return invalidArgument;
   auto address = reinterpret_cast<uint64_t>(from);
   return message(comm, "ncclSend", {address, int64_t(count), true}, stream);
 }
 EMULATED(int)
-ncclRecv(void *to, size_t count, int, int peer, Comm *comm, Stream *stream) {
-  if (peer != 0 || comm->rank != 1)
+ncclRecv(void *to, size_t count, int type, int peer, Comm *comm,
+         Stream *stream) {
+  if (isDropped("ncclRecv", to, count, type, peer, comm, stream))
+    return 0;
+  if (peer != 0 || comm->rank != 1 || type != byteType)
     return invalidArgument;
   auto address = reinterpret_cast<uint64_t>(to);
   return message(comm, "ncclRecv", {address, int64_t(count)}, stream);
@@ -216,13 +216,15 @@ ncclRecv(void *to, size_t count, int, int peer, Comm *comm, Stream *stream) {
 EMULATED(int)
 ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
               Comm *comm, Stream *stream) {
-  constexpr int types = 10, plus = 0;
-  constexpr int64_t sizes[types] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
-  // No program sums integers, so types without an element are rejected.
-  if (from != to || type >= types || operation != plus || !elementOf(type))
+  if (isDropped("ncclAllReduce", from, to, count, type, operation, comm,
+                stream))
+    return 0;
+  constexpr int plus = 0;
+  auto element = elementOf(type);
+  if (from != to || operation != plus || !element)
     return invalidArgument;
-  Message it = {reinterpret_cast<uint64_t>(to), int64_t(count) * sizes[type],
-                false, true, elementOf(type)};
+  Message it = {reinterpret_cast<uint64_t>(to),
+                int64_t(count) * sizeOf(*element), false, true, element};
   return message(comm, "ncclAllReduce", it, stream);
 }
 EMULATED(const char *) ncclGetErrorString(int) { return "asked to fail"; }

@@ -35,17 +35,14 @@ template <typename Function> auto withType(Element element, Function function) {
 
 } // namespace
 
+std::optional<Element> elementIn(std::initializer_list<int> types, int type) {
+  const int *found = std::find(types.begin(), types.end(), type);
+  return found == types.end() ? std::nullopt
+                              : std::optional(Element(found - types.begin()));
+}
+
 Element elementOfRuntime(int32_t dtype) {
-  switch (dtype) {
-  case SW_F16:
-    return Element::F16;
-  case SW_BF16:
-    return Element::BF16;
-  case SW_F64:
-    return Element::F64;
-  default:
-    return Element::F32;
-  }
+  return elementIn({SW_F32, SW_F64, SW_F16, SW_BF16}, dtype).value();
 }
 
 int64_t sizeOf(Element element) {

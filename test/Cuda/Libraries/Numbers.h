@@ -12,12 +12,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 
 namespace emulator {
 
 /// Element types of the libraries, each of which numbers them differently.
 enum class Element { F32, F64, F16, BF16, E4M3, E5M2 };
 
+/// The element type that a library calls `type`; `types` are its numbers in the
+/// order of `Element`. None if it is not among them.
+std::optional<Element> elementIn(std::initializer_list<int> types, int type);
 /// The element type of an `sw_dtype`.
 Element elementOfRuntime(int32_t dtype);
 

@@ -15,31 +15,15 @@ namespace emulator::ptx {
 
 namespace {
 
-enum class To { Nearest, Integral, Zero, Down, Up };
-
-template <To mode> double integral(double value) {
-  switch (mode) {
-  case To::Integral:
-    return std::nearbyint(value);
-  case To::Zero:
-    return std::trunc(value);
-  case To::Down:
-    return std::floor(value);
-  case To::Up:
-    return std::ceil(value);
-  case To::Nearest:
-    return value;
-  }
-}
-
 template <typename T> constexpr bool isInteger = std::is_integral_v<T>;
 
-/// Floats outside the range of an integer saturate; NaN becomes 0.
-template <typename D, typename S, To mode> D converted(S value) {
+/// A float is first rounded to an integer by `round`, or not at all. Floats
+/// outside the range of an integer saturate; NaN becomes 0.
+template <typename D, typename S, auto round> D converted(S value) {
   if constexpr (isInteger<D> && isInteger<S>) {
     return D(value);
   } else if constexpr (isInteger<D>) {
-    double number = integral<mode>(double(value));
+    double number = round(double(value));
     if (std::isnan(number))
       return 0;
     if (number < double(std::numeric_limits<D>::min()))
@@ -53,7 +37,7 @@ template <typename D, typename S, To mode> D converted(S value) {
     else
       return D(value);
   } else {
-    double number = integral<mode>(double(value));
+    double number = round(double(value));
     if constexpr (sizeof(D) == 2)
       return D(float(number));
     else
@@ -61,9 +45,9 @@ template <typename D, typename S, To mode> D converted(S value) {
   }
 }
 
-template <typename D, typename S, To mode> void computes(Lanes &it) {
+template <typename D, typename S, auto round> void computes(Lanes &it) {
   forLanes(it, [](uint64_t a, auto...) {
-    return put<D>(converted<D, S, mode>(get<S>(a)));
+    return put<D>(converted<D, S, round>(get<S>(a)));
   });
 }
 
@@ -75,14 +59,14 @@ template <typename D, typename S> void add(Table &table) {
   };
   constexpr bool needsMode = !isInteger<S>;
   if constexpr (!(isInteger<D> && needsMode)) {
-    with("", computes<D, S, To::Nearest>);
-    with("rn.", computes<D, S, To::Nearest>);
+    for (const char *mode : {"", "rn."})
+      with(mode, computes<D, S, [](double it) { return it; }>);
   }
   if constexpr (needsMode) {
-    with("rni.", computes<D, S, To::Integral>);
-    with("rzi.", computes<D, S, To::Zero>);
-    with("rmi.", computes<D, S, To::Down>);
-    with("rpi.", computes<D, S, To::Up>);
+    with("rni.", computes<D, S, [](double it) { return std::nearbyint(it); }>);
+    with("rzi.", computes<D, S, [](double it) { return std::trunc(it); }>);
+    with("rmi.", computes<D, S, [](double it) { return std::floor(it); }>);
+    with("rpi.", computes<D, S, [](double it) { return std::ceil(it); }>);
   }
 }
 

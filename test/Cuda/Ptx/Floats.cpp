@@ -14,6 +14,7 @@
 
 #include "Lanes.h"
 
+#include <cfenv>
 #include <cmath>
 
 namespace emulator::ptx {
@@ -95,6 +96,18 @@ template <typename T> void definePairs(Table &table) {
   });
 }
 
+/// A float32 result rounded toward zero, as ".rz" does. Through volatile
+/// variables, which the compiler does not move over a change of the mode.
+template <typename Function>
+float truncated(Function compute, float a, float b, float c) {
+  volatile float x = a, y = b, z = c;
+  int before = std::fegetround();
+  std::fesetround(FE_TOWARDZERO);
+  volatile float result = compute(x, y, z);
+  std::fesetround(before);
+  return result;
+}
+
 } // namespace
 
 void defineFloats(Table &table) {
@@ -108,6 +121,16 @@ void defineFloats(Table &table) {
   define<float, double>(table, "sqrt", [](auto a) { return std::sqrt(a); });
   define<float, double>(table, "rsqrt", [](auto a) {
     return decltype(a)(1 / std::sqrt(double(a)));
+  });
+  define<float>(table, "add.rz", [](float a, float b) {
+    return truncated([](float x, float y, float) { return x + y; }, a, b, 0);
+  });
+  define<float>(table, "mul.rz", [](float a, float b) {
+    return truncated([](float x, float y, float) { return x * y; }, a, b, 0);
+  });
+  define<float>(table, "fma.rz", [](float a, float b, float c) {
+    return truncated(
+        [](float x, float y, float z) { return std::fma(x, y, z); }, a, b, c);
   });
   define<float>(table, "ex2", [](float a) { return std::exp2(a); });
   define<float>(table, "lg2", [](float a) { return std::log2(a); });

@@ -88,25 +88,19 @@ template <typename T> struct Wrapping {
   /// The shift count has 32 bits; counts above the width act as the width.
   static void shifts(Table &table) {
     constexpr uint32_t width = 8 * sizeof(T);
-    for (const char *type : Word<T>::names) {
-      table[std::string("shl.") + type] = [](Lanes &it) {
-        forLanes(it, [](uint64_t a, uint64_t b, uint64_t, uint64_t) {
-          return uint32_t(b) < width ? put<T>(T(get<T>(a) << uint32_t(b))) : 0;
-        });
-      };
-      table[std::string("shr.") + type] = [](Lanes &it) {
-        forLanes(it, [](uint64_t a, uint64_t b, uint64_t, uint64_t) {
-          return uint32_t(b) < width ? put<T>(T(get<T>(a) >> uint32_t(b))) : 0;
-        });
-      };
-    }
-    for (const char *type : Word<Signed>::names)
-      table[std::string("shr.") + type] = [](Lanes &it) {
-        forLanes(it, [](uint64_t a, uint64_t b, uint64_t, uint64_t) {
-          return put<Signed>(
-              Signed(get<Signed>(a) >> std::min(uint32_t(b), width - 1)));
-        });
-      };
+    auto define = [&]<typename N, typename Function>(const char *name, N,
+                                                     Function) {
+      for (const char *type : Word<N>::names)
+        table[std::string(name) + type] = [](Lanes &it) {
+          forLanes(it, [](uint64_t a, uint64_t b, uint64_t, uint64_t) {
+            return put<N>(N(Function()(get<N>(a), uint32_t(b))));
+          });
+        };
+    };
+    define("shl.", T(), [](T a, uint32_t b) { return b < width ? a << b : 0; });
+    define("shr.", T(), [](T a, uint32_t b) { return b < width ? a >> b : 0; });
+    define("shr.", Signed(),
+           [](Signed a, uint32_t b) { return a >> std::min(b, width - 1); });
   }
 };
 

@@ -122,7 +122,6 @@ struct Kernel {
 };
 
 struct Module {
-  std::string version, target; ///< "8.0", "sm_90a"
   std::map<std::string, Kernel, std::less<>> kernels;
 };
 

@@ -68,11 +68,7 @@ public:
   Module run() {
     while (skipBlanks(), at < text.size()) {
       std::string_view word = until(" \t\r\n(");
-      if (word == ".version")
-        module.version = trim(until("\n"));
-      else if (word == ".target")
-        module.target = trim(until("\n"));
-      else if (word == ".address_size")
+      if (word == ".version" || word == ".target" || word == ".address_size")
         until("\n");
       else if (word == ".entry")
         entry();

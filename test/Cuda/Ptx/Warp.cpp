@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"
+#include "Body.h"
 
 namespace emulator::ptx {
 
@@ -14,11 +15,7 @@ void BlockRunner::move(Warp &warp, uint32_t mask, const Instruction &it) {
   const Operand &to = it.operands[0], &from = it.operands[1];
   Row room;
   if (from.kind == Operand::Vector) {
-    int bits = 8 *
-               int(it.words.back() == "b32"   ? 4
-                   : it.words.back() == "b64" ? 8
-                                              : 16) /
-               int(from.parts.size());
+    int bits = 8 * int(bytesOf(it.words.back())) / int(from.parts.size());
     uint64_t *out = registerOf(warp, to);
     Row joined = {};
     for (size_t p = 0; p < from.parts.size(); ++p) {

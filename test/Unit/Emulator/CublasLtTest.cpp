@@ -10,162 +10,190 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Devices.h"
-
-#include <gtest/gtest.h>
-
-#include <optional>
+#include "LtCall.h"
 
 using namespace stagewright::runtime::cuda;
 
 namespace {
 
-enum : int { invalid = 7, notSupported = 15 };
+enum : int { invalid = 7, executionFailed = 13, notSupported = 15 };
 
-/// C [16 x 32] = A^T B with k = 64, or what a test changes of that.
-struct Call {
-  int a = realBf16, b = realBf16, c = realBf16, compute = compute32;
-  bool transposesA = true;
-  int64_t m = 16, n = 32, k = 64, kOfB = 64, row = 0; ///< row: of A, 0: packed
-  int epilogue = ltEpilogueDefault, batches = 1;
-  uint64_t aOffset = 0, workspaceOffset = 0, biasOffset = 0;
-  size_t workspace = 1 << 16;
-  int64_t auxRow = 16;
-  /// Where C is if it is not D: byte offsets after the start of B, or of D.
-  std::optional<uint64_t> behindB = {}, behindD = {};
+using Statuses = std::pair<int, int>;
+constexpr Statuses taken = {0, 0}, rejected = {0, invalid};
 
-  int status() const;
-
-private:
-  static LtLayout layout(int type, int64_t rows, int64_t columns, int64_t row,
-                         int batches) {
-    LtLayout it = nullptr;
-    if (cublasLt().layoutCreate.status(&it, type, uint64_t(rows),
-                                       uint64_t(columns), row))
-      return nullptr;
-    auto count = int32_t(batches);
-    int64_t stride = row * columns;
-    cublasLt().layoutSet(it, int(ltLayoutBatches),
-                         static_cast<const void *>(&count), sizeof(count));
-    cublasLt().layoutSet(it, int(ltLayoutBatchStride),
-                         static_cast<const void *>(&stride), sizeof(stride));
-    return it;
-  }
-  template <typename T> static void set(LtDesc desc, int attribute, T value) {
-    cublasLt().descSet(desc, attribute, static_cast<const void *>(&value),
-                       sizeof(value));
-  }
-};
-
-int Call::status() const {
+Statuses statuses(const LtCall &call) {
   Bench bench;
-  const CublasLt &lt = cublasLt();
-  constexpr size_t room = 1 << 17;
-  DevicePointer arrays[3] = {bench.written(room), bench.written(room),
-                             bench.written(room)};
-  DevicePointer space = bench.array(room), bias = bench.written(room),
-                aux = bench.written(room);
-  LtHandle handle = nullptr;
-  lt.create(&handle);
-  LtDesc desc = nullptr;
-  lt.descCreate(&desc, compute,
-                compute == compute64 ? int(real64) : int(real32));
-  set(desc, ltDescTransposeA, int32_t(transposesA));
-  set(desc, ltDescEpilogue, uint32_t(epilogue));
-  set(desc, ltDescBias, bias + biasOffset);
-  set(desc, ltDescBiasType, int32_t(c));
-  set(desc, ltDescAux, aux);
-  set(desc, ltDescAuxRow, auxRow);
-  int64_t rows = transposesA ? k : m, columns = transposesA ? m : k;
-  LtLayout left = layout(a, rows, columns, row ? row : rows, batches);
-  LtLayout right = layout(b, kOfB, n, kOfB, batches);
-  LtLayout result = layout(c, m, n, m, batches);
-  LtPreference preference = nullptr;
-  lt.preferenceCreate(&preference);
-  auto most = uint64_t(1 << 16);
-  lt.preferenceSet(preference, int(ltPreferenceWorkspace),
-                   static_cast<const void *>(&most), sizeof(most));
-  LtHeuristic found;
-  int count = 0, status = invalid;
-  if (left)
-    status = lt.heuristic.status(handle, desc, left, right, result, result,
-                                 preference, 1, &found, &count);
-  float one[2] = {1, 0}, beta[2] = {behindB || behindD ? 1.f : 0.f, 0};
-  DevicePointer added =
-      behindB ? arrays[1] + *behindB : arrays[2] + behindD.value_or(0);
-  auto at = [](DevicePointer address) {
-    return reinterpret_cast<void *>(address);
-  };
-  if (status == 0)
-    status = lt.matmul.status(
-        handle, desc, static_cast<const void *>(one),
-        static_cast<const void *>(at(arrays[0] + aOffset)), left,
-        static_cast<const void *>(at(arrays[1])), right,
-        static_cast<const void *>(beta), static_cast<const void *>(at(added)),
-        result, at(arrays[2]), result, &found.algorithm,
-        at(space + workspaceOffset), workspace, bench.stream());
-  for (LtLayout it : {left, right, result})
-    if (it)
-      lt.layoutDestroy(it);
-  lt.preferenceDestroy(preference);
-  lt.descDestroy(desc);
-  lt.destroy(handle);
-  return status;
+  return call.run(bench, bench.stream());
 }
 
-TEST(EmulatedCublasLt, TakesAProduct) {
-  EXPECT_EQ(Call().status(), 0);
-  EXPECT_EQ(Call{.epilogue = ltEpilogueGeluAuxBias}.status(), 0);
-  EXPECT_EQ((Call{.a = realF8E4M3, .b = realF8E5M2}.status()), 0);
+struct Case {
+  const char *name;
+  void (*change)(LtCall &);
+  Statuses expected;
+};
+void PrintTo(const Case &it, std::ostream *stream) { *stream << it.name; }
+
+#define CHANGE(...) [](LtCall &it) { __VA_ARGS__; }
+
+class EmulatedCublasLt : public testing::TestWithParam<Case> {};
+
+TEST_P(EmulatedCublasLt, ReturnsTheLibrarysStatus) {
+  LtCall call;
+  GetParam().change(call);
+  EXPECT_EQ(statuses(call), GetParam().expected);
 }
 
-TEST(EmulatedCublasLt, RefusesItsWorkspace) {
-  EXPECT_EQ(Call{.workspaceOffset = 64}.status(), invalid);
-  EXPECT_EQ(Call{.workspace = 1 << 15}.status(), invalid);
+void narrow(LtCall &it) { it.a.type = it.b.type = realF8E4M3; }
+void wide(LtCall &it) {
+  it.a.type = it.b.type = it.c.type = it.d.type = real64;
+  it.compute = compute64;
+}
+void batched(LtCall &it) {
+  for (LtArray *array : {&it.a, &it.b, &it.c, &it.d}) {
+    array->batches = 2;
+    array->stride = array->rows * array->columns;
+  }
 }
 
-TEST(EmulatedCublasLt, RefusesExtentsThatDoNotMeet) {
-  EXPECT_EQ(Call{.kOfB = 48}.status(), invalid);
-  EXPECT_EQ(Call{.row = 63}.status(), invalid);
-}
+INSTANTIATE_TEST_SUITE_P(
+    Products, EmulatedCublasLt,
+    testing::Values(
+        Case{"plain", CHANGE(), taken},
+        Case{"epilogue", CHANGE(it.epilogue = ltEpilogueGeluAuxBias), taken},
+        Case{"8 bits", CHANGE(narrow(it), it.b.type = realF8E5M2), taken},
+        Case{"64 bits", wide, taken}, Case{"batches", batched, taken},
+        Case{"C apart", CHANGE(it.beta = 1), taken},
+        Case{"C is D", CHANGE(it.beta = 1, it.cIsD = true), taken},
+        // D is elsewhere in its own memory: without beta C is not read.
+        Case{"no beta", CHANGE(it.cIsD = true, it.c.offset = 256), taken}));
 
-TEST(EmulatedCublasLt, RefusesEpiloguesWhoseArraysAreNotAligned) {
-  EXPECT_EQ((Call{.epilogue = ltEpilogueBias, .biasOffset = 1}.status()),
-            invalid);
-  EXPECT_EQ((Call{.epilogue = ltEpilogueGeluAux, .auxRow = 20}.status()),
-            invalid);
-  EXPECT_EQ((Call{.epilogue = ltEpilogueGeluAux, .auxRow = 8}.status()),
-            invalid);
-}
+constexpr Statuses malformed = {invalid, -1};
 
-TEST(EmulatedCublasLt, RefusesOperandsLessAlignedThanPromised) {
-  EXPECT_EQ(Call{.aOffset = 2}.status(), invalid);
-}
+INSTANTIATE_TEST_SUITE_P(
+    Malformed, EmulatedCublasLt,
+    testing::Values(
+        Case{"row of A", CHANGE(it.a.row = 63), malformed},
+        Case{"type of A", CHANGE(it.a.type = 3), malformed},
+        Case{"type of B", CHANGE(it.b.type = 3), malformed},
+        Case{"type of C", CHANGE(it.c.type = 3), malformed},
+        Case{"type of D", CHANGE(it.d.type = 3), malformed},
+        Case{"type of bias", CHANGE(it.bias.type = 3), malformed},
+        Case{"type of aux", CHANGE(it.aux.type = 3), malformed},
+        Case{"depth", CHANGE(it.b.rows = 48), malformed},
+        Case{"rows of D", CHANGE(it.d.rows = 17), malformed},
+        Case{"columns of D", CHANGE(it.d.columns = 31), malformed},
+        Case{"rows of C", CHANGE(it.c.rows = 17), malformed},
+        Case{"columns of C", CHANGE(it.c.columns = 31), malformed},
+        Case{"C and D", CHANGE(it.c.type = real16), malformed},
+        Case{"batches of A", CHANGE(it.a.batches = 2), malformed},
+        Case{"batches of B", CHANGE(it.b.batches = 2), malformed},
+        Case{"batches of C", CHANGE(it.c.batches = 2), malformed},
+        Case{"no bias",
+             CHANGE(it.epilogue = ltEpilogueBias, it.bias.isNull = true),
+             malformed},
+        Case{"address of a bias",
+             CHANGE(it.epilogue = ltEpilogueBias, it.bias.offset = 1),
+             malformed},
+        Case{"address of a written bias",
+             CHANGE(it.epilogue = ltEpilogueSumA, it.bias.offset = 1),
+             malformed},
+        Case{"no aux",
+             CHANGE(it.epilogue = ltEpilogueGeluAux, it.aux.isNull = true),
+             malformed},
+        Case{"aux that is read",
+             CHANGE(it.epilogue = ltEpilogueDgelu, it.aux.isNull = true),
+             malformed},
+        Case{"row of aux, no multiple of 8",
+             CHANGE(it.epilogue = ltEpilogueGeluAux, it.aux.row = 20),
+             malformed},
+        Case{"row of aux, too small",
+             CHANGE(it.epilogue = ltEpilogueGeluAux, it.aux.row = 8),
+             malformed}));
 
-TEST(EmulatedCublasLt, TakesACThatIsNotD) {
-  EXPECT_EQ(Call{.behindB = 0}.status(), 0);
-  EXPECT_EQ(Call{.behindD = 0}.status(), 0);
-}
+constexpr Statuses unsupported = {notSupported, -1};
 
-TEST(EmulatedCublasLt, RefusesACThatIsPartOfD) {
-  EXPECT_EQ(Call{.behindD = 256}.status(), invalid);
-}
+INSTANTIATE_TEST_SUITE_P(
+    Unsupported, EmulatedCublasLt,
+    testing::Values(
+        Case{"A and B", CHANGE(it.b.type = real16), unsupported},
+        Case{"wide sums", CHANGE(it.compute = compute64), unsupported},
+        Case{"narrow sums", CHANGE(wide(it), it.compute = compute32),
+             unsupported},
+        Case{"wide operands", CHANGE(it.a.type = it.b.type = real64),
+             unsupported},
+        Case{"epilogue of batches",
+             CHANGE(batched(it), it.epilogue = ltEpilogueBias), unsupported},
+        Case{"8 bits in A", CHANGE(it.a.type = realF8E4M3), unsupported},
+        Case{"8 bits in B", CHANGE(it.b.type = realF8E4M3), unsupported},
+        Case{"E5M2 twice", CHANGE(it.a.type = it.b.type = realF8E5M2),
+             unsupported},
+        Case {
+          "8 bits, A as it is",
+              CHANGE(narrow(it), it.transposesA = false;
+                     std::swap(it.a.rows, it.a.columns)),
+              unsupported
+        },
+        Case {
+          "8 bits, B transposed",
+              CHANGE(narrow(it), it.transposesB = true;
+                     std::swap(it.b.rows, it.b.columns)),
+              unsupported
+        },
+        Case{"8 bits, rounded sums",
+             CHANGE(narrow(it), it.compute = compute32Tf32), unsupported},
+        Case{"8 bits, m",
+             CHANGE(narrow(it), it.a.columns = it.c.rows = it.d.rows = 24),
+             unsupported},
+        Case{
+            "8 bits, n",
+            CHANGE(narrow(it), it.b.columns = it.c.columns = it.d.columns = 24),
+            unsupported},
+        Case{"8 bits, k",
+             CHANGE(narrow(it), it.a.rows = it.b.rows = 72,
+                    it.a.row = it.b.row = 80),
+             unsupported},
+        Case{"8 bits, row of A", CHANGE(narrow(it), it.a.row = 72),
+             unsupported},
+        Case{"8 bits, row of B", CHANGE(narrow(it), it.b.row = 72),
+             unsupported}));
 
-TEST(EmulatedCublasLt, RefusesACThatIsLessAlignedThanPromised) {
-  EXPECT_EQ(Call{.behindB = 2}.status(), invalid);
-}
+INSTANTIATE_TEST_SUITE_P(
+    Rejected, EmulatedCublasLt,
+    testing::Values(
+        Case{"address of the workspace", CHANGE(it.workspace.offset = 64),
+             rejected},
+        Case{"bytes of the workspace", CHANGE(it.workspaceBytes = 1 << 15),
+             rejected},
+        Case{"another product",
+             CHANGE(it.later = ltDescEpilogue, it.laterValue = ltEpilogueGelu),
+             rejected},
+        Case{"another type of bias",
+             CHANGE(it.later = ltDescBiasType, it.laterValue = 3), rejected},
+        Case{"another bias",
+             CHANGE(it.epilogue = ltEpilogueBias, it.later = ltDescBias),
+             rejected},
+        Case{"address of A", CHANGE(it.a.offset = 2), rejected},
+        Case{"address of B", CHANGE(it.b.offset = 128), rejected},
+        Case{"address of C", CHANGE(it.c.offset = 128), rejected},
+        Case{"address of D", CHANGE(it.d.offset = 128), rejected},
+        Case{"address that was promised",
+             CHANGE(it.a.offset = it.a.alignment = 32), taken},
+        Case{"stride of A", CHANGE(batched(it), it.a.stride += 8), rejected},
+        Case{"8 bits, address of A",
+             CHANGE(narrow(it), it.a.offset = it.a.alignment = 8), rejected},
+        Case{"8 bits, address of B",
+             CHANGE(narrow(it), it.b.offset = it.b.alignment = 8), rejected},
+        Case{"C overlaps D",
+             CHANGE(it.beta = 1, it.cIsD = true, it.c.offset = 256), rejected},
+        Case{"rows of C that is D",
+             CHANGE(it.beta = 1, it.cIsD = true, it.c.row = 24), rejected}));
 
-TEST(EmulatedCublasLt, HasNoAlgorithmForSomeTypesAndShapes) {
-  EXPECT_EQ(Call{.b = real16}.status(), notSupported);
-  EXPECT_EQ(Call{.compute = compute64}.status(), notSupported);
-  EXPECT_EQ((Call{.epilogue = ltEpilogueBias, .batches = 2}.status()),
-            notSupported);
-  EXPECT_EQ((Call{.a = realF8E5M2, .b = realF8E5M2}.status()), notSupported);
-  EXPECT_EQ(
-      (Call{.a = realF8E4M3, .b = realF8E4M3, .transposesA = false}.status()),
-      notSupported);
-  EXPECT_EQ((Call{.a = realF8E4M3, .b = realF8E4M3, .m = 24}.status()),
-            notSupported);
+TEST(EmulatedCublasLtStream, FailsIfItIsOfAnotherDevice) {
+  Bench bench;
+  bench.use(1);
+  Stream stream = bench.stream();
+  bench.use(0);
+  EXPECT_EQ(LtCall().run(bench, stream), Statuses(0, executionFailed));
 }
 
 } // namespace

@@ -12,9 +12,44 @@
 
 #include "Cuda/CublasLt.h"
 
+#include <gtest/gtest.h>
+
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <vector>
+
+/// Statuses of the driver: `CUresult` in cuda.h.
+enum : int {
+  invalidValue = 1,
+  outOfMemory = 2,
+  noDevice = 100,
+  invalidDevice = 101,
+  invalidImage = 200,
+  noBinaryForGpu = 209,
+  invalidHandle = 400,
+  notFound = 500,
+  notReady = 600,
+  launchFailed = 719,
+  captureUnsupported = 900,
+  captureUnjoined = 904,
+  captureIsolation = 905
+};
+
+/// An environment variable STAGEWRIGHT_EMULATOR_... within a scope.
+class Setting {
+public:
+  Setting(const std::string &name, const std::string &value)
+      : name("STAGEWRIGHT_EMULATOR_" + name) {
+    setenv(this->name.c_str(), value.c_str(), 1);
+  }
+  ~Setting() { unsetenv(name.c_str()); }
+  Setting(const Setting &) = delete;
+  Setting &operator=(const Setting &) = delete;
+
+private:
+  std::string name;
+};
 
 /// Two devices; the first is current in this thread. Memory allocated here is
 /// never freed.
@@ -44,10 +79,11 @@ public:
     return context;
   }
   Pointer array(size_t bytes) {
-    Pointer address = 0;
-    driver().memoryAllocate(&address, bytes);
-    return address;
+    driver().memoryAllocate(&allocated, bytes);
+    return allocated;
   }
+  /// The array that was allocated last.
+  Pointer latest() const { return allocated; }
   /// An array of initialized bytes, all 1.
   Pointer written(size_t bytes) {
     Pointer address = array(bytes);
@@ -70,7 +106,10 @@ public:
     return it;
   }
   stagewright::runtime::cuda::KernelFunction kernel(const std::string &body) {
-    texts.push_back(kernelOf(body));
+    return kernelIn(kernelOf(body));
+  }
+  stagewright::runtime::cuda::KernelFunction kernelIn(const std::string &ptx) {
+    texts.push_back(ptx);
     stagewright::runtime::cuda::Module module = nullptr;
     driver().moduleLoad(&module,
                         static_cast<const void *>(texts.back().c_str()));
@@ -99,7 +138,26 @@ private:
     return stagewright::runtime::cuda::driver();
   }
   std::vector<stagewright::runtime::cuda::EventHandle> events;
+  Pointer allocated = 0;
   static inline auto &texts = *new std::deque<std::string>;
 };
+
+/// Expects that what `work(bench, stream)` enqueues fails with this text, a
+/// regular expression. It runs in a process of its own, as errors are sticky.
+template <typename Work> void expectFailure(Work work, const char *why) {
+  using stagewright::runtime::cuda::driver;
+  EXPECT_EXIT(
+      {
+        Bench bench;
+        auto stream = bench.stream();
+        work(bench, stream);
+        int status = driver().streamSynchronize.status(stream);
+        const char *text = "";
+        driver().errorString.status(status, &text);
+        std::fprintf(stderr, "%d: %s\n", status, text);
+        std::exit(status ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), why);
+}
 
 #endif // STAGEWRIGHT_UNIT_EMULATOR_DEVICES_H

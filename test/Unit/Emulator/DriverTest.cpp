@@ -11,58 +11,11 @@
 
 #include "Devices.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 
 using namespace stagewright::runtime::cuda;
 
 namespace {
-
-enum : int {
-  invalidValue = 1,
-  noDevice = 101,
-  invalidHandle = 400,
-  launchFailed = 719,
-  captureUnsupported = 900,
-  captureUnjoined = 904,
-  captureIsolation = 905
-};
-
-/// A launch of kernelOf(""): its dimensions, memory and arguments.
-struct Shape {
-  unsigned grid = 1, rows = 1, block = 1, shared = 0;
-  size_t arguments = 2;
-  int untold = 0; ///< if not 0: max dynamic shared memory to set, in bytes
-};
-
-int launch(Bench &bench, const Shape &it) {
-  KernelFunction kernel = bench.kernel("");
-  if (it.untold)
-    if (int status = driver().functionSet.status(
-            kernel, int(functionMaxDynamicShared), it.untold))
-      return status;
-  DevicePointer arrays[2] = {bench.array(1024), bench.array(1024)};
-  void *arguments[3] = {&arrays[0], &arrays[1], nullptr};
-  arguments[it.arguments] = nullptr;
-  return driver().launch.status(
-      kernel, it.grid, it.rows, 1u, it.block, 1u, 1u, it.shared, bench.stream(),
-      static_cast<void **>(arguments), static_cast<void **>(nullptr));
-}
-
-TEST(EmulatedDriver, RefusesLaunchesBeyondItsLimits) {
-  Bench bench;
-  EXPECT_EQ(launch(bench, {}), 0);
-  EXPECT_EQ(launch(bench, {.block = 1024}), 0);
-  EXPECT_EQ(launch(bench, {.block = 1025}), invalidValue);
-  EXPECT_EQ(launch(bench, {.grid = 0}), invalidValue);
-  EXPECT_EQ(launch(bench, {.rows = 65536}), invalidValue);
-  EXPECT_EQ(launch(bench, {.arguments = 1}), invalidValue);
-  EXPECT_EQ(launch(bench, {.shared = 48 << 10}), 0);
-  EXPECT_EQ(launch(bench, {.shared = (48 << 10) + 16}), invalidValue);
-  EXPECT_EQ(launch(bench, {.shared = 64 << 10, .untold = 64 << 10}), 0);
-  EXPECT_EQ(launch(bench, {.untold = 228 << 10}), invalidValue);
-}
 
 TEST(EmulatedDriver, RefusesWorkForAnotherDevice) {
   Bench bench;
@@ -72,19 +25,6 @@ TEST(EmulatedDriver, RefusesWorkForAnotherDevice) {
   EXPECT_EQ(driver().fill.status(bench.array(64), 0, 64, first), invalidHandle);
   (void)event;
   bench.use(0);
-}
-
-TEST(EmulatedDriver, CopiesToAPeerThatCanBeReached) {
-  Bench bench;
-  DevicePointer here = bench.written(64);
-  Stream stream = bench.stream();
-  Context one = bench.use(1);
-  DevicePointer there = bench.array(64);
-  Context zero = bench.use(0);
-  EXPECT_EQ(driver().copyToPeer.status(there, zero, here, zero, 64, stream),
-            invalidValue);
-  EXPECT_EQ(driver().copyToPeer.status(there, one, here, zero, 64, stream), 0);
-  EXPECT_EQ(driver().streamSynchronize.status(stream), 0);
 }
 
 TEST(EmulatedDriver, RefusesWhatACaptureCannotHold) {
@@ -100,6 +40,9 @@ TEST(EmulatedDriver, RefusesWhatACaptureCannotHold) {
   char pageable[64];
   EXPECT_EQ(driver().copyToHost.status(static_cast<void *>(pageable), array, 64,
                                        stream),
+            captureUnsupported);
+  EXPECT_EQ(driver().copyToDevice.status(array, static_cast<void *>(pageable),
+                                         64, stream),
             captureUnsupported);
   EXPECT_EQ(driver().streamSynchronize.status(other), captureUnsupported);
   EXPECT_EQ(driver().streamWait.status(stream, outside, 0u), captureIsolation);
@@ -118,61 +61,6 @@ TEST(EmulatedDriver, RefusesTimesOfEventsWithoutThem) {
   EXPECT_EQ(driver().eventElapsed.status(&milliseconds, timed, timed), 0);
   EXPECT_EQ(driver().eventElapsed.status(&milliseconds, timed, untimed),
             invalidHandle);
-}
-
-TEST(EmulatedDriver, RefusesMemoryThatItHasNotGiven) {
-  Bench bench;
-  DevicePointer array = bench.array(64);
-  EXPECT_EQ(driver().memoryFree.status(array + 512), invalidValue);
-  int word;
-  EXPECT_EQ(driver().hostFree.status(&word), invalidValue);
-  EXPECT_EQ(driver().deviceGet.status(&word, 7), noDevice);
-}
-
-// Errors of work are sticky, so each test has its own process.
-using EmulatedDriverDeathTest = testing::Test;
-
-/// Prints the error of the stream's work and exits, with 0 if there is one.
-[[noreturn]] void endWithError(Stream stream) {
-  int status = driver().streamSynchronize.status(stream);
-  const char *text = "";
-  driver().errorString.status(status, &text);
-  std::fprintf(stderr, "%d: %s\n", status, text);
-  std::exit(status ? 0 : 1);
-}
-
-TEST(EmulatedDriverDeathTest, WorkOnWhatIsNotThereFails) {
-  auto expect = [](auto work, const char *why) {
-    EXPECT_EXIT(
-        {
-          Bench bench;
-          Stream stream = bench.stream();
-          work(bench, stream);
-          endWithError(stream);
-        },
-        testing::ExitedWithCode(0), why);
-  };
-  expect([](Bench &bench,
-            Stream stream) { driver().fill(bench.array(64), 0, 65, stream); },
-         "719: fills 65 bytes at 0x.*, which are not allocated");
-  expect(
-      [](Bench &bench, Stream stream) {
-        driver().copyOnDevice(bench.array(64), bench.array(32) + 1, 32, stream);
-      },
-      "719: copies 32 bytes at .*, which are not allocated");
-  expect(
-      [](Bench &bench, Stream stream) {
-        bench.launch("ld.global.b64 %rd1, [%in];", bench.array(64),
-                     bench.array(64), stream);
-      },
-      "719: kernel 'k', block 0,0,0, thread 0 reads 8 bytes .*never written");
-  expect(
-      [](Bench &bench, Stream stream) {
-        DevicePointer freed = bench.array(64);
-        driver().memoryFree(freed);
-        driver().fill(freed, 0, 64, stream);
-      },
-      "719: fills 64 bytes");
 }
 
 TEST(EmulatedDriver, ReadsPinnedMemoryWhenTheCopyRuns) {
@@ -237,6 +125,77 @@ TEST(EmulatedDriver, ReplaysAGraphEachTime) {
   EXPECT_EQ(bench.word(out, stream), before + 4);
   driver().graphExecDestroy(executable);
   driver().graphDestroy(graph);
+}
+
+TEST(EmulatedDriver, IsNotReadyBeforeAnEvent) {
+  Bench bench;
+  EventHandle event = bench.event();
+  driver().eventRecord(event, bench.stream(), unsigned(eventRecordDefault));
+  EXPECT_EQ(driver().eventQuery.status(event), 0);
+  Setting hang("HANG", "1");
+  EXPECT_EQ(driver().eventQuery.status(event), notReady);
+}
+
+using EmulatedDriverDeathTest = testing::Test;
+
+TEST(EmulatedDriverDeathTest, EveryCallFailsAfterAnError) {
+  expectFailure(
+      [](Bench &bench, Stream stream) {
+        EventHandle event = bench.event();
+        driver().captureBegin(stream, int(captureRelaxed));
+        Graph graph = nullptr;
+        GraphExec executable = nullptr;
+        driver().captureEnd(stream, &graph);
+        driver().graphInstantiate(&executable, graph, 0ull);
+        DevicePointer array = bench.array(64);
+        driver().fill(array, 0, 65, stream);
+        driver().eventRecord(event, stream, unsigned(eventRecordDefault));
+        for (int status : {driver().eventQuery.status(event),
+                           driver().fill.status(array, 0, 64, stream),
+                           driver().graphLaunch.status(executable, stream)})
+          std::fprintf(stderr, "%d ", status);
+      },
+      "719 719 719 719: fills 65 bytes");
+}
+
+/// Exits with the number of the stream that fills a word last.
+[[noreturn]] void exitWithTheLast(int seed) {
+  Setting chosen("SEED", std::to_string(seed));
+  Bench bench;
+  Stream first = bench.stream(), second = bench.stream();
+  DevicePointer word = bench.array(8);
+  driver().fill(word, 1, 4, first);
+  driver().fill(word, 2, 4, second);
+  driver().memoryFree(bench.array(8)); // Runs everything.
+  std::exit(int(bench.word(word, first) & 0xff));
+}
+
+TEST(EmulatedDriverDeathTest, AnOddSeedChoosesTheOrderOfStreams) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // A seed is read once.
+  std::set<int> found;
+  auto keep = [&](int status) {
+    found.insert(WEXITSTATUS(status));
+    return true;
+  };
+  for (int seed = 1; seed < 12; seed += 2)
+    EXPECT_EXIT(exitWithTheLast(seed), keep, "");
+  EXPECT_EQ(found, (std::set<int>{1, 2}));
+}
+
+TEST(EmulatedDriver, MakesTheMistakesThatATestWants) {
+  Bench bench;
+  Stream stream = bench.stream();
+  DevicePointer word = bench.written(8);
+  auto filled = [&](const char *fault) {
+    Setting wanted("FAULT", fault);
+    driver().fill(word, 5, 4, stream);
+    return bench.word(word, stream);
+  };
+  EXPECT_EQ(filled("cuMemsetD8Async:0"), 0x0101010101010101u);
+  EXPECT_EQ(filled("cuMemsetD8Async:1:1+2"), 0x0101010107070707u);
+  EXPECT_EQ(filled("cuMemsetD8Async:2:2-2"), 0x0101010107070505u);
+  EXPECT_EQ(filled("cuMemsetD8Async:3:1=9"), 0x0101010109090909u);
+  EXPECT_EQ(filled("cuMemsetD8Async:3"), 0x0101010105050505u); // Is number 4.
 }
 
 } // namespace

@@ -80,6 +80,13 @@ INSTANTIATE_TEST_SUITE_P(
     Floats, Instruction,
     testing::Values(
         Case{"add.rn.f32 %rd0, %rd1, %rd2", f(1.5f), f(2.25f), 0, f(3.75f)},
+        Case{"add.rn.f32 %rd0, %rd1, %rd2", f(1.f), f(0x1.8p-24f), 0,
+             f(1 + 0x1p-23f)},
+        Case{"add.rz.f32 %rd0, %rd1, %rd2", f(1.f), f(0x1.8p-24f), 0, f(1.f)},
+        Case{"mul.rz.f32 %rd0, %rd1, %rd2", f(1 + 0x1p-23f), f(1.5f), 0,
+             f(1.5f + 0x1p-23f)},
+        Case{"fma.rz.f32 %rd0, %rd1, %rd2, %rd3", f(-1.f), f(1.f),
+             f(-0x1.8p-24f), f(-1.f)},
         Case{"fma.rn.f32 %rd0, %rd1, %rd2, %rd3", f(1 + 0x1p-23f),
              f(1 - 0x1p-23f), f(-1.f), f(-0x1p-46f)},
         Case{"div.rn.f32 %rd0, %rd1, %rd2", f(1.f), f(3.f), 0, f(1.f / 3)},
@@ -193,6 +200,18 @@ TEST(Ptx, BarriersOrderTheDevicesMemoryWithinABlock) {
       << found;
 }
 
+TEST(Ptx, BlocksDoNotWriteWhatOthersRead) {
+  for (const char *writer : {"0", "1"}) { // The first or the last to run.
+    Machine machine("mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p1, %r1, " +
+                    std::string(writer) +
+                    ";\nld.global.b64 %rd1, [%in];\nbar.sync 0;\n"
+                    "@%p1 st.global.b64 [%in], %rd1;");
+    machine.give(0, 1);
+    EXPECT_NE(machine.refusal(1, 2).find("race on the device's memory"),
+              std::string::npos);
+  }
+}
+
 struct Wrong {
   const char *name;
   std::string body;
@@ -217,6 +236,10 @@ INSTANTIATE_TEST_SUITE_P(
               "which is not a multiple of 8; line 22: 'ld.global.b64"},
         Wrong{"unknown", "ld.global.b64 %rd1, [%in];", 1,
               "of which byte 0 was never written"},
+        Wrong{"local bounds",
+              ".local .align 8 .b8 depot[16];\nmov.b64 %rd1, depot;\n"
+              "st.local.b64 [%rd1+16], %rd1;",
+              1, "thread 0 leaves its local memory"},
         Wrong{"shared unknown",
               "mov.b64 %rd1, shared;\n"
               "ld.shared.b64 %rd2, [%rd1];",
@@ -267,26 +290,6 @@ TEST(Ptx, CountsSectorsAndWaves) {
                     "add.s64 %rd1, %rd1, %rd2;\nst.shared.b32 [%rd1], %t;");
   conflicts.run(8);
   EXPECT_EQ(conflicts.counters.shared.waves, 8);
-}
-
-TEST(Ptx, RefusesWhatItDoesNotKnow) {
-  auto error = [](const std::string &body) -> std::string {
-    try {
-      ptx::parse(kernelOf(body));
-    } catch (const ptx::Unknown &unknown) {
-      return unknown.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(error("tex.2d.v4.f32.f32 %r1, %r2;"),
-            "kernel 'k', line 22: an instruction that is not known: "
-            "'tex.2d.v4.f32.f32 %r1, %r2'");
-  EXPECT_NE(error("add.rz.f32 %r1, %r2, %r3;").find("not known"),
-            std::string::npos);
-  EXPECT_NE(error("bra $nowhere;").find("a label that is nowhere"),
-            std::string::npos);
-  EXPECT_NE(error("mov.b32 %nothing, 1;").find("not declared"),
-            std::string::npos);
 }
 
 } // namespace

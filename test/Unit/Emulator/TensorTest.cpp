@@ -115,8 +115,9 @@ std::string refused(const std::string &body, unsigned threads = 32) {
   return machine.refusal(threads);
 }
 
-void expectRefused(const std::string &body, const char *why) {
-  std::string found = refused(body);
+void expectRefused(const std::string &body, const char *why,
+                   unsigned threads = 32) {
+  std::string found = refused(body, threads);
   EXPECT_NE(found.find(why), std::string::npos) << found;
 }
 
@@ -152,15 +153,36 @@ TEST(Tensor, RefusesWhatTheDeviceRefuses) {
                 "thread 31 is not there for an instruction of the whole warp");
   expectRefused("mov.b64 %rd4, shared;\ncp.async.cg.shared.global [%rd4+8], "
                 "[%in], 16;",
-                "that is no multiple of 16");
+                "that is no multiple of 16", 1);
   expectRefused("mov.b32 %r1, 17;\n" + copies(", %r1", waited),
                 "copies more than 16 bytes");
-  EXPECT_THROW(ptx::parse(kernelOf("ldmatrix.sync.aligned.m8n8.x2.shared.b16 "
-                                   "{%r2, %r3}, [%rd5];")),
-               ptx::Unknown);
-  EXPECT_THROW(ptx::parse(kernelOf("cp.async.ca.shared.global [%rd4], [%in], "
-                                   "4;")),
-               ptx::Unknown);
+  expectRefused("mov.b64 %rd4, shared;\ncp.async.cg.shared.global [%rd4], "
+                "[%in+8], 16;",
+                "that is no multiple of 16");
+  expectRefused("mov.b64 %rd4, shared;\ncp.async.cg.shared.global "
+                "[%rd4+1024], [%in], 16;",
+                "of shared memory from 1024");
+  expectRefused("mov.b64 %rd4, shared;\nmov.b64 %rd1, 1048576;\n"
+                "cp.async.cg.shared.global [%rd4], [%rd1], 16;",
+                "reads 16 bytes at 0x100000, which are not allocated");
+  std::string part = product("f16", false);
+  part.insert(part.find("mma"), "setp.lt.u32 %p1, %t, 31;\n@%p1 ");
+  expectRefused(part, "thread 31 is not there for an instruction of the whole");
+}
+
+TEST(Tensor, CopiesReadWhatIsThereWhenTheyEnd) {
+  Machine unwritten(copies("", waited));
+  std::string found = unwritten.refusal(32);
+  EXPECT_NE(found.find("reads 16 bytes at"), std::string::npos) << found;
+  EXPECT_NE(found.find("of which byte 0 was never written"), std::string::npos);
+  // Another thread writes the source before the copy ends.
+  expectRefused("shl.b64 %rd1, %at, 1;\nld.param.b64 %rd2, [k_param_0];\n"
+                "add.s64 %rd2, %rd2, %rd1;\nmov.b64 %rd3, shared;\n"
+                "add.s64 %rd4, %rd3, %rd1;\n"
+                "cp.async.cg.shared.global [%rd4], [%rd2], 16;\n"
+                "xor.b64 %rd2, %rd2, 16;\nst.global.b64 [%rd2], %at;\n" +
+                    waited,
+                "race on the device's memory");
 }
 
 } // namespace

@@ -1,0 +1,75 @@
+//===- NcclMessageTest.cpp - messages of the emulator's NCCL --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+using namespace stagewright::runtime::cuda;
+
+namespace {
+
+/// A message of rank 0, or its part of a sum, in an array of `room` bytes.
+struct Message {
+  bool sums = false;
+  size_t bytes = 64, room = 64;
+};
+
+/// Exchanges it with rank 1, whose part has 64 bytes.
+void exchange(const Message &it, Stream stream) {
+  auto &ranks = *new Ranks; // Its threads outlive a process that exits.
+  ranks.kernel("");
+  Communicator comms[2];
+  ranks.connect(comms);
+  ASSERT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
+  void *here = ranks.pointer(it.room);
+  ranks.use(1);
+  void *there = ranks.pointer(64);
+  Stream other = ranks.stream();
+  auto sum = [](void *array, size_t bytes, Communicator comm, Stream on) {
+    nccl().allReduce.status(array, array, bytes / 4, int(ncclFloat32),
+                            int(ncclSum), comm, on);
+  };
+  if (it.sums)
+    sum(there, 64, comms[1], other);
+  else
+    nccl().receive.status(there, size_t(64), int(ncclBytes), 0, comms[1],
+                          other);
+  ranks.use(0);
+  if (it.sums)
+    sum(here, it.bytes, comms[0], stream);
+  else
+    nccl().send.status(here, it.bytes, int(ncclBytes), 1, comms[0], stream);
+}
+
+TEST(EmulatedNcclMessage, Arrives) {
+  for (bool sums : {false, true}) {
+    Bench bench;
+    Stream stream = bench.stream();
+    exchange({.sums = sums}, stream);
+    EXPECT_EQ(driver().streamSynchronize.status(stream), 0);
+  }
+}
+
+using EmulatedNcclMessageDeathTest = testing::Test;
+
+void expectFailureOf(const Message &message, const char *why) {
+  expectFailure([&](Bench &, Stream stream) { exchange(message, stream); },
+                why);
+}
+
+TEST(EmulatedNcclMessageDeathTest, FailsIfThePartnersSizesDiffer) {
+  const char *why = "719: nccl.* has another size than a partner's";
+  expectFailureOf({.bytes = 60}, why);
+  expectFailureOf({.sums = true, .bytes = 60}, why);
+}
+
+TEST(EmulatedNcclMessageDeathTest, FailsIfItIsNotAllocated) {
+  expectFailureOf({.room = 60}, "719: ncclSend 64 bytes .*not allocated");
+  expectFailureOf({.sums = true, .room = 60},
+                  "719: ncclAllReduce 64 bytes .*not allocated");
+}
+
+} // namespace
