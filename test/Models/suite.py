@@ -25,6 +25,10 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "Integration"))
+
+from emulator import MISSING  # noqa: E402
+
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", ROOT / "build"))
 EQUAL_AT_LEAST = 0.97  # of all outcomes, besides steps that must be refused
@@ -121,7 +125,8 @@ def chosen(arguments):
         if not any(fnmatch.fnmatch(name, p) for p in patterns) or arguments.sample and not entry["sample"]:
             continue
         for dtype in entry["dtypes"]:
-            stages = [s for s in entry["stages"] if not arguments.stages or s in arguments.stages.split(",")]
+            stages = [s for s in entry["stages"] if (not arguments.stages or s in arguments.stages.split(",")) and
+                      not (s == "gpu" and MISSING)]
             if stages and arguments.dtype in (None, dtype):
                 yield entry, dtype, stages
 
