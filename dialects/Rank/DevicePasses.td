@@ -178,7 +178,9 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     and so do their kernels.
     **Expects** Bodies on buffers whose operations carry `device.group`.
     **Leaves** Every group, loop and copy in a private function marked `host.kernel`. Buffers that only its members use, each
-    element only in the thread that computed it, become allocations inside. Equal functions are merged.
+    element only in the thread that computed it, become allocations inside. Equal functions are merged. A kernel computes the
+    numbers that decide where it reads or writes, from the memory that holds them. If a library call needs such a number, the pass
+    fails.
     **Never** outlines a contraction.
   }];
   let statistics = [

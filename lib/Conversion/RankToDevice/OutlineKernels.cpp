@@ -10,6 +10,7 @@
 #include "Epilogues.h"
 #include "RowLoops.h"
 #include "RowTeams.h"
+#include "Scalars.h"
 #include "SplitSums.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -159,114 +160,6 @@ SmallVector<Group> kernelsOf(const Group &group) {
   if (rows.empty())
     return {own};
   return {rows, own};
-}
-
-Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
-
-/// Whether `op`, or an operation in it, writes to the buffer `root`.
-bool writesTo(Operation &op, Value root) {
-  auto result = op.walk([&](Operation *inner) {
-    auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
-    SmallVector<MemoryEffects::EffectInstance> list;
-    if (effects)
-      effects.getEffects(list);
-    bool writes = llvm::any_of(list, [&](const auto &effect) {
-      return isa<MemoryEffects::Write>(effect.getEffect()) &&
-             effect.getValue() && rootOf(effect.getValue()) == root;
-    });
-    return writes ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
-/// The element of an array as an array of rank 0.
-Value elementAt(OpBuilder &builder, Location loc, Value array,
-                ValueRange indices) {
-  auto type = cast<MemRefType>(array.getType());
-  SmallVector<OpFoldResult> ones(size_t(type.getRank()),
-                                 builder.getIndexAttr(1)),
-      offsets = getAsOpFoldResult(indices);
-  MemRefType part = memref::SubViewOp::inferRankReducedResultType(
-      {}, type, offsets, ones, ones);
-  return memref::SubViewOp::create(builder, loc, part, array, offsets, ones,
-                                   ones);
-}
-
-bool movesAtRunTime(Value view) {
-  auto [strides, offset] =
-      cast<MemRefType>(view.getType()).getStridesAndOffset();
-  return ShapedType::isDynamic(offset);
-}
-
-/// Copies whose place is known only at run time, and stores of single numbers,
-/// become loop nests, so that a kernel does them.
-void makeLoops(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    OpBuilder builder(&op);
-    auto copy = dyn_cast<memref::CopyOp>(op);
-    auto store = dyn_cast<memref::StoreOp>(op);
-    if (copy &&
-        (movesAtRunTime(copy.getSource()) || movesAtRunTime(copy.getTarget())))
-      linalg::makeMemRefCopyOp(builder, op.getLoc(), copy.getSource(),
-                               copy.getTarget());
-    else if (store)
-      linalg::FillOp::create(builder, op.getLoc(), store.getValueToStore(),
-                             elementAt(builder, op.getLoc(), store.getMemRef(),
-                                       store.getIndices()));
-    else
-      continue;
-    op.erase();
-  }
-}
-
-/// Kernels read numbers that decide where they read and write, such as the
-/// start of a slice, from memory when they run. So if such an element is
-/// overwritten later, a copy is read.
-void keepScalars(Block &body) {
-  SmallVector<memref::LoadOp> loads(body.getOps<memref::LoadOp>());
-  for (memref::LoadOp load : loads) {
-    Value root = rootOf(load.getMemRef());
-    bool written = false;
-    for (Operation *op = load->getNextNode(); op && !written;
-         op = op->getNextNode())
-      written = writesTo(*op, root);
-    if (!written)
-      continue;
-    OpBuilder builder(load);
-    Location loc = load.getLoc();
-    Value element =
-        elementAt(builder, loc, load.getMemRef(), load.getIndices());
-    auto single = cast<MemRefType>(element.getType()).getElementType();
-    Value kept =
-        memref::AllocOp::create(builder, loc, MemRefType::get({}, single));
-    memref::CopyOp::create(builder, loc, element, kept);
-    Value read = memref::LoadOp::create(builder, loc, kept);
-    load->replaceAllUsesWith(ValueRange{read});
-    load.erase();
-  }
-}
-
-/// Removes numbers that only kernels need, which now compute them. Fails if
-/// another is left: the host cannot read it.
-LogicalResult removeScalars(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (op.use_empty() && op.getNumResults() > 0 &&
-        (isPure(&op) || isa<memref::LoadOp>(op)))
-      op.erase();
-  for (auto load : body.getOps<memref::LoadOp>()) {
-    Operation *user = *load->user_begin();
-    while (isPure(user) && !user->use_empty())
-      user = *user->user_begin();
-    return load.emitError()
-           << "a number that is computed on the GPU decides what '"
-           << user->getName() << "' reads or writes, which only kernels "
-           << "support; the target 'host' compiles this step";
-  }
-  return success();
 }
 
 struct DeviceOutlineKernelsPass

@@ -1,0 +1,125 @@
+//===- Scalars.cpp - numbers in the memory of a device --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scalars.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+
+namespace {
+
+Value rootOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+/// Whether `op`, or an operation in it, writes to the buffer `root`.
+bool writesTo(Operation &op, Value root) {
+  auto result = op.walk([&](Operation *inner) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
+    SmallVector<MemoryEffects::EffectInstance> list;
+    if (effects)
+      effects.getEffects(list);
+    bool writes = llvm::any_of(list, [&](const auto &effect) {
+      return isa<MemoryEffects::Write>(effect.getEffect()) &&
+             effect.getValue() && rootOf(effect.getValue()) == root;
+    });
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// The element of an array as an array of rank 0.
+Value elementAt(OpBuilder &builder, Location loc, Value array,
+                ValueRange indices) {
+  auto type = cast<MemRefType>(array.getType());
+  SmallVector<OpFoldResult> ones(size_t(type.getRank()),
+                                 builder.getIndexAttr(1)),
+      offsets = getAsOpFoldResult(indices);
+  MemRefType part = memref::SubViewOp::inferRankReducedResultType(
+      {}, type, offsets, ones, ones);
+  return memref::SubViewOp::create(builder, loc, part, array, offsets, ones,
+                                   ones);
+}
+
+bool movesAtRunTime(Value view) {
+  auto [strides, offset] =
+      cast<MemRefType>(view.getType()).getStridesAndOffset();
+  return ShapedType::isDynamic(offset);
+}
+
+} // namespace
+
+void makeLoops(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    OpBuilder builder(&op);
+    auto copy = dyn_cast<memref::CopyOp>(op);
+    auto store = dyn_cast<memref::StoreOp>(op);
+    if (copy &&
+        (movesAtRunTime(copy.getSource()) || movesAtRunTime(copy.getTarget())))
+      linalg::makeMemRefCopyOp(builder, op.getLoc(), copy.getSource(),
+                               copy.getTarget());
+    else if (store)
+      linalg::FillOp::create(builder, op.getLoc(), store.getValueToStore(),
+                             elementAt(builder, op.getLoc(), store.getMemRef(),
+                                       store.getIndices()));
+    else
+      continue;
+    op.erase();
+  }
+}
+
+void keepScalars(Block &body) {
+  SmallVector<memref::LoadOp> loads(body.getOps<memref::LoadOp>());
+  for (memref::LoadOp load : loads) {
+    Value root = rootOf(load.getMemRef());
+    bool written = false;
+    for (Operation *op = load->getNextNode(); op && !written;
+         op = op->getNextNode())
+      written = writesTo(*op, root);
+    if (!written)
+      continue;
+    OpBuilder builder(load);
+    Location loc = load.getLoc();
+    Value element =
+        elementAt(builder, loc, load.getMemRef(), load.getIndices());
+    auto single = cast<MemRefType>(element.getType()).getElementType();
+    Value kept =
+        memref::AllocOp::create(builder, loc, MemRefType::get({}, single));
+    memref::CopyOp::create(builder, loc, element, kept);
+    Value read = memref::LoadOp::create(builder, loc, kept);
+    load->replaceAllUsesWith(ValueRange{read});
+    load.erase();
+  }
+}
+
+LogicalResult removeScalars(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (op.use_empty() && op.getNumResults() > 0 &&
+        (isPure(&op) || isa<memref::LoadOp>(op)))
+      op.erase();
+  for (auto load : body.getOps<memref::LoadOp>()) {
+    Operation *user = *load->user_begin();
+    while (isPure(user) && !user->use_empty())
+      user = *user->user_begin();
+    return load.emitError()
+           << "a number that is computed on the GPU decides what '"
+           << user->getName() << "' reads or writes, which only kernels "
+           << "support; the target 'host' compiles this step";
+  }
+  return success();
+}
+
+} // namespace stagewright::device
