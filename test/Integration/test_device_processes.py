@@ -84,11 +84,13 @@ def test_ranks_of_one_process_that_sum_need_a_gpu_each(workshop):
             tool("pp-run", step, "--transport=threads", *flags, env=emulated(devices=1 if len(flags) == 1 else RANKS))
 
 
-@pytest.mark.parametrize("symbol", ("ncclCommInitAll", "ncclAllReduce"))
-def test_errors_of_sums_within_a_process_are_reported(workshop, symbol):
+@pytest.mark.parametrize("symbol, device", [("ncclCommInitAll", -1), *(("ncclAllReduce", device) for device in range(RANKS))])
+def test_errors_of_sums_within_a_process_are_reported(workshop, symbol, device):
+    """Also if other ranks have begun the sum already, and wait for this one."""
     step = artifact(workshop, "dualpipe", "--bucket-bytes=100000")
     with pytest.raises(AssertionError, match=rf"pp-run: error: {symbol}: asked to fail \(5\)"):
-        tool("pp-run", step, "--transport=threads", f"--inputs={workshop.golden(GPT)[0]}", env=emulated(devices=RANKS, fail=f"{symbol}=5"))
+        tool("pp-run", step, "--transport=threads", f"--inputs={workshop.golden(GPT)[0]}", timeout=60,
+             env=emulated(devices=RANKS, fail=f"{symbol}=5", fail_device=device))
 
 
 def test_calls_of_the_host_by_nccl_are_counted(workshop):

@@ -34,20 +34,23 @@ ProcessSums::ProcessSums(const Manifest &manifest,
 ProcessSums::~ProcessSums() { destroy(); }
 
 /// Finalizing waits for all ranks of a communicator, so it is one group of
-/// calls.
+/// calls. Parts of a sum whose partners failed to begin are aborted: nothing
+/// else ends them.
 void ProcessSums::destroy() const noexcept {
+  auto forAll = [&](const auto &function) {
+    for (const auto &group : handles)
+      for (Communicator handle : group)
+        if (handle)
+          function.status(handle);
+  };
+  if (failed)
+    return forAll(nccl().commAbort);
   if (handles.empty())
     return;
   nccl().groupStart.status();
-  for (const auto &group : handles)
-    for (Communicator handle : group)
-      if (handle)
-        nccl().commFinalize.status(handle);
+  forAll(nccl().commFinalize);
   nccl().groupEnd.status();
-  for (const auto &group : handles)
-    for (Communicator handle : group)
-      if (handle)
-        nccl().commDestroy.status(handle);
+  forAll(nccl().commDestroy);
 }
 
 void ProcessSums::connect(const Memory &memory,
@@ -74,6 +77,7 @@ void ProcessSums::sum(int64_t collective, int64_t rank, Address bucket,
     nccl().groupStart();
   int status = enqueueSum(it, bucket, handles[group][it.placeOf(rank)], stream);
   if (status) {
+    failed = true;
     nccl().groupEnd.status();
     NcclErrors::fail(nccl().allReduce.symbol, status);
   }

@@ -46,6 +46,7 @@ private:
   SumGroups groups;
   /// By group, and by rank of it in the order of its buckets.
   std::vector<std::vector<Communicator>> handles;
+  mutable bool failed = false; ///< a rank has begun a sum that others have not
 };
 
 /// Throws if there are sums and two ranks have the same device. On a device
