@@ -135,6 +135,9 @@ def test_who_failed_first_speaks_for_all(workshop):
     limit = time.monotonic() + 60
     while len(children(started.pid)) < RANKS:
         assert started.poll() is None and time.monotonic() < limit
+    # The parent then closes its ends of the children's sockets. Stopped before, it would keep them open, and no rank could see
+    # that another has ended.
+    time.sleep(0.05)
     started.send_signal(signal.SIGSTOP)
     while any(map(alive, children(started.pid))):
         assert time.monotonic() < limit
