@@ -14,6 +14,7 @@
 #include "Fatbin.h"
 #include "Ptx/Block.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -40,7 +41,7 @@ struct Code {
   std::map<std::string, Function> functions;
 };
 
-bool anyExecutes = false;
+std::atomic<bool> anyExecutes = false; ///< threads of messages read it
 
 /// Counters of all launches by kernel, written to a file at exit.
 class Totals {
@@ -114,7 +115,8 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
       return success;
     (*code)->module = ptx::parse(*text);
     dropBarrier((*code)->module);
-    anyExecutes |= !(*code)->module.kernels.empty();
+    if (!(*code)->module.kernels.empty())
+      anyExecutes = true;
   } catch (const ptx::Unknown &error) {
     std::fprintf(stderr, "the emulator does not know this PTX: %s\n",
                  error.what());
