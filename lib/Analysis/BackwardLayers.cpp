@@ -16,19 +16,22 @@ using namespace stagewright::pipeline;
 static constexpr int kAny = std::numeric_limits<int>::max();
 
 /// If operation `number` inserts a part into an array, and the only reader of
-/// the result inserts the next part: that reader; else -1. Both belong in one
-/// layer. Otherwise an array with some of its parts would cross layers, and be
-/// copied in each of them.
-static int nextInsertion(const StepGraph &graph, unsigned number) {
+/// the result inserts the next part, moves it to the reader's layer, unless
+/// that is below `floor`. Otherwise an array with some of its parts would cross
+/// layers, and be copied in each of them.
+static void joinParts(const StepGraph &graph, size_t number, int floor,
+                      Layers &layers) {
   const StepOp &entry = graph.ops[number];
   if (!isa<tensor::InsertSliceOp>(entry.op) || entry.users.size() != 1)
-    return -1;
-  const StepOp &reader = graph.ops[entry.users.front()];
+    return;
+  unsigned user = entry.users.front();
+  const StepOp &reader = graph.ops[user];
   auto next = dyn_cast<tensor::InsertSliceOp>(reader.op);
-  bool isNext = next && next.getDest() == entry.op->getResult(0) &&
-                reader.isChained() == entry.isChained() &&
-                reader.isBackward() == entry.isBackward();
-  return isNext ? int(entry.users.front()) : -1;
+  if (next && next.getDest() == entry.op->getResult(0) &&
+      reader.isChained() == entry.isChained() &&
+      reader.isBackward() == entry.isBackward() &&
+      layers.layerOf[user] >= floor)
+    layers.layerOf[number] = layers.layerOf[user];
 }
 
 namespace {
@@ -49,9 +52,7 @@ public:
     for (size_t number = graph.ops.size(); number-- > 0;)
       if (graph.ops[number].isBackward()) {
         settle(number);
-        if (int next = nextInsertion(graph, number);
-            next >= 0 && layers.layerOf[next] >= floors[number])
-          layers.layerOf[number] = layers.layerOf[next];
+        joinParts(graph, number, floors[number], layers);
       }
   }
 
@@ -240,9 +241,8 @@ Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
                              !assignBy(collectParameterScopes(graph, options))))
     assignForwardByStructure(graph, layers);
   for (size_t number = graph.ops.size(); number-- > 0;)
-    if (int next = nextInsertion(graph, number);
-        next >= 0 && graph.ops[number].isChained())
-      layers.layerOf[number] = layers.layerOf[next];
+    if (graph.ops[number].isChained())
+      joinParts(graph, number, /*floor=*/0, layers);
   assignBackward(graph, scopes, layers);
   return layers;
 }

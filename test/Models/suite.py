@@ -27,7 +27,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "Integration"))
 
-from emulator import MISSING  # noqa: E402
+from emulator import MISSING, emulated  # noqa: E402
 
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", ROOT / "build"))
@@ -64,7 +64,7 @@ class Worker:
         self.count, self.process = 0, subprocess.Popen(
             [sys.executable, HERE / "worker.py", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=self.log, text=True, start_new_session=True,
-            env={**os.environ, "STAGEWRIGHT_BUILD": str(BUILD), "PYTHONPATH": os.pathsep.join(map(str, paths))})
+            env={**os.environ, **emulated(), "STAGEWRIGHT_BUILD": str(BUILD), "PYTHONPATH": os.pathsep.join(map(str, paths))})
 
     def stop(self):
         if self.process is not None:

@@ -21,10 +21,6 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_allow_excess
 
 import catalog  # noqa: E402
 
-sys.path.insert(0, str(catalog.HERE.parent / "Integration"))
-from emulator import emulated  # noqa: E402
-
-os.environ.update(emulated())  # in the place of NVIDIA's libraries
 
 CLEAR_AFTER = 20  # steps; then the compiled code of earlier ones is dropped
 

@@ -16,8 +16,6 @@
 
 #include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,12 +80,6 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   SmallVector<linalg::LinalgOp> inner;
   bool single = false, known = true;
   int64_t bytes = 0;
-  kernel.walk([](memref::CopyOp copy) {
-    OpBuilder builder(copy);
-    linalg::makeMemRefCopyOp(builder, copy.getLoc(), copy.getSource(),
-                             copy.getTarget());
-    copy.erase();
-  });
   kernel.walk([&](Operation *op) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       inner.push_back(linalgOp);
@@ -97,7 +89,8 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
       bytes += own.value_or(0);
     }
     single |= isa<memref::StoreOp, memref::AllocOp>(op);
-    known &= !isa<memref::AllocaOp>(op) && !pipeline::Attention::get(op);
+    known &= !isa<memref::AllocaOp, memref::CopyOp>(op) &&
+             !pipeline::Attention::get(op);
   });
   known &= bytes <= kUsualShared;
   if (!known)

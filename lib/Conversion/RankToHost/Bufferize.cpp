@@ -250,8 +250,10 @@ void repeatSharedParts(func::FuncOp body) {
              other->getBlock() == insert->getBlock() &&
              insert->isBeforeInBlock(other);
     });
+    if (isLast)
+      continue;
     SmallVector<tensor::InsertSliceOp> parts = partsOf(shared);
-    if (isLast || parts.empty())
+    if (parts.empty())
       continue;
     OpBuilder builder(insert);
     Value array =

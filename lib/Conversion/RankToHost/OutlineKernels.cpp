@@ -107,16 +107,30 @@ void writeMeans(OpBuilder &builder, ArrayRef<Operation *> ops,
 /// of each.
 constexpr size_t kMeansTogether = 16;
 
-/// Whether a mean may share a kernel of a device with the one before it. Those
-/// of matrices do not: the runtime folds their division into products.
-bool joins(rank::CombineOp mean, ArrayRef<Operation *> group) {
-  auto type = cast<MemRefType>(mean.getTarget().getType());
-  auto first = group.empty() ? rank::CombineOp()
-                             : dyn_cast<rank::CombineOp>(group.front());
-  return first && type.getRank() <= 1 && group.size() < kMeansTogether &&
-         type == first.getTarget().getType() &&
-         mean->getBlock() == first->getBlock() &&
-         mean.getCount() == first.getCount();
+/// The operations on slots, each group for one kernel. If `joins`, adjacent
+/// means of vectors of one type are one group. Those of matrices are not: the
+/// runtime folds their division into products.
+SmallVector<SmallVector<Operation *>> groupsOf(ArrayRef<Operation *> ops,
+                                               bool joins) {
+  SmallVector<SmallVector<Operation *>> groups;
+  // By type, block and count: the group that another mean may join.
+  DenseMap<std::tuple<Type, Block *, Value>, size_t> open;
+  for (Operation *op : ops) {
+    auto mean = dyn_cast<rank::CombineOp>(op);
+    auto type =
+        mean ? cast<MemRefType>(mean.getTarget().getType()) : MemRefType();
+    if (joins && mean && type.getRank() <= 1) {
+      auto [place, isNew] = open.try_emplace(
+          {type, op->getBlock(), mean.getCount()}, groups.size());
+      if (!isNew && groups[place->second].size() < kMeansTogether) {
+        groups[place->second].push_back(op);
+        continue;
+      }
+      place->second = groups.size();
+    }
+    groups.push_back({op});
+  }
+  return groups;
 }
 
 /// Runs means over microbatches only if there are several: with one, the buffer
@@ -165,18 +179,7 @@ struct HostOutlineKernelsPass
       return true;
     });
     skipMeansOfOne(slotOps);
-    SmallVector<SmallVector<Operation *>> groups;
-    for (Operation *op : slotOps) {
-      auto mean = dyn_cast<rank::CombineOp>(op);
-      auto group = llvm::find_if(groups, [&](ArrayRef<Operation *> some) {
-        return fills && mean && joins(mean, some);
-      });
-      if (group == groups.end())
-        groups.push_back({op});
-      else
-        group->push_back(op);
-    }
-    for (ArrayRef<Operation *> group : groups)
+    for (ArrayRef<Operation *> group : groupsOf(slotOps, /*joins=*/fills))
       outline(group, outliner);
   }
 

@@ -1,4 +1,4 @@
-//===- Commands.h - commands of a recorded program ------------ -*- C++ -*-===//
+//===- Commands.h - commands of a recorded program --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -162,12 +162,12 @@ void DeviceStep::place(const StepOptions &options) {
   int present = 0;
   driver().deviceCount(&present);
   std::vector<int> numbers(size, -1);
-  if (peers)
+  if (peers) {
     numbers[size_t(own[0])] = peers->gpu(options.devices, present);
-  else
+  } else {
     numbers = placeRanks(options.devices, size, present);
-  if (!peers)
     requireOwnDevices(manifest(), numbers);
+  }
   std::vector<Route> routes = routesOf(manifest(), numbers);
   if (peers)
     std::fill(routes.begin(), routes.end(), Route::Network);

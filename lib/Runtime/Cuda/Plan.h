@@ -7,10 +7,10 @@
 //
 // The total order of a step, assigned to streams: one for computing per rank of
 // this process, one per channel that copies between devices, one for messages
-// per rank that communicates with other processes or sums, one per direction
-// for stashes offloaded to the host. Events carry the dependences between
-// streams. A step executes exactly the operations of its plan, none of which
-// can wait on the host.
+// per rank that communicates with other processes or sums, and one per
+// direction for stashes offloaded to the host. Events carry the dependences
+// between streams. A step executes exactly the operations of its plan, none of
+// which can wait on the host.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,6 +11,7 @@
 #include "Error.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace stagewright::runtime::cuda {

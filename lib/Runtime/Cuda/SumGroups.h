@@ -11,8 +11,6 @@
 #include "Nccl.h"
 #include "Program.h"
 
-#include <set>
-
 namespace stagewright::runtime::cuda {
 
 /// Ranks that sum together. They need one communicator, however many sums.
