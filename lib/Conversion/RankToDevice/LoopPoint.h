@@ -20,6 +20,10 @@ namespace stagewright::device {
 /// Max number of threads of a block.
 constexpr int64_t kLoopThreads = 128;
 
+/// Bytes of shared memory that the arrays allocated in `op` take; none if a
+/// size is not known.
+std::optional<int64_t> allocatedBytes(mlir::Operation *op);
+
 /// Whether iteration i of `op` reads and writes element i of every operand.
 bool isElementByElement(mlir::linalg::LinalgOp op);
 

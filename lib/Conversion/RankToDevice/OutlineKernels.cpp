@@ -8,6 +8,8 @@
 #include "../RankToHost/KernelOutliner.h"
 #include "Attention/Library.h"
 #include "Epilogues.h"
+#include "LibraryOperands.h"
+#include "LoopPoint.h"
 #include "RowLoops.h"
 #include "RowTeams.h"
 #include "Scalars.h"
@@ -162,6 +164,19 @@ SmallVector<Group> kernelsOf(const Group &group) {
   return {rows, own};
 }
 
+/// Moves the arrays of a loop out of it, to the workspace, if they are too
+/// large for shared memory. One array serves all iterations.
+void takeLargeArrays(Block &body) {
+  for (Operation &op : body) {
+    if (!isKernel(op) || allocatedBytes(&op).value_or(0) <= kUsualShared)
+      continue;
+    SmallVector<memref::AllocOp> arrays;
+    op.walk([&](memref::AllocOp array) { arrays.push_back(array); });
+    for (memref::AllocOp array : arrays)
+      array->moveBefore(&op);
+  }
+}
+
 struct DeviceOutlineKernelsPass
     : impl::DeviceOutlineKernelsBase<DeviceOutlineKernelsPass> {
   void runOnOperation() override {
@@ -169,7 +184,9 @@ struct DeviceOutlineKernelsPass
     for (func::FuncOp body : outliner.bodies()) {
       checkEpilogues(body.front());
       makeLoops(body.front());
+      copyLibraryOperands(body.front());
       keepScalars(body.front());
+      takeLargeArrays(body.front());
       SmallVector<Group> groups;
       for (const Group &group : collectGroups(body.front()))
         llvm::append_range(groups, kernelsOf(group));

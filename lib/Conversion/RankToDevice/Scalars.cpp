@@ -48,13 +48,13 @@ Value elementAt(OpBuilder &builder, Location loc, Value array,
                                    ones);
 }
 
+} // namespace
+
 bool movesAtRunTime(Value view) {
   auto [strides, offset] =
       cast<MemRefType>(view.getType()).getStridesAndOffset();
   return ShapedType::isDynamic(offset);
 }
-
-} // namespace
 
 void makeLoops(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body)) {

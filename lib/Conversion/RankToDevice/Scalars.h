@@ -16,9 +16,13 @@
 #define STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_SCALARS_H
 
 #include "mlir/IR/Block.h"
+#include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
 
 namespace stagewright::device {
+
+/// Whether the place of `view` in its buffer is known only at run time.
+bool movesAtRunTime(mlir::Value view);
 
 /// Turns copies whose place is known only at run time, and stores of single
 /// numbers, into loop nests, so that a kernel does them.

@@ -89,14 +89,13 @@ Memory ThreadWriter::shared(Type element, int64_t count) {
                      .getResult(0);
   }
   int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
-  shape.shared = llvm::alignTo(shape.shared, kWarp / 2);
   Memory memory;
   memory.pointer =
       LLVM::GEPOp::create(builder, loc, space, builder.getI8Type(), sharedBase,
                           ArrayRef<LLVM::GEPArg>{int32_t(shape.shared)});
   memory.strides = {1};
   memory.element = element;
-  shape.shared += bytes * count;
+  shape.shared += llvm::alignTo(bytes * count, kSharedAlignment);
   return memory;
 }
 

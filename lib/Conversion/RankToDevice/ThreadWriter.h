@@ -27,6 +27,9 @@ namespace stagewright::device {
 constexpr int64_t kWarp = 32;
 /// Bytes of shared memory that a block of any kernel can have on every device.
 constexpr int64_t kUsualShared = 48 << 10;
+/// Bytes to which arrays in shared memory, and their sum, are aligned: threads
+/// load and store vectors of up to that size.
+constexpr int64_t kSharedAlignment = 16;
 /// Bytes of one memory transaction.
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.

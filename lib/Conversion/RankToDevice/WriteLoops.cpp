@@ -9,20 +9,36 @@
 // for one column, so updates of one element keep their order. A loop that reads
 // and writes single elements is run by one thread, and so is one with arrays of
 // its own, such as a loop that ends when its values say so; these arrays are in
-// shared memory. Most scatters are written by WriteScatters.cpp instead, which
-// needs fewer iterations per thread.
+// shared memory if they are small. Most scatters are written by
+// WriteScatters.cpp instead, which needs fewer iterations per thread.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
+#include "RowWriter.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace stagewright::device {
+
+std::optional<int64_t> allocatedBytes(Operation *op) {
+  int64_t bytes = 0;
+  WalkResult walk = op->walk([&](memref::AllocOp array) {
+    MemRefType type = array.getType();
+    if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+        !type.getElementType().isIntOrFloat())
+      return WalkResult::interrupt();
+    int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    bytes += llvm::alignTo(type.getNumElements() * element, kSharedAlignment);
+    return WalkResult::advance();
+  });
+  return walk.wasInterrupted() ? std::nullopt : std::optional(bytes);
+}
 
 bool isElementByElement(linalg::LinalgOp op) {
   if (op.getNumParallelLoops() != op.getNumLoops() || op.hasDynamicShape())
@@ -64,48 +80,83 @@ void writePoint(ThreadWriter &writer, linalg::LinalgOp op, ValueRange indices) {
   }
 }
 
-/// Bytes of an array that a kernel allocates, rounded up to the alignment of
-/// shared memory; none if they are not known.
-static std::optional<int64_t> allocatedBytes(memref::AllocOp op) {
-  MemRefType type = op.getType();
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-      !type.getElementType().isIntOrFloat())
-    return std::nullopt;
-  return llvm::alignTo(type.getNumElements() *
-                           llvm::divideCeil(type.getElementTypeBitWidth(), 8),
-                       kWarp / 2);
+/// The part of a buffer that a view has, but for dimensions of which it has one
+/// element: offset, size and stride of each other dimension. A view of a view,
+/// or with a computed offset, is comparable only to itself.
+struct Columns {
+  Value view;
+  SmallVector<int64_t> window;
+
+  static Columns of(Value view) {
+    auto part = view.getDefiningOp<memref::SubViewOp>();
+    if (!part || !isa<BlockArgument>(part.getSource()))
+      return {view, {}};
+    Columns columns;
+    for (auto [offset, size, stride] :
+         llvm::zip_equal(part.getStaticOffsets(), part.getStaticSizes(),
+                         part.getStaticStrides())) {
+      if (size == 1)
+        continue;
+      if (ShapedType::isDynamic(offset))
+        return {view, {}};
+      columns.window.append({offset, size, stride});
+    }
+    return columns;
+  }
+
+  bool operator==(const Columns &other) const {
+    return view == other.view && window == other.window;
+  }
+};
+
+/// Whether thread t of a kernel whose operations `ops` are element by element
+/// never needs what another one wrote: views of a buffer that is written all
+/// have the same columns, and no number that decides where to go on is read
+/// from such a buffer.
+static bool areApart(func::FuncOp kernel, ArrayRef<linalg::LinalgOp> ops) {
+  llvm::SmallMapVector<Value, Columns, 4> written;
+  for (linalg::LinalgOp op : ops)
+    for (Value init : op.getDpsInits()) {
+      Columns columns = Columns::of(init);
+      auto window = init.getDefiningOp<memref::SubViewOp>();
+      if ((window && mayOverlap(window)) ||
+          !(written.insert({rootOf(init), columns}).first->second == columns))
+        return false;
+    }
+  for (linalg::LinalgOp op : ops)
+    for (Value operand : op->getOperands()) {
+      auto *known = written.find(rootOf(operand));
+      if (known != written.end() && !(known->second == Columns::of(operand)))
+        return false;
+    }
+  WalkResult loads = kernel.walk([&](memref::LoadOp load) {
+    return written.contains(rootOf(load.getMemRef())) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+  });
+  return !loads.wasInterrupted();
 }
 
 LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   SmallVector<linalg::LinalgOp> inner;
   bool single = false, known = true;
-  int64_t bytes = 0;
   kernel.walk([&](Operation *op) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       inner.push_back(linalgOp);
-    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
-      std::optional<int64_t> own = allocatedBytes(alloc);
-      known &= own.has_value();
-      bytes += own.value_or(0);
-    }
     single |= isa<memref::StoreOp, memref::AllocOp>(op);
     known &= !isa<memref::AllocaOp, memref::CopyOp>(op) &&
              !pipeline::Attention::get(op);
   });
-  known &= bytes <= kUsualShared;
-  if (!known)
+  std::optional<int64_t> own = allocatedBytes(kernel);
+  if (!known || !own || *own > kUsualShared ||
+      llvm::any_of(inner,
+                   [](linalg::LinalgOp op) { return op.hasDynamicShape(); }))
     return failure();
-  int64_t columns = single || inner.empty() ? 1 : host::pointsOf(inner.front());
-  for (linalg::LinalgOp op : inner) {
-    if (op.hasDynamicShape())
-      return failure();
-    bool overlaps = llvm::any_of(op.getDpsInits(), [](Value init) {
-      auto window = init.getDefiningOp<memref::SubViewOp>();
-      return window && mayOverlap(window);
-    });
-    if (overlaps || !isElementByElement(op) || host::pointsOf(op) != columns)
-      columns = 1;
-  }
+  int64_t columns = inner.empty() ? 1 : host::pointsOf(inner.front());
+  bool shared = llvm::all_of(inner, [&](linalg::LinalgOp op) {
+    return isElementByElement(op) && host::pointsOf(op) == columns;
+  });
+  if (single || !shared || !areApart(kernel, inner))
+    columns = 1;
   int64_t threads =
       std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
   writer.shape.block[0] = threads;

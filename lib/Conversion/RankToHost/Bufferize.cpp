@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
+#include "Branches.h"
 #include "BufferPlace.h"
 #include "CopiedBuffers.h"
 #include "VerifyBuffers.h"
@@ -186,43 +187,6 @@ void splitSteppedViews(func::FuncOp body) {
   });
 }
 
-/// The slice in whose buffer `value` is, or will be written; null if none.
-tensor::ExtractSliceOp sliceBehind(Value value) {
-  while (true) {
-    auto result = dyn_cast<OpResult>(value);
-    Operation *op = result ? result.getOwner() : nullptr;
-    if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op))
-      return slice;
-    if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op))
-      value = insert.getDest();
-    else if (auto styled = dyn_cast_or_null<DestinationStyleOpInterface>(op))
-      value = styled.getTiedOpOperand(result)->get();
-    else if (auto loop = dyn_cast_or_null<scf::ForOp>(op))
-      value = loop.getInitArgs()[result.getResultNumber()];
-    else
-      return {};
-  }
-}
-
-/// Copies every value in a slice that a branch yields. If the other branch
-/// yields no slice, or a copy of it, the layout of the result would be known
-/// only at run time, and no kernel supports that.
-void copyYieldedSlices(func::FuncOp body) {
-  body.walk([](scf::IfOp choice) {
-    if (choice.getNumResults() == 0)
-      return;
-    for (scf::YieldOp yield : {choice.thenYield(), choice.elseYield()})
-      for (OpOperand &operand : yield->getOpOperands()) {
-        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-        if (!type || !sliceBehind(operand.get()))
-          continue;
-        OpBuilder builder(yield);
-        operand.set(bufferization::AllocTensorOp::create(
-            builder, yield.getLoc(), type, ValueRange(), operand.get()));
-      }
-  });
-}
-
 /// The insertions, last first, that make `array` from a tensor.empty; empty if
 /// it does not begin with one.
 SmallVector<tensor::InsertSliceOp> partsOf(Value array) {
@@ -282,6 +246,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       }
       if (failed(checkOperations(function, options)))
         return signalPassFailure();
+      updateBranchesInPlace(function);
       copyYieldedSlices(function);
       repeatSharedParts(function);
       IRRewriter rewriter(&getContext());

@@ -71,7 +71,7 @@ func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) a
 // CHECK-LABEL: gpu.func @kernel_scatter
 // CHECK-SAME: device.block = array<i64: 64, 1, 1>
 // CHECK-SAME: device.grid = array<i64: 1, 16, 1>
-// CHECK-SAME: device.shared = 8
+// CHECK-SAME: device.shared = 16
 // CHECK: scf.yield %{{.*}} : i1
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: llvm.store {{.*}} !llvm.ptr<3>
@@ -143,7 +143,7 @@ func.func private @kernel.many(%ids: memref<4x20000xi32>, %rows: memref<4x20000x
 // CHECK-LABEL: gpu.func @kernel_three_warps
 // CHECK-SAME: device.block = array<i64: 96, 1, 1>
 // CHECK-SAME: device.grid = array<i64: 1, 128, 1>
-// CHECK-SAME: device.shared = 8184
+// CHECK-SAME: device.shared = 8192
 // CHECK: gpu.barrier
 // CHECK: llvm.intr.ctpop
 // CHECK: gpu.barrier

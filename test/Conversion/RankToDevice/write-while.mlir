@@ -4,7 +4,7 @@
 // CHECK-LABEL: gpu.func @kernel_0
 // CHECK-SAME: device.block = array<i64: 32, 1, 1>
 // CHECK-SAME: device.grid = array<i64: 1, 1, 1>
-// CHECK-SAME: device.shared = 4 : i64
+// CHECK-SAME: device.shared = 16 : i64
 // CHECK: gpu.dynamic_shared_memory
 // CHECK: scf.if
 // CHECK: scf.while

@@ -109,3 +109,66 @@ func.func private @shared(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32
   %1 = linalg.exp ins(%c : tensor<2x8xf32>) outs(%o : tensor<2x8xf32>) -> tensor<2x8xf32>
   return %0, %1 : tensor<2x8xf32>, tensor<2x8xf32>
 }
+
+// An update with one index: both branches use one buffer, a copy of the array, because the caller's is only read.
+// CHECK-LABEL: @update
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<8xf32>
+// CHECK: %[[NEW:.*]] = memref.alloc() {{.*}} : memref<8xf32>
+// CHECK: memref.copy %[[X]], %[[NEW]] : memref<8xf32> to memref<8xf32>
+// CHECK: scf.if
+// CHECK-NOT: memref.alloc
+// CHECK: memref.subview %[[NEW]][%{{.*}}] [1] [1]
+// CHECK-NOT: else
+// CHECK: linalg.exp {{.*}}ins(%[[NEW]]
+func.func private @update(%x: tensor<8xf32>, %v: tensor<1xf32>, %at: tensor<i32>) -> tensor<8xf32> {
+  %number = tensor.extract %at[] : tensor<i32>
+  %i = arith.index_cast %number : i32 to index
+  %c8 = arith.constant 8 : index
+  %inside = arith.cmpi slt, %i, %c8 : index
+  %new = scf.if %inside -> tensor<8xf32> {
+    %0 = tensor.insert_slice %v into %x[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    scf.yield %0 : tensor<8xf32>
+  } else {
+    scf.yield %x : tensor<8xf32>
+  }
+  %o = tensor.empty() : tensor<8xf32>
+  %y = linalg.exp ins(%new : tensor<8xf32>) outs(%o : tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// Nothing else needs the array, or a loop carries it: no copy.
+// CHECK-LABEL: @update_own
+// CHECK: %[[OWN:.*]] = memref.alloc() {{.*}} : memref<8xf32>
+// CHECK-NOT: memref.copy %{{.*}} : memref<8xf32>
+// CHECK: linalg.tanh {{.*}}outs(%[[OWN]]
+// CHECK-NOT: memref.copy %{{.*}} : memref<8xf32>
+// CHECK: linalg.exp {{.*}}ins(%[[OWN]]
+func.func private @update_own(%x: tensor<8xf32>, %v: tensor<1xf32>, %at: tensor<i32>) -> tensor<8xf32> {
+  %number = tensor.extract %at[] : tensor<i32>
+  %i = arith.index_cast %number : i32 to index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %inside = arith.cmpi slt, %i, %c8 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %own = linalg.tanh ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %first = scf.if %inside -> tensor<8xf32> {
+    %0 = tensor.insert_slice %v into %own[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    scf.yield %0 : tensor<8xf32>
+  } else {
+    scf.yield %own : tensor<8xf32>
+  }
+  %new = scf.for %j = %c0 to %i step %c1 iter_args(%a = %first) -> tensor<8xf32> {
+    %in = arith.cmpi slt, %j, %c8 : index
+    %1 = scf.if %in -> tensor<8xf32> {
+      %2 = tensor.insert_slice %v into %a[%j] [1] [1] : tensor<1xf32> into tensor<8xf32>
+      scf.yield %2 : tensor<8xf32>
+    } else {
+      scf.yield %a : tensor<8xf32>
+    }
+    scf.yield %1 : tensor<8xf32>
+  }
+  %o = tensor.empty() : tensor<8xf32>
+  %y = linalg.exp ins(%new : tensor<8xf32>) outs(%o : tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}

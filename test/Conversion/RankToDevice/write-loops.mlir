@@ -1,0 +1,84 @@
+// RUN: pp-opt %s --split-input-file --device-write-kernels | FileCheck %s
+
+// Row t + 1 from row t, column by column: a thread for each column runs the loop.
+// CHECK-LABEL: gpu.func @kernel_0
+// CHECK-SAME: device.block = array<i64: 128, 1, 1>
+// CHECK-SAME: device.grid = array<i64: 2, 1, 1>
+#row = affine_map<(i) -> (i)>
+func.func private @body(%x: memref<9x256xf32>) {
+  call @kernel.0(%x) : (memref<9x256xf32>) -> ()
+  return
+}
+func.func private @kernel.0(%x: memref<9x256xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %t = %c0 to %c8 step %c1 {
+    %next = arith.addi %t, %c1 : index
+    %a = memref.subview %x[%t, 0] [1, 256] [1, 1] : memref<9x256xf32> to memref<256xf32, strided<[1], offset: ?>>
+    %b = memref.subview %x[%next, 0] [1, 256] [1, 1] : memref<9x256xf32> to memref<256xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]} ins(%a : memref<256xf32, strided<[1], offset: ?>>) outs(%b : memref<256xf32, strided<[1], offset: ?>>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %in, %in : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// Each row is the row before, shifted by one column: a thread would read what another one wrote, so one thread runs the loop.
+// CHECK-LABEL: gpu.func @kernel_0
+// CHECK-SAME: device.block = array<i64: 32, 1, 1>
+// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
+#row = affine_map<(i) -> (i)>
+func.func private @body(%x: memref<9x256xf32>) {
+  call @kernel.0(%x) : (memref<9x256xf32>) -> ()
+  return
+}
+func.func private @kernel.0(%x: memref<9x256xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %t = %c0 to %c8 step %c1 {
+    %next = arith.addi %t, %c1 : index
+    %a = memref.subview %x[%t, 1] [1, 255] [1, 1] : memref<9x256xf32> to memref<255xf32, strided<[1], offset: ?>>
+    %b = memref.subview %x[%next, 0] [1, 255] [1, 1] : memref<9x256xf32> to memref<255xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]} ins(%a : memref<255xf32, strided<[1], offset: ?>>) outs(%b : memref<255xf32, strided<[1], offset: ?>>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %in, %in : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// The next row is chosen by a number in the array that the loop writes: one thread.
+// CHECK-LABEL: gpu.func @kernel_0
+// CHECK-SAME: device.block = array<i64: 32, 1, 1>
+// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
+#row = affine_map<(i) -> (i)>
+func.func private @body(%x: memref<8x256xi32>) {
+  call @kernel.0(%x) : (memref<8x256xi32>) -> ()
+  return
+}
+func.func private @kernel.0(%x: memref<8x256xi32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %t = %c0 to %c8 step %c1 {
+    %number = memref.load %x[%t, %c0] : memref<8x256xi32>
+    %to = arith.index_cast %number : i32 to index
+    %a = memref.subview %x[%t, 0] [1, 256] [1, 1] : memref<8x256xi32> to memref<256xi32, strided<[1], offset: ?>>
+    %b = memref.subview %x[%to, 0] [1, 256] [1, 1] : memref<8x256xi32> to memref<256xi32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]} ins(%a : memref<256xi32, strided<[1], offset: ?>>) outs(%b : memref<256xi32, strided<[1], offset: ?>>) {
+    ^bb0(%in: i32, %out: i32):
+      %0 = arith.addi %in, %in : i32
+      linalg.yield %0 : i32
+    }
+  }
+  return
+}
