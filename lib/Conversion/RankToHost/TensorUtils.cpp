@@ -227,4 +227,19 @@ void generalizeNamed(Operation *root, RewriterBase &rewriter,
   }
 }
 
+bool isElementwise(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
+      op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity() ||
+      !op.getRegionOutputArgs()[0].use_empty())
+    return false;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (!op.getMatchingIndexingMap(input).isProjectedPermutation(
+            /*allowZeroInResults=*/true))
+      return false;
+  return llvm::all_of(*op.getBody(), [](Operation &inner) {
+    return inner.getNumRegions() == 0;
+  });
+}
+
 } // namespace stagewright::host

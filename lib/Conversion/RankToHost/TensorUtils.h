@@ -79,9 +79,17 @@ void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 /// element where it is read, not the array, if no more are read than it has.
 void populateReadElements(mlir::RewritePatternSet &patterns);
 
+/// A pattern for arrays of which a body reads only slices, at most half of their
+/// elements: computes the slices.
+void populateComputeSlices(mlir::RewritePatternSet &patterns);
+
 /// A pattern that replaces a sum over a loop whose terms are zero in all
 /// iterations but one by that term.
 void populateSumOneHots(mlir::RewritePatternSet &patterns);
+
+/// Whether each element of the result of `op`, on tensors, can be computed by
+/// itself, from elements of the inputs.
+bool isElementwise(mlir::linalg::GenericOp op);
 
 /// The product of the loop extents of `op`, which must be static.
 int64_t pointsOf(mlir::linalg::LinalgOp op);

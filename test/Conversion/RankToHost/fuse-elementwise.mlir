@@ -231,3 +231,56 @@ func.func private @sums_products(%hot: tensor<8xi32>, %x: tensor<8x50xf32>) -> t
   } -> tensor<8xf32>
   return %sum : tensor<8xf32>
 }
+
+// One step of a recurrence reads one row of the transposed input: only that row is computed. The number of a column in the row is
+// its number in the input.
+// CHECK-LABEL: @one_step
+// CHECK: %[[ROW:.*]] = tensor.extract_slice %arg0[0, 5, 8] [4, 1, 16] [1, 1, 1] : tensor<4x64x32xf32> to tensor<4x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[ROW]] : tensor<4x16xf32>)
+// CHECK: %[[COLUMN:.*]] = linalg.index 1
+// CHECK: arith.addi %[[COLUMN]], %c8
+// CHECK: math.tanh
+// CHECK-NOT: tensor<64x4x32xf32>
+// CHECK: return
+#steps = affine_map<(t, b, d) -> (b, t, d)>
+#whole = affine_map<(t, b, d) -> (t, b, d)>
+#step = affine_map<(b, d) -> (b, d)>
+func.func @one_step(%x: tensor<4x64x32xf32>) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<64x4x32xf32>
+  %t = linalg.generic {indexing_maps = [#steps, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<4x64x32xf32>) outs(%e : tensor<64x4x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %i = linalg.index 2 : index
+    %j = arith.index_cast %i : index to i32
+    %k = arith.sitofp %j : i32 to f32
+    %0 = arith.addf %a, %k : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x4x32xf32>
+  %s = tensor.extract_slice %t[5, 0, 8] [1, 4, 16] [1, 1, 1] : tensor<64x4x32xf32> to tensor<4x16xf32>
+  %f = tensor.empty() : tensor<4x16xf32>
+  %y = linalg.generic {indexing_maps = [#step, #step], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<4x16xf32>) outs(%f : tensor<4x16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.tanh %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// All of it is read, in parts: it is computed once.
+// CHECK-LABEL: @all_parts
+// CHECK: math.exp
+// CHECK-NOT: math.exp
+// CHECK: return
+func.func @all_parts(%x: tensor<4x32xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %e = tensor.empty() : tensor<4x32xf32>
+  %t = linalg.generic {indexing_maps = [#step, #step], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x32xf32>) outs(%e : tensor<4x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x32xf32>
+  %s = tensor.extract_slice %t[0, 0] [4, 16] [1, 1] : tensor<4x32xf32> to tensor<4x16xf32>
+  %u = tensor.extract_slice %t[0, 16] [4, 16] [1, 1] : tensor<4x32xf32> to tensor<4x16xf32>
+  return %s, %u : tensor<4x16xf32>, tensor<4x16xf32>
+}

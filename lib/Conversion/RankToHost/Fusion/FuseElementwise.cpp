@@ -146,6 +146,7 @@ struct HostFuseElementwisePass
                                                       shouldFoldReshape);
     populateSimplifyUnits(patterns);
     populateReadElements(patterns);
+    populateComputeSlices(patterns);
     populateSumOneHots(patterns);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());

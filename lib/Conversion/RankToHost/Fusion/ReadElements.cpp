@@ -22,22 +22,6 @@ using namespace mlir;
 namespace stagewright::host {
 namespace {
 
-/// Whether each element of the result of `op` can be computed by itself.
-bool isElementwise(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
-      op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
-      !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity() ||
-      !op.getRegionOutputArgs()[0].use_empty())
-    return false;
-  for (OpOperand *input : op.getDpsInputOperands())
-    if (!op.getMatchingIndexingMap(input).isProjectedPermutation(
-            /*allowZeroInResults=*/true))
-      return false;
-  return llvm::all_of(*op.getBody(), [](Operation &inner) {
-    return inner.getNumRegions() == 0;
-  });
-}
-
 /// Computes the element of the result of `op` that `read` reads.
 Value computeElement(linalg::GenericOp op, tensor::ExtractOp read,
                      OpBuilder &builder) {
