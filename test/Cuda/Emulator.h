@@ -13,11 +13,16 @@
 #define STAGEWRIGHT_TEST_CUDA_EMULATOR_H
 
 #include "Memory.h"
-#include "Scheduler.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -28,22 +33,56 @@
 namespace emulator {
 
 /// Statuses of the driver: `CUresult` in cuda.h.
-enum Status : int {
-  success = 0,
-  invalidValue = 1,
-  outOfMemory = 2,
-  noDevice = 100,
-  invalidDevice = 101,
-  invalidImage = 200,
-  noBinaryForGpu = 209,
-  invalidHandle = 400,
-  notFound = 500,
-  notReady = 600,
-  launchFailed = 719,
-  captureUnsupported = 900,
-  captureUnjoined = 904,
-  captureIsolation = 905
+constexpr int success = 0, invalidValue = 1, outOfMemory = 2, noDevice = 100,
+              invalidDevice = 101, invalidImage = 200, noBinaryForGpu = 209,
+              invalidHandle = 400, notFound = 500, notReady = 600,
+              launchFailed = 719, captureUnsupported = 900,
+              captureUnjoined = 904, captureIsolation = 905;
+
+/// Returns false if it is not complete; it is then called again.
+using Work = std::function<bool()>;
+
+struct Operation;
+using Operations = std::vector<std::shared_ptr<Operation>>;
+
+struct Operation {
+  int device, stream;
+  Work work;          ///< may be null: dependencies only
+  bool holds = false; ///< nothing else may run on its device meanwhile
+  Operations after = {};
+  bool done = false;
 };
+
+class Scheduler {
+public:
+  Scheduler();
+
+  void add(std::shared_ptr<Operation> operation);
+  /// Runs one operation to completion; false if none can complete now.
+  bool advance();
+  /// Runs operations until `list` is done; false if that is not possible now.
+  bool reached(const Operations &list);
+  /// Runs all operations.
+  void finish();
+  /// The error of the operation that failed, after which none runs.
+  const std::string &error() const { return problem; }
+
+private:
+  bool mayRun(const Operation &operation) const;
+  /// Sorts operations into the order in which they are tried.
+  void arrange(Operations &ready) const;
+
+  Operations waiting;
+  std::vector<std::shared_ptr<Operation>> holders; ///< by device, may be null
+  std::string problem;
+};
+
+/// The scheduler of all devices. Callers must hold `lock()`.
+Scheduler &scheduler();
+/// Held by every entry point that changes state.
+std::recursive_mutex &lock();
+/// The random numbers of the emulator, seeded.
+std::mt19937 &chance();
 
 /// A vector clock: by stream, the calls ordered before a stream or event.
 using Clock = std::map<int, int>;
@@ -101,6 +140,14 @@ bool isDropped(const char *symbol, Arguments &...arguments) {
   (fault.apply(arguments), ...);
   return fault.drops;
 }
+/// Begins an entry point: holds the lock, returns what FAIL wants of it, or
+/// nothing if FAULT drops it, and applies FAULT to the arguments.
+#define ENTER(...)                                                             \
+  std::lock_guard guard(lock());                                               \
+  if (int status = failure(__func__))                                          \
+    return status;                                                             \
+  if (isDropped(__func__ __VA_OPT__(, ) __VA_ARGS__))                          \
+  return 0
 /// Writes the log now.
 void writeLog();
 /// An environment variable, or the default.
@@ -112,6 +159,12 @@ bool executes();
 
 /// The compute capability of all devices: 90 for 9.0.
 int architecture();
+
+/// The PTX of an image that a device of this architecture (90: sm_90) runs, for
+/// the highest one if there are several. Empty if it runs only the image's
+/// machine code; none if it runs nothing of the image. Throws `ptx::Unknown` if
+/// the image has another format.
+std::optional<std::string_view> ptxOf(const void *image, uint32_t architecture);
 
 struct Context {
   int device;

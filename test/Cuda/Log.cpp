@@ -12,39 +12,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
+#include <fstream>
 #include <unistd.h>
+#include <utility>
 
 namespace emulator {
 
 namespace {
-struct Text {
+/// The lines logged so far.
+struct Lines {
   std::mutex mutex;
-  std::string lines;
+  std::string text;
   void write() {
-    const char *path = std::getenv("STAGEWRIGHT_EMULATOR_LOG");
-    if (!path)
-      return;
-    std::string name = path;
+    std::string name;
+    if (const char *path = std::getenv("STAGEWRIGHT_EMULATOR_LOG"))
+      name = path;
     if (size_t at = name.find("%d"); at != std::string::npos)
       name.replace(at, 2, std::to_string(getpid()));
-    FILE *file = std::fopen(name.c_str(), "w");
-    if (!file)
-      return;
-    std::fwrite(lines.data(), 1, lines.size(), file);
-    std::fclose(file);
+    if (!name.empty())
+      std::ofstream(name) << text;
   }
-  ~Text() { write(); }
-};
-Text &text() {
-  static Text it;
-  return it;
-}
+  ~Lines() { write(); }
+} lines;
 } // namespace
 
 void writeLog() {
-  std::lock_guard lock(text().mutex);
-  text().write();
+  std::lock_guard lock(lines.mutex);
+  lines.write();
 }
 
 void log(const char *format, ...) {
@@ -53,9 +47,9 @@ void log(const char *format, ...) {
   va_start(arguments, format);
   int size = std::vsnprintf(line, sizeof(line), format, arguments);
   va_end(arguments);
-  std::lock_guard lock(text().mutex);
+  std::lock_guard lock(lines.mutex);
   size_t length = std::min(size_t(size), sizeof(line) - 1);
-  text().lines.append(line, length).append("\n");
+  lines.text.append(line, length).append("\n");
 }
 
 int failure(const char *symbol) {
@@ -98,8 +92,7 @@ int64_t setting(const char *name, int64_t fallback) {
 /// The lines logged since the last call of this function.
 EMULATED(const char *) emulatorTake() {
   static std::string taken;
-  std::lock_guard lock(emulator::text().mutex);
-  taken = std::move(emulator::text().lines);
-  emulator::text().lines.clear();
+  std::lock_guard lock(emulator::lines.mutex);
+  taken = std::exchange(emulator::lines.text, "");
   return taken.c_str();
 }

@@ -16,12 +16,6 @@
 namespace emulator {
 
 namespace {
-void *reserve(int64_t bytes, int access) {
-  void *at = mmap(nullptr, size_t(bytes), access,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return at == MAP_FAILED ? nullptr : at;
-}
-
 std::string shown(uint64_t address, int64_t bytes) {
   char text[64];
   std::snprintf(text, sizeof(text), "%ld bytes at %#lx", bytes, address);
@@ -32,34 +26,29 @@ std::string shown(uint64_t address, int64_t bytes) {
 Memory::Memory() {
   // Halves the size if it is refused: sanitizers map shadow memory as well.
   for (; reserved > 1 << 20; reserved /= 2) {
-    void *hidden = reserve(reserved, PROT_NONE);
-    void *bytes = reserve(reserved, PROT_READ | PROT_WRITE);
-    void *marks = reserve(reserved, PROT_READ | PROT_WRITE);
-    if (hidden && bytes && marks) {
-      base = reinterpret_cast<uint64_t>(hidden);
-      content = static_cast<std::byte *>(bytes);
-      known = static_cast<uint8_t *>(marks);
-      return;
-    }
-    for (void *it : {hidden, bytes, marks})
-      if (it)
-        munmap(it, size_t(reserved));
+    auto size = size_t(reserved);
+    void *at = mmap(nullptr, 3 * size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+      continue;
+    base = reinterpret_cast<uint64_t>(at);
+    content = static_cast<std::byte *>(at) + size;
+    known = static_cast<uint8_t *>(at) + 2 * size;
+    mprotect(at, size, PROT_NONE);
+    return;
   }
   std::perror("the emulator cannot reserve memory");
 }
 
 Memory::~Memory() {
-  if (!content)
-    return;
-  for (void *it : {reinterpret_cast<void *>(base), static_cast<void *>(content),
-                   static_cast<void *>(known)})
-    munmap(it, size_t(reserved));
+  if (base)
+    munmap(reinterpret_cast<void *>(base), 3 * size_t(reserved));
 }
 
 uint64_t Memory::allocate(int64_t bytes, int device) {
   // A gap after each allocation, so that no two are adjacent.
   int64_t size = (bytes + 511) / 512 * 512 + 512;
-  if (bytes <= 0 || size > reserved - used || !content || !known)
+  if (bytes <= 0 || size > reserved - used || !base)
     return 0;
   uint64_t address = base + uint64_t(used);
   used += size;

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An operation waits only for those that streams and events put before it. A
+// seed chooses among the operations that may run, so a program cannot rely on
+// an order that it did not request. An even seed chooses at random each time;
+// an odd seed ranks the streams: one runs only if none before it can.
+// Operations run while the host waits for one, so copies read host memory as
+// late as CUDA allows.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
 

@@ -24,6 +24,21 @@ void requireReach(uint64_t address, int device) {
                     ", which it has no access to");
 }
 
+/// Throws if the host gets bytes that were never written. Results are padded to
+/// multiples of 64 bytes, so the end of such a line need not be.
+void requireWritten(uint64_t address, int64_t bytes) {
+  constexpr uint64_t line = 64;
+  for (uint64_t at = address, end = address + uint64_t(bytes); at < end;) {
+    uint64_t next = std::min((at / line + 1) * line, end);
+    const uint8_t *marks = memory().marks(at);
+    auto size = int64_t(next - at);
+    while (size > 1 && !marks[size - 1])
+      --size;
+    memory().requireKnown(at, size, "copies to the host");
+    at = next;
+  }
+}
+
 /// Enqueues a copy between host and device.
 int copyWithHost(uint64_t device, void *host, size_t bytes, Stream *stream,
                  bool toDevice) {
@@ -43,8 +58,8 @@ int copyWithHost(uint64_t device, void *host, size_t bytes, Stream *stream,
       std::memcpy(there, copy.empty() ? host : copy.data(), bytes);
       std::memset(memory().marks(device), writtenByHost, bytes);
     } else {
-      if (executes()) // Only the first byte: small results are padded.
-        memory().requireKnown(device, 1, "copies to the host");
+      if (executes())
+        requireWritten(device, int64_t(bytes));
       std::memcpy(host, there, bytes);
     }
     return true;
@@ -77,18 +92,14 @@ int copyBetween(uint64_t to, uint64_t from, size_t bytes, Stream *stream,
 EMULATED(int)
 cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
                      Stream *stream) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyHtoDAsync_v2", to, from, bytes, stream))
-    return 0;
+  ENTER(to, from, bytes, stream);
   log("upload stream=%d to=%#lx bytes=%zu host=%p", streamOf(stream).id, to,
       bytes, from);
   return copyWithHost(to, const_cast<void *>(from), bytes, stream, true);
 }
 EMULATED(int)
 cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyDtoHAsync_v2", to, from, bytes, stream))
-    return 0;
+  ENTER(to, from, bytes, stream);
   // 4 bytes that the host wrote are the number of a message.
   if (bytes == 4 && memory().find(from, 4) &&
       *memory().marks(from) == writtenByHost) {
@@ -103,9 +114,7 @@ cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
 }
 EMULATED(int)
 cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyDtoDAsync_v2", to, from, bytes, stream))
-    return 0;
+  ENTER(to, from, bytes, stream);
   log("copy stream=%d to=%#lx from=%#lx bytes=%zu", streamOf(stream).id, to,
       from, bytes);
   return copyBetween(to, from, bytes, stream, /*toPeer=*/false);
@@ -113,9 +122,7 @@ cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
 EMULATED(int)
 cuMemcpyPeerAsync(uint64_t to, Context *there, uint64_t from, Context *here,
                   size_t bytes, Stream *stream) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuMemcpyPeerAsync", to, there, from, here, bytes, stream))
-    return 0;
+  ENTER(to, there, from, here, bytes, stream);
   log("peer stream=%d to=%#lx device=%d from=%#lx device=%d bytes=%zu",
       streamOf(stream).id, to, there->device, from, here->device, bytes);
   if (memory().deviceOf(to) != there->device ||
@@ -127,9 +134,7 @@ cuMemcpyPeerAsync(uint64_t to, Context *there, uint64_t from, Context *here,
 /// begins with such fills, and no kernel should rely on them.
 EMULATED(int)
 cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, Stream *stream) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuMemsetD8Async", to, byte, bytes, stream))
-    return 0;
+  ENTER(to, byte, bytes, stream);
   log("fill stream=%d to=%#lx byte=%d bytes=%zu", streamOf(stream).id, to, byte,
       bytes);
   return enqueue(stream, [=] {

@@ -49,8 +49,7 @@ bool emulator::isPinned(const void *address, size_t bytes) {
 }
 
 EMULATED(int) cuInit(unsigned) {
-  if (int status = failure("cuInit"))
-    return status;
+  ENTER();
   return deviceCount() ? success : noDevice;
 }
 EMULATED(int) cuDriverGetVersion(int *version) {
@@ -58,8 +57,7 @@ EMULATED(int) cuDriverGetVersion(int *version) {
 }
 EMULATED(int) cuDeviceGetCount(int *count) { return *count = deviceCount(), 0; }
 EMULATED(int) cuDeviceGet(int *device, int ordinal) {
-  return *device = ordinal,
-         ordinal < deviceCount() ? int(success) : int(invalidDevice);
+  return *device = ordinal, ordinal < deviceCount() ? success : invalidDevice;
 }
 EMULATED(int) cuDeviceGetName(char *name, int size, int) {
   return std::snprintf(name, size_t(size), "Emulator"), 0;
@@ -88,17 +86,13 @@ EMULATED(int) cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 }
 EMULATED(int) cuDeviceCanAccessPeer(int *can, int, int) { return *can = 1, 0; }
 EMULATED(int) cuCtxEnablePeerAccess(Context *other, unsigned) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuCtxEnablePeerAccess", other))
-    return 0;
+  ENTER(other);
   allReached.insert({current, other->device});
   return log("reach device=%d other=%d", current, other->device), 0;
 }
 
 EMULATED(int) cuMemAlloc_v2(uint64_t *address, size_t bytes) {
-  std::lock_guard guard(lock());
-  if (int status = failure("cuMemAlloc_v2"))
-    return status;
+  ENTER();
   *address = memory().allocate(int64_t(bytes), current);
   if (!*address)
     return bytes ? outOfMemory : invalidValue;

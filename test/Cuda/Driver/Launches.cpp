@@ -11,12 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
-#include "Fatbin.h"
 #include "Ptx/Block.h"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 using namespace emulator;
 
@@ -50,19 +50,21 @@ public:
 
   ~Totals() {
     const char *path = std::getenv("STAGEWRIGHT_EMULATOR_COUNTERS");
-    FILE *file = path ? std::fopen(path, "w") : nullptr;
-    if (!file)
+    if (!path)
       return;
-    std::fprintf(file, "kernel launches blocks instructions barriers "
-                       "loads sectors bytes stores sectors bytes "
-                       "shared waves\n");
-    for (auto &[name, it] : counters)
-      std::fprintf(file, "%s %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld\n",
-                   name.c_str(), it.launches, it.blocks, it.instructions,
-                   it.barriers, it.loads.requests, it.loads.sectors,
-                   it.loads.bytes, it.stores.requests, it.stores.sectors,
-                   it.stores.bytes, it.shared.requests, it.shared.waves);
-    std::fclose(file);
+    std::ofstream file(path);
+    file << "kernel launches blocks instructions barriers loads sectors bytes "
+            "stores sectors bytes shared waves\n";
+    for (auto &[name, it] : counters) {
+      file << name;
+      for (int64_t number :
+           {it.launches, it.blocks, it.instructions, it.barriers,
+            it.loads.requests, it.loads.sectors, it.loads.bytes,
+            it.stores.requests, it.stores.sectors, it.stores.bytes,
+            it.shared.requests, it.shared.waves})
+        file << " " << number;
+      file << "\n";
+    }
   }
 
 private:
@@ -74,8 +76,8 @@ Totals totals;
 void dropBarrier(ptx::Module &module) {
   for (auto &[name, kernel] : module.kernels)
     for (ptx::Instruction &it : kernel.code)
-      if (it.act == ptx::Instruction::Barrier && isDropped(name.c_str()))
-        it.act = ptx::Instruction::Nothing;
+      if (it.act == &ptx::BlockRunner::barrier && isDropped(name.c_str()))
+        it.act = &ptx::BlockRunner::nothing;
 }
 
 bool isAllowed(const Function &function, const ptx::Launch &launch) {
@@ -100,9 +102,7 @@ bool isAllowed(const Function &function, const ptx::Launch &launch) {
 bool emulator::executes() { return anyExecutes; }
 
 EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
-  std::lock_guard guard(lock());
-  if (int status = failure("cuModuleLoadData"))
-    return status;
+  ENTER();
   // Never freed: kernels are used after their module was unloaded.
   static auto &all = *new std::vector<std::unique_ptr<Code>>;
   *code = all.emplace_back(std::make_unique<Code>()).get();
@@ -111,12 +111,10 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
     auto text = ptxOf(image, uint32_t(architecture()));
     if (!text)
       return noBinaryForGpu;
-    if (text->empty() || setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
-      return success;
-    (*code)->module = ptx::parse(*text);
+    if (!text->empty() && !setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
+      (*code)->module = ptx::parse(*text, memory(), currentDevice());
     dropBarrier((*code)->module);
-    if (!(*code)->module.kernels.empty())
-      anyExecutes = true;
+    anyExecutes = anyExecutes || !(*code)->module.kernels.empty();
   } catch (const ptx::Unknown &error) {
     std::fprintf(stderr, "the emulator does not know this PTX: %s\n",
                  error.what());
@@ -129,9 +127,7 @@ EMULATED(int) cuModuleUnload(Code *) {
 }
 EMULATED(int)
 cuModuleGetFunction(Function **function, Code *code, const char *name) {
-  std::lock_guard guard(lock());
-  if (int status = failure("cuModuleGetFunction"))
-    return status;
+  ENTER();
   auto kernel = code->module.kernels.find(name);
   bool known = kernel != code->module.kernels.end();
   if (anyExecutes && !known)
@@ -141,8 +137,7 @@ cuModuleGetFunction(Function **function, Code *code, const char *name) {
   return success;
 }
 EMULATED(int) cuFuncSetAttribute(Function *function, int attribute, int value) {
-  if (isDropped("cuFuncSetAttribute", function, attribute, value))
-    return 0;
+  ENTER(function, attribute, value);
   constexpr int maxDynamicShared = 8;
   log("function kernel=%s attribute=%d value=%d", function->name.c_str(),
       attribute, value);
@@ -157,13 +152,10 @@ EMULATED(int)
 cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
                unsigned bx, unsigned by, unsigned bz, unsigned shared,
                Stream *stream, void **arguments, void **) {
-  std::lock_guard guard(lock());
   std::vector<uint64_t> values;
   for (; *arguments; ++arguments)
     values.push_back(*static_cast<uint64_t *>(*arguments));
-  if (isDropped("cuLaunchKernel", function, gx, gy, gz, bx, by, bz, shared,
-                stream, values))
-    return 0;
+  ENTER(function, gx, gy, gz, bx, by, bz, shared, stream, values);
   std::string list;
   for (uint64_t it : values) {
     char value[24];
@@ -174,8 +166,6 @@ cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
       "arguments=%s",
       streamOf(stream).id, function->name.c_str(), gx, gy, gz, bx, by, bz,
       shared, list.c_str());
-  if (int status = failure("cuLaunchKernel"))
-    return status;
   ptx::Launch launch = {
       function->kernel, {gx, gy, gz}, {bx, by, bz}, int64_t(shared), {}};
   if (!isAllowed(*function, launch))
@@ -185,11 +175,10 @@ cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
   const auto &parameters = launch.kernel->parameters;
   if (values.size() != parameters.size())
     return invalidValue;
-  for (size_t i = 0; i < values.size(); ++i) {
-    launch.arguments.resize(size_t(parameters[i].offset + parameters[i].bytes));
-    std::memcpy(launch.arguments.data() + parameters[i].offset, &values[i],
+  launch.arguments.resize(size_t(launch.kernel->argumentBytes));
+  for (size_t i = 0; i < values.size(); ++i)
+    std::memcpy(&launch.arguments[size_t(parameters[i].offset)], &values[i],
                 size_t(parameters[i].bytes));
-  }
   return enqueue(stream, [launch = std::move(launch)] {
     ptx::Counters &counters = totals.of(launch.kernel->name);
     ptx::BlockRunner(launch, memory(), counters).run(chance());

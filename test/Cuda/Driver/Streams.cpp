@@ -38,6 +38,12 @@ void join(Operations &list, const Operations &others) {
       list.push_back(it);
 }
 
+/// A call in a stream.
+void count(Stream &it) {
+  ++it.clock[it.id];
+  captured += it.capturing;
+}
+
 bool everHangs() { return setting("STAGEWRIGHT_EMULATOR_HANG", 0) != 0; }
 
 } // namespace
@@ -56,8 +62,7 @@ int emulator::enqueue(Stream *given, Work work, bool holds) {
   Stream &stream = streamOf(given);
   if (stream.device != currentDevice())
     return invalidHandle;
-  ++stream.clock[stream.id];
-  captured += stream.capturing;
+  count(stream);
   auto operation = std::make_shared<Operation>(Operation{
       stream.device, stream.id, std::move(work), holds, stream.tail()});
   stream.tail() = {operation};
@@ -84,9 +89,7 @@ EMULATED(int) cuStreamDestroy_v2(Stream *stream) {
   return success;
 }
 EMULATED(int) cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuStreamWaitEvent", given, event))
-    return 0;
+  ENTER(given, event);
   Stream *stream = &streamOf(given);
   log("wait stream=%d event=%d%s", stream->id, event->id,
       event->recorded ? "" : " unrecorded");
@@ -97,8 +100,7 @@ EMULATED(int) cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   for (auto [id, count] : event->clock)
     stream->clock[id] = std::max(stream->clock[id], count);
   join(stream->tail(), event->last);
-  ++stream->clock[stream->id];
-  captured += stream->capturing;
+  count(*stream);
   return success;
 }
 EMULATED(int) cuStreamSynchronize(Stream *stream) {
@@ -121,14 +123,11 @@ EMULATED(int) cuEventCreate(Event **event, unsigned flags) {
 EMULATED(int) cuEventDestroy_v2(Event *event) { return delete event, 0; }
 EMULATED(int)
 cuEventRecordWithFlags(Event *event, Stream *given, unsigned flags) {
-  std::lock_guard guard(lock());
-  if (isDropped("cuEventRecordWithFlags", event, given, flags))
-    return 0;
+  ENTER(event, given, flags);
   Stream *stream = &streamOf(given);
   if (flags && !stream->capturing)
     return invalidValue;
-  ++stream->clock[stream->id];
-  captured += stream->capturing;
+  count(*stream);
   event->time = ++ticks;
   if (flags) // Records a time, adds no dependency.
     return log("stamp stream=%d event=%d", stream->id, event->id), 0;

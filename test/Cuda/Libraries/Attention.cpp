@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attention.h"
-
-#include "Tensor.h"
+#include "Graphs.h"
 
 #include <optional>
 
@@ -32,12 +30,9 @@ void forRows(const sw_attention_desc &it, const Addresses &at,
   for (int64_t b = 0; b < it.batch; ++b)
     for (int64_t h = 0; h < it.heads; ++h)
       for (int64_t i = 0; i < it.queries; ++i) {
-        Row row = {b,
-                   h,
-                   i,
-                   h / (it.heads / it.key_heads),
-                   it.causal ? std::min(it.keys, i + 1) : it.keys,
-                   {}};
+        Row row = {b, h, i, h / (it.heads / it.key_heads), it.keys, {}};
+        if (it.causal)
+          row.keys = std::min(it.keys, i + 1);
         for (int64_t j = 0; j < row.keys; ++j) {
           double sum = 0;
           for (int64_t d = 0; d < it.width; ++d)
@@ -84,44 +79,34 @@ void computeGradient(const sw_attention_desc &it, const Addresses &at) {
       dO(at[5], element, it.d_o), dQ(at[6], element, it.d_q),
       dK(at[7], element, it.d_k), dV(at[8], element, it.d_v);
   Tensor<3> stats = statsOf(it, at[4]);
-  int64_t lines = it.batch * it.key_heads * it.keys;
-  std::vector<double> ofK(size_t(lines * it.width)),
-      ofV(size_t(lines * it.value_width));
-  auto line = [&](const Row &row, int64_t j) {
-    return (row.b * it.key_heads + row.g) * it.keys + j;
-  };
+  for (int64_t b = 0; b < it.batch; ++b) // Keys that no query attends to.
+    for (int64_t g = 0; g < it.key_heads; ++g)
+      for (int64_t j = 0; j < it.keys; ++j) {
+        for (int64_t d = 0; d < it.width; ++d)
+          dK.add({b, g, j, d}, 0);
+        for (int64_t e = 0; e < it.value_width; ++e)
+          dV.add({b, g, j, e}, 0);
+      }
   forRows(it, at, [&](const Row &row) {
-    double whole = 0;
+    auto [b, h, i, g, keys, scores] = row;
+    double whole = 0, statistic = stats({b, h, i});
     for (int64_t e = 0; e < it.value_width; ++e)
-      whole += o({row.b, row.h, row.i, e}) * dO({row.b, row.h, row.i, e});
-    std::vector<double> ofQ(size_t(it.width));
-    double statistic = stats({row.b, row.h, row.i});
-    for (int64_t j = 0; j < row.keys; ++j) {
-      double weight = std::exp(row.scores[size_t(j)] - statistic), part = 0;
+      whole += o({b, h, i, e}) * dO({b, h, i, e});
+    for (int64_t j = 0; j < keys; ++j) {
+      double weight = std::exp(scores[size_t(j)] - statistic), part = 0;
       for (int64_t e = 0; e < it.value_width; ++e) {
-        double gradient = dO({row.b, row.h, row.i, e});
-        part += gradient * v({row.b, row.g, j, e});
-        ofV[size_t(line(row, j) * it.value_width + e)] += weight * gradient;
+        part += dO({b, h, i, e}) * v({b, g, j, e});
+        dV.add({b, g, j, e}, weight * dO({b, h, i, e}));
       }
       double ofScore = weight * (part - whole) * double(it.scale);
       for (int64_t d = 0; d < it.width; ++d) {
-        ofQ[size_t(d)] += ofScore * k({row.b, row.g, j, d});
-        ofK[size_t(line(row, j) * it.width + d)] +=
-            ofScore * q({row.b, row.h, row.i, d});
+        dQ.add({b, h, i, d}, ofScore * k({b, g, j, d}));
+        dK.add({b, g, j, d}, ofScore * q({b, h, i, d}));
       }
     }
-    for (int64_t d = 0; d < it.width; ++d)
-      dQ.set({row.b, row.h, row.i, d}, ofQ[size_t(d)]);
   });
-  for (int64_t b = 0; b < it.batch; ++b)
-    for (int64_t g = 0; g < it.key_heads; ++g)
-      for (int64_t j = 0; j < it.keys; ++j) {
-        int64_t place = (b * it.key_heads + g) * it.keys + j;
-        for (int64_t d = 0; d < it.width; ++d)
-          dK.set({b, g, j, d}, ofK[size_t(place * it.width + d)]);
-        for (int64_t e = 0; e < it.value_width; ++e)
-          dV.set({b, g, j, e}, ofV[size_t(place * it.value_width + e)]);
-      }
+  for (const Tensor<4> *sums : {&dQ, &dK, &dV})
+    sums->finish();
 }
 
 } // namespace emulator

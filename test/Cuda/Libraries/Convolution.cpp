@@ -5,11 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Convolution.h"
-
-#include "Tensor.h"
-
-#include <map>
+#include "Graphs.h"
 
 namespace emulator {
 
@@ -35,17 +31,17 @@ Indices join(int64_t first, int64_t second, const int64_t *three) {
 
 } // namespace
 
-void compute(const sw_convolve_desc &it, const std::vector<uint64_t> &at) {
+void compute(const sw_convolve_desc &it, const Addresses &at) {
   Tensor<5> x(at[0], elementOfRuntime(it.x_dtype), it.x),
       w(at[1], elementOfRuntime(it.w_dtype), it.w),
       y(at[2], elementOfRuntime(it.y_dtype), it.y);
   int64_t channels = it.channels / it.groups, filters = it.filters / it.groups;
-  std::map<Indices, double> sums;
   // By sw_convolve.
   const Indices written[] = {join(it.batch, it.filters, it.result),
                              join(it.batch, it.channels, it.image),
                              join(it.filters, channels, it.window)};
-  const Tensor<5> *tensors[] = {&y, &x, &w};
+  Tensor<5> &sums = *std::array{&y, &x, &w}[size_t(it.writes)];
+  forAll(written[it.writes], [&](const Indices &index) { sums.add(index, 0); });
   forAll(written[SW_CONVOLVE_RESULT], [&](const Indices &of) {
     forAll(join(1, channels, it.window), [&](const Indices &step) {
       Indices from = {of[0], of[1] / filters * channels + step[1]};
@@ -56,22 +52,15 @@ void compute(const sw_convolve_desc &it, const std::vector<uint64_t> &at) {
         if (from[i + 2] < 0 || from[i + 2] >= it.image[i])
           return;
       }
-      switch (it.writes) {
-      case SW_CONVOLVE_RESULT:
-        sums[of] += x(from) * w(weight);
-        break;
-      case SW_CONVOLVE_IMAGE:
-        sums[from] += y(of) * w(weight);
-        break;
-      default:
-        sums[weight] += y(of) * x(from);
-      }
+      if (it.writes == SW_CONVOLVE_RESULT)
+        sums.add(of, x(from) * w(weight));
+      else if (it.writes == SW_CONVOLVE_IMAGE)
+        sums.add(from, y(of) * w(weight));
+      else
+        sums.add(weight, y(of) * x(from));
     });
   });
-  forAll(written[it.writes], [&](const Indices &index) {
-    auto found = sums.find(index);
-    tensors[it.writes]->set(index, found == sums.end() ? 0 : found->second);
-  });
+  sums.finish();
 }
 
 } // namespace emulator

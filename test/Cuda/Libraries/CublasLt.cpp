@@ -20,23 +20,15 @@ using namespace emulator;
 
 namespace {
 
-enum : int { invalid = 7, executionFailed = 13, notSupported = 15 };
+constexpr int invalid = 7, executionFailed = 13, notSupported = 15;
 /// `cublasComputeType_t`.
-enum : int { compute32 = 68, compute64 = 70, compute32Tf32 = 77 };
+constexpr int compute32 = 68, compute64 = 70, compute32Tf32 = 77;
 /// Attributes of a product: `cublasLtMatmulDescAttributes_t`.
-enum : int {
-  transposeA = 3,
-  transposeB = 4,
-  epilogueKind = 7,
-  biasAddress = 8,
-  auxAddress = 11,
-  auxLeading = 12,
-  auxType = 22,
-  biasType = 26
-};
+constexpr int transposeA = 3, transposeB = 4, epilogueKind = 7, biasAddress = 8,
+              auxAddress = 11, auxLeading = 12, auxType = 22, biasType = 26;
 /// Attributes of a matrix layout, and of a preference.
-enum : int { batchCount = 5, batchStride = 6 };
-enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
+constexpr int batchCount = 5, batchStride = 6;
+constexpr int preferWorkspace = 1, preferAlignmentA = 5;
 
 /// "workspace: must be 256-byte aligned".
 constexpr uint64_t workspaceAlignment = 256;
@@ -45,80 +37,80 @@ constexpr int64_t auxLeadingMultiple = 8;
 /// For 8-bit operands: the alignment in bytes, and the divisor of extents.
 constexpr int64_t narrowMultiple = 16;
 
-using Attributes = std::map<int, uint64_t>;
-struct Layout {
-  int type;
-  uint64_t rows, columns;
-  int64_t row;
-  Attributes more;
-};
-struct Desc {
-  int compute;
-  Attributes more;
+/// Of a product, a layout or a preference: what was set, and what a layout and
+/// a product were created with.
+struct Attributes {
+  int type = 0; ///< of elements or of sums
+  uint64_t rows = 0, columns = 0;
+  int64_t row = 0;
+  std::map<int, uint64_t> more = {};
+
+  uint64_t get(int attribute, uint64_t otherwise = 0) const {
+    auto found = more.find(attribute);
+    return found == more.end() ? otherwise : found->second;
+  }
 };
 
-int set(const char *symbol, Attributes *list, int attribute, const void *value,
+int set(const char *symbol, Attributes *it, int attribute, const void *value,
         size_t size) {
   uint64_t bits = 0;
   std::memcpy(&bits, value, size);
-  if (!isDropped(symbol, list, attribute, bits))
-    (*list)[attribute] = bits;
+  if (!isDropped(symbol, it, attribute, bits))
+    it->more[attribute] = bits;
   return 0;
 }
 
-uint64_t valueOf(const Attributes &list, int attribute, uint64_t otherwise) {
-  auto found = list.find(attribute);
-  return found == list.end() ? otherwise : found->second;
-}
-
-/// `cudaDataType_t`.
-std::optional<Element> elementOf(uint64_t type) {
-  return elementIn({0, 1, 2, 14, 28, 29}, int(type));
-}
-
-std::string shown(const char *name, const Layout &it) {
+std::string shown(const char *name, const Attributes &it) {
   std::string text = std::string(" ") + name + "=" + std::to_string(it.rows) +
                      "x" + std::to_string(it.columns) + "/" +
                      std::to_string(it.row);
   if (it.more.contains(batchCount))
-    text += "*" + std::to_string(it.more.at(batchCount)) + "/" +
-            std::to_string(valueOf(it.more, batchStride, 0));
+    text += "*" + std::to_string(it.get(batchCount)) + "/" +
+            std::to_string(it.get(batchStride));
   return text;
 }
 
-std::optional<Matrix> matrixOf(const Layout &it) {
-  auto element = elementOf(uint64_t(it.type));
-  if (!element)
-    return std::nullopt;
-  return Matrix{*element,
-                int64_t(it.rows),
-                int64_t(it.columns),
-                it.row,
-                int64_t(valueOf(it.more, batchCount, 1)),
-                int64_t(valueOf(it.more, batchStride, 0))};
-}
-
-/// The product of a descriptor and its layouts; none if they are invalid.
-std::optional<Product> productOf(const Desc &desc, const Layout &a,
-                                 const Layout &b, const Layout &c,
-                                 const Layout &d) {
-  auto left = matrixOf(a), right = matrixOf(b);
-  auto added = matrixOf(c), result = matrixOf(d);
-  auto bias = elementOf(valueOf(desc.more, biasType, uint64_t(d.type)));
-  auto aux = elementOf(valueOf(desc.more, auxType, uint64_t(d.type)));
-  if (!left || !right || !added || !result || !bias || !aux)
-    return std::nullopt;
-  Product it = {*left, *right, *added, *result};
-  it.transposesA = valueOf(desc.more, transposeA, 0) != 0;
-  it.transposesB = valueOf(desc.more, transposeB, 0) != 0;
-  it.rounds = desc.compute == compute32Tf32;
-  it.epilogue = Epilogue(valueOf(desc.more, epilogueKind, epilogueNone));
-  it.bias = valueOf(desc.more, biasAddress, 0);
-  it.aux = valueOf(desc.more, auxAddress, 0);
-  it.biasElement = *bias;
-  it.auxElement = *aux;
-  it.auxRow = int64_t(valueOf(desc.more, auxLeading, 0));
-  return it;
+/// The product of a descriptor and its layouts; none if a type is invalid.
+std::optional<Product> productOf(const Attributes &desc,
+                                 const Attributes *const (&layouts)[4]) {
+  bool isValid = true;
+  auto elementOf = [&](uint64_t type) { // `cudaDataType_t`.
+    auto found = elementIn({0, 1, 2, 14, 28, 29}, int(type));
+    isValid &= found.has_value();
+    return found.value_or(Element::F32);
+  };
+  Product it;
+  Matrix *matrices[] = {&it.a, &it.b, &it.c, &it.d};
+  for (int i = 0; i < 4; ++i) {
+    const Attributes &from = *layouts[i];
+    *matrices[i] = {elementOf(uint64_t(from.type)),
+                    int64_t(from.rows),
+                    int64_t(from.columns),
+                    from.row,
+                    int64_t(from.get(batchCount, 1)),
+                    int64_t(from.get(batchStride))};
+  }
+  it.transposesA = desc.get(transposeA) != 0;
+  it.transposesB = desc.get(transposeB) != 0;
+  it.rounds = desc.type == compute32Tf32;
+  it.epilogue = int(desc.get(epilogueKind, Product::none));
+  auto type = uint64_t(layouts[3]->type);
+  int64_t m = it.d.rows, n = it.d.columns;
+  it.bias = {elementOf(desc.get(biasType, type)),
+             it.does(Product::sumsB) ? n : m,
+             1,
+             0,
+             1,
+             0,
+             desc.get(biasAddress)};
+  it.aux = {elementOf(desc.get(auxType, type)),
+            m,
+            n,
+            int64_t(desc.get(auxLeading)),
+            1,
+            0,
+            desc.get(auxAddress)};
+  return isValid ? std::optional(it) : std::nullopt;
 }
 
 /// Whether extents do not match, or pointers are missing or misaligned.
@@ -126,15 +118,19 @@ bool isMalformed(const Product &it) {
   int64_t m = it.transposesA ? it.a.columns : it.a.rows;
   int64_t n = it.transposesB ? it.b.rows : it.b.columns;
   int64_t depth = it.transposesB ? it.b.columns : it.b.rows;
-  bool aux = it.readsAux() || it.writesAux();
-  bool bias = it.readsBias() || it.writesBias();
-  return it.d.rows != m || it.d.columns != n || it.depth() != depth ||
-         it.c.rows != m || it.c.columns != n || it.c.element != it.d.element ||
-         it.c.batches != it.d.batches || it.a.batches != it.d.batches ||
-         it.b.batches != it.d.batches ||
-         (aux &&
-          (!it.aux || it.auxRow < m || it.auxRow % auxLeadingMultiple)) ||
-         (bias && (!it.bias || it.bias % uint64_t(sizeOf(it.biasElement))));
+  for (const Matrix *matrix : {&it.a, &it.b, &it.c})
+    if (matrix->batches != it.d.batches)
+      return true;
+  for (const Matrix *matrix : {&it.c, &it.d})
+    if (matrix->rows != m || matrix->columns != n)
+      return true;
+  bool isBiasWrong =
+      !it.bias.address || it.bias.address % uint64_t(sizeOf(it.bias.element));
+  bool isAuxWrong =
+      !it.aux.address || it.aux.row < m || it.aux.row % auxLeadingMultiple;
+  return it.depth() != depth || it.c.element != it.d.element ||
+         (it.hasBias() && isBiasWrong) ||
+         (it.does(Product::hasAux) && isAuxWrong);
 }
 
 /// Whether cuBLASLt has no kernel for this combination.
@@ -153,7 +149,7 @@ bool hasNoAlgorithm(const Product &it, int compute) {
   bool wide = it.d.element == Element::F64;
   return it.a.element != it.b.element || wide != (compute == compute64) ||
          wide != (it.a.element == Element::F64) ||
-         (it.epilogue != epilogueNone && it.d.batches > 1);
+         (it.epilogue != Product::none && it.d.batches > 1);
 }
 
 /// The product that an algorithm was chosen for, stored in its first words.
@@ -187,19 +183,32 @@ bool overlapInPart(const Matrix &c, const Matrix &d) {
          d.address < c.address + uint64_t(c.bytes());
 }
 
-bool isAligned(const Algorithm &algorithm, const Matrix &matrix, int place) {
-  uint64_t step =
-      matrix.batches > 1 ? uint64_t(matrix.batch * sizeOf(matrix.element)) : 0;
-  uint64_t wanted = std::max(1u, algorithm.alignments[place]);
-  return matrix.address % wanted == 0 && step % wanted == 0;
+/// Whether the algorithm and its workspace fit the product.
+bool fits(const Product &it, const Algorithm &chosen, uint64_t space,
+          size_t bytes) {
+  const Matrix *matrices[] = {&it.a, &it.b, &it.c, &it.d};
+  for (int i = 0; i < 4; ++i) {
+    const Matrix &matrix = *matrices[i];
+    uint64_t wanted = std::max(1u, chosen.alignments[i]);
+    if (sizeOf(matrix.element) == 1)
+      wanted = std::max(wanted, uint64_t(narrowMultiple));
+    int64_t step =
+        matrix.batches > 1 ? matrix.batch * sizeOf(matrix.element) : 0;
+    if (matrix.address % wanted || uint64_t(step) % wanted)
+      return false;
+  }
+  return space % workspaceAlignment == 0 && bytes >= chosen.workspace &&
+         chosen.shape == shapeOf(it) &&
+         !(it.beta != 0 && overlapInPart(it.c, it.d));
 }
 
 } // namespace
 
 EMULATED(int) cublasLtCreate(void **handle) {
-  int status = failure("cublasLtCreate");
-  *handle = status ? nullptr : new int(0);
-  return status;
+  *handle = nullptr;
+  ENTER();
+  *handle = new int(0);
+  return 0;
 }
 EMULATED(int) cublasLtDestroy(int *handle) { return delete handle, 0; }
 EMULATED(size_t) cublasLtGetVersion() { return 130000; }
@@ -209,65 +218,54 @@ EMULATED(const char *) cublasLtGetStatusString(int status) {
          : status == notSupported ? "the functionality is not supported"
                                   : "asked to fail";
 }
-EMULATED(int) cublasLtMatmulDescCreate(Desc **desc, int compute, int) {
-  return *desc = new Desc{compute, {}}, failure("cublasLtMatmulDescCreate");
-}
-EMULATED(int) cublasLtMatmulDescDestroy(Desc *desc) { return delete desc, 0; }
-EMULATED(int)
-cublasLtMatmulDescSetAttribute(Desc *desc, int attribute, const void *value,
-                               size_t size) {
-  return set("cublasLtMatmulDescSetAttribute", &desc->more, attribute, value,
-             size);
-}
-EMULATED(int)
-cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
-                           uint64_t columns, int64_t row) {
-  isDropped("cublasLtMatrixLayoutCreate", layout, type, rows, columns, row);
-  bool isValid = row >= int64_t(rows);
-  *layout = isValid ? new Layout{type, rows, columns, row, {}} : nullptr;
-  return isValid ? 0 : invalid;
-}
-EMULATED(int) cublasLtMatrixLayoutDestroy(Layout *layout) {
-  return delete layout, 0;
-}
-EMULATED(int)
-cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute,
-                                 const void *value, size_t size) {
-  return set("cublasLtMatrixLayoutSetAttribute", &layout->more, attribute,
-             value, size);
+
+/// The functions of one kind of attributes, of which one creates them.
+#define ATTRIBUTES(Destroy, Set)                                               \
+  EMULATED(int) Destroy(Attributes *it) { return delete it, 0; }               \
+  EMULATED(int)                                                                \
+  Set(Attributes *it, int attribute, const void *value, size_t size) {         \
+    return set(#Set, it, attribute, value, size);                              \
+  }
+ATTRIBUTES(cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute)
+ATTRIBUTES(cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute)
+ATTRIBUTES(cublasLtMatmulPreferenceDestroy,
+           cublasLtMatmulPreferenceSetAttribute)
+
+EMULATED(int) cublasLtMatmulDescCreate(Attributes **it, int compute, int) {
+  ENTER();
+  return *it = new Attributes{compute}, 0;
 }
 EMULATED(int) cublasLtMatmulPreferenceCreate(Attributes **it) {
   return *it = new Attributes, 0;
 }
-EMULATED(int) cublasLtMatmulPreferenceDestroy(Attributes *it) {
-  return delete it, 0;
-}
 EMULATED(int)
-cublasLtMatmulPreferenceSetAttribute(Attributes *it, int attribute,
-                                     const void *value, size_t size) {
-  return set("cublasLtMatmulPreferenceSetAttribute", it, attribute, value,
-             size);
+cublasLtMatrixLayoutCreate(Attributes **it, int type, uint64_t rows,
+                           uint64_t columns, int64_t row) {
+  isDropped(__func__, it, type, rows, columns, row);
+  *it = nullptr;
+  if (row < int64_t(rows))
+    return invalid;
+  return *it = new Attributes{type, rows, columns, row}, 0;
 }
 /// STAGEWRIGHT_EMULATOR_FAIL=epilogue=1 emulates a library without epilogues.
 EMULATED(int)
-cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
-                               Layout *c, Layout *d, Attributes *preference,
-                               int, Heuristic *results, int *count) {
+cublasLtMatmulAlgoGetHeuristic(void *, Attributes *desc, Attributes *a,
+                               Attributes *b, Attributes *c, Attributes *d,
+                               Attributes *preference, int, Heuristic *results,
+                               int *count) {
   log("heuristic%s%s%s", shown("a", *a).c_str(), shown("b", *b).c_str(),
       shown("c", *d).c_str());
   *count = 0;
-  auto product = productOf(*desc, *a, *b, *c, *d);
+  auto product = productOf(*desc, {a, b, c, d});
   if (!product || isMalformed(*product))
     return invalid;
-  if (failure("cublasLtMatmulAlgoGetHeuristic") ||
-      (failure("epilogue") && product->epilogue != epilogueNone) ||
-      hasNoAlgorithm(*product, desc->compute))
+  if (failure(__func__) ||
+      (failure("epilogue") && product->epilogue != Product::none) ||
+      hasNoAlgorithm(*product, desc->type))
     return notSupported;
-  Algorithm it = {
-      shapeOf(*product), {}, valueOf(*preference, preferWorkspace, 0)};
+  Algorithm it = {shapeOf(*product), {}, preference->get(preferWorkspace)};
   for (int i = 0; i < 4; ++i)
-    it.alignments[i] =
-        uint32_t(valueOf(*preference, preferAlignmentA + i, 256));
+    it.alignments[i] = uint32_t(preference->get(preferAlignmentA + i, 256));
   *results = {};
   std::memcpy(results->algorithm, &it, sizeof(it));
   results->workspace = it.workspace;
@@ -275,51 +273,41 @@ cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
 }
 
 EMULATED(int)
-cublasLtMatmul(void *handle, Desc *desc, const void *alpha, const void *a,
-               Layout *aLayout, const void *b, Layout *bLayout,
-               const void *beta, const void *c, Layout *cLayout, void *d,
-               Layout *dLayout, const void *algorithm, void *workspace,
+cublasLtMatmul(void *handle, Attributes *desc, const void *alpha, uint64_t a,
+               Attributes *aLayout, uint64_t b, Attributes *bLayout,
+               const void *beta, uint64_t c, Attributes *cLayout, uint64_t d,
+               Attributes *dLayout, const void *algorithm, uint64_t space,
                size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
   auto scalar = [&](const void *value) {
-    return desc->compute == compute64
-               ? *static_cast<const double *>(value)
-               : double(*static_cast<const float *>(value));
+    return desc->type == compute64 ? *static_cast<const double *>(value)
+                                   : double(*static_cast<const float *>(value));
   };
   double factor = scalar(alpha), factorOfC = scalar(beta);
-  auto space = reinterpret_cast<uint64_t>(workspace);
-  if (isDropped("cublasLtMatmul", handle, desc, factor, a, aLayout, b, bLayout,
+  if (isDropped(__func__, handle, desc, factor, a, aLayout, b, bLayout,
                 factorOfC, c, cLayout, d, dLayout, algorithm, space, bytes,
                 stream))
     return 0;
-  auto product = productOf(*desc, *aLayout, *bLayout, *cLayout, *dLayout);
+  auto product = productOf(*desc, {aLayout, bLayout, cLayout, dLayout});
   if (!product)
     return invalid;
-  log("matmul stream=%d arguments=%p,%p,%p,%#lx,%#lx compute=%d "
+  log("matmul stream=%d arguments=%#lx,%#lx,%#lx,%#lx,%#lx compute=%d "
       "transposed=%d%d epilogue=%d adds=%d workspace=%#lx bytes=%zu%s%s%s",
-      streamOf(stream).id, a, b, d, product->bias, product->aux, desc->compute,
-      product->transposesA, product->transposesB, product->epilogue,
+      streamOf(stream).id, a, b, d, product->bias.address, product->aux.address,
+      desc->type, product->transposesA, product->transposesB, product->epilogue,
       factorOfC != 0, space, bytes, shown("a", *aLayout).c_str(),
       shown("b", *bLayout).c_str(), shown("c", *dLayout).c_str());
-  if (int status = failure("cublasLtMatmul"))
+  if (int status = failure(__func__))
     return status;
-  if (isMalformed(*product))
-    return invalid;
-  product->a.address = reinterpret_cast<uint64_t>(a);
-  product->b.address = reinterpret_cast<uint64_t>(b);
-  product->c.address = reinterpret_cast<uint64_t>(c);
-  product->d.address = reinterpret_cast<uint64_t>(d);
+  product->a.address = a;
+  product->b.address = b;
+  product->c.address = c;
+  product->d.address = d;
   product->alpha = factor;
   product->beta = factorOfC;
   Algorithm chosen;
   std::memcpy(&chosen, algorithm, sizeof(chosen));
-  bool narrow = sizeOf(product->a.element) == 1;
-  if (space % workspaceAlignment || bytes < chosen.workspace ||
-      chosen.shape != shapeOf(*product) ||
-      (product->beta != 0 && overlapInPart(product->c, product->d)) ||
-      !isAligned(chosen, product->a, 0) || !isAligned(chosen, product->b, 1) ||
-      !isAligned(chosen, product->c, 2) || !isAligned(chosen, product->d, 3) ||
-      (narrow && (product->a.address | product->b.address) % narrowMultiple))
+  if (isMalformed(*product) || !fits(*product, chosen, space, bytes))
     return invalid;
   int status = enqueue(stream, [it = *product, space, bytes] {
     if (!executes())
@@ -328,7 +316,7 @@ cublasLtMatmul(void *handle, Desc *desc, const void *alpha, const void *a,
     compute(it);
     return true;
   });
-  return status ? int(executionFailed) : 0;
+  return status ? executionFailed : 0;
 }
 
 // Entry points of NVTX.

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attention.h"
-#include "Convolution.h"
+#include "Graphs.h"
+
 #include "Cuda/GraphLibrary.h"
 #include "Emulator.h"
 

@@ -123,11 +123,12 @@ bool move(Comm *comm, int socket, const Message &it, bool sends) {
 }
 
 /// Sums the data of all ranks in the memory of the first, which sends the total
-/// to the others.
+/// to the others. What one rank has not written is unwritten in the total: a
+/// first sum, which only connects the ranks, reads anything.
 void sum(Comm *comm, const Message &it) {
   if (comm->rank > 0) {
-    if (move(comm, comm->sockets[0], it, true))
-      move(comm, comm->sockets[0], it, false);
+    for (bool sends : {true, false})
+      move(comm, comm->sockets[0], it, sends);
     return;
   }
   std::vector<std::byte> bytes(size_t(it.bytes));
@@ -139,7 +140,7 @@ void sum(Comm *comm, const Message &it) {
     if (!move(comm, socket, other, false))
       return;
     for (size_t i = 0; i < known.size(); ++i)
-      it.known[i] &= known[i];
+      it.known[i] = it.known[i] && known[i];
     for (int64_t i = 0; i < it.bytes / sizeOf(*it.element); ++i)
       write(it.content, *it.element, i,
             read(it.content, *it.element, i) +

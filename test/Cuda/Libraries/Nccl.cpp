@@ -27,11 +27,8 @@ using namespace emulator;
 
 namespace {
 
-enum : int {
-  invalidArgument = 4,
-  invalidUsage = Comm::invalidUsage,
-  inProgress = Comm::inProgress
-};
+constexpr int invalidArgument = 4, invalidUsage = Comm::invalidUsage,
+              inProgress = Comm::inProgress;
 
 /// Nested groups of calls that have not ended.
 int groups = 0;
@@ -66,17 +63,10 @@ struct Id {
 /// `ncclUint8`, with which programs send.
 constexpr int byteType = 1;
 
-/// The element of a `ncclDataType_t`; none for integers, which no program sums.
-std::optional<Element> elementOf(int type) {
-  return elementIn({7, 8, 6, 9}, type);
-}
-
 int message(Comm *comm, const char *name, Message it, Stream *stream) {
   std::lock_guard guard(lock());
   log("%s comm=%s stream=%d bytes=%ld", name, comm->name.c_str(),
       streamOf(stream).id, it.bytes);
-  if (int status = failure(name))
-    return status;
   if (comm->state || comm->looks > 0)
     return invalidArgument; // The previous call is not complete.
   if (!addToGroup(comm))
@@ -102,7 +92,7 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     return true;
   };
   int status = enqueue(stream, work, /*holds=*/true);
-  return status || comm->isLocal ? status : int(inProgress);
+  return status || comm->isLocal ? status : inProgress;
 }
 
 } // namespace
@@ -121,8 +111,7 @@ ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
   // Of the configuration, checks the magic number and that it is nonblocking.
   if (ranks < 2 || unsigned(config[2]) != 0xcafebeef || config[4] != 0)
     return invalidArgument;
-  if (int status = failure("ncclCommInitRankConfig"))
-    return status;
+  ENTER();
   *comm = makeComm(id.bytes, rank, ranks, currentDevice());
   constexpr int mostBlocks = 7; // maxCTAs of ncclConfig_t
   log("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
@@ -132,8 +121,7 @@ ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
 }
 EMULATED(int)
 ncclCommInitAll(Comm **comms, int ranks, const int *devices) {
-  if (int status = failure("ncclCommInitAll"))
-    return status;
+  ENTER();
   Id id;
   ncclGetUniqueId(&id);
   for (int i = 0; i < ranks; ++i) {
@@ -171,7 +159,7 @@ EMULATED(int) ncclGroupEnd() {
 }
 EMULATED(int) ncclCommGetAsyncError(Comm *comm, int *state) {
   *state = comm->state         ? comm->state.load()
-           : comm->looks-- > 0 ? int(inProgress)
+           : comm->looks-- > 0 ? inProgress
                                : 0;
   comm->looks = std::max(comm->looks, 0);
   if (int wanted = failure("ncclCommGetAsyncError"))
@@ -186,7 +174,7 @@ EMULATED(int) ncclCommAbort(Comm *comm) {
 EMULATED(int) ncclCommFinalize(Comm *comm) {
   log("finalize comm=%s", comm->name.c_str());
   if (comm->isLocal)
-    return addToGroup(comm) ? 0 : int(invalidUsage);
+    return addToGroup(comm) ? 0 : invalidUsage;
   comm->looks = 3;
   return inProgress;
 }
@@ -194,38 +182,32 @@ EMULATED(int) ncclCommDestroy(Comm *comm) {
   return log("destroy comm=%s", comm->name.c_str()), 0;
 }
 EMULATED(int)
-ncclSend(const void *from, size_t count, int type, int peer, Comm *comm,
+ncclSend(uint64_t from, size_t count, int type, int peer, Comm *comm,
          Stream *stream) {
-  if (isDropped("ncclSend", from, count, type, peer, comm, stream))
-    return 0;
+  ENTER(from, count, type, peer, comm, stream);
   if (peer != 1 || comm->rank != 0 || type != byteType)
     return invalidArgument;
-  auto address = reinterpret_cast<uint64_t>(from);
-  return message(comm, "ncclSend", {address, int64_t(count), true}, stream);
+  return message(comm, __func__, {from, int64_t(count), true}, stream);
 }
 EMULATED(int)
-ncclRecv(void *to, size_t count, int type, int peer, Comm *comm,
+ncclRecv(uint64_t to, size_t count, int type, int peer, Comm *comm,
          Stream *stream) {
-  if (isDropped("ncclRecv", to, count, type, peer, comm, stream))
-    return 0;
+  ENTER(to, count, type, peer, comm, stream);
   if (peer != 0 || comm->rank != 1 || type != byteType)
     return invalidArgument;
-  auto address = reinterpret_cast<uint64_t>(to);
-  return message(comm, "ncclRecv", {address, int64_t(count)}, stream);
+  return message(comm, __func__, {to, int64_t(count)}, stream);
 }
 EMULATED(int)
-ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
+ncclAllReduce(uint64_t from, uint64_t to, size_t count, int type, int operation,
               Comm *comm, Stream *stream) {
-  if (isDropped("ncclAllReduce", from, to, count, type, operation, comm,
-                stream))
-    return 0;
+  ENTER(from, to, count, type, operation, comm, stream);
   constexpr int plus = 0;
-  auto element = elementOf(type);
+  // `ncclDataType_t`; no program sums integers.
+  auto element = elementIn({7, 8, 6, 9}, type);
   if (from != to || operation != plus || !element)
     return invalidArgument;
-  Message it = {reinterpret_cast<uint64_t>(to),
-                int64_t(count) * sizeOf(*element), false, true, element};
-  return message(comm, "ncclAllReduce", it, stream);
+  int64_t bytes = int64_t(count) * sizeOf(*element);
+  return message(comm, __func__, {to, bytes, false, true, element}, stream);
 }
 EMULATED(const char *) ncclGetErrorString(int) { return "asked to fail"; }
 EMULATED(const char *) ncclGetLastError(ncclComm *) { return ""; }

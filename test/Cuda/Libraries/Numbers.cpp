@@ -15,23 +15,28 @@ namespace emulator {
 
 namespace {
 
-template <typename Function> auto withType(Element element, Function function) {
-  switch (element) {
-  case Element::F32:
-    return function(float());
-  case Element::F64:
-    return function(double());
-  case Element::F16:
-    return function(Half());
-  case Element::BF16:
-    return function(Bfloat16());
-  case Element::E4M3:
-    return function(E4M3());
-  case Element::E5M2:
-    return function(E5M2());
-  }
-  return function(float());
-}
+struct Type {
+  int64_t size;
+  double (*read)(const std::byte *);
+  void (*write)(std::byte *, double);
+};
+template <typename T>
+constexpr Type typeOf = {sizeof(T),
+                         [](const std::byte *at) {
+                           T value;
+                           std::memcpy(&value, at, sizeof(T));
+                           return double(value);
+                         },
+                         [](std::byte *at, double given) {
+                           using Wide =
+                               std::conditional_t<sizeof(T) == 8, T, float>;
+                           auto value = T(Wide(given));
+                           std::memcpy(at, &value, sizeof(T));
+                         }};
+/// In the order of `Element`.
+constexpr Type types[] = {typeOf<float>,    typeOf<double>, typeOf<Half>,
+                          typeOf<Bfloat16>, typeOf<E4M3>,   typeOf<E5M2>};
+const Type &at(Element element) { return types[size_t(element)]; }
 
 } // namespace
 
@@ -45,27 +50,14 @@ Element elementOfRuntime(int32_t dtype) {
   return elementIn({SW_F32, SW_F64, SW_F16, SW_BF16}, dtype).value();
 }
 
-int64_t sizeOf(Element element) {
-  return withType(element, [](auto it) { return int64_t(sizeof(it)); });
-}
+int64_t sizeOf(Element element) { return at(element).size; }
 
 double read(const std::byte *array, Element element, int64_t index) {
-  return withType(element, [&](auto it) {
-    std::memcpy(&it, array + index * int64_t(sizeof(it)), sizeof(it));
-    return double(it);
-  });
+  return at(element).read(array + index * sizeOf(element));
 }
 
 void write(std::byte *array, Element element, int64_t index, double value) {
-  withType(element, [&](auto it) {
-    using T = decltype(it);
-    if constexpr (sizeof(T) == 8)
-      it = value;
-    else
-      it = T(float(value));
-    std::memcpy(array + index * int64_t(sizeof(it)), &it, sizeof(it));
-    return 0;
-  });
+  at(element).write(array + index * sizeOf(element), value);
 }
 
 } // namespace emulator

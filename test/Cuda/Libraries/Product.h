@@ -20,25 +20,14 @@ struct Matrix {
   int64_t batches = 1, batch = 0;
   uint64_t address = 0;
 
+  /// Elements from the first to this one.
+  int64_t place(int64_t i, int64_t j, int64_t z = 0) const {
+    return i + j * row + z * batch;
+  }
   /// Bytes from the address to the end of the last element.
   int64_t bytes() const {
-    return ((batches - 1) * batch + (columns - 1) * row + rows) *
-           sizeOf(element);
+    return (place(rows - 1, columns - 1, batches - 1) + 1) * sizeOf(element);
   }
-};
-
-/// `cublasLtEpilogue_t`: what is applied to the product.
-enum Epilogue : int {
-  epilogueNone = 1,
-  epilogueBias = 4,
-  epilogueGelu = 32,
-  epilogueGeluBias = 36,
-  epilogueGeluAux = 160,
-  epilogueGeluAuxBias = 164,
-  epilogueDgelu = 192,
-  epilogueDgeluBias = 208,
-  epilogueSumA = 256,
-  epilogueSumB = 512
 };
 
 /// D = epilogue(alpha op(A) op(B) + beta C); C may be in the place of D.
@@ -47,26 +36,16 @@ struct Product {
   bool transposesA = false, transposesB = false;
   bool rounds = false; ///< rounds operands to TF32
   double alpha = 1, beta = 0;
-  Epilogue epilogue = epilogueNone;
-  uint64_t bias = 0, aux = 0; ///< addresses
-  Element biasElement = Element::F32, auxElement = Element::F32;
-  int64_t auxRow = 0;
+  int epilogue = 1;
+  Matrix bias = {}, aux = {}; ///< of the epilogue
 
+  // Bits of `cublasLtEpilogue_t`.
+  static constexpr int none = 1, addsBias = 4, sumsRows = 16, gelus = 32,
+                       derives = 64, hasAux = 128, sumsA = 256, sumsB = 512;
+  bool does(int bits) const { return epilogue & bits; }
+  bool writesBias() const { return does(sumsRows | sumsA | sumsB); }
+  bool hasBias() const { return does(addsBias) || writesBias(); }
   int64_t depth() const { return transposesA ? a.rows : a.columns; }
-  bool readsBias() const {
-    return epilogue == epilogueBias || epilogue == epilogueGeluBias ||
-           epilogue == epilogueGeluAuxBias;
-  }
-  bool writesBias() const {
-    return epilogue == epilogueDgeluBias || epilogue == epilogueSumA ||
-           epilogue == epilogueSumB;
-  }
-  bool readsAux() const {
-    return epilogue == epilogueDgelu || epilogue == epilogueDgeluBias;
-  }
-  bool writesAux() const {
-    return epilogue == epilogueGeluAux || epilogue == epilogueGeluAuxBias;
-  }
 };
 
 /// Computes a product in device memory; throws `Violation`.

@@ -6,96 +6,136 @@
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"
-#include "Window.h"
 
 namespace emulator::ptx {
 
+void Bytes::begin(int64_t bytes) {
+  content.assign(size_t(bytes), std::byte(0xcb)); // A conspicuous value.
+  marks.assign(size_t(bytes), 0);
+}
+
+static uint64_t generic(uint64_t address, Space space) {
+  return address | (space == Space::Shared  ? sharedWindow
+                    : space == Space::Local ? localWindow
+                                            : 0);
+}
+
 void BlockRunner::access(Warp &warp, uint32_t mask, const Instruction &it) {
-  bool loads = it.act == Instruction::Load;
+  const Operand &operand = it.operands[it.loads ? 1 : 0];
+  requireWritten(warp, mask, operand, it, "an address");
+  Row room;
+  const Row &addresses = read(warp, operand, room);
   Request request;
   request.bytes = it.bytes * it.vector;
   Space space = it.space;
-  for (uint32_t left = mask; left; left &= left - 1) {
-    int lane = std::countr_zero(left);
-    uint64_t address = 0;
-    try {
-      std::byte *bytes = place(warp, lane, it, address);
-      loads ? load(warp, lane, it, bytes) : store(warp, lane, it, bytes);
-    } catch (const Violation &error) {
-      refuse(warp, lane, it, error.what());
-    }
-    if (space == Space::Generic)
-      space = address & sharedWindow  ? Space::Shared
-              : address & localWindow ? Space::Local
-                                      : Space::Global;
+  forEach(mask, [&](int lane) {
+    uint64_t address = addresses[size_t(lane)] + uint64_t(operand.offset);
+    space = it.space;
+    inLane(warp, lane, it, [&] {
+      Place at = place(warp, lane, address, request.bytes, !it.loads, space);
+      it.loads ? load(warp, lane, it, at, generic(address, space))
+               : store(warp, lane, it, at);
+    });
     request.address[request.lanes++] = address;
-  }
+  });
   if (space == Space::Global)
-    (loads ? counters.loads : counters.stores).add(request);
-  else if (space == Space::Shared)
+    (it.loads ? counters.loads : counters.stores).add(request);
+  else if (space == Space::Shared && request.lanes)
     counters.shared.add(request);
 }
 
-/// The memory that a lane accesses, and its address.
-std::byte *BlockRunner::place(Warp &warp, int lane, const Instruction &it,
-                              uint64_t &address) {
-  const Operand &operand = it.operands[it.act == Instruction::Load ? 1 : 0];
-  bool loads = it.act == Instruction::Load;
-  int bytes = it.bytes * it.vector;
-  if (it.space == Space::Parameter)
-    return const_cast<std::byte *>(launch.arguments.data()) + operand.offset;
-  Row room;
-  address = read(warp, operand.parts[0], room)[lane] + uint64_t(operand.offset);
+Place BlockRunner::place(Warp &warp, int lane, uint64_t address, int bytes,
+                         bool writes, Space &space) {
+  static std::array<uint8_t, 64> written = [] {
+    std::array<uint8_t, 64> marks;
+    marks.fill(1);
+    return marks;
+  }();
+  if (space == Space::Parameter)
+    return {const_cast<std::byte *>(&launch.arguments[address]),
+            written.data()};
   // "Vectors": an address must be a multiple of the size of its access.
   if (address % unsigned(bytes) != 0)
     throw Violation("uses address " + std::to_string(address) +
                     ", which is not a multiple of " + std::to_string(bytes));
-  if (it.space == Space::Shared ||
-      (it.space == Space::Generic && (address & sharedWindow))) {
-    uint64_t at = address & ~uint64_t(sharedWindow);
-    return shared.access(threadOf(warp, lane), at, bytes, barriers, !loads);
-  }
-  if (it.space == Space::Local ||
-      (it.space == Space::Generic && (address & localWindow))) {
-    uint64_t at = address & ~uint64_t(localWindow);
+  if (space == Space::Generic)
+    space = address & sharedWindow  ? Space::Shared
+            : address & localWindow ? Space::Local
+                                    : Space::Global;
+  int thread = threadOf(warp, lane);
+  if (space == Space::Shared)
+    return sharedPlace(thread, address & ~sharedWindow, bytes, writes);
+  if (space == Space::Local) {
+    uint64_t at = address & ~localWindow;
     if (at + unsigned(bytes) > uint64_t(kernel.local))
       throw Violation("leaves its local memory");
-    return &warp.local[size_t(lane) * size_t(kernel.local) + at];
+    return warp.local.at(uint64_t(lane) * uint64_t(kernel.local) + at);
   }
-  std::byte *found = memory.at(address, bytes, loads ? "reads" : "writes");
-  races.access(address, bytes, blockNumber * threads() + threadOf(warp, lane),
-               barriers, !loads);
-  if (loads)
-    memory.requireKnown(address, bytes, "reads");
-  else
-    std::fill_n(memory.marks(address), bytes, uint8_t(1));
+  std::byte *found = memory.at(address, bytes, writes ? "writes" : "reads");
+  races.access(address, bytes, blockNumber * threads() + thread, barriers,
+               writes);
+  return {found, memory.marks(address)};
+}
+
+Place BlockRunner::sharedPlace(int thread, uint64_t address, int bytes,
+                               bool writes) {
+  auto size = uint64_t(shared.size());
+  if (address > size || size - address < unsigned(bytes))
+    throw Violation("uses " + std::to_string(bytes) +
+                    " bytes of shared memory from " + std::to_string(address) +
+                    " on, of which there are " + std::to_string(size));
+  sharedRaces.access(address, bytes, thread, barriers, writes);
+  Place found = shared.at(address);
+  if (!writes && std::memchr(found.marks, copyPending, size_t(bytes)))
+    throw Violation("reads from byte " + std::to_string(address) +
+                    " of shared memory, which no thread has written: an "
+                    "asynchronous copy has not been waited for");
   return found;
 }
 
+const std::byte *Place::in(Plane plane, int bytes, Bits &room) const {
+  if (plane == values)
+    return this->bytes;
+  for (size_t i = 0; i < size_t(bytes); ++i)
+    room[i] = std::byte(marks[i] ? 0 : 0xff);
+  return room.data();
+}
+
 void BlockRunner::load(Warp &warp, int lane, const Instruction &it,
-                       const std::byte *from) {
-  const Operand &to = it.operands[0];
-  for (int v = 0; v < it.vector; ++v, from += it.bytes) {
-    const Operand &part = to.kind == Operand::Vector ? to.parts[size_t(v)] : to;
-    if (part.kind == Operand::None)
-      continue;
-    uint64_t value = 0;
-    std::memcpy(&value, from, size_t(it.bytes));
-    int unused = 64 - 8 * it.bytes;
-    if (it.isSigned)
-      value = uint64_t(int64_t(value << unused) >> unused);
-    registerOf(warp, part)[lane] = value;
+                       const Place &from, uint64_t address) {
+  std::span<const Operand> to = partsOf(it.operands[0]);
+  int size = it.bytes * it.vector, unused = 64 - 8 * it.bytes;
+  warp.notice(from, size);
+  Place::Bits room;
+  for (Plane plane : warp.used()) {
+    const std::byte *at = from.in(plane, size, room);
+    for (const Operand &part : to) {
+      uint64_t value = 0;
+      std::memcpy(&value, at, size_t(it.bytes));
+      at += it.bytes;
+      if (part.kind == Operand::None)
+        continue;
+      if (it.isSigned)
+        value = uint64_t(int64_t(value << unused) >> unused);
+      warp.row(part, plane)[size_t(lane)] = value;
+      if (plane == unwritten)
+        warp.origins[size_t(part.number)][size_t(lane)] = {address, &it};
+    }
   }
 }
 
 void BlockRunner::store(Warp &warp, int lane, const Instruction &it,
-                        std::byte *to) {
-  const Operand &from = it.operands[1];
+                        const Place &to) {
   Row room;
-  for (int v = 0; v < it.vector; ++v, to += it.bytes) {
-    const Operand &part =
-        from.kind == Operand::Vector ? from.parts[size_t(v)] : from;
-    std::memcpy(to, &read(warp, part, room)[lane], size_t(it.bytes));
+  size_t at = 0, size = size_t(it.bytes);
+  for (const Operand &part : partsOf(it.operands[1])) {
+    std::memcpy(to.bytes + at, &read(warp, part, room)[size_t(lane)], size);
+    std::fill_n(to.marks + at, size, uint8_t(1));
+    if (warp.hasUnwritten())
+      for (size_t i = 0; i < size; ++i)
+        to.marks[at + i] =
+            !(read(warp, part, room, unwritten)[size_t(lane)] >> 8 * i & 0xff);
+    at += size;
   }
 }
 

@@ -27,24 +27,21 @@ void BlockRunner::copy(Warp &warp, uint32_t mask, const Instruction &it) {
   }
   Request reads, writes;
   reads.bytes = writes.bytes = copied;
-  for (uint32_t left = mask; left; left &= left - 1) {
-    int lane = std::countr_zero(left);
+  forEach(mask, [&](int lane) {
     auto &groups = warp.copies[size_t(lane)];
     if (groups.empty())
       groups.emplace_back();
-    try {
-      if (commits) {
-        groups.emplace_back();
-      } else if (waits) {
-        finishCopies(warp, lane, groupsLeft);
-      } else {
+    if (commits)
+      groups.emplace_back();
+    inLane(warp, lane, it, [&] {
+      if (waits)
+        return finishCopies(warp, lane, groupsLeft);
+      if (!commits) {
         beginCopy(warp, lane, it, reads);
         writes.address[writes.lanes++] = groups.back().back().to;
       }
-    } catch (const Violation &error) {
-      refuse(warp, lane, it, error.what());
-    }
-  }
+    });
+  });
   if (reads.lanes)
     counters.loads.add(reads);
   if (writes.lanes)
@@ -54,20 +51,20 @@ void BlockRunner::copy(Warp &warp, uint32_t mask, const Instruction &it) {
 void BlockRunner::beginCopy(Warp &warp, int lane, const Instruction &it,
                             Request &reads) {
   Row room;
-  auto address = [&](size_t number) {
-    const Operand &operand = it.operands[number];
-    return read(warp, operand.parts[0], room)[lane] + uint64_t(operand.offset);
+  auto number = [&](size_t operand) {
+    const Operand &from = it.operands[operand];
+    requireWritten(warp, 1u << lane, from, it, "an operand");
+    return read(warp, from, room)[size_t(lane)] + uint64_t(from.offset);
   };
-  AsyncCopy copy = {address(0), address(1), copied};
+  AsyncCopy copy = {number(0), number(1), copied};
   if (it.operands.size() > 3)
-    copy.bytes = int(read(warp, it.operands[3], room)[lane]);
+    copy.bytes = int(number(3));
   if (copy.to % copied != 0 || (copy.bytes && copy.from % copied != 0))
     throw Violation("copies from or to an address that is no multiple of 16");
   if (copy.bytes < 0 || copy.bytes > copied)
     throw Violation("copies more than 16 bytes");
-  int thread = threadOf(warp, lane);
-  shared.access(thread, copy.to, copied, barriers, /*writes=*/true);
-  shared.forget(copy.to, copied);
+  Place to = sharedPlace(threadOf(warp, lane), copy.to, copied, true);
+  std::fill_n(to.marks, copied, copyPending);
   if (copy.bytes) {
     memory.at(copy.from, copy.bytes, "reads");
     reads.address[reads.lanes++] = copy.from;
@@ -77,18 +74,17 @@ void BlockRunner::beginCopy(Warp &warp, int lane, const Instruction &it,
 
 void BlockRunner::finishCopies(Warp &warp, int lane, size_t groupsLeft) {
   auto &groups = warp.copies[size_t(lane)];
-  int thread = threadOf(warp, lane);
   for (; groups.size() > groupsLeft; groups.pop_front())
     for (const AsyncCopy &it : groups.front()) {
-      std::byte *to =
-          shared.access(thread, it.to, copied, barriers, /*writes=*/true);
-      std::fill_n(to, copied, std::byte(0));
+      Place to = sharedPlace(threadOf(warp, lane), it.to, copied, true);
+      std::fill_n(to.bytes, copied, std::byte(0));
+      std::fill_n(to.marks, copied, uint8_t(1));
       if (!it.bytes)
         continue;
-      races.access(it.from, it.bytes, blockNumber * threads() + thread,
-                   barriers, /*writes=*/false);
-      memory.requireKnown(it.from, it.bytes, "reads");
-      std::memcpy(to, memory.at(it.from, it.bytes, "reads"), size_t(it.bytes));
+      Space space = Space::Global;
+      Place from = place(warp, lane, it.from, it.bytes, false, space);
+      std::copy_n(from.bytes, it.bytes, to.bytes);
+      std::copy_n(from.marks, it.bytes, to.marks);
     }
 }
 

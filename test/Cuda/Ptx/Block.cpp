@@ -33,16 +33,17 @@ void BlockRunner::begin(std::array<unsigned, 3> at) {
   block = at;
   barriers = 0;
   shared.begin(kernel.shared + launch.dynamicShared);
+  sharedRaces.clear();
   warps.resize(size_t((threads() + warpSize - 1) / warpSize));
   for (size_t w = 0; w < warps.size(); ++w) {
     int lanes = std::min(int(threads()) - int(w) * warpSize, warpSize);
     Warp fresh = {int(w), ~0u >> (warpSize - lanes)};
-    // Initializes registers and local memory to a conspicuous value.
-    fresh.registers = std::move(warps[w].registers);
-    fresh.registers.assign(size_t(kernel.registers) * warpSize,
-                           0xcbcbcbcbcbcbcbcb);
+    fresh.planes[values] = std::move(warps[w].planes[values]);
+    Row conspicuous;
+    conspicuous.fill(0xcbcbcbcbcbcbcbcb);
+    fresh.planes[values].assign(size_t(kernel.registers), conspicuous);
     fresh.local = std::move(warps[w].local);
-    fresh.local.assign(size_t(kernel.local) * warpSize, std::byte(0xcb));
+    fresh.local.begin(kernel.local * warpSize);
     warps[w] = std::move(fresh);
   }
 }
@@ -99,13 +100,12 @@ void BlockRunner::advance(Warp &warp) {
              "waits for lanes of its mask that never come");
     }
     int at = int(kernel.code.size());
-    for (uint32_t left = ready; left; left &= left - 1)
-      at = std::min(at, warp.next[size_t(std::countr_zero(left))]);
+    forEach(ready,
+            [&](int lane) { at = std::min(at, warp.next[size_t(lane)]); });
     uint32_t mask = 0;
-    for (uint32_t left = ready; left; left &= left - 1) {
-      int lane = std::countr_zero(left);
+    forEach(ready, [&](int lane) {
       mask |= uint32_t(warp.next[size_t(lane)] == at) << lane;
-    }
+    });
     step(warp, mask, at);
   }
 }
@@ -118,69 +118,41 @@ void BlockRunner::step(Warp &warp, uint32_t mask, int at) {
   const Instruction &it = kernel.code[size_t(at)];
   ++counters.instructions;
   uint32_t chosen = mask;
-  if (it.guard >= 0) {
-    const uint64_t *guard = &warp.registers[size_t(it.guard) * warpSize];
-    for (int lane = 0; lane < warpSize; ++lane)
-      if (bool(guard[lane] & 1) == it.guardInverted)
+  if (it.guard.kind != Operand::None) {
+    requireWritten(warp, mask, it.guard, it, "a condition");
+    Row room;
+    const Row &guard = read(warp, it.guard, room);
+    for (size_t lane = 0; lane < warpSize; ++lane)
+      if (!(guard[lane] & 1))
         chosen &= ~(1u << lane);
   }
-  bool waits = it.act == Instruction::Barrier || it.act == Instruction::Shuffle;
-  for (uint32_t left = waits ? mask & ~chosen : mask; left; left &= left - 1)
-    ++warp.next[size_t(std::countr_zero(left))];
-  switch (it.act) {
-  case Instruction::Compute: {
-    Lanes lanes = {chosen, registerOf(warp, it.operands[0])};
-    Row room[4];
-    for (size_t i = 1; i < it.operands.size() && i <= 4; ++i)
-      lanes.in[i - 1] = read(warp, it.operands[i], room[i - 1]);
-    it.handler(lanes);
-    break;
-  }
-  case Instruction::Move:
-    move(warp, chosen, it);
-    break;
-  case Instruction::Load:
-  case Instruction::Store:
-    if (chosen)
-      access(warp, chosen, it);
-    break;
-  case Instruction::Branch:
-    for (uint32_t left = chosen; left; left &= left - 1)
-      warp.next[size_t(std::countr_zero(left))] = it.target;
-    break;
-  case Instruction::Return:
-    warp.left |= chosen;
-    break;
-  case Instruction::Barrier:
-    warp.atBarrier |= chosen;
-    break;
-  case Instruction::Shuffle:
-    shuffle(warp, chosen, it);
-    break;
-  case Instruction::Matrix:
-    loadMatrices(warp, chosen, it);
-    break;
-  case Instruction::Product:
-    multiply(warp, chosen, it);
-    break;
-  case Instruction::Copy:
-    copy(warp, chosen, it);
-    break;
-  case Instruction::Nothing:
-    break;
-  }
+  bool waits =
+      it.act == &BlockRunner::barrier || it.act == &BlockRunner::shuffle;
+  forEach(waits ? mask & ~chosen : mask,
+          [&](int lane) { ++warp.next[size_t(lane)]; });
+  (this->*it.act)(warp, chosen, it);
+}
+
+void BlockRunner::branch(Warp &warp, uint32_t mask, const Instruction &it) {
+  forEach(mask, [&](int lane) { warp.next[size_t(lane)] = it.target; });
+}
+
+void BlockRunner::leave(Warp &warp, uint32_t mask, const Instruction &) {
+  warp.left |= mask;
+}
+
+void BlockRunner::barrier(Warp &warp, uint32_t mask, const Instruction &) {
+  warp.atBarrier |= mask;
 }
 
 void BlockRunner::refuse(const Warp &warp, int lane, const Instruction &it,
                          const std::string &why) const {
-  auto numbers = [](unsigned x, unsigned y, unsigned z) {
-    return std::to_string(x) + "," + std::to_string(y) + "," +
-           std::to_string(z);
-  };
-  throw Violation("kernel '" + kernel.name + "', block " +
-                  numbers(block[0], block[1], block[2]) + ", thread " +
-                  std::to_string(threadOf(warp, lane)) + " " + why + "; line " +
-                  std::to_string(it.line) + ": '" + it.text + "'");
+  std::string where = "kernel '" + kernel.name + "', block ";
+  for (unsigned number : block)
+    where += std::to_string(number) + ",";
+  throw Violation(where + " thread " + std::to_string(threadOf(warp, lane)) +
+                  " " + why + "; line " + std::to_string(it.line) + ": '" +
+                  it.text + "'");
 }
 
 } // namespace emulator::ptx

@@ -14,11 +14,9 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H
 #define STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H
 
-#include "../Memory.h"
 #include "Counters.h"
-#include "Lanes.h"
 #include "Races.h"
-#include "Shared.h"
+#include "Warp.h"
 
 #include <random>
 
@@ -35,53 +33,56 @@ class BlockRunner {
 public:
   BlockRunner(const Launch &launch, Memory &memory, Counters &counters)
       : launch(launch), kernel(*launch.kernel), memory(memory),
-        counters(counters), shared(threads()),
+        counters(counters), sharedRaces("shared memory", threads(), 1),
         races("the device's memory", threads(), 4) {}
 
   /// Runs all blocks; throws `Violation`, which names the place.
   void run(std::mt19937 &random);
 
+  // What instructions do.
+  void compute(Warp &warp, uint32_t mask, const Instruction &it);
+  void move(Warp &warp, uint32_t mask, const Instruction &it);
+  void access(Warp &warp, uint32_t mask, const Instruction &it);
+  void branch(Warp &warp, uint32_t mask, const Instruction &it);
+  void leave(Warp &warp, uint32_t mask, const Instruction &it);
+  void barrier(Warp &warp, uint32_t mask, const Instruction &it);
+  void shuffle(Warp &warp, uint32_t mask, const Instruction &it);
+  void loadMatrices(Warp &warp, uint32_t mask, const Instruction &it);
+  void multiply(Warp &warp, uint32_t mask, const Instruction &it);
+  /// cp.async, its commits and its waits.
+  void copy(Warp &warp, uint32_t mask, const Instruction &it);
+  void nothing(Warp &, uint32_t, const Instruction &) {}
+
 private:
-  struct AsyncCopy {
-    uint64_t to, from;
-    int bytes; ///< read, of 16; the rest is filled with zeros
-  };
-  struct Warp {
-    int number;
-    uint32_t lanes; ///< mask of the lanes that exist
-    uint32_t left = 0, atBarrier = 0, atShuffle = 0;
-    std::array<int, warpSize> next = {};  ///< instruction, by lane
-    std::vector<uint64_t> registers = {}; ///< by register and lane
-    std::vector<std::byte> local = {};    ///< by lane and byte
-    /// Copies not yet run by lane and group; the last group is still open.
-    std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copies = {};
-
-    uint32_t waiting() const { return left | atBarrier | atShuffle; }
-  };
-
   void begin(std::array<unsigned, 3> at);
   void runBlock(std::mt19937 &random);
   /// Runs a warp until all its lanes wait or have exited.
   void advance(Warp &warp);
   void step(Warp &warp, uint32_t mask, int at);
   void finishBarrier();
-  void shuffle(Warp &warp, uint32_t mask, const Instruction &it);
-  void move(Warp &warp, uint32_t mask, const Instruction &it);
-  void access(Warp &warp, uint32_t mask, const Instruction &it);
-  void loadMatrices(Warp &warp, uint32_t mask, const Instruction &it);
-  void multiply(Warp &warp, uint32_t mask, const Instruction &it);
-  void copy(Warp &warp, uint32_t mask, const Instruction &it);
   void beginCopy(Warp &warp, int lane, const Instruction &it, Request &reads);
   void finishCopies(Warp &warp, int lane, size_t groupsLeft);
   /// Throws unless all lanes take part in this warp-level instruction.
   void requireAll(const Warp &warp, uint32_t mask, const Instruction &it) const;
-  std::byte *place(Warp &warp, int lane, const Instruction &it, uint64_t &at);
-  void load(Warp &warp, int lane, const Instruction &it, const std::byte *from);
-  void store(Warp &warp, int lane, const Instruction &it, std::byte *to);
+  /// Throws if the operand has unwritten bits; `what` is its use.
+  void requireWritten(Warp &warp, uint32_t mask, const Operand &operand,
+                      const Instruction &it, const char *what);
 
-  /// The value of an operand in all lanes; stored in `room` if it is computed.
-  const uint64_t *read(const Warp &warp, const Operand &operand, Row &room);
-  uint64_t *registerOf(Warp &warp, const Operand &operand);
+  /// The memory that a lane accesses with an address in this space, which is
+  /// then no longer generic.
+  Place place(Warp &warp, int lane, uint64_t address, int bytes, bool writes,
+              Space &space);
+  Place sharedPlace(int thread, uint64_t address, int bytes, bool writes);
+  void load(Warp &warp, int lane, const Instruction &it, const Place &from,
+            uint64_t address);
+  void store(Warp &warp, int lane, const Instruction &it, const Place &to);
+
+  /// An operand, or the base of an address, in all lanes; stored in `room` if
+  /// it is computed.
+  const Row &read(Warp &warp, const Operand &operand, Row &room,
+                  Plane plane = values);
+  Lanes lanesOf(Warp &warp, uint32_t mask, const Instruction &it, Plane plane,
+                Row *rooms);
   int64_t threads() const {
     auto [x, y, z] = launch.block;
     return int64_t(x) * y * z;
@@ -89,7 +90,17 @@ private:
   int threadOf(const Warp &warp, int lane) const {
     return warp.number * warpSize + lane;
   }
-  uint64_t special(const Warp &warp, Special which, int lane) const;
+  uint64_t special(const Warp &warp, int which, int lane) const;
+  /// Calls `function`; a `Violation` in it then names the place.
+  template <typename Function>
+  void inLane(const Warp &warp, int lane, const Instruction &it,
+              Function function) const {
+    try {
+      function();
+    } catch (const Violation &error) {
+      refuse(warp, lane, it, error.what());
+    }
+  }
   [[noreturn]] void refuse(const Warp &warp, int lane, const Instruction &it,
                            const std::string &why) const;
 
@@ -98,8 +109,8 @@ private:
   Memory &memory;
   Counters &counters;
   std::vector<Warp> warps;
-  Shared shared;
-  Races races;
+  Bytes shared;
+  Races sharedRaces, races;
   std::array<unsigned, 3> block = {}; ///< in the grid
   int64_t blockNumber = 0;
   int barriers = 0; ///< passed by the block so far

@@ -5,59 +5,77 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Body.h"
-
-#include "Window.h"
-
-#include <unordered_map>
+#include "Block.h"
 
 namespace emulator::ptx {
 
 namespace {
 
-using Act = Instruction::Act;
+using Run = BlockRunner;
 
+/// By opcode, or by its first word.
 const std::unordered_map<std::string_view, Act> acts = {
-    {"mov", Act::Move},        {"ld", Act::Load},
-    {"st", Act::Store},        {"bra", Act::Branch},
-    {"ret", Act::Return},      {"exit", Act::Return},
-    {"bar", Act::Barrier},     {"barrier", Act::Barrier},
-    {"shfl", Act::Shuffle},    {"membar", Act::Nothing},
-    {"fence", Act::Nothing},   {"cp", Act::Copy},
-    {"ldmatrix", Act::Matrix}, {"mma", Act::Product}};
+    {"mov", &Run::move},
+    {"ld", &Run::access},
+    {"st", &Run::access},
+    {"bra", &Run::branch},
+    {"ret", &Run::leave},
+    {"exit", &Run::leave},
+    {"membar", &Run::nothing},
+    {"fence", &Run::nothing},
+    {"bar.sync", &Run::barrier},
+    {"barrier.sync", &Run::barrier},
+    {"barrier.sync.aligned", &Run::barrier},
+    {"shfl.sync.up.b32", &Run::shuffle},
+    {"shfl.sync.down.b32", &Run::shuffle},
+    {"shfl.sync.bfly.b32", &Run::shuffle},
+    {"shfl.sync.idx.b32", &Run::shuffle},
+    {"cp.async.cg.shared.global", &Run::copy},
+    {"cp.async.commit_group", &Run::copy},
+    {"cp.async.wait_group", &Run::copy},
+    {"cp.async.wait_all", &Run::copy},
+    {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", &Run::loadMatrices},
+    {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", &Run::loadMatrices},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", &Run::multiply},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", &Run::multiply}};
 
-const std::unordered_map<std::string_view, Special> specials = {
-    {"%tid.x", Special::ThreadX},    {"%tid.y", Special::ThreadY},
-    {"%tid.z", Special::ThreadZ},    {"%ntid.x", Special::BlockDimX},
-    {"%ntid.y", Special::BlockDimY}, {"%ntid.z", Special::BlockDimZ},
-    {"%ctaid.x", Special::BlockX},   {"%ctaid.y", Special::BlockY},
-    {"%ctaid.z", Special::BlockZ},   {"%nctaid.x", Special::GridX},
-    {"%nctaid.y", Special::GridY},   {"%nctaid.z", Special::GridZ},
-    {"%laneid", Special::Lane},      {"%warpid", Special::Warp}};
+/// Special registers, as `BlockRunner::special` numbers them: those of three
+/// dimensions, then the others.
+constexpr std::string_view dimensional[] = {"%tid", "%ntid", "%ctaid",
+                                            "%nctaid"};
+constexpr std::string_view others[] = {"%laneid", "%warpid"};
+
+int specialOf(std::string_view text) {
+  for (int i = 0; i < 2; ++i)
+    if (text == others[i])
+      return 12 + i;
+  for (int i = 0; i < 4; ++i)
+    if (text.substr(0, text.size() - 2) == dimensional[i])
+      return 3 * i + text.back() - 'x';
+  return -1;
+}
 
 class BodyReader {
 public:
-  BodyReader(Kernel &kernel, int line, const std::string &dynamic)
-      : kernel(kernel), line(line) {
-    if (!dynamic.empty())
-      symbols[dynamic] = dynamicShared;
+  BodyReader(Kernel &kernel, int line, Symbols symbols)
+      : kernel(kernel), line(line), symbols(std::move(symbols)) {
+    numbers["%cc"] = kernel.registers++; // The carry of add.cc and mad.cc.
   }
 
   void run(std::string_view body) {
     size_t begin = 0;
-    int depth = 0;
     for (size_t i = 0; i < body.size(); ++i) {
       line += body[i] == '\n';
-      depth += (body[i] == '{') - (body[i] == '}');
-      if (body[i] == ':' && depth == 0) {
-        labels[std::string(trim(body.substr(begin, i - begin)))] =
-            int(kernel.code.size());
+      std::string_view text = trim(body.substr(begin, i - begin));
+      bool isLabel = body[i] == ':' && text.find(' ') == text.npos;
+      if (isLabel)
+        labels[std::string(text)] = int(kernel.code.size());
+      else if (body[i] == ';' && !text.empty())
+        statement(text);
+      // A bracket that begins or ends a scope is not part of a statement.
+      bool isScope = (body[i] == '{' || body[i] == '}') && text.empty();
+      if (isLabel || body[i] == ';' || isScope)
         begin = i + 1;
-      } else if (body[i] == ';') {
-        if (auto text = trim(body.substr(begin, i - begin)); !text.empty())
-          statement(text);
-        begin = i + 1;
-      }
     }
     if (auto rest = trim(body.substr(begin)); !rest.empty())
       fail("a statement without an end", rest);
@@ -74,8 +92,6 @@ public:
   }
 
 private:
-  static constexpr int64_t dynamicShared = -1;
-
   void statement(std::string_view text) {
     if (text.starts_with(".reg"))
       return registers(text);
@@ -90,74 +106,68 @@ private:
     it.line = line;
     if (text.front() == '@') {
       size_t end = text.find_first_of(" \t");
-      it.guardInverted = text[1] == '!';
-      it.guard = numberOf(
-          text.substr(1 + it.guardInverted, end - 1 - it.guardInverted));
+      it.guard = operand(text.substr(1, end - 1));
       text = trim(text.substr(end));
     }
     size_t end = std::min(text.find_first_of(" \t\n"), text.size());
     for (std::string_view word : split(text.substr(0, end), '.'))
       it.words.emplace_back(word);
-    classify(it);
     std::string_view rest = trim(text.substr(end));
-    if (it.act == Act::Branch) {
+    classify(it, text.substr(0, end));
+    if (it.act == &Run::branch)
       branches.emplace_back(kernel.code.size(), rest);
-    } else {
+    else
       for (std::string_view part : split(rest, ','))
         it.operands.push_back(operand(part));
+    if (it.words[0] == "madc")
+      it.operands.push_back(operand("%cc"));
+    if (it.has("cc")) { // Two instructions: the carry, then the result.
+      std::erase(it.words, "cc");
+      Instruction carry = it;
+      carry.operands[0] = operand("%cc");
+      carry.words[1] = "carry";
+      for (Instruction *each : {&carry, &it})
+        each->handler = require(handlerOf(each->words), it.text);
+      kernel.code.push_back(std::move(carry));
     }
     kernel.code.push_back(std::move(it));
   }
 
-  void classify(Instruction &it) {
-    auto act = acts.find(it.words[0]);
-    it.act = act == acts.end() ? Act::Compute : act->second;
-    auto has = [&](std::string_view word) { return it.has(word); };
-    bool known = true;
-    if (it.act == Act::Barrier) // Only aligned barriers are supported.
-      known = it.words.back() == "sync" || it.words.back() == "aligned";
-    if (it.act == Act::Shuffle)
-      known = has("sync") && has("b32");
-    if (it.act == Act::Load || it.act == Act::Store) {
-      it.space = has("global")   ? Space::Global
-                 : has("shared") ? Space::Shared
-                 : has("local")  ? Space::Local
-                 : has("param")  ? Space::Parameter
-                                 : Space::Generic;
-      it.vector = has("v2") ? 2 : has("v4") ? 4 : has("v8") ? 8 : 1;
-      it.bytes = int(bytesOf(it.words.back()));
-      it.isSigned = it.words.back().front() == 's';
-    }
-    auto is = [&](const char *opcode) {
-      return it.text.find(opcode) != std::string::npos;
-    };
-    if (it.act == Act::Matrix)
-      known =
-          is("ldmatrix.sync.aligned.m8n8.x4.") && has("shared") && has("b16");
-    if (it.act == Act::Product)
-      known = is("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") ||
-              is("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
-    if (it.act == Act::Copy)
-      known = is("cp.async.cg.shared.global ") || is("cp.async.commit_group") ||
-              is("cp.async.wait_group ") || is("cp.async.wait_all");
-    if (it.act == Act::Compute)
-      known = (it.handler = handlerOf(it.words)) != nullptr;
-    if (!known)
-      fail("an instruction that is not known", it.text);
+  void classify(Instruction &it, std::string_view opcode) {
+    auto act = acts.find(opcode);
+    if (act == acts.end())
+      act = acts.find(it.words[0]);
+    it.act = act == acts.end() ? &Run::compute : act->second;
+    constexpr std::string_view spaces[] = {"global", "shared", "local",
+                                           "param"};
+    for (int i = 0; i < 4; ++i)
+      if (it.has(spaces[i]))
+        it.space = Space(i + 1);
+    it.loads = it.words[0] == "ld";
+    it.vector = it.has("v2") ? 2 : it.has("v4") ? 4 : it.has("v8") ? 8 : 1;
+    it.bytes = int(bytesOf(it.words.back()));
+    it.isSigned = it.words.back().front() == 's';
+    if (it.act == &Run::compute && !it.has("cc"))
+      it.handler = require(handlerOf(it.words), it.text);
+  }
+
+  Handler require(Handler handler, std::string_view text) const {
+    if (!handler)
+      fail("an instruction that is not known", text);
+    return handler;
   }
 
   /// Declares registers: `.reg .b32 %r<22>`
   void registers(std::string_view text) {
     for (std::string_view name : split(text.substr(text.find('%')), ',')) {
       size_t open = name.find('<');
-      if (open == std::string_view::npos) {
-        numbers[std::string(name)] = kernel.registers++;
-        continue;
-      }
-      int count = std::stoi(std::string(name.substr(open + 1)));
-      for (int i = 0; i < count; ++i)
-        numbers[std::string(name.substr(0, open)) + std::to_string(i)] =
-            kernel.registers++;
+      std::string first(name.substr(0, open));
+      if (open == name.npos)
+        numbers[first] = kernel.registers++;
+      for (int i = 0; open != name.npos &&
+                      i < std::stoi(std::string(name.substr(open + 1)));
+           ++i)
+        numbers[first + std::to_string(i)] = kernel.registers++;
     }
   }
 
@@ -171,59 +181,50 @@ private:
     int64_t &used = shared ? kernel.shared : kernel.local;
     used = (used + 15) / 16 * 16;
     symbols[std::string(text.substr(name, open - name))] =
-        used + (shared ? 0 : localWindow);
+        used + (shared ? 0 : int64_t(localWindow));
     used += bytes;
   }
 
   Operand operand(std::string_view text) {
     Operand it;
+    if (text == "_")
+      return it;
+    if (text.front() == '[')
+      return address(trim(text.substr(1, text.size() - 2)));
+    if (size_t bar = text.find('|'); bar != text.npos)
+      return operand(trim(text.substr(0, bar))); // The other is not computed.
     if (text.front() == '!') {
       it = operand(trim(text.substr(1)));
       it.inverted = true;
-    } else if (size_t bar = text.find('|'); bar != std::string_view::npos) {
-      it = operand(trim(text.substr(0, bar)));
-      it.parts.push_back(operand(trim(text.substr(bar + 1))));
     } else if (text.front() == '{') {
       it.kind = Operand::Vector;
       for (std::string_view part : split(text.substr(1, text.size() - 2), ','))
         it.parts.push_back(operand(part));
-    } else if (text.front() == '[') {
-      it = address(trim(text.substr(1, text.size() - 2)));
-    } else if (text == "_") {
-      it.kind = Operand::None;
-    } else if (auto found = specials.find(text); found != specials.end()) {
-      it.kind = Operand::SpecialRegister;
-      it.number = int(found->second);
-    } else if (text.front() == '%') {
-      it.kind = Operand::Register;
-      it.number = numberOf(text);
+    } else if ((it.number = specialOf(text)) >= 0) {
+      it.kind = Operand::Special;
     } else {
-      it.kind = Operand::Constant;
-      it.number = constantOf(text);
+      bool isRegister = text.front() == '%';
+      it.kind = isRegister ? Operand::Register : Operand::Constant;
+      it.number = isRegister ? numberOf(text) : constantOf(text);
     }
     return it;
   }
 
+  /// `%rd1+8`, or the name of a parameter or an array.
   Operand address(std::string_view text) {
     Operand it;
+    it.kind = Operand::Address;
     size_t sign = text.find_first_of("+-", 1);
-    std::string_view base = trim(text.substr(0, sign));
-    if (sign != std::string_view::npos)
+    if (sign != text.npos)
       it.offset =
           std::stol(std::string(text.substr(sign + (text[sign] == '+'))));
-    it.kind = Operand::Address;
-    if (base.front() == '%') {
-      it.parts.push_back(operand(base));
-      return it;
-    }
+    std::string_view base = trim(text.substr(0, sign));
     for (const Parameter &parameter : kernel.parameters)
       if (parameter.name == base) {
         it.offset += parameter.offset;
         return it;
       }
-    it.parts.emplace_back();
-    it.parts.back().kind = Operand::Constant;
-    it.parts.back().number = constantOf(base);
+    it.parts.push_back(operand(base));
     return it;
   }
 
@@ -238,24 +239,15 @@ private:
   int constantOf(std::string_view text) {
     int number = int(kernel.constants.size());
     kernel.constants.emplace_back();
-    uint64_t value = 0;
-    if (auto symbol = symbols.find(std::string(text));
-        symbol != symbols.end()) {
-      value = uint64_t(symbol->second);
-      if (symbol->second == dynamicShared)
+    std::optional<uint64_t> value = numberIn(text);
+    if (auto it = symbols.find(std::string(text)); it != symbols.end()) {
+      value = uint64_t(it->second);
+      if (it->second == dynamicShared)
         dynamicUses.push_back(number);
-    } else if (text.starts_with("0f") || text.starts_with("0d")) {
-      value = std::stoull(std::string(text.substr(2)), nullptr, 16);
-    } else if (text == "true" || text == "false") {
-      value = text == "true";
-    } else if (std::isdigit(text.front())) {
-      value = std::stoull(std::string(text), nullptr, 0);
-    } else if (text.front() == '-') {
-      value = uint64_t(std::stoll(std::string(text), nullptr, 0));
-    } else {
-      fail("a name that is not known", text);
     }
-    kernel.constants.back().fill(value);
+    if (!value)
+      fail("a name that is not known", text);
+    kernel.constants.back().fill(*value);
     return number;
   }
 
@@ -267,7 +259,7 @@ private:
   Kernel &kernel;
   int line;
   std::unordered_map<std::string, int> numbers, labels;
-  std::unordered_map<std::string, int64_t> symbols;
+  Symbols symbols;
   std::vector<std::pair<int64_t, std::string>> branches;
   std::vector<int> dynamicUses; ///< constants that are its address
 };
@@ -275,8 +267,8 @@ private:
 } // namespace
 
 void readBody(Kernel &kernel, std::string_view body, int line,
-              const std::string &dynamic) {
-  BodyReader(kernel, line, dynamic).run(body);
+              Symbols symbols) {
+  BodyReader(kernel, line, std::move(symbols)).run(body);
 }
 
 } // namespace emulator::ptx

@@ -11,25 +11,13 @@ namespace emulator::ptx {
 
 namespace {
 
-/// `setp.lt.T p, a, b`: ordered comparisons are false for NaN. With `and` or
-/// `or` the result is combined with a predicate c.
+/// `setp.lt.T p, a, b`: ordered comparisons are false for NaN.
 template <typename T, typename Function>
 void compare(Table &table, const std::string &name, Function) {
   using W =
       std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>;
-  auto combined = [&]<typename Combine>(const std::string &suffix, Combine) {
-    Handler handler = [](Lanes &it) {
-      forLanes(it, [](uint64_t a, uint64_t b, uint64_t c, uint64_t) {
-        bool holds = Function()(W(get<T>(a)), W(get<T>(b)));
-        return uint64_t(Combine()(holds, bool(c & 1)));
-      });
-    };
-    for (const char *type : Word<T>::names)
-      table.emplace("setp." + name + suffix + "." + type, handler);
-  };
-  combined("", [](bool holds, bool) { return holds; });
-  combined(".and", [](bool holds, bool more) { return holds && more; });
-  combined(".or", [](bool holds, bool more) { return holds || more; });
+  define<T>(table, "setp." + name,
+            [](T a, T b) { return bool(Function()(W(a), W(b))); });
 }
 
 template <typename T> void orders(Table &table) {
@@ -74,11 +62,8 @@ void defineComparisons(Table &table) {
   unordered<Half>(table);
   for (const char *type : {"b16", "u16", "s16", "b32", "u32", "s32", "f32",
                            "b64", "u64", "s64", "f64"})
-    table[std::string("selp.") + type] = [](Lanes &it) {
-      forLanes(it, [](uint64_t a, uint64_t b, uint64_t c, uint64_t) {
-        return c & 1 ? a : b;
-      });
-    };
+    table[std::string("selp.") + type] = handler<uint64_t>(
+        [](uint64_t a, uint64_t b, bool c) { return c ? a : b; });
 }
 
 } // namespace emulator::ptx

@@ -45,28 +45,22 @@ template <typename D, typename S, auto round> D converted(S value) {
   }
 }
 
-template <typename D, typename S, auto round> void computes(Lanes &it) {
-  forLanes(it, [](uint64_t a, auto...) {
-    return put<D>(converted<D, S, round>(get<S>(a)));
-  });
-}
-
 template <typename D, typename S> void add(Table &table) {
-  auto with = [&](const char *mode, Handler handler) {
+  auto with = [&]<typename Round>(const char *mode, Round) {
     for (const char *to : Word<D>::names)
       for (const char *from : Word<S>::names)
-        table[std::string(mode) + to + "." + from] = handler;
+        table[std::string(mode) + to + "." + from] =
+            handler<D>([](S a) { return converted<D, S, Round{}>(a); });
   };
-  constexpr bool needsMode = !isInteger<S>;
-  if constexpr (!(isInteger<D> && needsMode)) {
+  constexpr bool isRounded = !isInteger<S>;
+  if constexpr (!(isInteger<D> && isRounded))
     for (const char *mode : {"", "rn."})
-      with(mode, computes<D, S, [](double it) { return it; }>);
-  }
-  if constexpr (needsMode) {
-    with("rni.", computes<D, S, [](double it) { return std::nearbyint(it); }>);
-    with("rzi.", computes<D, S, [](double it) { return std::trunc(it); }>);
-    with("rmi.", computes<D, S, [](double it) { return std::floor(it); }>);
-    with("rpi.", computes<D, S, [](double it) { return std::ceil(it); }>);
+      with(mode, [](double it) { return it; });
+  if constexpr (isRounded) {
+    with("rni.", [](double it) { return std::nearbyint(it); });
+    with("rzi.", [](double it) { return std::trunc(it); });
+    with("rmi.", [](double it) { return std::floor(it); });
+    with("rpi.", [](double it) { return std::ceil(it); });
   }
 }
 
@@ -78,71 +72,60 @@ template <typename... Types> void addAll(Table &table) {
 }
 
 /// Packs two numbers into one register, the first into the upper half.
-template <typename T> void packs(Lanes &it) {
-  forLanes(it, [](uint64_t a, uint64_t b, auto...) {
-    return put(T(get<float>(a))) << (8 * sizeof(T)) | put(T(get<float>(b)));
-  });
-}
-template <typename T> void unpacks(Lanes &it) {
-  forLanes(it, [](uint64_t a, auto...) {
-    auto half = [&](int shift) {
-      return put(Half(float(std::bit_cast<T>(uint8_t(a >> shift)))));
-    };
-    return half(8) << 16 | half(0);
-  });
-}
-template <typename T> void packsHalves(Lanes &it) {
-  forLanes(it, [](uint64_t a, auto...) {
-    auto byte = [&](int shift) { return put(T(float(get<Half>(a >> shift)))); };
-    return byte(16) << 8 | byte(0);
+template <typename T> Handler packs() {
+  return handler<uint64_t>([](float a, float b) {
+    return put(T(a)) << (8 * sizeof(T)) | put(T(b));
   });
 }
 
-Table makeTable() {
-  Table table;
-  addAll<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
-         int64_t, float, double, Bfloat16, Half>(table);
-  table["rn.bf16x2.f32"] = packs<Bfloat16>;
-  table["rn.f16x2.f32"] = packs<Half>;
-  table["rn.satfinite.e4m3x2.f32"] = packs<E4M3>;
-  table["rn.satfinite.e5m2x2.f32"] = packs<E5M2>;
-  table["rn.satfinite.e4m3x2.f16x2"] = packsHalves<E4M3>;
-  table["rn.satfinite.e5m2x2.f16x2"] = packsHalves<E5M2>;
-  table["rn.f16x2.e4m3x2"] = unpacks<E4M3>;
-  table["rn.f16x2.e5m2x2"] = unpacks<E5M2>;
-  return table;
+/// Defines conversions between pairs of 8-bit floats and of others.
+template <typename T> void addNarrow(Table &table, const std::string &name) {
+  table["rn.satfinite." + name + ".f32"] = packs<T>();
+  table["rn.satfinite." + name + ".f16x2"] =
+      handler<uint64_t>([](Pair<Half> a) {
+        return put(T(float(a.high))) << 8 | put(T(float(a.low)));
+      });
+  table["rn.f16x2." + name] = handler<uint64_t>([](uint16_t a) {
+    auto half = [](int byte) {
+      return put(Half(float(std::bit_cast<T>(uint8_t(byte)))));
+    };
+    return half(a >> 8) << 16 | half(a);
+  });
 }
 
 } // namespace
 
-Handler conversionOf(const std::vector<std::string> &words) {
-  static const Table table = makeTable();
-  std::string name;
-  for (size_t i = 1; i < words.size(); ++i)
-    if (words[i] != "ftz")
-      name += (name.empty() ? "" : ".") + words[i];
-  auto found = table.find(name);
-  return found == table.end() ? nullptr : found->second;
+void defineConversions(Table &table) {
+  addAll<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
+         int64_t, float, double, Bfloat16, Half>(table);
+  table["rn.bf16x2.f32"] = packs<Bfloat16>();
+  table["rn.f16x2.f32"] = packs<Half>();
+  addNarrow<E4M3>(table, "e4m3x2");
+  addNarrow<E5M2>(table, "e5m2x2");
 }
 
 Handler handlerOf(const std::vector<std::string> &words) {
-  static const Table table = [] {
-    Table it;
-    defineIntegers(it);
-    defineFloats(it);
-    defineComparisons(it);
-    return it;
+  static const auto tables = [] {
+    std::array<Table, 2> both; // Of cvt, and of all others.
+    defineConversions(both[0]);
+    defineIntegers(both[1]);
+    defineFloats(both[1]);
+    defineComparisons(both[1]);
+    return both;
   }();
-  if (words[0] == "cvt")
-    return conversionOf(words);
+  bool converts = words[0] == "cvt";
   // Only rounding to nearest is supported. ftz is ignored: it affects only
   // numbers below 2^-126.
-  constexpr std::string_view ignored[] = {"rn", "approx", "full", "ftz"};
-  std::string name = words[0];
-  for (size_t i = 1; i < words.size(); ++i)
-    if (std::find(std::begin(ignored), std::end(ignored), words[i]) ==
-        std::end(ignored))
-      name += "." + words[i];
+  constexpr std::string_view ignored[] = {"ftz", "rn", "approx", "full"};
+  auto isIgnored = [&](const std::string &word) {
+    auto end = converts ? std::begin(ignored) + 1 : std::end(ignored);
+    return std::find(std::begin(ignored), end, word) != end;
+  };
+  std::string name;
+  for (const std::string &word : std::span(words).subspan(converts ? 1 : 0))
+    if (!isIgnored(word))
+      name += (name.empty() ? "" : ".") + word;
+  const Table &table = tables[converts ? 0 : 1];
   auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

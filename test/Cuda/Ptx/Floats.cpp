@@ -26,74 +26,57 @@ using Exact = std::conditional_t<sizeof(T) == 2, double, T>;
 
 /// Max, or min if `smaller`, as on a device: a NaN is returned or ignored
 /// (`keepsNan`), and -0 is less than 0.
-template <typename T> T larger(T a, T b, bool keepsNan, bool smaller) {
-  if (std::isnan(Exact<T>(a)) || std::isnan(Exact<T>(b))) {
+template <typename E> E larger(E a, E b, bool keepsNan, bool smaller) {
+  if (std::isnan(a) || std::isnan(b)) {
     if (keepsNan)
-      return T(std::numeric_limits<float>::quiet_NaN());
-    return std::isnan(Exact<T>(a)) ? b : a;
+      return std::numeric_limits<E>::quiet_NaN();
+    return std::isnan(a) ? b : a;
   }
-  bool below = Exact<T>(a) < Exact<T>(b) ||
-               (Exact<T>(a) == Exact<T>(b) && std::signbit(Exact<T>(a)));
+  bool below = a < b || (a == b && std::signbit(a));
   return below == smaller ? a : b;
 }
 
-/// Defines the operations on T, computed in `Exact<T>` and rounded to T.
-template <typename T> void defineFor(Table &table) {
+/// Defines a function of up to three numbers, computed in `Exact<T>`, and the
+/// same for each half of packed numbers.
+template <typename T, typename Function>
+void add(Table &table, const char *name, Function) {
   using E = Exact<T>;
-  auto rounded = [](E value) {
-    if constexpr (sizeof(T) == 2)
-      return T(float(value));
-    else
-      return T(value);
+  using Rounded = std::conditional_t<sizeof(T) == 2, float, T>;
+  auto one = [](T a, T b, T c) {
+    return T(Rounded(Function()(E(a), E(b), E(c))));
   };
-  using Rounded = decltype(rounded);
-  define<T>(table, "add", [](T a, T b) { return Rounded()(E(a) + E(b)); });
-  define<T>(table, "sub", [](T a, T b) { return Rounded()(E(a) - E(b)); });
-  define<T>(table, "mul", [](T a, T b) { return Rounded()(E(a) * E(b)); });
-  define<T>(table, "div", [](T a, T b) { return Rounded()(E(a) / E(b)); });
-  define<T>(table, "fma", [](T a, T b, T c) {
-    return Rounded()(std::fma(E(a), E(b), E(c)));
-  });
-  define<T>(table, "neg", [](T a) {
-    auto bits = put<T>(a) ^ uint64_t(1) << (8 * sizeof(T) - 1);
-    return get<T>(bits);
-  });
-  define<T>(table, "abs", [](T a) {
-    auto bits = put<T>(a) & ~(uint64_t(1) << (8 * sizeof(T) - 1));
-    return get<T>(bits);
-  });
-  define<T>(table, "max", [](T a, T b) { return larger(a, b, false, false); });
-  define<T>(table, "min", [](T a, T b) { return larger(a, b, false, true); });
-  define<T>(table, "max.NaN",
-            [](T a, T b) { return larger(a, b, true, false); });
-  define<T>(table, "min.NaN",
-            [](T a, T b) { return larger(a, b, true, true); });
+  define<T>(table, name, one);
+  if constexpr (sizeof(T) == 2)
+    define<Pair<T>>(table, name, [](Pair<T> a, Pair<T> b, Pair<T> c) {
+      decltype(one) f;
+      return Pair<T>{f(a.low, b.low, c.low), f(a.high, b.high, c.high)};
+    });
 }
 
-/// Defines the operations on two packed 16-bit numbers by those on one.
-template <typename T> void definePairs(Table &table) {
-  std::string one = Word<T>::names[0], two = Word<Pair<T>>::names[0];
-  auto both = [&]<typename Function>(const char *name, Function) {
-    define<Pair<T>>(table, name, [](Pair<T> a, Pair<T> b, Pair<T> c) {
-      return Pair<T>{
-          T(float(Function()(double(a.low), double(b.low), double(c.low)))),
-          T(float(Function()(double(a.high), double(b.high), double(c.high))))};
-    });
-  };
-  both("add", [](double a, double b, double) { return a + b; });
-  both("sub", [](double a, double b, double) { return a - b; });
-  both("mul", [](double a, double b, double) { return a * b; });
-  both("fma", [](double a, double b, double c) { return std::fma(a, b, c); });
-  both("neg", [](double a, double, double) { return -a; });
-  both("abs", [](double a, double, double) { return std::fabs(a); });
-  define<Pair<T>>(table, "max", [](Pair<T> a, Pair<T> b) {
-    return Pair<T>{larger(a.low, b.low, false, false),
-                   larger(a.high, b.high, false, false)};
-  });
-  define<Pair<T>>(table, "max.NaN", [](Pair<T> a, Pair<T> b) {
-    return Pair<T>{larger(a.low, b.low, true, false),
-                   larger(a.high, b.high, true, false)};
-  });
+template <typename T> void defineFor(Table &table) {
+  using E = Exact<T>;
+  add<T>(table, "add", [](E a, E b, E) { return a + b; });
+  add<T>(table, "sub", [](E a, E b, E) { return a - b; });
+  add<T>(table, "mul", [](E a, E b, E) { return a * b; });
+  add<T>(table, "div", [](E a, E b, E) { return a / b; });
+  add<T>(table, "fma", [](E a, E b, E c) { return std::fma(a, b, c); });
+  add<T>(table, "neg", [](E a, E, E) { return -a; });
+  add<T>(table, "abs", [](E a, E, E) { return std::fabs(a); });
+  add<T>(table, "max", [](E a, E b, E) { return larger(a, b, false, false); });
+  add<T>(table, "min", [](E a, E b, E) { return larger(a, b, false, true); });
+  add<T>(table, "max.NaN",
+         [](E a, E b, E) { return larger(a, b, true, false); });
+  add<T>(table, "min.NaN",
+         [](E a, E b, E) { return larger(a, b, true, true); });
+}
+
+/// Defines what a device approximates, and what exists for long floats only.
+template <typename T> void defineLong(Table &table) {
+  define<T>(table, "rcp", [](T a) { return 1 / a; });
+  define<T>(table, "sqrt", [](T a) { return std::sqrt(a); });
+  define<T>(table, "rsqrt", [](T a) { return T(1 / std::sqrt(double(a))); });
+  define<T>(table, "copysign",
+            [](T sign, T a) { return std::copysign(a, sign); });
 }
 
 /// A float32 result rounded toward zero, as ".rz" does. Through volatile
@@ -115,13 +98,8 @@ void defineFloats(Table &table) {
   defineFor<double>(table);
   defineFor<Bfloat16>(table);
   defineFor<Half>(table);
-  definePairs<Bfloat16>(table);
-  definePairs<Half>(table);
-  define<float, double>(table, "rcp", [](auto a) { return 1 / a; });
-  define<float, double>(table, "sqrt", [](auto a) { return std::sqrt(a); });
-  define<float, double>(table, "rsqrt", [](auto a) {
-    return decltype(a)(1 / std::sqrt(double(a)));
-  });
+  defineLong<float>(table);
+  defineLong<double>(table);
   define<float>(table, "add.rz", [](float a, float b) {
     return truncated([](float x, float y, float) { return x + y; }, a, b, 0);
   });
@@ -137,9 +115,6 @@ void defineFloats(Table &table) {
   define<float>(table, "sin", [](float a) { return std::sin(a); });
   define<float>(table, "cos", [](float a) { return std::cos(a); });
   define<float>(table, "tanh", [](float a) { return std::tanh(a); });
-  define<float, double>(table, "copysign", [](auto sign, decltype(sign) size) {
-    return std::copysign(size, sign);
-  });
 }
 
 } // namespace emulator::ptx

@@ -30,36 +30,42 @@ void BlockRunner::loadMatrices(Warp &warp, uint32_t mask,
   constexpr int side = 8, matrices = 4, rowBytes = 16;
   const Operand &to = it.operands[0], &from = it.operands[1];
   bool transposed = it.has("trans");
+  requireWritten(warp, mask, from, it, "an address");
   Row room;
-  const uint64_t *addresses = read(warp, from.parts[0], room);
-  uint16_t elements[matrices][side][side];
+  const Row &addresses = read(warp, from, room);
+  uint16_t elements[2][matrices][side][side];
   Request request;
   request.bytes = rowBytes;
   for (int lane = 0; lane < warpSize; ++lane) {
-    uint64_t address = addresses[lane] + uint64_t(from.offset);
+    uint64_t address = addresses[size_t(lane)] + uint64_t(from.offset);
     if (address % rowBytes != 0)
       refuse(warp, lane, it, "names a row that begins at no multiple of 16");
-    try {
-      std::memcpy(elements[lane / side][lane % side],
-                  shared.access(threadOf(warp, lane), address, rowBytes,
-                                barriers, /*writes=*/false),
-                  rowBytes);
-    } catch (const Violation &error) {
-      refuse(warp, lane, it, error.what());
-    }
+    inLane(warp, lane, it, [&] {
+      Place row = sharedPlace(threadOf(warp, lane), address, rowBytes, false);
+      warp.notice(row, rowBytes);
+      Place::Bits bits;
+      for (Plane plane : {values, unwritten})
+        std::memcpy(elements[plane][lane / side][lane % side],
+                    row.in(plane, rowBytes, bits), rowBytes);
+    });
     request.address[request.lanes++] = address;
   }
   counters.shared.add(request);
-  for (int m = 0; m < matrices; ++m) {
-    uint64_t *out = registerOf(warp, to.parts[size_t(m)]);
-    for (int lane = 0; lane < warpSize; ++lane) {
-      int i = lane / 4, j = lane % 4 * 2;
-      auto element = [&](int at) -> uint32_t {
-        return transposed ? elements[m][at][i] : elements[m][i][at];
-      };
-      out[lane] = element(j) | element(j + 1) << 16;
-    }
-  }
+  for (Plane plane : warp.used())
+    for (int m = 0; m < matrices; ++m)
+      for (int lane = 0; lane < warpSize; ++lane) {
+        const Operand &part = to.parts[size_t(m)];
+        int i = lane / 4, j = lane % 4 * 2;
+        auto element = [&](int at) -> uint32_t {
+          return transposed ? elements[plane][m][at][i]
+                            : elements[plane][m][i][at];
+        };
+        warp.row(part, plane)[size_t(lane)] = element(j) | element(j + 1) << 16;
+        if (plane == unwritten)
+          warp.origins[size_t(part.number)][size_t(lane)] = {
+              (request.address[side * m + (transposed ? j : i)] | sharedWindow),
+              &it};
+      }
 }
 
 /// D = A B + C with 16 x 16, 16 x 8 and 16 x 8 numbers, sums in float32. How a
@@ -68,47 +74,57 @@ void BlockRunner::multiply(Warp &warp, uint32_t mask, const Instruction &it) {
   requireAll(warp, mask, it);
   constexpr int rows = 16, columns = 8, terms = 16;
   bool half = it.has("f16");
-  auto number = [&](uint64_t bits) {
-    return half ? float(get<Half>(bits)) : float(get<Bfloat16>(bits));
-  };
-  double a[rows][terms], b[terms][columns], c[rows][columns];
-  Row room;
-  for (size_t part = 0; part < 4; ++part) {
-    const uint64_t *left = read(warp, it.operands[1].parts[part], room);
-    // Parts: rows y, rows y + 8, then the same rows 8 terms further.
-    for (int lane = 0; lane < warpSize; ++lane)
-      for (int k = 0; k < 2; ++k)
-        a[lane / 4 + 8 * int(part % 2)][lane % 4 * 2 + 8 * int(part / 2) + k] =
-            number(left[lane] >> (16 * k));
-  }
-  for (size_t part = 0; part < 2; ++part) {
-    const uint64_t *right = read(warp, it.operands[2].parts[part], room);
-    for (int lane = 0; lane < warpSize; ++lane)
-      for (int k = 0; k < 2; ++k)
-        b[lane % 4 * 2 + 8 * int(part) + k][lane / 4] =
-            number(right[lane] >> (16 * k));
-  }
-  auto place = [](int lane, size_t part) {
-    return std::pair(lane / 4 + 8 * int(part / 2),
-                     lane % 4 * 2 + int(part % 2));
-  };
-  for (size_t part = 0; part < 4; ++part) {
-    const uint64_t *sums = read(warp, it.operands[3].parts[part], room);
-    for (int lane = 0; lane < warpSize; ++lane) {
-      auto [row, column] = place(lane, part);
-      c[row][column] = get<float>(sums[lane]);
+  double a[rows][terms], b[terms][columns];
+  // Rows of A and columns of B with unwritten bits.
+  bool unwrittenA[rows] = {}, unwrittenB[columns] = {};
+  // Calls `use(number, is it unwritten, part, lane, k)` for both halves of each
+  // register of an operand.
+  auto forNumbers = [&](size_t operand, auto use) {
+    int count = 0;
+    for (const Operand &part : it.operands[operand].parts) {
+      Row room, more;
+      const Row &row = read(warp, part, room);
+      const Row &bits = read(warp, part, more, unwritten);
+      for (size_t lane = 0; lane < warpSize; ++lane)
+        for (int k = 0; k < 2; ++k) {
+          uint64_t number = row[lane] >> (16 * k);
+          use(half ? float(get<Half>(number)) : float(get<Bfloat16>(number)),
+              (bits[lane] >> (16 * k) & 0xffff) != 0, count, int(lane), k);
+        }
+      ++count;
     }
-  }
-  for (size_t part = 0; part < 4; ++part) {
-    uint64_t *out = registerOf(warp, it.operands[0].parts[part]);
-    for (int lane = 0; lane < warpSize; ++lane) {
-      auto [row, column] = place(lane, part);
-      double sum = c[row][column];
+  };
+  // Parts: rows y, rows y + 8, then the same rows 8 terms further.
+  forNumbers(1, [&](float number, bool bits, int part, int lane, int k) {
+    int row = lane / 4 + 8 * (part % 2);
+    a[row][lane % 4 * 2 + 8 * (part / 2) + k] = double(number);
+    unwrittenA[row] |= bits;
+  });
+  forNumbers(2, [&](float number, bool bits, int part, int lane, int k) {
+    b[lane % 4 * 2 + 8 * part + k][lane / 4] = double(number);
+    unwrittenB[lane / 4] |= bits;
+  });
+  std::optional<Spread> spread;
+  if (warp.hasUnwritten())
+    spread.emplace(warp, mask, it);
+  Row sums[2][4], room;
+  for (Plane plane : warp.used())
+    for (size_t part = 0; part < 4; ++part)
+      sums[plane][part] = read(warp, it.operands[3].parts[part], room, plane);
+  for (size_t part = 0; part < 4; ++part)
+    for (size_t lane = 0; lane < warpSize; ++lane) {
+      size_t row = lane / 4 + 8 * (part / 2), column = lane % 4 * 2 + part % 2;
+      double sum = double(get<float>(sums[values][part][lane]));
       for (int k = 0; k < terms; ++k)
         sum += a[row][k] * b[k][column];
-      out[lane] = put(float(sum));
+      const Operand &to = it.operands[0].parts[part];
+      warp.row(to)[lane] = put(float(sum));
+      if (warp.hasUnwritten())
+        warp.row(to, unwritten)[lane] =
+            unwrittenA[row] || unwrittenB[column] || sums[unwritten][part][lane]
+                ? ~uint64_t(0)
+                : 0;
     }
-  }
 }
 
 } // namespace emulator::ptx

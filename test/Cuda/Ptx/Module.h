@@ -13,14 +13,18 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_PTX_MODULE_H
 #define STAGEWRIGHT_TEST_CUDA_PTX_MODULE_H
 
+#include "../Memory.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace emulator::ptx {
@@ -34,66 +38,37 @@ constexpr int warpSize = 32;
 /// A value in every lane; narrow types use the low bits.
 using Row = std::array<uint64_t, warpSize>;
 
-enum class Special : uint8_t {
-  ThreadX,
-  ThreadY,
-  ThreadZ,
-  BlockDimX,
-  BlockDimY,
-  BlockDimZ,
-  BlockX,
-  BlockY,
-  BlockZ,
-  GridX,
-  GridY,
-  GridZ,
-  Lane,
-  Warp
-};
 enum class Space : uint8_t { Generic, Global, Shared, Local, Parameter };
+/// Bits set in generic addresses of shared and of local memory. Addresses of
+/// device memory are lower.
+constexpr uint64_t sharedWindow = uint64_t(1) << 60;
+constexpr uint64_t localWindow = uint64_t(1) << 61;
 
 struct Operand {
-  enum Kind : uint8_t {
-    None,
-    Register,
-    Constant,
-    SpecialRegister,
-    Address,
-    Vector
-  };
+  enum Kind : uint8_t { None, Register, Constant, Special, Address, Vector };
   Kind kind = None;
   bool inverted = false;      ///< !%p1
-  int number = -1;            ///< index of a register, constant or `Special`
+  int number = -1;            ///< of a register, constant or special register
   int64_t offset = 0;         ///< of an address, bytes
-  std::vector<Operand> parts; ///< of a vector, and p|q of setp
+  std::vector<Operand> parts; ///< of a vector, and the base of an address
 };
 
 struct Lanes;
 /// Computes a result in all lanes of the mask.
 using Handler = void (*)(Lanes &);
+class BlockRunner;
+struct Warp;
+struct Instruction;
+/// Executes an instruction in the lanes of the mask.
+using Act = void (BlockRunner::*)(Warp &, uint32_t mask, const Instruction &);
 
 struct Instruction {
-  enum Act : uint8_t {
-    Compute,
-    Move,
-    Load,
-    Store,
-    Branch,
-    Return,
-    Barrier,
-    Shuffle,
-    Matrix,  ///< ldmatrix
-    Product, ///< mma
-    Copy,    ///< cp.async, its commits and its waits
-    Nothing
-  };
-  Act act = Compute;
+  Act act = nullptr;
   Space space = Space::Generic;
-  bool isSigned = false; ///< a loaded value is sign-extended
-  bool guardInverted = false;
-  int guard = -1;            ///< predicate register, or -1
-  int vector = 1, bytes = 0; ///< of a load or store: elements, bytes of one
-  int target = -1;           ///< of a branch: an instruction
+  bool loads = false, isSigned = false; ///< a loaded value is sign-extended
+  Operand guard;                        ///< a predicate, or none
+  int vector = 1, bytes = 1;            ///< elements, and bytes of one
+  int target = -1;                      ///< of a branch: an instruction
   Handler handler = nullptr;
   std::vector<Operand> operands;  ///< the result first
   std::vector<std::string> words; ///< of the opcode: {"ld", "global", "b32"}
@@ -116,6 +91,7 @@ struct Kernel {
   std::vector<Instruction> code;
   std::deque<Row> constants; ///< each with its value in all lanes
   int registers = 0;
+  int64_t argumentBytes = 0;
   int64_t local = 0;            ///< bytes per thread
   int64_t shared = 0;           ///< bytes per block, without dynamic memory
   std::array<int, 3> most = {}; ///< max threads of a block; 0: any number
@@ -125,8 +101,23 @@ struct Module {
   std::map<std::string, Kernel, std::less<>> kernels;
 };
 
-/// Parses a module; throws `Unknown`.
-Module parse(std::string_view text);
+/// Parses a module, whose tables it allocates and writes; throws `Unknown`.
+Module parse(std::string_view text, Memory &memory, int device = 0);
+
+std::string_view trim(std::string_view text);
+/// The nonempty parts of `text`; does not split inside brackets.
+std::vector<std::string_view> split(std::string_view text, char separator);
+/// The size of a PTX type: 4 for ".b32", 1 for ".pred".
+int64_t bytesOf(std::string_view type);
+/// The bits of a number, such as 3, -1 or 0f3F800000; none for other text.
+std::optional<uint64_t> numberIn(std::string_view text);
+
+using Symbols = std::unordered_map<std::string, int64_t>;
+/// The address of dynamic shared memory among symbols, before it is known.
+constexpr int64_t dynamicShared = -1;
+/// Parses the body of a kernel, which begins in `line`, into code, registers
+/// and memory.
+void readBody(Kernel &kernel, std::string_view body, int line, Symbols symbols);
 
 /// The handler of an opcode such as "fma.rn.f32", or null.
 Handler handlerOf(const std::vector<std::string> &words);

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Body.h"
+#include "Module.h"
 
 #include <cctype>
+#include <cstring>
 
 namespace emulator::ptx {
 
@@ -37,9 +38,23 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 int64_t bytesOf(std::string_view type) {
-  while (!type.empty() && !std::isdigit(type.front()))
-    type.remove_prefix(1);
-  return std::max(std::stol(std::string(type)) / 8, 1L);
+  size_t digits = type.find_first_of("123456789");
+  if (digits == std::string_view::npos)
+    return 1;
+  return std::max(std::stol(std::string(type.substr(digits))) / 8, 1L);
+}
+
+std::optional<uint64_t> numberIn(std::string_view text) {
+  std::string digits(text);
+  if (text == "true" || text == "false")
+    return text == "true";
+  if (text.starts_with("0f") || text.starts_with("0d"))
+    return std::stoull(digits.substr(2), nullptr, 16);
+  if (text.front() == '-')
+    return uint64_t(std::stoll(digits, nullptr, 0));
+  if (std::isdigit(text.front()))
+    return std::stoull(digits, nullptr, 0);
+  return std::nullopt;
 }
 
 namespace {
@@ -63,7 +78,8 @@ std::string withoutComments(std::string_view text) {
 
 class Reader {
 public:
-  explicit Reader(std::string_view source) : text(withoutComments(source)) {}
+  Reader(std::string_view source, Memory &memory, int device)
+      : text(withoutComments(source)), memory(memory), device(device) {}
 
   Module run() {
     while (skipBlanks(), at < text.size()) {
@@ -74,6 +90,8 @@ public:
         entry();
       else if (word == ".extern")
         external();
+      else if (word == ".global")
+        table();
       else if (word != ".visible")
         fail("a declaration that is not known", word);
       // skipBlanks() consumes the end of the line or statement.
@@ -119,8 +137,32 @@ private:
     if (!trim(declaration).starts_with(".shared") ||
         !declaration.ends_with("[]"))
       fail("an external array that is not shared", declaration);
-    dynamic = declaration.substr(declaration.rfind(' ') + 1);
-    dynamic.resize(dynamic.size() - 2);
+    std::string name(declaration.substr(declaration.rfind(' ') + 1));
+    symbols[name.substr(0, name.size() - 2)] = dynamicShared;
+  }
+
+  /// `.align 4 .b8 name[2] = {1, 2}`, in memory of its own.
+  void table() {
+    std::string_view text = until(";");
+    size_t open = text.find('['), values = text.find('{');
+    if (open > values || values == std::string_view::npos)
+      fail("a table that is not known", text);
+    std::vector<std::string_view> words = split(text.substr(0, open), ' ');
+    int64_t size = bytesOf(words[words.size() - 2]);
+    int64_t bytes = size * std::stol(std::string(text.substr(open + 1)));
+    uint64_t address = memory.allocate(bytes, device);
+    std::byte *at = memory.at(address, bytes, "allocates");
+    std::fill_n(memory.marks(address), bytes, uint8_t(1));
+    std::memset(at, 0, size_t(bytes));
+    text = text.substr(values + 1, text.rfind('}') - values - 1);
+    for (std::string_view it : split(text, ',')) {
+      std::optional<uint64_t> value = numberIn(it);
+      if (!value || (bytes -= size) < 0)
+        fail("an element that is not known", it);
+      std::memcpy(at, &*value, size_t(size));
+      at += size;
+    }
+    symbols[std::string(words.back())] = int64_t(address);
   }
 
   void entry() {
@@ -131,12 +173,9 @@ private:
       if (words.size() < 3 || words.back().ends_with(']'))
         fail("a parameter that is not known", declaration);
       int64_t bytes = bytesOf(words[1]);
-      int64_t end = kernel.parameters.empty()
-                        ? 0
-                        : kernel.parameters.back().offset +
-                              kernel.parameters.back().bytes;
-      kernel.parameters.push_back({std::string(words.back()),
-                                   (end + bytes - 1) / bytes * bytes, bytes});
+      int64_t at = (kernel.argumentBytes + bytes - 1) / bytes * bytes;
+      kernel.parameters.push_back({std::string(words.back()), at, bytes});
+      kernel.argumentBytes = at + bytes;
     }
     while (skipBlanks(), at < text.size() && text[at] != '{') {
       std::string_view directive = until(" \t\n");
@@ -148,7 +187,7 @@ private:
         fail("a directive that is not known", directive);
     }
     int first = line;
-    readBody(kernel, between('{', '}'), first, dynamic);
+    readBody(kernel, between('{', '}'), first, symbols);
     std::string name = kernel.name;
     module.kernels.emplace(std::move(name), std::move(kernel));
   }
@@ -161,13 +200,17 @@ private:
   std::string text;
   size_t at = 0;
   int line = 1;
-  std::string dynamic; ///< the name of dynamic shared memory
+  Memory &memory;
+  int device;
+  Symbols symbols; ///< of tables and dynamic shared memory
   Module module;
   Kernel kernel;
 };
 
 } // namespace
 
-Module parse(std::string_view text) { return Reader(text).run(); }
+Module parse(std::string_view text, Memory &memory, int device) {
+  return Reader(text, memory, device).run();
+}
 
 } // namespace emulator::ptx

@@ -11,10 +11,13 @@
 #include <string>
 
 /// A kernel `k` of two arrays. In each thread, %t is its number, %at its offset
-/// (8 bytes a thread), and %in and %out point to its words.
-inline std::string kernelOf(const std::string &body) {
+/// (8 bytes a thread), and %in and %out point to its words. `tables` stand
+/// before it.
+inline std::string kernelOf(const std::string &body,
+                            const std::string &tables = "") {
   return ".version 8.0\n.target sm_90\n.address_size 64\n"
-         ".extern .shared .align 16 .b8 shared[];\n"
+         ".extern .shared .align 16 .b8 shared[];\n" +
+         tables +
          ".visible .entry k(\n"
          ".param .u64 .ptr .align 1 k_param_0,\n"
          ".param .u64 .ptr .align 1 k_param_1\n)\n.maxntid 1024, 1, 1\n{\n"

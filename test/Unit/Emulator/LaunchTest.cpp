@@ -107,10 +107,12 @@ using EmulatedLaunchDeathTest = testing::Test;
 TEST(EmulatedLaunchDeathTest, ErrorsNameTheKernel) {
   expectFailure(
       [](Bench &bench, Stream stream) {
-        bench.launch("ld.global.b64 %rd1, [%in];", bench.array(64),
-                     bench.array(64), stream);
+        bench.launch("ld.global.b64 %rd1, [%in];\n"
+                     "ld.global.b64 %rd2, [%rd1];",
+                     bench.array(64), bench.array(64), stream);
       },
-      "719: kernel 'k', block 0,0,0, thread 0 reads 8 bytes .*never written");
+      "719: kernel 'k', block 0,0,0, thread 0 uses an address that was never "
+      "written: line 22 'ld.global.b64 %rd1, .%in.' has loaded it from 0x");
 }
 
 } // namespace

@@ -17,9 +17,9 @@ namespace emulator {
 /// Runs blocks of kernelOf(body) on 64 words of input and 64 of output.
 class Machine {
 public:
-  explicit Machine(const std::string &body)
-      : module(ptx::parse(kernelOf(body))), in(memory.allocate(64 * 8, 0)),
-        out(memory.allocate(64 * 8, 0)) {}
+  explicit Machine(const std::string &body, const std::string &tables = "")
+      : module(ptx::parse(kernelOf(body, tables), memory)),
+        in(memory.allocate(64 * 8, 0)), out(memory.allocate(64 * 8, 0)) {}
 
   void give(int place, uint64_t value) {
     std::memcpy(memory.at(in + unsigned(place) * 8, 8, "gives"), &value, 8);

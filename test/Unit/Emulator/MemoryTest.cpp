@@ -113,15 +113,29 @@ TEST(EmulatedMemoryDeathTest, CopiesOfWhatIsNotAllocatedFail) {
       "719: copies 64 bytes at .*, which are not allocated");
 }
 
-TEST(EmulatedMemoryDeathTest, CopiesOfWhatNothingWroteToTheHostFail) {
+/// Copies an array of which `bytes` bytes are written from `first` on.
+void expectCopied(size_t size, size_t first, size_t bytes, const char *why) {
   expectFailure(
-      [](Bench &bench, Stream stream) {
+      [=](Bench &bench, Stream stream) {
         bench.kernel("");
-        uint64_t word;
-        driver().copyToHost(static_cast<void *>(&word), bench.array(8), 8,
+        std::vector<char> content(size);
+        DevicePointer array = bench.array(size);
+        driver().copyToDevice(array + first,
+                              static_cast<const void *>(content.data()), bytes,
+                              stream);
+        driver().copyToHost(static_cast<void *>(content.data()), array, size,
                             stream);
+        if (!*why)
+          std::exit(driver().streamSynchronize.status(stream));
       },
-      "719: copies to the host 1 bytes at .*, of which byte 0 was never");
+      why);
+}
+
+TEST(EmulatedMemoryDeathTest, CopiesOfWhatNothingWroteToTheHostFail) {
+  expectCopied(8, 0, 0, "719: copies to the host 1 bytes .*never written");
+  expectCopied(96, 0, 64, "719: copies to the host 1 bytes .*never written");
+  expectCopied(64, 8, 56, "719: copies to the host 64 bytes .*byte 0 was");
+  expectCopied(64, 0, 4, ""); // Padded to 64 bytes.
 }
 
 TEST(EmulatedMemoryDeathTest, CopiesNeedAccessToBothArrays) {

@@ -15,16 +15,18 @@ namespace {
 struct Message {
   bool sums = false;
   size_t bytes = 64, room = 64;
+  bool isWritten = true;
 };
 
-/// Exchanges it with rank 1, whose part has 64 bytes.
-void exchange(const Message &it, Stream stream) {
+/// Exchanges it with rank 1, whose part has 64 bytes; returns its array.
+DevicePointer exchange(const Message &it, Stream stream) {
   auto &ranks = *new Ranks; // Its threads outlive a process that exits.
   ranks.kernel("");
   Communicator comms[2];
   ranks.connect(comms);
-  ASSERT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
-  void *here = ranks.pointer(it.room);
+  EXPECT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
+  void *here = it.isWritten ? ranks.pointer(it.room)
+                            : reinterpret_cast<void *>(ranks.array(it.room));
   ranks.use(1);
   void *there = ranks.pointer(64);
   Stream other = ranks.stream();
@@ -42,6 +44,7 @@ void exchange(const Message &it, Stream stream) {
     sum(here, it.bytes, comms[0], stream);
   else
     nccl().send.status(here, it.bytes, int(ncclBytes), 1, comms[0], stream);
+  return reinterpret_cast<DevicePointer>(here);
 }
 
 TEST(EmulatedNcclMessage, Arrives) {
@@ -64,6 +67,18 @@ TEST(EmulatedNcclMessageDeathTest, FailsIfThePartnersSizesDiffer) {
   const char *why = "719: nccl.* has another size than a partner's";
   expectFailureOf({.bytes = 60}, why);
   expectFailureOf({.sums = true, .bytes = 60}, why);
+}
+
+TEST(EmulatedNcclMessageDeathTest, PassesOnWhatNothingWrote) {
+  expectFailure(
+      [](Bench &, Stream stream) {
+        char bytes[64];
+        driver().copyToHost(
+            static_cast<void *>(bytes),
+            exchange({.sums = true, .isWritten = false}, stream), size_t(64),
+            stream);
+      },
+      "719: copies to the host 1 bytes .*never written");
 }
 
 TEST(EmulatedNcclMessageDeathTest, FailsIfItIsNotAllocated) {

@@ -17,7 +17,8 @@ namespace {
 
 std::string refusal(const std::string &text) {
   try {
-    ptx::parse(text);
+    Memory memory;
+    ptx::parse(text, memory);
   } catch (const ptx::Unknown &unknown) {
     return unknown.what();
   }
@@ -39,7 +40,12 @@ TEST_P(UnknownModule, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Ptx, UnknownModule,
     testing::Values(
-        Case{".global .b32 x;", "a declaration that is not known: '.global'"},
+        Case{".tex .u32 x;", "a declaration that is not known: '.tex'"},
+        Case{".global .b32 x;", "a table that is not known: '.b32 x'"},
+        Case{".global .b32 x[2];", "a table that is not known: '.b32 x[2]'"},
+        Case{".global .b32 x[1] = {y};", "an element that is not known: 'y'"},
+        Case{".global .b32 x[1] = {1, 2};",
+             "an element that is not known: '2'"},
         Case{".entry k", "expected a bracket in kernel: 'k'"},
         Case{".extern .global .b8 x[];",
              "an external array that is not shared: '.global .b8 x[]'"},
@@ -68,6 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         UNKNOWN("tex.2d.v4.f32.f32 %r1, %r2"),
         UNKNOWN("add.rm.f32 %r1, %r2, %r3"),
+        UNKNOWN("add.cc.u32 %r1, %r2, %r3"),
         UNKNOWN("cvt.rz.f32.f64 %r1, %rd1"), UNKNOWN("barrier.arrive 0, 64"),
         UNKNOWN("bar.red.popc.u32 %r1, 0, %p1"),
         UNKNOWN("shfl.bfly.b32 %r1, %r2, 1, 31"),

@@ -234,16 +234,14 @@ INSTANTIATE_TEST_SUITE_P(
               "thread 1 writes 8 bytes at"},
         Wrong{"alignment", "ld.global.b64 %rd1, [%in+4];", 1,
               "which is not a multiple of 8; line 22: 'ld.global.b64"},
-        Wrong{"unknown", "ld.global.b64 %rd1, [%in];", 1,
-              "of which byte 0 was never written"},
         Wrong{"local bounds",
               ".local .align 8 .b8 depot[16];\nmov.b64 %rd1, depot;\n"
               "st.local.b64 [%rd1+16], %rd1;",
               1, "thread 0 leaves its local memory"},
-        Wrong{"shared unknown",
-              "mov.b64 %rd1, shared;\n"
-              "ld.shared.b64 %rd2, [%rd1];",
-              1, "of shared memory, which no thread has written"},
+        Wrong{"local bounds below",
+              ".local .align 8 .b8 depot[16];\nmov.b64 %rd1, depot;\n"
+              "ld.local.b64 %rd2, [%rd1+-8];",
+              1, "thread 0 leaves its local memory"},
         Wrong{"shared bounds",
               "mov.b64 %rd1, shared;\n"
               "st.shared.b64 [%rd1+1024], %rd1;",
@@ -278,6 +276,52 @@ INSTANTIATE_TEST_SUITE_P(
               "setp.eq.b32 %p1, %t, 0;\n@%p1 bra $b;\n"
               "shfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\nret;\n$b:\nbar.sync 0;",
               32, "waits for lanes of its mask that never come"}));
+
+/// Word %t of a table, if `offset` is 0.
+std::string entry(const std::string &offset) {
+  return "mov.b64 %rd1, table;\nadd.s64 %rd1, %rd1, %at;\n"
+         "ld.global.nc.b64 %rd2, [%rd1+" +
+         offset + "];\nst.global.b64 [%out], %rd2;";
+}
+
+TEST(Ptx, TablesAreReadAndHaveBounds) {
+  const char *table = ".global .align 8 .b64 table[3] = {7, -1};\n"
+                      ".global .align 4 .b8 bytes[4] = {1, 2, 3, 255};\n";
+  Machine words(entry("0"), table);
+  words.run(3);
+  EXPECT_EQ(words.result(0), 7u);
+  EXPECT_EQ(words.result(1), ~uint64_t(0));
+  EXPECT_EQ(words.result(2), 0u);
+  for (const char *offset : {"8", "-8"}) {
+    std::string found = Machine(entry(offset), table).refusal(3);
+    EXPECT_NE(found.find("which are not allocated"), std::string::npos);
+  }
+  Machine bytes("mov.b64 %rd1, bytes;\nld.global.b32 %r1, [%rd1];\n"
+                "cvt.u64.u32 %rd2, %r1;\nst.global.b64 [%out], %rd2;",
+                table);
+  bytes.run();
+  EXPECT_EQ(bytes.result(0), 0xff030201u);
+}
+
+TEST(Ptx, LocalMemoryIsOfAThread) {
+  const char *depot = ".local .align 8 .b8 depot[16];\n"
+                      "mov.b64 %rd1, depot;\ncvta.local.u64 %rd2, %rd1;\n"
+                      "st.local.b64 [%rd1+8], %at;\nbar.sync 0;\n"
+                      "ld.b64 %rd3, [%rd2+8];\nst.global.b64 [%out], %rd3;";
+  Machine machine(depot);
+  machine.run(40);
+  for (int thread = 0; thread < 40; ++thread)
+    EXPECT_EQ(machine.result(thread), 8u * unsigned(thread));
+}
+
+TEST(Ptx, CarriesPassToTheNextInstruction) {
+  const char *product = "{\nmad.lo.cc.u32 %rd0, %rd1, %rd2, %rd3;\n"
+                        "madc.hi.u32 %rd4, %rd1, %rd2, 5;\n}\n"
+                        "shl.b64 %rd4, %rd4, 32;\nor.b64 %rd0, %rd0, %rd4";
+  EXPECT_EQ(computed(product, minus1, minus1, minus1),
+            minus1 * minus1 + minus1 + (uint64_t(5) << 32));
+  EXPECT_EQ(computed(product, 3, 4, 5), 17 + (uint64_t(5) << 32));
+}
 
 TEST(Ptx, CountsSectorsAndWaves) {
   // 32 lanes, 8 bytes each, side by side: 8 sectors of 32 bytes.

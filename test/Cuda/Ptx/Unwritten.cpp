@@ -1,0 +1,130 @@
+//===- Unwritten.cpp - values that nothing has written --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As in Valgrind's memcheck, a load of bytes that nothing wrote is no error,
+// nor are moves, stores and sums of its value. It is reported where it decides
+// a branch, is an address, or leaves the device. Each register therefore has a
+// second row of bits, as the plane `unwritten`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+
+namespace emulator::ptx {
+
+void Warp::beginUnwritten() {
+  planes[unwritten].resize(planes[values].size());
+  origins.resize(planes[values].size());
+}
+
+void BlockRunner::requireWritten(Warp &warp, uint32_t mask,
+                                 const Operand &operand, const Instruction &it,
+                                 const char *what) {
+  if (!warp.hasUnwritten())
+    return;
+  Row room;
+  const Row &bits = read(warp, operand, room, unwritten);
+  forEach(mask, [&](int lane) {
+    if (!bits[size_t(lane)])
+      return;
+    bool isAddress = operand.kind == Operand::Address;
+    const Operand &from = isAddress ? operand.parts[0] : operand;
+    auto [at, load] = warp.origins[size_t(from.number)][size_t(lane)];
+    char where[64];
+    std::snprintf(where, sizeof(where), "%s%#lx",
+                  at & sharedWindow  ? "shared memory at "
+                  : at & localWindow ? "local memory at "
+                                     : "",
+                  at & ~(sharedWindow | localWindow));
+    refuse(warp, lane, it,
+           "uses " + std::string(what) + " that was never written: line " +
+               std::to_string(load->line) + " '" + load->text +
+               "' has loaded it from " + where);
+  });
+}
+
+Spread::Spread(Warp &warp, uint32_t mask, const Instruction &it)
+    : warp(warp), mask(mask), it(it) {
+  for (size_t i = 1; i < it.operands.size(); ++i)
+    for (const Operand &part : partsOf(it.operands[i]))
+      for (size_t lane = 0; part.kind == Operand::Register && lane < warpSize;
+           ++lane)
+        if (!found[lane].load && warp.row(part, unwritten)[lane])
+          any = found[lane] = warp.origins[size_t(part.number)][lane];
+}
+
+Spread::~Spread() {
+  for (const Operand &part : partsOf(it.operands[0]))
+    for (size_t lane = 0; part.kind == Operand::Register && lane < warpSize;
+         ++lane)
+      if (mask >> lane & 1 && warp.row(part, unwritten)[lane])
+        warp.origins[size_t(part.number)][lane] =
+            found[lane].load ? found[lane] : any;
+}
+
+namespace {
+
+/// The number of operands of which the result is made, while others only
+/// choose: the handler computes the unwritten bits from those of the former.
+size_t movedBy(const Instruction &it) {
+  static const std::unordered_map<std::string_view, size_t> moved = {
+      {"shl", 1},  {"shr", 1}, {"bfe", 1}, {"prmt", 2},
+      {"selp", 2}, {"bfi", 2}, {"shf", 2}};
+  auto isInteger = [](const std::string &type) {
+    return type.find_first_not_of("usb123468") == type.npos;
+  };
+  if (it.words[0] == "cvt")
+    return isInteger(it.words.back()) && isInteger(it.words.end()[-2]);
+  auto found = moved.find(it.words[0]);
+  return found == moved.end() ? 0 : found->second;
+}
+
+/// All bits of a number, or of a part of a pair, if one bit is unwritten in an
+/// operand; `any` are the bits of all operands.
+uint64_t widened(const Instruction &it, const uint64_t *operands,
+                 uint64_t any) {
+  constexpr uint64_t low = 0xffff, high = ~low;
+  const std::string &type = it.words.back();
+  bool converts = it.words[0] == "cvt";
+  if (!converts && type.ends_with("x2"))
+    return (any & low ? low : 0) | (any & high ? high : 0);
+  if (converts && type == "f32" && it.words.end()[-2].ends_with("f16x2"))
+    return (operands[0] ? high : 0) | (operands[1] ? low : 0);
+  return any ? ~uint64_t(0) : 0;
+}
+
+} // namespace
+
+void carry(const Instruction &it, const Lanes &given, Lanes &bits) {
+  size_t moved = movedBy(it);
+  const std::string &opcode = it.words[0], &type = it.words.back();
+  bool isAnd = opcode == "and", isOr = opcode == "or";
+  bool isOfBits = isAnd || isOr || opcode == "xor" || opcode == "not";
+  uint64_t kept = opcode == "setp" || type == "pred" ? 1 : ~uint64_t(0);
+  Row computed;
+  for (size_t lane = 0; lane < warpSize; ++lane) {
+    uint64_t operands[4] = {}, any = 0;
+    for (size_t i = 0; i < 4; ++i)
+      if (bits.in[i])
+        any |= operands[i] = i < moved ? 0 : bits.in[i][lane];
+    // A written 0 decides an `and`, a written 1 an `or`.
+    for (size_t i = 0; i < 2 && (isAnd || isOr); ++i)
+      any &= operands[i] | (isAnd ? given.in[i][lane] : ~given.in[i][lane]);
+    computed[lane] = kept & (isOfBits ? any : widened(it, operands, any));
+  }
+  if (moved) {
+    Lanes mixed = given;
+    mixed.out = bits.out;
+    std::copy_n(bits.in.begin(), moved, mixed.in.begin());
+    it.handler(mixed);
+  }
+  for (size_t lane = 0; lane < warpSize; ++lane)
+    if (bits.mask >> lane & 1)
+      bits.out[lane] = computed[lane] | (moved ? bits.out[lane] : 0);
+}
+
+} // namespace emulator::ptx
