@@ -27,6 +27,33 @@ def DeviceCastParameters : Pass<"device-cast-parameters", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def DeviceMarkLoops : Pass<"device-mark-loops", "::mlir::func::FuncOp"> {
+  let summary = "mark loops that one kernel would run on one thread";
+  let description = [{
+    **Why** A kernel runs a loop in parallel only over columns: if each iteration computes rows element by element. A loop with
+    products or sums, such as the scan of a recurrent network, would be run by one thread.
+    **Expects** A body on tensors.
+    **Leaves** `device.unroll` on such loops with a constant number of iterations, if all iterations together have at most
+    `max-operations` operations. A warning for others.
+    **Never** marks loops that end when their values say so, or loops inside these.
+  }];
+  let options = [
+    Option<"maxOperations", "max-operations", "int64_t", "262144", "Max operations of an unrolled loop">];
+  let statistics = [Statistic<"numMarked", "loops-marked", "Loops that will be unrolled">];
+}
+
+def DeviceUnrollLoops : Pass<"device-unroll-loops", "::mlir::func::FuncOp"> {
+  let summary = "unroll the marked loops";
+  let description = [{
+    **Why** The operations of an iteration become kernels and library calls of their own.
+    **Expects** A body on buffers, with loops marked by device-mark-loops. Buffers that a loop carries are updated in place.
+    **Leaves** No marked loop. Groups of operations that become one kernel have a number of their own in each iteration.
+    **Never** changes the order of operations.
+  }];
+  let statistics = [Statistic<"numUnrolled", "loops-unrolled", "Loops unrolled">];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
 def DeviceReadScalars : Pass<"device-read-scalars", "::mlir::func::FuncOp"> {
   let summary = "turn captured scalars into operands";
   let description = [{
@@ -187,7 +214,7 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     Statistic<"numOutlined", "kernels-outlined", "Kernel launches">,
     Statistic<"numUnique", "kernels-unique", "Distinct kernel functions">,
     Statistic<"numKept", "values-in-registers", "Buffers that became values inside a kernel">];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect"];
 }
 
@@ -202,7 +229,7 @@ def DeviceOutlineAlternatives : Pass<"device-outline-alternatives", "::mlir::Mod
     **Never** changes what is executed where the library has an algorithm.
   }];
   let statistics = [Statistic<"numAlternatives", "alternatives", "Launches that replace library calls">];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
 }
 

@@ -101,6 +101,7 @@ def HostFoldAccumulation : Pass<"host-fold-accumulation", "::mlir::func::FuncOp"
     **Expects** A body whose accumulating arguments carry `rank.accumulate`.
     **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts from zero,
     else into one elementwise operation that updates the argument in place. Reshapes between them are moved to the argument.
+    What is added to a value that a loop carries is folded alike, but not updated in place.
     Such a loop adds rows to rows of a table (the gradient of a lookup), so no table is filled with zeros, and no whole table is
     added when only few rows changed. If the table is narrower than the sum and only widened in between, rows are added in the
     type of the sum.
@@ -301,7 +302,7 @@ def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
     Statistic<"numUnique", "kernels-unique", "Distinct kernel functions">];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -10,6 +10,7 @@
 
 include "Rank/RankDialect.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 def Rank_SlotOp : Rank_Op<"slot", [Pure]> {
   let summary = "the slot of a buffer";
@@ -91,6 +92,30 @@ def Rank_ViewOp : Rank_Op<"view", [Pure]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     BufferOp getBufferOp();
+  }];
+}
+
+def Rank_RebaseOp : Rank_Op<"rebase", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "a view as a buffer that begins at the view's first element";
+  let description = [{
+    Kernels that work on views with different offsets are the same function if their arguments are rebased.
+
+    Example:
+    ```mlir
+    %1 = rank.rebase %0 : memref<4x8xf32, strided<[32, 1], offset: 64>> to memref<4x8xf32, strided<[32, 1]>>
+    ```
+    Constraints:
+    - (rebase_c1) the result has the shape, element type and strides of the source, and the offset 0;
+    - (rebase_c2) the offset of the source is static.
+  }];
+  let arguments = (ins AnyMemRef:$source);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$source)>];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of the result for a source of type `type`, with the identity as layout if the strides are those.
+    static ::mlir::MemRefType typeFor(::mlir::MemRefType type);
   }];
 }
 

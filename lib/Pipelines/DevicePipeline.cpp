@@ -28,6 +28,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   //===--------------------------------------------------------------------===//
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(device::createDeviceMarkLoops());
     body.addPass(device::createDeviceSplitAttention());
     body.addPass(device::createDeviceReadScalars());
     body.addPass(device::createDeviceRaiseConvolutions());
@@ -50,6 +51,12 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   // values in registers need no space there.
   //===--------------------------------------------------------------------===//
   buildBuffers(manager);
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(device::createDeviceUnrollLoops());
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+  }
   manager.addPass(device::createDeviceOutlineKernels());
   manager.addPass(device::createDeviceOutlineAlternatives());
   {

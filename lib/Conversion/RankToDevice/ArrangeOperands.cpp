@@ -7,6 +7,7 @@
 
 #include "../RankToHost/Contractions/ProductLoops.h"
 #include "../RankToHost/TensorUtils.h"
+#include "UnrollLoops.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
@@ -72,9 +73,7 @@ struct DeviceArrangeOperandsPass
   void runOnOperation() override {
     if (!host::isBody(getOperation()))
       return;
-    SmallVector<linalg::ContractOp> products(
-        getOperation().front().getOps<linalg::ContractOp>());
-    for (linalg::ContractOp op : products) {
+    for (linalg::ContractOp op : launchedProducts(getOperation())) {
       SmallVector<AffineMap> maps = op.getIndexingMapsArray();
       host::ContractionDims dims = host::ContractionDims::get(maps);
       if (!dims.complete || (!isOfBytes(op) && isTaken(op)))

@@ -8,6 +8,7 @@
 #include "../RankToHost/TensorUtils.h"
 #include "Epilogues.h"
 #include "RowLoops.h"
+#include "UnrollLoops.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
@@ -90,14 +91,16 @@ struct DeviceFinishContractionsPass
     func::FuncOp function = getOperation();
     if (!host::isBody(function))
       return;
-    SmallVector<linalg::GenericOp> generics(
-        function.front().getOps<linalg::GenericOp>());
-    for (linalg::GenericOp op : generics)
-      sumInPlace(op);
-    SmallVector<linalg::ContractOp> products(
-        function.front().getOps<linalg::ContractOp>());
-    for (linalg::ContractOp op : products)
-      numNarrow += narrow(op);
+    for (Block *block : launchBlocks(function)) {
+      SmallVector<linalg::GenericOp> generics(
+          block->getOps<linalg::GenericOp>());
+      for (linalg::GenericOp op : generics)
+        sumInPlace(op);
+      SmallVector<linalg::ContractOp> products(
+          block->getOps<linalg::ContractOp>());
+      for (linalg::ContractOp op : products)
+        numNarrow += narrow(op);
+    }
   }
 
   /// Moves the sum that makes the term of an addition to the addition, and lets
@@ -170,9 +173,7 @@ struct DeviceFindEpiloguesPass
   void runOnOperation() override {
     if (!host::isBody(getOperation()))
       return;
-    SmallVector<linalg::ContractOp> products(
-        getOperation().front().getOps<linalg::ContractOp>());
-    for (linalg::ContractOp op : products)
+    for (linalg::ContractOp op : launchedProducts(getOperation()))
       numEpilogues += bool(findEpilogue(op));
   }
 };

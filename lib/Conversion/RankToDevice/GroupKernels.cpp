@@ -7,6 +7,7 @@
 
 #include "MergeSums.h"
 #include "RowLoops.h"
+#include "UnrollLoops.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -84,7 +85,13 @@ struct DeviceGroupKernelsPass
   void runOnOperation() override {
     if (!host::isBody(getOperation()))
       return;
-    Block &block = getOperation().front();
+    int64_t number = 0;
+    for (Block *block : launchBlocks(getOperation()))
+      group(*block, number);
+  }
+
+  /// Groups the operations of a block, numbered from `number` on.
+  void group(Block &block, int64_t &number) {
     // Fills without a reader would become kernels.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
@@ -121,10 +128,11 @@ struct DeviceGroupKernelsPass
             groups.push_back({product, op});
     Order(block, groups).run();
     Builder builder(&getContext());
-    for (auto [number, group] :
-         llvm::enumerate(ArrayRef(groups).take_front(kernels)))
+    for (ArrayRef<Operation *> group : ArrayRef(groups).take_front(kernels)) {
       for (Operation *op : group)
-        op->setAttr(kGroup, builder.getI64IntegerAttr(int64_t(number)));
+        op->setAttr(kGroup, builder.getI64IntegerAttr(number));
+      ++number;
+    }
   }
 
   /// Whether a map reads each dimension at one loop, no two at the same one, or

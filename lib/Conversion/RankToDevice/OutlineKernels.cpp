@@ -227,8 +227,8 @@ struct DeviceOutlineKernelsPass
     };
     ++numOutlined;
     numKept += kept.size();
-    numUnique += outliner.outline(
-        {group, kept, more, write, nullptr, /*readsScalars=*/true});
+    numUnique += outliner.outline({group, kept, more, write, nullptr,
+                                   /*readsScalars=*/true, kVectorBytes});
     for (Operation *op : llvm::reverse(group))
       op->erase();
     for (Operation *op : kept)

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../RankToHost/TensorUtils.h"
+#include "UnrollLoops.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
@@ -71,17 +72,15 @@ struct DeviceSplitFloat32Pass
   void runOnOperation() override {
     if (!host::isBody(getOperation()))
       return;
-    DenseMap<Value, Parts> parts; // By operand.
-    SmallVector<linalg::ContractOp> products(
-        getOperation().front().getOps<linalg::ContractOp>());
-    for (linalg::ContractOp product : products) {
+    DenseMap<std::pair<Value, Block *>, Parts> parts; // By operand.
+    for (linalg::ContractOp product : launchedProducts(getOperation())) {
       if (!llvm::all_of(product->getOperandTypes(), [](Type type) {
             return getElementTypeOrSelf(type).isF32();
           }))
         continue;
       OpBuilder builder(product);
       auto partsOf = [&](Value operand) {
-        auto [found, isNew] = parts.try_emplace(operand);
+        auto [found, isNew] = parts.try_emplace({operand, product->getBlock()});
         if (isNew)
           found->second = split(builder, product.getLoc(), operand);
         return found->second;

@@ -95,7 +95,7 @@ Memory ThreadWriter::shared(Type element, int64_t count) {
                           ArrayRef<LLVM::GEPArg>{int32_t(shape.shared)});
   memory.strides = {1};
   memory.element = element;
-  shape.shared += llvm::alignTo(bytes * count, kSharedAlignment);
+  shape.shared += llvm::alignTo(bytes * count, kVectorBytes);
   return memory;
 }
 

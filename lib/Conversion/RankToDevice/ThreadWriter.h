@@ -27,9 +27,9 @@ namespace stagewright::device {
 constexpr int64_t kWarp = 32;
 /// Bytes of shared memory that a block of any kernel can have on every device.
 constexpr int64_t kUsualShared = 48 << 10;
-/// Bytes to which arrays in shared memory, and their sum, are aligned: threads
-/// load and store vectors of up to that size.
-constexpr int64_t kSharedAlignment = 16;
+/// Max bytes that a thread loads or stores at once, and so the alignment of
+/// buffers that kernels expect, also of arrays in shared memory.
+constexpr int64_t kVectorBytes = 16;
 /// Bytes of one memory transaction.
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.

@@ -34,7 +34,7 @@ std::optional<int64_t> allocatedBytes(Operation *op) {
         !type.getElementType().isIntOrFloat())
       return WalkResult::interrupt();
     int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-    bytes += llvm::alignTo(type.getNumElements() * element, kSharedAlignment);
+    bytes += llvm::alignTo(type.getNumElements() * element, kVectorBytes);
     return WalkResult::advance();
   });
   return walk.wasInterrupted() ? std::nullopt : std::optional(bytes);

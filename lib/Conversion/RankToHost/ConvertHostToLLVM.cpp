@@ -20,6 +20,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 
 using namespace mlir;
 
@@ -45,6 +46,31 @@ struct PointerAsBuffer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
     Value descriptor = MemRefDescriptor::fromStaticShape(
         rewriter, op.getLoc(), *getTypeConverter(), type,
         adaptor.getInputs()[0]);
+    rewriter.replaceOp(op, descriptor);
+    return success();
+  }
+};
+
+/// Converts rank.rebase: the descriptor of a buffer that begins where the view
+/// does.
+struct RebasedBuffer : ConvertOpToLLVMPattern<rank::RebaseOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(rank::RebaseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getSource().getType());
+    MemRefDescriptor source(adaptor.getSource());
+    Value pointer = source.alignedPtr(rewriter, loc);
+    int64_t offset = type.getStridesAndOffset().second;
+    Value first = LLVM::GEPOp::create(
+        rewriter, loc, pointer.getType(),
+        getTypeConverter()->convertType(type.getElementType()), pointer,
+        ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    Value descriptor = MemRefDescriptor::fromStaticShape(
+        rewriter, loc, *getTypeConverter(), cast<MemRefType>(op.getType()),
+        first);
     rewriter.replaceOp(op, descriptor);
     return success();
   }
@@ -184,7 +210,7 @@ struct ConvertHostToLLVMPass
                                          /*benefit=*/2);
     populateMathToLibmConversionPatterns(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
-    patterns.add<BufferAsPointer, PointerAsBuffer>(converter);
+    patterns.add<BufferAsPointer, PointerAsBuffer, RebasedBuffer>(converter);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     markKernels(module);

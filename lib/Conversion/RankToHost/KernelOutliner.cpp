@@ -9,6 +9,8 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -22,6 +24,21 @@ static bool isBarePointer(MemRefType type) {
          succeeded(type.getStridesAndOffset(strides, offset)) &&
          !ShapedType::isDynamic(offset) &&
          llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+/// What the call passes for `argument`: a view whose static offset keeps the
+/// alignment is rebased, so that equal work on different views is one kernel.
+static Value passedFor(Value argument, int64_t alignment, OpBuilder &builder) {
+  auto type = dyn_cast<MemRefType>(argument.getType());
+  if (!type || !type.getElementType().isIntOrFloat())
+    return argument;
+  int64_t offset = type.getStridesAndOffset().second;
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (ShapedType::isDynamic(offset) || offset == 0 ||
+      offset > std::numeric_limits<int32_t>::max() ||
+      offset * bytes % alignment != 0)
+    return argument;
+  return rank::RebaseOp::create(builder, argument.getLoc(), argument);
 }
 
 SmallVector<func::FuncOp> KernelOutliner::bodies() const {
@@ -68,10 +85,12 @@ bool KernelOutliner::outline(const Request &request) {
   for (Operation *op : request.ops)
     collect(op, request, arguments, moved);
   arguments.insert(request.more.begin(), request.more.end());
+  SmallVector<Value> passed;
+  for (Value argument : arguments)
+    passed.push_back(passedFor(argument, request.alignment, builder));
 
   auto kernel = func::FuncOp::create(
-      loc, "kernel",
-      builder.getFunctionType(TypeRange(arguments.getArrayRef()), {}));
+      loc, "kernel", builder.getFunctionType(TypeRange(passed), {}));
   kernel.setPrivate();
   kernel->setAttr("host.kernel", builder.getUnitAttr());
   if (request.describe)
@@ -98,7 +117,7 @@ bool KernelOutliner::outline(const Request &request) {
     kernel.erase();
   }
   builder.setInsertionPoint(first);
-  func::CallOp::create(builder, loc, shared, arguments.getArrayRef());
+  func::CallOp::create(builder, loc, shared, passed);
   return isNew;
 }
 

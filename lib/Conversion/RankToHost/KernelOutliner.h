@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -44,6 +45,8 @@ public:
     /// Whether numbers that are computed from memory outside of the kernel are
     /// computed in it instead: the host cannot read a device's memory.
     bool readsScalars = false;
+    /// Bytes to which the kernel expects its buffers to be aligned.
+    int64_t alignment = kAlignment;
   };
 
   /// Inserts the call before the first operation; the operations are not

@@ -79,8 +79,8 @@ void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 /// element where it is read, not the array, if no more are read than it has.
 void populateReadElements(mlir::RewritePatternSet &patterns);
 
-/// A pattern for arrays of which a body reads only slices, at most half of their
-/// elements: computes the slices.
+/// A pattern for arrays of which a body reads only slices, at most half of
+/// their elements: computes the slices.
 void populateComputeSlices(mlir::RewritePatternSet &patterns);
 
 /// A pattern that replaces a sum over a loop whose terms are zero in all

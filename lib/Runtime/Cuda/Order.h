@@ -21,7 +21,9 @@
 // run.
 //
 // The same holds for a sum over ranks, for all its ranks: it is in the order
-// where the last of them has begun it.
+// where the last of them has begun it. The part of a rank that began it earlier
+// need not wait for what the rank computes until then, only for its transfers:
+// no partner waits for the rank's work except through those.
 //
 // Ranks take turns, one action each, so the order is similar to the schedule.
 // O(commands) for each rank that waits.

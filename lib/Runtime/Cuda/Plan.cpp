@@ -180,6 +180,7 @@ void Planning::command(int32_t rank, size_t number) {
   case Command::GiveBack:
     return record(stream, events->freed[slot]);
   case Command::Reduce:
+    record(stream, eventOf(begun, it.id, rank));
     if (options.actions)
       spans.sums[it.id] = stamp(rank);
     return;
@@ -255,49 +256,49 @@ void Planning::transfer(int64_t number, int64_t m) {
     int64_t rank = sends ? channel.from : channel.to;
     if (!options.local[rank])
       continue;
+    follow(rank);
     tell(rank, sends ? Operation::SendTo : Operation::TakeFrom, size_t(number),
          m, events.moved[slot]);
   }
 }
 
-/// Orders the next message or sum of a rank after its earlier operations.
+/// Orders the next message of a rank after its earlier operations.
 void Planning::follow(int64_t rank) {
   record(computing[rank], turns[rank]);
   wait(messages[rank], turns[rank]);
 }
 
-/// Adds an operation with other processes, after all earlier ones of the rank.
+/// Adds a message or sum with other processes, and tells the host of its end.
 void Planning::tell(int64_t rank, Operation::Kind kind, size_t number,
                     int64_t m, size_t &event) {
-  follow(rank);
   add(kind, messages[rank], number, m);
   record(messages[rank], event);
   add(Operation::Tell, messages[rank], ++plan.messages);
 }
 
-/// The parts of ranks of one process are enqueued one after another. Each also
-/// waits for all earlier copies from its device: a sum that waits for its
-/// partners then keeps nothing back that a partner waits for.
+/// A part waits for the rank's computation until it began the sum, not for what
+/// follows beside the sum: see Order.h. The parts of ranks of one process are
+/// enqueued one after another. Each also waits for all earlier copies from its
+/// device: a sum that waits for its partners then keeps nothing back that a
+/// partner waits for.
 void Planning::sum(int64_t collective) {
   const Collective &it = manifest.collectives[size_t(collective)];
   std::vector<int64_t> ranks = ranksHere(it);
-  auto event = [&](int64_t rank) -> size_t & {
-    return sums.try_emplace({collective, rank}, none).first->second;
-  };
+  for (int64_t rank : ranks)
+    wait(messages[rank], eventOf(begun, collective, rank));
   if (ranks.size() < it.buckets.size()) {
     for (int64_t rank : ranks)
-      tell(rank, Operation::Sum, size_t(collective), 0, event(rank));
+      tell(rank, Operation::Sum, size_t(collective), 0,
+           eventOf(sums, collective, rank));
     return;
   }
-  for (int64_t rank : ranks)
-    follow(rank);
   for (size_t c = 0; c < channels.size(); ++c)
     if (int64_t rank = manifest.channels[c].from; messages[rank] >= 0)
       wait(messages[rank], channels[c].latest);
   for (int64_t rank : ranks)
     add(Operation::Sum, messages[rank], size_t(collective));
   for (int64_t rank : ranks)
-    record(messages[rank], event(rank));
+    record(messages[rank], eventOf(sums, collective, rank));
 }
 
 Plan Planning::run(const std::vector<Placed> &order) {

@@ -59,6 +59,10 @@ private:
   void follow(int64_t rank);
   void tell(int64_t rank, Operation::Kind kind, size_t number, int64_t m,
             size_t &event);
+  size_t &eventOf(std::map<std::pair<int64_t, int64_t>, size_t> &events,
+                  int64_t collective, int64_t rank) {
+    return events.try_emplace({collective, rank}, none).first->second;
+  }
   void copyStash(int32_t rank, size_t number, const Command &command);
   HostCopies::Slot slotOfBuffer(int32_t rank, int64_t buffer, int64_t m) const {
     return {buffer, m % memory.layouts[rank].buffers[buffer].slots};
@@ -99,8 +103,8 @@ private:
   std::vector<int32_t> computing, messages; ///< streams by rank
   std::vector<size_t> turns; ///< by rank: the event before its messages
   std::vector<ChannelEvents> channels;
-  /// Events by collective and rank.
-  std::map<std::pair<int64_t, int64_t>, size_t> sums;
+  /// Events by collective and rank: its part of the sum may begin; is done.
+  std::map<std::pair<int64_t, int64_t>, size_t> begun, sums;
   std::vector<Open> open;         ///< by rank
   std::vector<HostCopies> copies; ///< by rank
   /// By stream: whether it has work after its last event of HostCopies.

@@ -164,3 +164,39 @@ func.func private @table_is_read(%ids: tensor<5xindex>, %sum: tensor<8xf32> {ran
   %1 = arith.addf %sum, %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// The gradient of a weight that every iteration uses: the product adds to what the loop carries. An addend from outside of the
+// loop is not moved into it.
+// CHECK-LABEL: @carried
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[OTHER:.*]] = %{{.*}})
+// CHECK: %[[NEW:.*]] = linalg.contract {{.*}} outs(%[[SUM]] : tensor<4x4xf32>)
+// CHECK: %[[APART:.*]] = linalg.generic {{.*}} ins(%[[OTHER]],
+// CHECK: scf.yield %[[NEW]], %[[APART]]
+func.func private @carried(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %outer = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%x, %x : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r:2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%sum = %z, %other = %z) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+    %p = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+        ins(%x, %y : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%sum, %p : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x4xf32>
+    %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%other, %outer : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x4xf32>
+    scf.yield %s, %t : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  return %r#0, %r#1 : tensor<4x4xf32>, tensor<4x4xf32>
+}

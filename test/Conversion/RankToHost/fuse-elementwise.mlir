@@ -284,3 +284,34 @@ func.func @all_parts(%x: tensor<4x32xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32
   %u = tensor.extract_slice %t[0, 16] [4, 16] [1, 1] : tensor<4x32xf32> to tensor<4x16xf32>
   return %s, %u : tensor<4x16xf32>, tensor<4x16xf32>
 }
+
+// The row that an iteration reads is a number, not an array of one element.
+// CHECK-LABEL: @row_number
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
+// CHECK-NOT: linalg.generic
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK: %[[ROW:.*]] = arith.subi %{{.*}}, %[[NUMBER]] : i32
+// CHECK: arith.index_cast %[[ROW]] : i32 to index
+// CHECK: return
+#none = affine_map<() -> ()>
+func.func @row_number(%x: tensor<9x16xf32>, %y: tensor<16xf32>) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %r = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %y) -> tensor<16xf32> {
+    %n = arith.index_cast %i : index to i32
+    %t = tensor.from_elements %n : tensor<i32>
+    %e = tensor.empty() : tensor<i32>
+    %g = linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%t : tensor<i32>) outs(%e : tensor<i32>) {
+    ^bb0(%in: i32, %o: i32):
+      %c8 = arith.constant 8 : i32
+      %0 = arith.subi %c8, %in : i32
+      linalg.yield %0 : i32
+    } -> tensor<i32>
+    %m = tensor.extract %g[] : tensor<i32>
+    %at = arith.index_cast %m : i32 to index
+    %row = tensor.extract_slice %x[%at, 0] [1, 16] [1, 1] : tensor<9x16xf32> to tensor<16xf32>
+    scf.yield %row : tensor<16xf32>
+  }
+  return %r : tensor<16xf32>
+}

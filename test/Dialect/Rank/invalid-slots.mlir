@@ -118,3 +118,21 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
     %0 = rank.view %t[64] : memref<18xf32>
   }
 }
+
+// -----
+
+// rebase_c1
+func.func @rebase(%x: memref<4x8xf32, strided<[32, 1], offset: 64>>) {
+  // expected-error @below {{result must be 'memref<4x8xf32, strided<[32, 1]>>', got 'memref<4x8xf32>'}}
+  %0 = rank.rebase %x : memref<4x8xf32, strided<[32, 1], offset: 64>> to memref<4x8xf32>
+  return
+}
+
+// -----
+
+// rebase_c2
+func.func @rebase(%x: memref<4x8xf32, strided<[32, 1], offset: ?>>) {
+  // expected-error @below {{needs a view with a static offset, got 'memref<4x8xf32, strided<[32, 1], offset: ?>>'}}
+  %0 = rank.rebase %x : memref<4x8xf32, strided<[32, 1], offset: ?>> to memref<4x8xf32, strided<[32, 1]>>
+  return
+}

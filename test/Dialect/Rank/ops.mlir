@@ -131,3 +131,12 @@ rank.program @frames.0 rank 0 device "d0" of @frames microbatches 3 only schedul
   rank.entry (%M) {
   }
 }
+
+// CHECK-LABEL: @rebase
+// CHECK: rank.rebase %{{.*}} : memref<4x8xf32, strided<[32, 1], offset: 64>> to memref<4x8xf32, strided<[32, 1]>>
+// CHECK: rank.rebase %{{.*}} : memref<4xf32, strided<[1], offset: 16>> to memref<4xf32>
+func.func @rebase(%x: memref<4x8xf32, strided<[32, 1], offset: 64>>, %y: memref<4xf32, strided<[1], offset: 16>>) {
+  %0 = rank.rebase %x : memref<4x8xf32, strided<[32, 1], offset: 64>> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = rank.rebase %y : memref<4xf32, strided<[1], offset: 16>> to memref<4xf32>
+  return
+}

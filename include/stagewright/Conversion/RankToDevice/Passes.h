@@ -38,6 +38,8 @@ namespace stagewright::device {
 using host::kEpilogue;
 /// Attribute of an operation of a body: the number of its kernel in that body.
 constexpr llvm::StringLiteral kGroup = "device.group";
+/// Attribute of a loop: its iterations become kernels of their own.
+constexpr llvm::StringLiteral kUnroll = "device.unroll";
 /// Attribute of a member of a row group: its loop for each row.
 constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: the number of partial sums that its kernel

@@ -43,7 +43,7 @@ struct HostFoldAccumulationPass
 
   /// A value equal to `sum + addend` that needs no separate addition, or null.
   /// `sum` must dominate the operation that makes `addend`: it is an argument
-  /// of the function, or computed from one.
+  /// of the function or of a loop, or computed from one.
   Value fold(Value sum, Value addend, OpBuilder &builder) {
     if (isZero(addend))
       return sum;
@@ -52,8 +52,8 @@ struct HostFoldAccumulationPass
       return {};
     // The operation that makes the addend must come after the sum so far.
     Operation *before = sum.getDefiningOp();
-    if (before && (before->getBlock() != maker->getBlock() ||
-                   maker->isBeforeInBlock(before)))
+    if (sum.getParentBlock() != maker->getBlock() ||
+        (before && maker->isBeforeInBlock(before)))
       return {};
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(maker)) {
       Value source = maker->getOperand(0);
@@ -132,25 +132,36 @@ struct HostFoldAccumulationPass
     if (failed(applyPatternsGreedily(function, std::move(patterns))))
       function->emitWarning("sums over one element were not all simplified; "
                             "the body is right, but may be slow");
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), kAccumulate))
+        foldInto(argument, /*always=*/true);
+    // The gradient of a weight that every iteration uses.
+    function.walk([&](scf::ForOp loop) {
+      for (BlockArgument carried : loop.getRegionIterArgs())
+        foldInto(carried, /*always=*/false);
+    });
+  }
+
+  /// Folds what is added to `sum`: a parameter used several times in a body has
+  /// a chain of additions. If `always`, additions that are not folded are made
+  /// in place.
+  void foldInto(Value sum, bool always) {
     OpBuilder builder(&getContext());
-    for (BlockArgument argument : function.getArguments()) {
-      if (!function.getArgAttr(argument.getArgNumber(), kAccumulate))
-        continue;
-      // A parameter used several times in a body has a chain of additions.
-      Value sum = argument;
-      while (sum.hasOneUse()) {
-        Operation *add = *sum.user_begin();
-        Value addend = matchAdd(add, sum);
-        if (!addend || addend.getType() != sum.getType() || addend == sum)
-          break;
-        if (Value folded = fold(sum, addend, builder)) {
-          add->getResult(0).replaceAllUsesWith(folded);
-          add->erase();
-          ++numFolded;
-          sum = folded;
-          continue;
-        }
+    while (sum.hasOneUse()) {
+      Operation *add = *sum.user_begin();
+      Value addend = matchAdd(add, sum);
+      if (!addend || addend.getType() != sum.getType() || addend == sum ||
+          add->getBlock() != sum.getParentBlock())
+        return;
+      if (Value folded = fold(sum, addend, builder)) {
+        add->getResult(0).replaceAllUsesWith(folded);
+        add->erase();
+        ++numFolded;
+        sum = folded;
+      } else if (always) {
         sum = updateInPlace(add, sum, addend, builder);
+      } else {
+        return;
       }
     }
   }

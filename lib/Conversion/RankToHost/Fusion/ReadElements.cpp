@@ -8,7 +8,8 @@
 // A loss reads one log-probability for each token, out of a whole vocabulary;
 // an embedding reads rows of a table that was cast to a narrower type. Such an
 // array is not written: each element is computed where it is read, from the
-// elements that the array was computed from.
+// elements that the array was computed from. Numbers, such as the row that a
+// step of a loop reads, are not written to memory either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,15 +61,19 @@ struct ComputeWhereRead : OpRewritePattern<linalg::GenericOp> {
                                 PatternRewriter &rewriter) const override {
     if (!isElementwise(op) || op->use_empty())
       return failure();
+    bool isScalar = op.getNumLoops() == 0;
     int64_t reads = 0;
     for (Operation *user : op->getUsers()) {
-      auto reader = dyn_cast<linalg::GenericOp>(user->getParentOp());
-      if (!isa<tensor::ExtractOp>(user) || !reader ||
-          reader->getBlock() != op->getBlock() || reader.hasDynamicShape())
+      if (!isa<tensor::ExtractOp>(user))
         return failure();
-      reads += pointsOf(reader);
+      auto reader = dyn_cast<linalg::GenericOp>(user->getParentOp());
+      bool counts = reader && reader->getBlock() == op->getBlock() &&
+                    !reader.hasDynamicShape();
+      if (!counts && !isScalar)
+        return failure();
+      reads += counts ? pointsOf(reader) : 1;
     }
-    if (reads > pointsOf(op))
+    if (reads > pointsOf(op) && !isScalar)
       return failure();
     for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
       auto read = cast<tensor::ExtractOp>(user);

@@ -137,6 +137,42 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
+MemRefType RebaseOp::typeFor(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto plain =
+      MemRefType::get(type.getShape(), type.getElementType(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  if (plain.getStridesAndOffset().first == strides)
+    return plain;
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides),
+      type.getMemorySpace());
+}
+
+void RebaseOp::build(OpBuilder &builder, OperationState &state, Value source) {
+  build(builder, state, typeFor(cast<MemRefType>(source.getType())), source);
+}
+
+Value RebaseOp::getViewSource() { return getSource(); }
+
+LogicalResult RebaseOp::verify() {
+  auto type = cast<MemRefType>(getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return emitOpError() << "needs a view with a static offset, got " << type;
+  auto result = cast<MemRefType>(getType());
+  auto [got, start] = result.getStridesAndOffset();
+  if (result.getShape() != type.getShape() ||
+      result.getElementType() != type.getElementType() || got != strides ||
+      start != 0)
+    return emitOpError() << "result must be " << typeFor(type) << ", got "
+                         << result;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Transfers
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,148 @@
+//===- UnrollLoops.cpp - iterations as kernels of their own --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "UnrollLoops.h"
+#include "../RankToHost/TensorUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEMARKLOOPS
+#define GEN_PASS_DEF_DEVICEUNROLLLOOPS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+static void collectBlocks(Block &block, SmallVector<Block *> &blocks) {
+  blocks.push_back(&block);
+  for (auto loop : block.getOps<scf::ForOp>())
+    if (loop->hasAttr(kUnroll))
+      collectBlocks(*loop.getBody(), blocks);
+}
+
+SmallVector<Block *> launchBlocks(func::FuncOp body) {
+  SmallVector<Block *> blocks;
+  collectBlocks(body.front(), blocks);
+  return blocks;
+}
+
+SmallVector<linalg::ContractOp> launchedProducts(func::FuncOp body) {
+  SmallVector<linalg::ContractOp> products;
+  for (Block *block : launchBlocks(body))
+    llvm::append_range(products, block->getOps<linalg::ContractOp>());
+  return products;
+}
+
+namespace {
+
+/// Points of an operation that one thread computes about as fast as a kernel of
+/// its own would be started.
+constexpr int64_t kFewPoints = 256;
+
+/// Whether one kernel cannot run `loop` in parallel, and one thread would be
+/// slow: an operation of an iteration has many points, and these are summed, or
+/// other operations have other numbers of points.
+bool isSerial(scf::ForOp loop) {
+  int64_t most = 0;
+  bool sums = false, differ = false;
+  loop->walk([&](linalg::LinalgOp op) {
+    if (op.hasDynamicShape())
+      return;
+    int64_t points = host::pointsOf(op);
+    sums |= points > kFewPoints && op.getNumReductionLoops() > 0;
+    differ |= most != 0 && points != most;
+    most = std::max(most, points);
+  });
+  return most > kFewPoints && (sums || differ);
+}
+
+/// Operations of `loop` after it is unrolled, or none if it cannot be.
+std::optional<int64_t> unrolledSize(scf::ForOp loop) {
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  int64_t operations = 0;
+  loop->walk([&](Operation *) { ++operations; });
+  if (!trips || trips->getActiveBits() > 32)
+    return std::nullopt;
+  return int64_t(trips->getZExtValue()) * operations;
+}
+
+struct DeviceMarkLoopsPass : impl::DeviceMarkLoopsBase<DeviceMarkLoopsPass> {
+  using DeviceMarkLoopsBase::DeviceMarkLoopsBase;
+
+  void runOnOperation() override {
+    if (host::isBody(getOperation()))
+      mark(getOperation().front(), 1);
+  }
+
+  /// Marks loops of `block`, of which there will be `copies`.
+  void mark(Block &block, int64_t copies) {
+    for (auto loop : block.getOps<scf::ForOp>()) {
+      if (!isSerial(loop))
+        continue;
+      std::optional<int64_t> size = unrolledSize(loop);
+      if (!size || *size > maxOperations / copies) {
+        loop.emitWarning("one thread of the GPU runs this loop, which is slow");
+        continue;
+      }
+      loop->setAttr(kUnroll, UnitAttr::get(&getContext()));
+      ++numMarked;
+      auto trips = int64_t(loop.getStaticTripCount()->getZExtValue());
+      mark(*loop.getBody(), copies * std::max<int64_t>(trips, 1));
+    }
+  }
+};
+
+/// Unrolls `loop`. In each iteration groups of operations, which become
+/// kernels, have numbers of their own, from `number` on.
+LogicalResult unroll(scf::ForOp loop, int64_t &number) {
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  if (!trips)
+    return failure();
+  DenseMap<int64_t, int64_t> groups; // of this iteration
+  uint64_t iteration = 0;
+  auto renumber = [&](unsigned at, Operation *op, OpBuilder builder) {
+    auto group = op->getAttrOfType<IntegerAttr>(kGroup);
+    if (!group)
+      return;
+    if (at != iteration)
+      groups.clear();
+    iteration = at;
+    auto [place, isNew] = groups.try_emplace(group.getInt(), number);
+    number += isNew;
+    op->setAttr(kGroup, builder.getI64IntegerAttr(place->second));
+  };
+  return loopUnrollByFactor(loop, trips->getZExtValue(), renumber);
+}
+
+struct DeviceUnrollLoopsPass
+    : impl::DeviceUnrollLoopsBase<DeviceUnrollLoopsPass> {
+  void runOnOperation() override {
+    if (!host::isBody(getOperation()))
+      return;
+    int64_t number = 0;
+    getOperation().walk([&](Operation *op) {
+      if (auto group = op->getAttrOfType<IntegerAttr>(kGroup))
+        number = std::max(number, group.getInt() + 1);
+    });
+    // Inner loops first: they are smaller.
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) {
+      if (loop->hasAttr(kUnroll))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops) {
+      loop->removeAttr(kUnroll);
+      if (succeeded(unroll(loop, number)))
+        ++numUnrolled;
+    }
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

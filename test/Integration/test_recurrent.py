@@ -1,0 +1,43 @@
+"""Recurrent networks on GPUs: a scan with products is unrolled into kernels and library calls, equal ones shared."""
+
+import json
+
+import pytest
+
+from emulator import NEEDED, TARGET
+from test_emulator import Run
+from test_kernels import compiled
+from workshop import tool
+
+pytestmark = NEEDED
+
+SIZES = {"STAGEWRIGHT_RECURRENT": "T=130,B=3,D=20"}
+FEW = {"STAGEWRIGHT_RECURRENT": "T=12,B=4,D=16"}
+
+
+def calls(artifact):
+    rank, = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json"))["ranks"]
+    return rank["calls"]
+
+
+@pytest.mark.parametrize("model, sizes", [("recurrent.py:lstm", SIZES), ("recurrent.py:slices", FEW)])
+def test_results_equal_jax(workshop, model, sizes):
+    artifact = compiled(workshop, model, sizes, 1, *TARGET)
+    run = Run(workshop, model, artifact, sizes=sizes, seed=1)
+    assert run.good(), (run.error, run.wrong)
+
+
+def test_a_long_scan_is_products_of_the_library(workshop):
+    """No kernel runs the loop on one thread. Two products a step forwards and three backwards, of each of two microbatches; the
+    kernels of a step are shared by all 130."""
+    made = calls(compiled(workshop, "recurrent.py:lstm", SIZES, 1, *TARGET))
+    assert not [it for it in made if it["class"] == "loops"], made
+    assert sum(it["count"] for it in made if it["class"] == "product") == 2 * 130 * 5
+    assert len({it["name"] for it in made if it["class"] == "elements"}) < 60
+
+
+def test_a_step_reads_its_row_of_the_input(workshop):
+    """Not the whole transposed input, which 12 steps would transpose 12 times."""
+    made = calls(compiled(workshop, "recurrent.py:slices", FEW, 1, *TARGET))
+    whole = 4 * 12 * 16 * 4
+    assert not [it for it in made if it["class"] == "elements" and it["count"] >= 12 and it["written_bytes"] >= whole], made
