@@ -216,13 +216,8 @@ struct DeviceOutlineKernelsPass
       for (Operation *op : group) {
         Operation *made = builder.clone(*op, mapping);
         made->removeAttr(kGroup);
-        // Also copies of rows in the loop of a scatter that does not add.
-        made->walk([](memref::CopyOp copy) {
-          OpBuilder at(copy);
-          linalg::makeMemRefCopyOp(at, copy.getLoc(), copy.getSource(),
-                                   copy.getTarget());
-          copy.erase();
-        });
+        // Also copies of rows, or of numbers, in the loop of a scatter.
+        made->walk(makeLoop);
       }
     };
     ++numOutlined;

@@ -58,21 +58,27 @@ bool movesAtRunTime(Value view) {
 
 void makeLoops(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    OpBuilder builder(&op);
     auto copy = dyn_cast<memref::CopyOp>(op);
-    auto store = dyn_cast<memref::StoreOp>(op);
-    if (copy &&
-        (movesAtRunTime(copy.getSource()) || movesAtRunTime(copy.getTarget())))
-      linalg::makeMemRefCopyOp(builder, op.getLoc(), copy.getSource(),
-                               copy.getTarget());
-    else if (store)
-      linalg::FillOp::create(builder, op.getLoc(), store.getValueToStore(),
-                             elementAt(builder, op.getLoc(), store.getMemRef(),
-                                       store.getIndices()));
-    else
-      continue;
-    op.erase();
+    if (isa<memref::StoreOp>(op) ||
+        (copy && (movesAtRunTime(copy.getSource()) ||
+                  movesAtRunTime(copy.getTarget()))))
+      makeLoop(&op);
   }
+}
+
+void makeLoop(Operation *op) {
+  OpBuilder builder(op);
+  if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+    linalg::makeMemRefCopyOp(builder, op->getLoc(), copy.getSource(),
+                             copy.getTarget());
+  } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
+    linalg::FillOp::create(builder, op->getLoc(), store.getValueToStore(),
+                           elementAt(builder, op->getLoc(), store.getMemRef(),
+                                     store.getIndices()));
+  } else {
+    return;
+  }
+  op->erase();
 }
 
 void keepScalars(Block &body) {

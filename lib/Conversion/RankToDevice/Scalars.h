@@ -28,6 +28,9 @@ bool movesAtRunTime(mlir::Value view);
 /// numbers, into loop nests, so that a kernel does them.
 void makeLoops(mlir::Block &body);
 
+/// Turns a copy, or the store of a number, into a loop nest.
+void makeLoop(mlir::Operation *op);
+
 /// Kernels read such numbers when they run. So if one is overwritten after it
 /// is read in `body`, it is copied, and the copy is read.
 void keepScalars(mlir::Block &body);

@@ -45,21 +45,33 @@ namespace {
 /// its own would be started.
 constexpr int64_t kFewPoints = 256;
 
+/// Whether `op` looks up elements of an array that is computed in `loop`.
+bool looksUp(linalg::LinalgOp op, scf::ForOp loop) {
+  WalkResult walk = op->walk([&](tensor::ExtractOp read) {
+    Operation *scope = read.getTensor().getParentBlock()->getParentOp();
+    return loop->isAncestor(scope) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 /// Whether one kernel cannot run `loop` in parallel, and one thread would be
 /// slow: an operation of an iteration has many points, and these are summed, or
-/// other operations have other numbers of points.
+/// looked up in what other points made, or other operations have other numbers
+/// of points.
 bool isSerial(scf::ForOp loop) {
   int64_t most = 0;
-  bool sums = false, differ = false;
+  bool crosses = false;
   loop->walk([&](linalg::LinalgOp op) {
     if (op.hasDynamicShape())
       return;
     int64_t points = host::pointsOf(op);
-    sums |= points > kFewPoints && op.getNumReductionLoops() > 0;
-    differ |= most != 0 && points != most;
+    crosses |= points > kFewPoints &&
+               (op.getNumReductionLoops() > 0 || looksUp(op, loop));
+    crosses |= most > 1 && points > 1 && points != most;
     most = std::max(most, points);
   });
-  return most > kFewPoints && (sums || differ);
+  return most > kFewPoints && crosses;
 }
 
 /// Operations of `loop` after it is unrolled, or none if it cannot be.

@@ -25,6 +25,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -79,13 +80,24 @@ LogicalResult Scatter::findLoops(func::FuncOp kernel) {
   return success(!loops.empty());
 }
 
+/// Whether the table of `row` is used by nothing else, or only to read the
+/// element that `row` is.
+bool isOnlyUse(memref::SubViewOp row) {
+  return llvm::all_of(row.getSource().getUsers(), [&](Operation *user) {
+    auto read = dyn_cast<memref::LoadOp>(user);
+    return user == row || (read && isEqualConstantIntOrValueArray(
+                                       getAsOpFoldResult(read.getIndices()),
+                                       row.getMixedOffsets()));
+  });
+}
+
 /// Finds the row index, which the innermost loop computes. Fails unless each
 /// update writes one row, and nothing else uses the table.
 LogicalResult Scatter::findId() {
   for (Value init : update.getDpsInits()) {
     auto row = init.getDefiningOp<memref::SubViewOp>();
-    if (!row || !isa<BlockArgument>(row.getSource()) ||
-        !row.getSource().hasOneUse() || !init.hasOneUse() || mayOverlap(row))
+    if (!row || !isa<BlockArgument>(row.getSource()) || !isOnlyUse(row) ||
+        !init.hasOneUse() || mayOverlap(row))
       return failure();
     bool found = false;
     for (auto [offset, size] :

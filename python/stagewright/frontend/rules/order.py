@@ -123,7 +123,7 @@ def _sort_by_network(evaluator, arrays, axis, count):
         keys.append(lax.pad(key, largest, [(0, 0, 0)] * (key.ndim - 1) + [(0, size - extent, 0)]))
 
     def exchange(state):
-        block, distance, mine = state
+        number, block, distance, mine = state
         i = lax.iota(np.int32, size)
         theirs = [a.at[..., i ^ distance].get(mode="promise_in_bounds") for a in mine]
         less = jnp.zeros(mine[0].shape, bool)
@@ -132,14 +132,17 @@ def _sort_by_network(evaluator, arrays, axis, count):
         smaller = ((i & distance) == 0) == ((i & block) == 0)  # whether an element takes the smaller of the two
         kept = [lax.select(less == smaller, b, a) for a, b in zip(mine, theirs)]
         half = distance >> 1
-        return jnp.where(half > 0, block, 2 * block), jnp.where(half > 0, half, block), kept
+        return number + 1, jnp.where(half > 0, block, 2 * block), jnp.where(half > 0, half, block), kept
 
-    state = (np.int32(2), np.int32(1), [*keys, place])
+    # Counted, so that GPUs can unroll the loop: each round is then computed in parallel.
+    bits = size.bit_length() - 1
+    rounds = np.int32(bits * (bits + 1) // 2)
+    state = (np.int32(0), np.int32(2), np.int32(1), [*keys, place])
     closed, tree = jax.make_jaxpr(exchange)(state), jax.tree.structure(state)
 
     def step(state):
         return jax.tree.unflatten(tree, map(to_array, evaluator.run(closed.jaxpr, closed.consts, jax.tree.leaves(state))))
-    _, _, (*_, place) = lax.while_loop(lambda state: lax.le(state[0], np.int32(size)), inside_loop(evaluator, step), state)
+    *_, (*_, place) = lax.while_loop(lambda state: lax.lt(state[0], rounds), inside_loop(evaluator, step), state)
 
     def fetch(place, *arrays):
         return [jnp.take_along_axis(array, place[..., :extent], -1, mode="promise_in_bounds") for array in arrays]

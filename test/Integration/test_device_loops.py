@@ -1,4 +1,5 @@
-"""Recurrent networks on GPUs: a scan with products is unrolled into kernels and library calls, equal ones shared."""
+"""Loops on GPUs: the scan of a recurrent network, and the rounds of a sort, are unrolled into kernels and library calls, equal
+ones shared."""
 
 import json
 
@@ -13,6 +14,7 @@ pytestmark = NEEDED
 
 SIZES = {"STAGEWRIGHT_RECURRENT": "T=130,B=3,D=20"}
 FEW = {"STAGEWRIGHT_RECURRENT": "T=12,B=4,D=16"}
+LONG = {"STAGEWRIGHT_TABLES": "R=1,D=2100,T=1"}
 
 
 def calls(artifact):
@@ -20,7 +22,7 @@ def calls(artifact):
     return rank["calls"]
 
 
-@pytest.mark.parametrize("model, sizes", [("recurrent.py:lstm", SIZES), ("recurrent.py:slices", FEW)])
+@pytest.mark.parametrize("model, sizes", [("recurrent.py:lstm", SIZES), ("recurrent.py:slices", FEW), ("tables.py:order", LONG)])
 def test_results_equal_jax(workshop, model, sizes):
     artifact = compiled(workshop, model, sizes, 1, *TARGET)
     run = Run(workshop, model, artifact, sizes=sizes, seed=1)
@@ -41,3 +43,10 @@ def test_a_step_reads_its_row_of_the_input(workshop):
     made = calls(compiled(workshop, "recurrent.py:slices", FEW, 1, *TARGET))
     whole = 4 * 12 * 16 * 4
     assert not [it for it in made if it["class"] == "elements" and it["count"] >= 12 and it["written_bytes"] >= whole], made
+
+
+def test_a_long_row_is_sorted_in_parallel(workshop):
+    """And the gradient of the look-up adds numbers in many blocks."""
+    made = calls(compiled(workshop, "tables.py:order", LONG, 1, *TARGET))
+    assert not [it for it in made if it["class"] == "loops"], made
+    assert {it["blocks"] for it in made if it["class"] == "scatter"} == {64}
