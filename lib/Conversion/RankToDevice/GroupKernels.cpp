@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MergeElements.h"
 #include "MergeSums.h"
 #include "RowLoops.h"
 #include "UnrollLoops.h"
@@ -112,6 +113,7 @@ struct DeviceGroupKernelsPass
       if (isSingle(&op) && !grouped.contains(&op))
         singles.insert(&op);
     mergeSums(singles);
+    mergeElements(singles);
     for (Operation *op : singles) {
       groups.push_back({op});
       markSum(cast<linalg::LinalgOp>(op));

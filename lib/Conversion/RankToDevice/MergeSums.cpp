@@ -41,7 +41,8 @@ bool shareOperand(linalg::GenericOp a, linalg::GenericOp b) {
   });
 }
 
-/// Whether `op` depends on `maker`, directly or through others.
+} // namespace
+
 bool needs(Operation *op, Operation *maker) {
   SmallVector<Operation *> open = {op};
   llvm::DenseSet<Operation *> seen;
@@ -56,8 +57,7 @@ bool needs(Operation *op, Operation *maker) {
   return false;
 }
 
-/// Creates one operation for both, in the place of `b`.
-linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
+linalg::GenericOp mergeGenerics(linalg::GenericOp a, linalg::GenericOp b) {
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps;
   SmallVector<std::pair<linalg::GenericOp, SmallVector<unsigned>>> arguments;
@@ -109,6 +109,8 @@ linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
   return made;
 }
 
+namespace {
+
 /// Whether `op` sums over `rows`, those of `members`, and these read or make
 /// all that it reads elementwise.
 bool isAtHand(linalg::GenericOp op, ArrayRef<unsigned> rows,
@@ -158,7 +160,7 @@ void mergeSums(SetVector<Operation *> &singles) {
           a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
           !shareOperand(a, b) || needs(a, b) || needs(b, a))
         continue;
-      linalg::GenericOp made = merge(a, b);
+      linalg::GenericOp made = mergeGenerics(a, b);
       singles.remove(a);
       singles.remove(b);
       singles.insert(made);

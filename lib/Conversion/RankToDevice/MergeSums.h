@@ -16,9 +16,19 @@
 #define STAGEWRIGHT_CONVERSION_RANKTODEVICE_MERGESUMS_H
 
 #include "../RankToHost/Rows/GroupRows.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace stagewright::device {
+
+/// Whether `op` depends on `maker`, directly or through others.
+bool needs(mlir::Operation *op, mlir::Operation *maker);
+
+/// Creates one operation for two that do not need each other and have the same
+/// loops, in the place of the later one, `b`. It has the results of `a`, then
+/// those of `b`, whose uses it replaces.
+mlir::linalg::GenericOp mergeGenerics(mlir::linalg::GenericOp a,
+                                      mlir::linalg::GenericOp b);
 
 /// Merges sums in `singles` that have the same loops and share an operand, if
 /// neither depends on the other, and updates the list. Operations of the block

@@ -170,3 +170,66 @@ func.func private @gradients(%x: tensor<4096x96xf32>, %y: tensor<4096x96xf32>, %
   } -> tensor<96xf32>
   return %dx, %db, %dg, %dz : tensor<4096x96xf32>, tensor<96xf32>, tensor<96xf32>, tensor<96xf32>
 }
+
+// Two gates of a recurrent network: one operation. The third needs the first.
+// CHECK-LABEL: @gates
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8x16xf32>) outs(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8x16xf32>)
+// CHECK: math.tanh
+// CHECK: math.exp
+// CHECK: linalg.generic
+// CHECK: math.sin
+// CHECK: return
+#gate = affine_map<(i, j) -> (i, j)>
+func.func private @gates(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %f = tensor.empty() : tensor<8x16xf32>
+  %g = tensor.empty() : tensor<8x16xf32>
+  %a = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %0 = math.tanh %u : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  %b = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<8x16xf32>) outs(%f : tensor<8x16xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %0 = math.exp %u : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  %c = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x16xf32>) outs(%g : tensor<8x16xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %0 = math.sin %u : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  return %b, %c : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// What the first reads is overwritten before the second: they stay apart.
+// CHECK-LABEL: @overwritten
+// CHECK: math.tanh
+// CHECK: linalg.generic
+// CHECK: math.cos
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: return
+func.func private @overwritten(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>) {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %f = tensor.empty() : tensor<8x16xf32>
+  %a = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %0 = math.tanh %u : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  %s = tensor.extract_slice %y[0, 0] [4, 16] [1, 1] : tensor<8x16xf32> to tensor<4x16xf32>
+  %i = tensor.insert_slice %s into %x[4, 0] [4, 16] [1, 1] : tensor<4x16xf32> into tensor<8x16xf32>
+  %h = tensor.empty() : tensor<4x16xf32>
+  %c = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<4x16xf32>) outs(%h : tensor<4x16xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %0 = math.cos %u : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x16xf32>
+  %b = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<8x16xf32>) outs(%f : tensor<8x16xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    %0 = math.exp %u : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  return %a, %b, %c : tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>
+}
