@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 
 import golden
 from emulator import NEEDED, emulated
+from overlap import beside_sums
 from test_processes import alive, children
 from test_schedules import GPT, MICROBATCHES, RANKS
 from workshop import BUILD, HERE, call, tool
@@ -64,7 +65,7 @@ def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ("dualpipe", "chimera"))
 @pytest.mark.parametrize("flags", ((), ("--no-graph",)), ids=("graph", "calls"))
-def test_ranks_of_one_process_sum_as_processes_do(workshop, kind, flags):
+def test_ranks_of_one_process_sum_as_processes_do(workshop, tmp_path, kind, flags):
     """In one process each rank has a GPU of its own; the parts of a sum are one group of NCCL's calls."""
     step, (inputs, expected) = artifact(workshop, kind, "--bucket-bytes=100000"), workshop.golden(GPT)
     assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run", "--transport=threads")
@@ -72,9 +73,26 @@ def test_ranks_of_one_process_sum_as_processes_do(workshop, kind, flags):
     tool("pp-run", step, "--processes", f"--inputs={inputs}", f"--outputs={apart}", env=emulated(devices=RANKS))
     for seed in range(2):
         tool("pp-run", step, "--transport=threads", f"--inputs={inputs}", f"--outputs={together}", "--steps=2", *flags,
-             env=emulated(devices=RANKS, seed=seed))
+             env=emulated(devices=RANKS, seed=seed, log=tmp_path / "log"))
         assert pathlib.Path(apart).read_bytes() == pathlib.Path(together).read_bytes()
+        if not flags:  # The check needs a capture.
+            sums = len(json.loads(tool("pp-run", step, "--info=json"))["collectives"])
+            assert call(sys.executable, INPUTS / "check-messages.py", tmp_path / "log").endswith(f" {sums} sums\n")
     assert not golden.disagreements(expected, load_file(together))
+
+
+@pytest.mark.parametrize("flags, logs", ((("--processes",), 2), (("--transport=threads",), 1)), ids=("processes", "threads"))
+def test_sums_run_beside_the_backward(workshop, tmp_path, flags, logs):
+    """Two replicas of the whole model. The first bucket is full when a quarter of the last backward is done, and neither rank's
+    sum waits for the rest of it, nor the rest for the sum. The last bucket has nothing beside it."""
+    step = workshop.path("device-replicas.swx")
+    tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", "--cluster=local:2", "--plan=[0,10)x2", "--bucket-bytes=100000",
+         f"--microbatches={MICROBATCHES}", "--quiet", "-o", step)
+    tool("pp-run", step, *flags, f"--inputs={workshop.golden(GPT)[0]}", env=emulated(devices=2, records=1, log=f"{tmp_path}/%d.log"))
+    found = [calls for path in tmp_path.glob("*.log") for calls in beside_sums(path.read_text()).values()]
+    assert len(list(tmp_path.glob("*.log"))) == logs and len(found) == 2
+    for calls in found:
+        assert calls[0] > 50 and calls[-1] < 5, found
 
 
 def test_ranks_of_one_process_that_sum_need_a_gpu_each(workshop):
@@ -93,17 +111,34 @@ def test_errors_of_sums_within_a_process_are_reported(workshop, symbol, device):
              env=emulated(devices=RANKS, fail=f"{symbol}=5", fail_device=device))
 
 
-def test_calls_of_the_host_by_nccl_are_counted(workshop):
-    """Two hosts with two devices each: only messages between the hosts count, forward and backward, at both ends."""
+def on_two_hosts(workshop, *flags):
+    """(path of an artifact for two hosts with two devices each, its manifest)."""
     path = workshop.path("device-hosts")
     pathlib.Path(f"{path}.json").write_text(json.dumps(cluster("hosts", (2, 2), 125e6)))
-    tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster={path}.json", f"--stages={RANKS}", "--schedule=1f1b",
-         "--max-replicas=1", f"--microbatches={MICROBATCHES}", "--quiet", "-o", f"{path}.swx")
-    manifest = json.loads(tool("pp-run", f"{path}.swx", "--info=json"))
+    tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster={path}.json", f"--microbatches={MICROBATCHES}",
+         "--quiet", "-o", f"{path}.swx", *flags)
+    return f"{path}.swx", json.loads(tool("pp-run", f"{path}.swx", "--info=json"))
+
+
+def test_calls_of_the_host_by_nccl_are_counted(workshop):
+    """Only messages between the hosts count, forward and backward, at both ends."""
+    path, manifest = on_two_hosts(workshop, f"--stages={RANKS}", "--schedule=1f1b", "--max-replicas=1")
     hosts = [rank["host"] for rank in manifest["ranks"]]
     between = sum(hosts[channel["from"]] != hosts[channel["to"]] for channel in manifest["channels"])
     assert hosts == [0, 0, 1, 1] and between > 0
-    assert f"host calls   {2 * between * MICROBATCHES} by NCCL" in tool("pp-run", f"{path}.swx", "--dry-run", "--processes")
+    assert f"host calls   {2 * between * MICROBATCHES} by NCCL" in tool("pp-run", path, "--dry-run", "--processes")
+
+
+@pytest.mark.parametrize("places, hosts", ((("core0+core2", "core1+core3"), [0, 1, 0, 1]), (("core0+core1", "core2+core3"), [0, 0, 1, 1])),
+                         ids=("sums between hosts", "sums within hosts"))
+def test_so_are_those_for_sums(workshop, places, hosts):
+    """Of two replicas on two hosts, both parts of each sum count, and one message, that of the loss. Of two on one host none do,
+    but all other messages."""
+    path, manifest = on_two_hosts(workshop, "--plan=[0,5)@{} [5,10)@{}".format(*places), "--bucket-bytes=100000")
+    assert [rank["host"] for rank in manifest["ranks"]] == hosts
+    assert len(manifest["channels"]) == 4 + 1 and len(manifest["collectives"]) == 4
+    calls = 2 * (4 + 1) if hosts[0] != hosts[1] else 2 * 4 * MICROBATCHES
+    assert f"host calls   {calls} by NCCL" in tool("pp-run", path, "--dry-run", "--processes")
 
 
 def test_ranks_of_a_launcher_equal_jax(workshop, recorded):

@@ -3,13 +3,14 @@
 import os
 import re
 import subprocess
+import sys
 import time
 
 import pytest
 
 from emulator import LIBRARY, NEEDED, TARGET, emulated
 from test_kernels import compiled
-from workshop import BUILD
+from workshop import BUILD, HERE
 
 pytestmark = NEEDED
 
@@ -46,6 +47,23 @@ def test_the_first_deadline_counts_from_when_arguments_are_loaded(artifact, ends
     else:
         assert done.returncode == 3, done.stdout
         assert f"error: the step did not end on its device within {DEADLINE:g} seconds" in done.stderr, done.stderr
+        assert SECONDS + DEADLINE <= seconds < 60
+
+
+@pytest.mark.parametrize("ends", (True, False))
+def test_so_does_that_of_several_processes(workshop, ends):
+    """Uploads of one of two ranks take three times the deadline. The other, whose uploads are fast, waits for it."""
+    artifact = compiled(workshop, "gpt.py:gpt", SMALL, 2, *TARGET)
+    launcher = (sys.executable, HERE.parent / "Inputs/launch-ranks.py", "--set", f"1 STAGEWRIGHT_SLOW_UPLOADS={SECONDS}", RUN)
+    environment = {**emulated(), "STAGEWRIGHT_CUDA_LIBRARY": str(SLOW_UPLOADS), "STAGEWRIGHT_SLOW_UPLOADS": "0",
+                   **({} if ends else {"STAGEWRIGHT_ENDLESS_STEP": "1"})}
+    done, seconds = run(artifact, environment, f"--deadline={DEADLINE:g}", command=launcher)
+    if ends:
+        assert done.returncode == 0 and "loss" in done.stdout, done.stdout + done.stderr
+        assert seconds >= SECONDS
+    else:
+        assert done.returncode != 0
+        assert f"the step did not end on its device within {DEADLINE:g} seconds" in done.stdout, done.stdout + done.stderr
         assert SECONDS + DEADLINE <= seconds < 60
 
 

@@ -128,6 +128,9 @@ def test_gpt2_small(gpt2):
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
     assert gpt2["seconds"] <= 6.57e-3
     assert gpt2["seconds"] <= 1.145 * least
+    # With products at the reference rate in the step too; attention has it anyway.
+    at_reference = gpt2["seconds"] - gpt2["classes"]["product"]["seconds"] + gpt2["product_seconds"]
+    assert at_reference <= 1.33 * least
     assert gpt2["our_bytes"] <= 2.65e9
     assert gpt2["nodes"] <= 261
     assert least == pytest.approx(5.74e-3, rel=0.02)  # products 3.04 TFLOP, attention 0.27
@@ -168,17 +171,18 @@ def test_ranks_that_share_a_stage_sum_its_gradients(tmp_path):
     assert all(any(call["class"] == "sum" for call in rank["calls"]) for rank in ranks)
 
 
-def of_layers(rank):
-    """Seconds of the layers' nodes: (in total, in our kernels)."""
+def of_a_layer(rank):
+    """Seconds of a step of one layer, without the embedding and the head: (in total, in our kernels). Includes kernels outside of
+    layers that the layer needs: those that round its parameters (node `cast`) and that zero and divide gradients (no node)."""
     shares = []
     for it in rank["calls"]:
-        inside = sum(count for node, count in it["nodes"].items() if node.startswith("layer"))
+        inside = sum(count for node, count in it["nodes"].items() if not node.startswith(("embed", "head")))
         seconds = it["seconds"] * inside / sum(it["nodes"].values())
         shares.append((seconds + (it["class"] != "scores") * inside * rank["node_seconds"], "blocks" in it))
     return sum(seconds for seconds, _ in shares), sum(seconds for seconds, ours in shares if ours)
 
 
 def test_llama_7b_layer(llama_layer):
-    """Without the kernels outside of nodes, which zero and divide gradients."""
-    whole, ours = of_layers(llama_layer)
-    assert 0 < ours <= 0.17 * whole
+    """The goal is a quarter. Of all of our kernels, those that round the parameters take over a third."""
+    whole, ours = of_a_layer(llama_layer)
+    assert 0 < ours <= 0.115 * whole

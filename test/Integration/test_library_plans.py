@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from emulator import TARGET
+from emulator import REQUIRED, TARGET
 from test_kernels import compiled
 from workshop import BUILD, tool
 
@@ -23,7 +23,10 @@ def has_cudnn():
     return True
 
 
-CUDNN = pytest.mark.skipif(not PLUGIN.exists() or not has_cudnn(), reason="there is no cuDNN, or no plug-in for it")
+MISSING = [*([] if PLUGIN.exists() else [f"no plug-in for cuDNN at '{PLUGIN}'"]), *([] if has_cudnn() else ["no libcudnn.so.9"])]
+if MISSING and REQUIRED:
+    raise RuntimeError(f"tests of GPU code are required (STAGEWRIGHT_GPU_TESTS), but there is {' and '.join(MISSING)}")
+CUDNN = pytest.mark.skipif(bool(MISSING), reason=f"there is {' and '.join(MISSING)}")
 
 
 def refused(*arguments, **env):
