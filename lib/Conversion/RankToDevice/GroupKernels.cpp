@@ -9,6 +9,7 @@
 #include "MergeSums.h"
 #include "RowLoops.h"
 #include "UnrollLoops.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -113,7 +114,9 @@ struct DeviceGroupKernelsPass
       if (isSingle(&op) && !grouped.contains(&op))
         singles.insert(&op);
     mergeSums(singles);
-    mergeElements(singles);
+    // An iteration of an unrolled loop has many small kernels.
+    if (isa<scf::ForOp>(block.getParentOp()))
+      mergeElements(singles);
     for (Operation *op : singles) {
       groups.push_back({op});
       markSum(cast<linalg::LinalgOp>(op));

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The start of a kernel costs about as much time as 3 MB of memory traffic. The
-// gates of a recurrent network, or the updates of small parameters, are
-// smaller: operations of equal shape that do not need each other become one.
+// gates of a recurrent network are smaller: in unrolled loops, operations of
+// equal shape that do not need each other become one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -180,7 +180,11 @@ func.func private @gradients(%x: tensor<4096x96xf32>, %y: tensor<4096x96xf32>, %
 // CHECK: math.sin
 // CHECK: return
 #gate = affine_map<(i, j) -> (i, j)>
-func.func private @gates(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+func.func private @gates(%x0: tensor<8x16xf32>, %y0: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r:2 = scf.for %t = %c0 to %c4 step %c1 iter_args(%x = %x0, %y = %y0) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
   %e = tensor.empty() : tensor<8x16xf32>
   %f = tensor.empty() : tensor<8x16xf32>
   %g = tensor.empty() : tensor<8x16xf32>
@@ -199,7 +203,9 @@ func.func private @gates(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (tensor<
     %0 = math.sin %u : f32
     linalg.yield %0 : f32
   } -> tensor<8x16xf32>
-  return %b, %c : tensor<8x16xf32>, tensor<8x16xf32>
+  scf.yield %b, %c : tensor<8x16xf32>, tensor<8x16xf32>
+  } {device.unroll}
+  return %r#0, %r#1 : tensor<8x16xf32>, tensor<8x16xf32>
 }
 
 // What the first reads is overwritten before the second: they stay apart.
@@ -210,7 +216,12 @@ func.func private @gates(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (tensor<
 // CHECK: linalg.generic
 // CHECK: math.exp
 // CHECK: return
-func.func private @overwritten(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>) {
+func.func private @overwritten(%x0: tensor<8x16xf32>, %y0: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %z0 = tensor.empty() : tensor<4x16xf32>
+  %r:3 = scf.for %t = %c0 to %c4 step %c1 iter_args(%x = %x0, %y = %y0, %z = %z0) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>) {
   %e = tensor.empty() : tensor<8x16xf32>
   %f = tensor.empty() : tensor<8x16xf32>
   %a = linalg.generic {indexing_maps = [#gate, #gate], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) {
@@ -231,5 +242,7 @@ func.func private @overwritten(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> (t
     %0 = math.exp %u : f32
     linalg.yield %0 : f32
   } -> tensor<8x16xf32>
-  return %a, %b, %c : tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>
+  scf.yield %a, %b, %c : tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>
+  } {device.unroll}
+  return %r#0, %r#1, %r#2 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x16xf32>
 }
