@@ -63,11 +63,14 @@ struct RebasedBuffer : ConvertOpToLLVMPattern<rank::RebaseOp> {
     auto type = cast<MemRefType>(op.getSource().getType());
     MemRefDescriptor source(adaptor.getSource());
     Value pointer = source.alignedPtr(rewriter, loc);
-    int64_t offset = type.getStridesAndOffset().second;
+    // A constant GEP index has 29 bits only, so the offset is a value.
+    Value offset = LLVM::ConstantOp::create(
+        rewriter, loc,
+        rewriter.getI64IntegerAttr(type.getStridesAndOffset().second));
     Value first = LLVM::GEPOp::create(
         rewriter, loc, pointer.getType(),
         getTypeConverter()->convertType(type.getElementType()), pointer,
-        ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+        ArrayRef<LLVM::GEPArg>{offset});
     Value descriptor = MemRefDescriptor::fromStaticShape(
         rewriter, loc, *getTypeConverter(), cast<MemRefType>(op.getType()),
         first);

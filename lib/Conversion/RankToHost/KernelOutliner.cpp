@@ -35,7 +35,6 @@ static Value passedFor(Value argument, int64_t alignment, OpBuilder &builder) {
   int64_t offset = type.getStridesAndOffset().second;
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   if (ShapedType::isDynamic(offset) || offset == 0 ||
-      offset > std::numeric_limits<int32_t>::max() ||
       offset * bytes % alignment != 0)
     return argument;
   return rank::RebaseOp::create(builder, argument.getLoc(), argument);
