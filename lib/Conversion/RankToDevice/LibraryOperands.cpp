@@ -1,4 +1,4 @@
-//===- LibraryOperands.cpp - addresses that libraries accept -------------===//
+//===- LibraryOperands.cpp - addresses that libraries accept --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MergeElements.cpp - independent elementwise kernels --------------===//
+//===- MergeElements.cpp - independent elementwise kernels ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MergeElements.h - independent elementwise kernels -----*- C++ -*-===//
+//===- MergeElements.h - independent elementwise kernels --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

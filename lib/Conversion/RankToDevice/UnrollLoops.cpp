@@ -1,4 +1,4 @@
-//===- UnrollLoops.cpp - iterations as kernels of their own --------------===//
+//===- UnrollLoops.cpp - iterations as kernels of their own ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,16 +74,6 @@ bool isSerial(scf::ForOp loop) {
   return most > kFewPoints && crosses;
 }
 
-/// Operations of `loop` after it is unrolled, or none if it cannot be.
-std::optional<int64_t> unrolledSize(scf::ForOp loop) {
-  std::optional<APInt> trips = loop.getStaticTripCount();
-  int64_t operations = 0;
-  loop->walk([&](Operation *) { ++operations; });
-  if (!trips || trips->getActiveBits() > 32)
-    return std::nullopt;
-  return int64_t(trips->getZExtValue()) * operations;
-}
-
 struct DeviceMarkLoopsPass : impl::DeviceMarkLoopsBase<DeviceMarkLoopsPass> {
   using DeviceMarkLoopsBase::DeviceMarkLoopsBase;
 
@@ -97,15 +87,18 @@ struct DeviceMarkLoopsPass : impl::DeviceMarkLoopsBase<DeviceMarkLoopsPass> {
     for (auto loop : block.getOps<scf::ForOp>()) {
       if (!isSerial(loop))
         continue;
-      std::optional<int64_t> size = unrolledSize(loop);
-      if (!size || *size > maxOperations / copies) {
+      int64_t operations = 0;
+      loop->walk([&](Operation *) { ++operations; });
+      std::optional<APInt> trips = loop.getStaticTripCount();
+      uint64_t most = uint64_t(maxOperations / copies / operations);
+      if (!trips || trips->ugt(most)) {
         loop.emitWarning("one thread of the GPU runs this loop, which is slow");
         continue;
       }
       loop->setAttr(kUnroll, UnitAttr::get(&getContext()));
       ++numMarked;
-      auto trips = int64_t(loop.getStaticTripCount()->getZExtValue());
-      mark(*loop.getBody(), copies * std::max<int64_t>(trips, 1));
+      auto count = int64_t(trips->getZExtValue());
+      mark(*loop.getBody(), copies * std::max<int64_t>(count, 1));
     }
   }
 };

@@ -1,4 +1,4 @@
-//===- UnrollLoops.h - iterations as kernels of their own -----*- C++ -*-===//
+//===- UnrollLoops.h - iterations as kernels of their own -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Branches.h"
+#include "TensorUtils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,14 +20,8 @@ namespace stagewright::host {
 /// some elements changed; else null.
 static Value destinationOf(Value value) {
   auto result = dyn_cast<OpResult>(value);
-  Operation *op = result ? result.getOwner() : nullptr;
-  if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op))
-    return insert.getDest();
-  if (auto styled = dyn_cast_or_null<DestinationStyleOpInterface>(op))
-    return styled.getTiedOpOperand(result)->get();
-  if (auto loop = dyn_cast_or_null<scf::ForOp>(op))
-    return loop.getInitArgs()[result.getResultNumber()];
-  return {};
+  OpOperand *destination = result ? findDestination(result) : nullptr;
+  return destination ? destination->get() : Value();
 }
 
 /// Whether `value` is `tensor`, or `tensor` with some elements changed.
@@ -86,22 +81,11 @@ void updateBranchesInPlace(func::FuncOp body) {
   });
 }
 
-/// The slice in whose buffer `value` is, or will be written; null if none.
-static tensor::ExtractSliceOp sliceBehind(Value value) {
-  while (true) {
-    auto result = dyn_cast<OpResult>(value);
-    Operation *op = result ? result.getOwner() : nullptr;
-    if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op))
-      return slice;
-    if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op))
-      value = insert.getDest();
-    else if (auto styled = dyn_cast_or_null<DestinationStyleOpInterface>(op))
-      value = styled.getTiedOpOperand(result)->get();
-    else if (auto loop = dyn_cast_or_null<scf::ForOp>(op))
-      value = loop.getInitArgs()[result.getResultNumber()];
-    else
-      return {};
-  }
+/// Whether `value` is a slice, or will be written in its buffer.
+static bool isInSlice(Value value) {
+  while (value && !value.getDefiningOp<tensor::ExtractSliceOp>())
+    value = destinationOf(value);
+  return bool(value);
 }
 
 void copyYieldedSlices(func::FuncOp body) {
@@ -111,7 +95,7 @@ void copyYieldedSlices(func::FuncOp body) {
     for (scf::YieldOp yield : {choice.thenYield(), choice.elseYield()})
       for (OpOperand &operand : yield->getOpOperands()) {
         auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-        if (!type || !sliceBehind(operand.get()))
+        if (!type || !isInSlice(operand.get()))
           continue;
         OpBuilder builder(yield);
         operand.set(bufferization::AllocTensorOp::create(
