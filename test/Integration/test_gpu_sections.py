@@ -24,10 +24,8 @@ pytestmark = NEEDED
 
 TINY = ("tiny-gpt-2", "tiny-bfloat16-2")
 # Cases of every test run: both types, attention by the graph library and our own, float8, replicas, sums by NCCL, convolutions,
-# an optimizer, a zero-bubble schedule, grouped attention, a single microbatch, four ranks. The others differ from these only in
-# the number of stages.
-QUICK = (*TINY, "tiny-attention-1", "gpt-attention-1", "float8-2", "twins-2", "replicas-3", "convnet-2", "adamw-2", "gpt-zero-bubble-4",
-         "llama-2", "gpt2-small", "gpt-bfloat16-2", "gpt-4", "wide-4")
+# an optimizer, a zero-bubble schedule, grouped attention. The thorough tier has the others.
+QUICK = (*TINY, "tiny-attention-1", "float8-2", "twins-2", "replicas-3", "convnet-2", "adamw-2", "gpt-zero-bubble-4", "llama-2")
 # Sizes on a GPU, and smaller ones for the emulator, which interprets 10 million multiplications a second.
 SIZES = {cases.SMALL: "V=64,D=32,H=2,L=4,T=16,B=2", cases.WIDE: "V=96,D=48,H=3,L=4,T=24,B=2",
          cases.LONG: "V=64,D=32,H=2,L=2,T=32,B=2", cases.GPT2: "V=96,D=48,H=3,L=3,T=32,B=2",

@@ -22,7 +22,8 @@ SAMPLE = [entry for library in LIBRARIES for entry in catalog.load(library).valu
 # Every third step in bfloat16, the others in float32.
 ORDINARY = [f"{entry.name} {entry.dtypes[0 if n % 3 else -1]}" for n, entry in enumerate(SAMPLE)]
 NAMES = [f"{entry.name} {dtype}" for entry in SAMPLE for dtype in entry.dtypes]
-NAMES = [*ORDINARY, *thorough(name for name in NAMES if name not in ORDINARY)]
+# Every other step waits for the thorough tier: a step takes 4 s in all.
+NAMES = [*ORDINARY[::2], *thorough(name for name in NAMES if name not in ORDINARY[::2])]
 GOOD = ("equal", "refused as it must be")
 
 
