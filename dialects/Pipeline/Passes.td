@@ -86,7 +86,9 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Devices and links that auto optimises for: preset or file; default: the module's, else this host">,
     Option<"scatters", "sequence-parallel", "bool", "true",
-           "Let each shard continue with its own rows of large sums, up to the next contraction">];
+           "Let each shard continue with its own rows of large sums, up to the next contraction">,
+    Option<"cuts", "cuts", "bool", "false",
+           "Make two layers of each level between contractions, so that a pipeline can end a stage where least is sent">];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numSums", "sums", "Values summed over the shards">,
                     Statistic<"numScatters", "scatters", "Sums of which each shard keeps its own rows">,
@@ -226,6 +228,22 @@ def ApplyRecompute : Pass<"pipeline-apply-recompute", "::mlir::ModuleOp"> {
     **Never** changes a value: recomputation uses the same operations.
   }];
   let statistics = [Statistic<"numLayers", "layers", "Layers that recompute something">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
+}
+
+def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
+  let summary = "send a value once to devices of which several stages read it";
+  let description = [{
+    **Why** A residual connection is read by several levels of a layer that is split over shards, each a stage of its own.
+    **Expects** A program without schedule, after `pipeline-apply-recompute`. Programs without shards stay as they are: their
+    stages may run in another order than that of the layers.
+    **Leaves** Of the stages that read a value on the same devices, other than those that make it, only the first gets it. Its
+    node returns the value too, and the others read that result. Copies of values of the same devices are removed: pipeline-shard
+    makes them where a stage may begin.
+    **Never** changes a value, or the order of stages.
+  }];
+  let statistics = [Statistic<"numRelayed", "relayed", "Values that a stage passes on to others of its devices">,
+                    Statistic<"numRemoved", "removed", "Copies of values of the same devices">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
 }
 

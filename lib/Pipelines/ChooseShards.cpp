@@ -158,7 +158,9 @@ Found Search::fastest(int64_t ways) {
   found.grid.ways = ways;
   OwningOpRef<ModuleOp> split(module.clone());
   Level to = ways == 1 ? Level::Program : Level::Graph;
-  if (failed(plan(*split, found.grid, to, found, found.said)))
+  Grid most = found.grid; // With layers for any number of stages.
+  most.groups = devices / ways;
+  if (failed(plan(*split, most, to, found, found.said)))
     return found;
   if (ways == 1) {
     found.seconds = promisedTime(*split);

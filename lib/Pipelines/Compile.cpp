@@ -98,6 +98,8 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
     manager.addPass(pipeline::createApplyRecompute());
   if (to < Level::Schedule || scheduled)
     return;
+  if (options.shards)
+    manager.addPass(pipeline::createSendOnce());
   pipeline::ScheduleOptions how;
   bool isFile = StringRef(options.schedule).ends_with(".csv");
   if (!options.shards) // The plan of shards states its schedule.

@@ -112,11 +112,14 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
   llvm::json::Array list;
   size_t level = 0;
   for (auto [stage, end] : llvm::enumerate(*ends))
-    for (; level < end; ++level)
+    for (; level < end; ++level) {
+      bool hasTail = level + 1 < end && levels[level + 1].isTail;
       for (auto [shard, layers] : llvm::enumerate(levels[level].layers)) {
         int64_t first = rankOf(groups->placement, groups->count(),
                                groups->chunks, int64_t(stage)) *
                         ways;
+        if (hasTail)
+          llvm::append_range(layers, levels[level + 1].layers[shard]);
         llvm::json::Array names;
         for (int64_t device = first + int64_t(shard); device < devices;
              device += ofCopy)
@@ -124,6 +127,8 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
         list.push_back(llvm::json::Object{{"nodes", llvm::json::Array(layers)},
                                           {"devices", std::move(names)}});
       }
+      level += hasTail;
+    }
   if (groups->schedule.empty())
     groups->schedule = levels.size() > 1 ? kOfLevels : kOfStages;
   std::string text;

@@ -116,6 +116,7 @@ void buildGraph(OpPassManager &manager, const CompileOptions &options,
     shards.hints = options.shardHints;
     shards.cluster = options.cluster;
     shards.scatters = options.sequenceParallel;
+    shards.cuts = options.stages.value_or(1) > 1;
     manager.addPass(pipeline::createShard(shards));
   }
   if (options.target != "host") {

@@ -8,25 +8,70 @@
 #include "ShardLevels.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Planning/Planners.h"
+#include "llvm/ADT/StringMap.h"
 #include <limits>
+#include <map>
 
 using namespace mlir;
 
 namespace stagewright {
+
+/// Sets the bytes that cross the end of each level: every value once for each
+/// shard that reads it behind the end. `places`: level and shard by layer.
+static void countBytes(const Problem &problem,
+                       ArrayRef<std::pair<size_t, size_t>> places,
+                       std::vector<ShardLevel> &levels) {
+  // By level: how many more bytes cross its end than that of the one before.
+  std::vector<int64_t> changes(levels.size());
+  for (const Value &value : problem.values) {
+    size_t made = places[size_t(value.producer.layer)].first;
+    std::map<size_t, std::pair<size_t, size_t>> reach; // By shard: levels.
+    for (const LayerPhase &use : value.uses) {
+      auto [level, shard] = places[size_t(use.layer)];
+      auto &[low, high] = reach.try_emplace(shard, made, made).first->second;
+      low = std::min(low, level);
+      high = std::max(high, level);
+    }
+    for (const auto &[shard, range] : reach) {
+      changes[range.first] += value.bytes.value;
+      changes[range.second] -= value.bytes.value;
+    }
+  }
+  int64_t bytes = 0;
+  for (auto [level, change] : llvm::zip(levels, changes))
+    level.bytes = bytes += change;
+}
+
+/// No stage ends where another end at most this many levels away has less than
+/// half of the bytes: a head, a tail and the level between two others.
+static constexpr size_t kNearby = 3;
+
+static void dropWideEnds(std::vector<ShardLevel> &levels) {
+  std::vector<bool> keeps;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    bool isWide = false;
+    size_t end = std::min(levels.size(), i + kNearby + 1);
+    for (size_t j = i < kNearby ? 0 : i - kNearby; j < end; ++j)
+      isWide |= levels[j].canEnd && 2 * levels[j].bytes < levels[i].bytes;
+    keeps.push_back(!isWide);
+  }
+  for (auto [level, keep] : llvm::zip(levels, keeps))
+    level.canEnd &= bool(keep);
+}
 
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways) {
   struct Stage {
     std::vector<std::string> layers;
     Seconds seconds;
-    bool isWhole = false;
+    pipeline::ShardPlace place;
   };
   std::vector<Stage> stages;
   for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
     StringRef layer = cast<StringAttr>(name).getValue();
     pipeline::ShardPlace place = pipeline::shardPlaceOf(layer);
     if (stages.empty() || int64_t(stages.size()) % ways == place.shard)
-      stages.push_back({{}, Seconds(), place.isWhole()});
+      stages.push_back({{}, Seconds(), place});
     stages.back().layers.push_back(layer.str());
     stages.back().seconds += problem.layers[number].times[0].total();
   }
@@ -37,12 +82,27 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
     stages.back().seconds += last.seconds;
   }
   std::vector<ShardLevel> levels;
+  int64_t before = -1; // The number of the level before.
   for (auto [number, stage] : llvm::enumerate(stages)) {
-    if (number % size_t(ways) == 0)
-      levels.push_back({{}, Seconds(), stage.isWhole});
+    if (number % size_t(ways) == 0) {
+      bool isTail = stage.place.tail && stage.place.level == before;
+      levels.push_back(
+          {.isTail = isTail, .canEnd = stage.place.isWhole() && !isTail});
+      before = stage.place.level;
+    }
     levels.back().layers.push_back(std::move(stage.layers));
     levels.back().seconds = std::max(levels.back().seconds, stage.seconds);
   }
+  llvm::StringMap<std::pair<size_t, size_t>> placeOf;
+  for (auto [number, level] : llvm::enumerate(levels))
+    for (auto [shard, layers] : llvm::enumerate(level.layers))
+      for (const std::string &layer : layers)
+        placeOf[layer] = {number, shard};
+  std::vector<std::pair<size_t, size_t>> places;
+  for (Attribute name : graph.getLayers())
+    places.push_back(placeOf.lookup(cast<StringAttr>(name).getValue()));
+  countBytes(problem, places, levels);
+  dropWideEnds(levels);
   return levels;
 }
 
@@ -51,7 +111,7 @@ Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
   std::vector<size_t> ends; // By layer of `problem`: the level after it.
   Problem problem;
   for (size_t level = 0; level < levels.size(); ++level) {
-    if (ends.empty() || levels[level - 1].isWhole) {
+    if (ends.empty() || levels[level - 1].canEnd) {
       problem.layers.push_back({std::to_string(level), {{}}});
       ends.push_back(level);
     }

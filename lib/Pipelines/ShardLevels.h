@@ -13,11 +13,15 @@
 
 namespace stagewright {
 
-/// One level of pipeline-shard: parallel stages, one for each shard.
+/// One level of pipeline-shard, or its head or tail: parallel layers, one or
+/// more for each shard.
 struct ShardLevel {
-  std::vector<std::vector<std::string>> layers; ///< By shard.
-  Seconds seconds; ///< Of its slowest shard, for one microbatch.
-  bool isWhole = false;
+  std::vector<std::vector<std::string>> layers = {}; ///< By shard.
+  Seconds seconds = {}; ///< Of its slowest shard, for one microbatch.
+  int64_t bytes = 0;    ///< That cross the end of it, for one microbatch.
+  bool isTail = false;  ///< Of the level before it in the list.
+  /// Whether a stage of a pipeline can end after it.
+  bool canEnd = false;
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.
@@ -27,9 +31,11 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
 
 /// The ends of the stages of a pipeline, as levels: the cut with the least time
-/// of the slowest stage. Cuts come only after whole or scattered values, of
-/// which each shard sends its own to one other shard; partial values are larger
-/// and would go to all. Fails if there are not enough levels.
+/// of the slowest stage. Cuts come only after whole or scattered values, and
+/// before the tail of a level if it has one: each shard then sends its own
+/// values to one other shard. Partial values are larger, and would go to all.
+/// Nor do cuts come where twice as many bytes cross as nearby. Fails if there
+/// are not enough levels.
 Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
                                       int64_t stages);
 

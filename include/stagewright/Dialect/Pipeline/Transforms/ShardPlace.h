@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // pipeline-shard encodes the level and the shard of an operation in a layer
-// name in its location: `h0.attn.t3.s1` is shard 1 of level 3.
+// name in its location: `h0.attn.t3.s1` is shard 1 of level 3, and
+// `h0.attn.t4b.s1` that of the tail of level 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +25,20 @@ struct ShardPlace {
   /// shards; those made at an odd level are split by hints.
   int64_t level = 0;
   int64_t shard = 0;
+  /// Whether it is in the tail of an even level: a pipeline may end a stage
+  /// before it.
+  bool tail = false;
 
   bool isWhole() const { return level % 2 == 0; }
 };
 
 /// operationName: the name, for locations, of an operation at `place` of the
 /// layer of `scope`. shardPlaceIn: the place in such a name; none if it has
-/// none.
+/// none. scopeIn: the scope in such a name.
 ///@{
 std::string operationName(llvm::StringRef scope, ShardPlace place);
 std::optional<ShardPlace> shardPlaceIn(llvm::StringRef operation);
+llvm::StringRef scopeIn(llvm::StringRef operation);
 ///@}
 
 /// The place in the name of a layer; level 0 and shard 0 if it has none.

@@ -25,7 +25,8 @@ void settle(func::FuncOp function) {
   for (OpOperand &result : block.getTerminator()->getOpOperands())
     if (isForward(result.getOperandNumber()))
       depended.insert(result.get().getDefiningOp());
-  std::map<int64_t, std::map<int64_t, StringAttr>> names; // Shard, level.
+  // By shard: names of levels and tails.
+  std::map<int64_t, std::map<std::pair<int64_t, bool>, StringAttr>> names;
   for (Operation &op : llvm::reverse(block)) {
     if (depended.contains(&op))
       op.removeAttr(PipelineDialect::kForward);
@@ -37,7 +38,7 @@ void settle(func::FuncOp function) {
     forward.insert(&op);
     if (auto name = dyn_cast<NameLoc>(op.getLoc()))
       if (auto place = shardPlaceIn(name.getName()))
-        names[place->shard][place->level] = name.getName();
+        names[place->shard][{place->level, place->tail}] = name.getName();
   }
   for (Operation &op : block) {
     auto name = dyn_cast<NameLoc>(op.getLoc());
@@ -45,7 +46,7 @@ void settle(func::FuncOp function) {
     if (!place || forward.contains(&op))
       continue;
     auto &levels = names[place->shard];
-    auto above = levels.upper_bound(place->level);
+    auto above = levels.upper_bound({place->level, place->tail});
     if (above != levels.begin())
       op.setLoc(NameLoc::get(std::prev(above)->second, name.getChildLoc()));
   }

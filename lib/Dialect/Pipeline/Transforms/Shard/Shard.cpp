@@ -59,7 +59,7 @@ struct ShardPass : impl::ShardBase<ShardPass> {
                      .getInt()] = layout;
     for (Layout layout : hinted->layouts)
       numSplit += layout.isSplit();
-    FunctionSplitter splitter{.ways = ways, .scatters = scatters};
+    FunctionSplitter splitter{.ways = ways, .scatters = scatters, .cuts = cuts};
     Boxes boxes = splitter.split(step, &*graph, hinted->layouts);
     if (auto update = module.lookupSymbol<func::FuncOp>("update"))
       boxes += splitter.splitUpdate(update, byPosition);

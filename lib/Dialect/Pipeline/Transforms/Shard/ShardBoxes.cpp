@@ -15,13 +15,14 @@ namespace stagewright::pipeline {
 /// Smaller sums are made whole in every shard: one message less saves more.
 static constexpr int64_t kLeastScattered = 16;
 
-Sharder::Level Sharder::behindBox(Level level) {
-  return {level.backward ? std::max<int64_t>(level.number - 1, 0)
-                         : std::max<int64_t>(level.number, 1) + 1,
-          level.backward};
+Sharder::Level Sharder::behindBox(Level level) const {
+  int64_t number = level.backward ? std::max<int64_t>(level.number - 1, 0)
+                                  : std::max<int64_t>(level.number, 1) + 1;
+  return {number, level.backward,
+          level.backward && parts.contains({number, true})};
 }
 
-bool Sharder::canJoinAt(Level level) {
+bool Sharder::canJoinAt(Level level) const {
   return !level.backward || level.number > behindBox(level).number;
 }
 
@@ -79,12 +80,14 @@ bool Sharder::boxesByParts(Value old) {
 }
 
 SmallVector<Value> Sharder::partsFor(int64_t shard, Value old, Layout layout) {
-  Entry &entry = entryOf(old);
-  Level before = std::exchange(here, entry.level);
+  ArrayRef<Value> sent = sentFrom(old);
+  Level before = std::exchange(here, entryOf(old).sent.empty()
+                                         ? entryOf(old).level
+                                         : entryOf(old).level.later());
   SmallVector<Value> parts;
   for (int64_t from = 0; from < ways; ++from)
-    parts.push_back(takePart(builder, at(old.getDefiningOp(), from),
-                             entry.copies[from], layout, ways, shard));
+    parts.push_back(takePart(builder, at(old.getDefiningOp(), from), sent[from],
+                             layout, ways, shard));
   here = before;
   return parts;
 }
@@ -111,6 +114,7 @@ void Sharder::scatter(Value old, Layout layout) {
 void Sharder::box(Value old) {
   if (boxesByParts(old))
     scatter(old, *scatteredLayout(old));
+  ArrayRef<Value> parts = sentFrom(old);
   Level before = here;
   here = levelOf(old, /*isWhole=*/true);
   Entry &entry = entryOf(old);
@@ -120,7 +124,7 @@ void Sharder::box(Value old) {
     boxed.push_back(entry.layout.isSplit()
                         ? joinParts(builder, loc,
                                     cast<RankedTensorType>(old.getType()),
-                                    entry.copies, entry.layout)
+                                    parts, entry.layout)
                         : joinAll(builder, loc, entry.layout, entry.copies));
   }
   ++(entry.layout.isSplit() ? boxes.joins : boxes.sums);

@@ -97,6 +97,12 @@ bool keepsPartial(linalg::LinalgOp op) {
   return moves || addsUp || addsBoth;
 }
 
+/// Whether some of `levels` is odd, or none is a level. Partial sums of
+/// scattered values, as gradients of norms, stay at an even level.
+bool Sharder::isOnSplitLevel(ArrayRef<Level> levels) {
+  return llvm::any_of(levels, [](Level level) { return level.number % 2; });
+}
+
 bool Sharder::copyMoves(linalg::LinalgOp op) {
   SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
   bool partial = !inputs.empty() && llvm::all_of(inputs, [&](OpOperand *in) {
@@ -111,7 +117,7 @@ bool Sharder::copyMoves(linalg::LinalgOp op) {
   SmallVector<Level> levels;
   for (OpOperand *input : inputs)
     levels.push_back(levelOf(input->get(), /*isWhole=*/false));
-  enter(*op, /*isSplit=*/true, levels);
+  enter(*op, isOnSplitLevel(levels), levels);
   SmallVector<Value> copies;
   for (int64_t shard = 0; shard < ways; ++shard) {
     SmallVector<Value> operands;

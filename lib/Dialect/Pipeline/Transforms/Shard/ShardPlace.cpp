@@ -11,25 +11,32 @@ using namespace llvm;
 
 namespace stagewright::pipeline {
 
-static constexpr StringLiteral kLevel = ".t", kShard = ".s", kOperation = "/op";
+static constexpr StringLiteral kLevel = ".t", kTail = "b", kShard = ".s",
+                               kOperation = "/op";
 
 std::string operationName(StringRef scope, ShardPlace place) {
-  return (scope + kLevel + Twine(place.level) + kShard + Twine(place.shard) +
-          kOperation)
+  return (scope + kLevel + Twine(place.level) + (place.tail ? kTail : "") +
+          kShard + Twine(place.shard) + kOperation)
       .str();
 }
 
 static std::optional<ShardPlace> parse(StringRef layer) {
   ShardPlace place;
   auto [before, shard] = layer.rsplit(kShard);
+  StringRef level = before.rsplit(kLevel).second;
+  place.tail = level.consume_back(kTail);
   if (shard.getAsInteger(10, place.shard) ||
-      before.rsplit(kLevel).second.getAsInteger(10, place.level))
+      level.getAsInteger(10, place.level))
     return std::nullopt;
   return place;
 }
 
 std::optional<ShardPlace> shardPlaceIn(StringRef operation) {
   return operation.consume_back(kOperation) ? parse(operation) : std::nullopt;
+}
+
+StringRef scopeIn(StringRef operation) {
+  return operation.rsplit(kShard).first.rsplit(kLevel).first;
 }
 
 ShardPlace shardPlaceOf(StringRef layer) {

@@ -162,7 +162,8 @@ bool Sharder::copyTensorOp(Operation &op) {
   for (auto [operand, layout] :
        llvm::zip_equal(op.getOperands(), plan->operands))
     levels.push_back(levelOf(operand, layoutOf(operand) != layout));
-  enter(op, /*isSplit=*/!scattered, levels);
+  bool isPartial = plan->result.kind == Layout::Partial;
+  enter(op, isPartial ? isOnSplitLevel(levels) : !scattered, levels);
   if (scattered && !canJoinAt(here))
     return false;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());

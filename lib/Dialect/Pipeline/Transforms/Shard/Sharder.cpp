@@ -56,9 +56,7 @@ Sharder::Entry &Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
 // Places
 //===----------------------------------------------------------------------===//
 
-/// The value from which `value` is computed by reshapes, slices and structured
-/// operations of one input; `value` itself if it is made by anything else.
-static Value originOf(Value value) {
+Value originOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumRegions() > 1 || op->getNumOperands() == 0)
       break;
@@ -123,8 +121,13 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
                 : std::min(level, *bound);
   }
   here = {level, backward && !isFactor};
+  here.tail = cuts && !isOdd(level) &&
+              (here.backward ? isInBackwardTail(op, operands)
+                             : isInForwardTail(op, operands));
   if (backward)
     return;
+  if (cuts)
+    noteReads(op);
   top = std::max(top, level);
   for (Value operand : op.getOperands())
     readers[originOf(operand)].insert(level);
@@ -142,8 +145,9 @@ Location Sharder::at(Operation *op, int64_t shard) {
   if (!scope.empty())
     names.try_emplace(level, scope);
   auto name = names.find(level);
-  std::string own = operationName(
-      name == names.end() ? "step" : StringRef(name->second), {level, shard});
+  std::string own =
+      operationName(name == names.end() ? "step" : StringRef(name->second),
+                    {level, shard, here.tail});
   Location inner = op ? op->getLoc() : builder.getUnknownLoc();
   return NameLoc::get(builder.getStringAttr(own), inner);
 }

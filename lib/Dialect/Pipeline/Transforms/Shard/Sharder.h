@@ -23,6 +23,14 @@
 // So the operations of one level and one shard are a layer of the pipeline,
 // named by their location, and no two layers of a phase wait for each other.
 //
+// An even level can be cut in two layers, for a pipeline whose stages are on
+// other devices (`cuts`): its head adds up partial sums and goes on
+// elementwise, as for a residual connection; its tail begins with the first
+// operation that reduces, as a norm does. Between them each shard sends only
+// its rows, once, to the same shard of the next stage, which joins them there
+// (the scatter and gather of Narayanan et al., SC 2021). The backward adds up
+// gradients in the tail.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
@@ -48,6 +56,10 @@ struct SplitLoop {
 /// What an operation and its regions read.
 mlir::SetVector<mlir::Value> readsOf(mlir::Operation &op);
 
+/// The value from which `value` is computed by reshapes, slices and structured
+/// operations of one input; `value` itself if it is made by anything else.
+mlir::Value originOf(mlir::Value value);
+
 /// Layouts of the results if `loop` is split; nothing if it cannot be.
 std::optional<llvm::SmallVector<Layout>>
 resultsOf(mlir::linalg::LinalgOp op, const SplitLoop &loop, int64_t ways);
@@ -72,6 +84,11 @@ bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
 /// to the next lower one that has.
 void settle(mlir::func::FuncOp step);
 
+/// Moves operations of a step that a sharder wrote with `cuts` from heads of
+/// levels to tails, in the backward from tails to heads, where fewer bytes then
+/// cross from one to the other.
+void moveAcrossCuts(mlir::func::FuncOp step);
+
 /// Numbers of communications between shards, by kind.
 struct Boxes {
   int64_t sums = 0, scatters = 0, joins = 0, exchanges = 0;
@@ -87,16 +104,19 @@ class Sharder {
 public:
   /// With `graph`, for a step: every shard computes whole values itself.
   /// Without, for an optimizer: whole values are computed once. `scatters`:
-  /// whether large sums are scattered.
-  Sharder(const StepGraph *graph, int64_t ways, bool scatters,
+  /// whether large sums are scattered. `cuts`: whether even levels have tails.
+  Sharder(const StepGraph *graph, int64_t ways, bool scatters, bool cuts,
           mlir::OpBuilder &builder)
       : graph(graph), ways(ways), scatters(scatters && graph),
-        builder(builder) {}
+        cuts(cuts && graph), builder(builder) {}
 
   /// Sets an argument: one value for all shards, or the part of each.
   void setArgument(mlir::Value old, mlir::Value whole);
   void setArgument(mlir::Value old, Layout layout,
                    llvm::ArrayRef<mlir::Value> parts);
+
+  /// Tells that `value` is the gradient of `argument`.
+  void setGradient(mlir::Value value, mlir::Value argument);
 
   void copy(mlir::Block &block);
 
@@ -113,6 +133,14 @@ private:
   struct Level {
     int64_t number = -1;
     bool backward = false;
+    bool tail = false; ///< Of an even level.
+
+    bool isIn(int64_t level, bool ofTail) const {
+      return number == level && tail == ofTail;
+    }
+    /// The part of an even level that comes later: the tail, or in the backward
+    /// the head.
+    Level later() const { return {number, backward, !backward}; }
   };
   struct Entry {
     Layout layout;
@@ -122,6 +150,7 @@ private:
     bool scattered = false; ///< Split by a scatter.
     bool isProduct = false; ///< Partial, by a contraction or a look-up.
     llvm::SmallVector<mlir::Value> boxed; ///< Whole, by shard, once needed.
+    llvm::SmallVector<mlir::Value> sent;  ///< sentFrom(), if not `copies`.
     /// By layout: the parts in another layout, by shard, once needed.
     llvm::SmallVector<std::pair<Layout, llvm::SmallVector<mlir::Value>>> others;
   };
@@ -160,11 +189,16 @@ private:
   const StepOp *entryIn(mlir::Value value) const;
   /// The level of a value as an operand; if `isWhole`, the level after its box.
   Level levelOf(mlir::Value old, bool isWhole);
-  static Level behindBox(Level level);
+  Level behindBox(Level level) const;
   /// Whether parts at `level` can be joined: in a backward, only if there is a
   /// level below.
-  static bool canJoinAt(Level level);
+  bool canJoinAt(Level level) const;
   void box(mlir::Value old);
+  /// The parts of `old` that are sent to other shards: if its level can be cut
+  /// behind it, copies in the part of the level behind the cut. If the level is
+  /// cut, each shard sends its part to one shard of the next stage, which sends
+  /// it to the others; if not, pipeline-send-once removes the copies.
+  llvm::ArrayRef<mlir::Value> sentFrom(mlir::Value old);
   /// The parts in `layout` of a value that is split along another dimension,
   /// made by an all-to-all. Null if that is not possible, or if every shard has
   /// the whole value already.
@@ -183,11 +217,27 @@ private:
   mlir::Value makePart(mlir::Value old, Layout layout, int64_t shard);
 
   //===--- Places ---------------------------------------------------------===//
+  static bool isOnSplitLevel(llvm::ArrayRef<Level> levels);
   /// Sets the level of what is written next from the levels of its operands.
   void enter(mlir::Operation &op, bool isSplit, llvm::ArrayRef<Level> operands);
   /// The highest level, at most `bound`, at which the forward reads a parameter
   /// that `op` reads; -1 if there is none.
   int64_t levelByParameters(mlir::Operation &op, int64_t bound) const;
+  /// Whether `op`, whose operands have `levels`, is in the tail of the even
+  /// level `here`: of the forward, of the backward. The backward reads what the
+  /// forward did not send to the tail in the head, and sums there the gradients
+  /// of parameters of the head.
+  ///@{
+  bool isInForwardTail(mlir::Operation &op, llvm::ArrayRef<Level> levels) const;
+  bool isInBackwardTail(mlir::Operation &op,
+                        llvm::ArrayRef<Level> levels) const;
+  ///@}
+  /// Whether the forward reads `argument` in the head of the level `here`, and
+  /// not in its tail.
+  bool isOfHead(mlir::Value argument) const;
+  /// Records the part of the level, and which values of heads `op` of the
+  /// forward reads outside of them.
+  void noteReads(mlir::Operation &op);
   /// Sets `pipeline.forward` on a copy of a forward operation. All shards
   /// compute the loss, but only one shard's is a result of the step.
   void mark(mlir::Operation &op);
@@ -196,7 +246,7 @@ private:
 
   const StepGraph *graph;
   int64_t ways;
-  bool scatters;
+  bool scatters, cuts;
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::Value, Entry> entries;
   Level here;             ///< Of what is being written.
@@ -206,6 +256,15 @@ private:
   /// By argument: levels of the forward that read it.
   llvm::DenseMap<mlir::Value, std::set<int64_t>> readers;
   int64_t top = 0; ///< Highest level of the forward.
+  /// Heads and tails of even levels that the forward has.
+  std::set<std::pair<int64_t, bool>> parts;
+  /// Origins of values that the head of an even level reads, with its number;
+  /// those of values that its tail reads.
+  llvm::DenseSet<std::pair<mlir::Value, int64_t>> readByHead, readByTail;
+  /// Values made in heads that the forward reads elsewhere.
+  llvm::DenseSet<mlir::Value> crossing;
+  /// By value: the argument whose gradient it becomes.
+  llvm::DenseMap<mlir::Value, mlir::Value> gradientOf;
 };
 
 } // namespace stagewright::pipeline

@@ -92,9 +92,15 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   made.setVisibility(function.getVisibility());
   Block *block = made.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  Sharder sharder(graph, ways, scatters, builder);
+  Sharder sharder(graph, ways, scatters, cuts, builder);
   SmallVector<int64_t> firsts =
       addArguments(function, layouts, builder, sharder);
+  for (OpOperand &result :
+       function.getBody().front().getTerminator()->getOpOperands())
+    if (auto of = function.getResultAttrOfType<IntegerAttr>(
+            result.getOperandNumber(), PipelineDialect::kOf))
+      sharder.setGradient(result.get(),
+                          function.getArgument(unsigned(of.getInt())));
   sharder.copy(function.getBody().front());
 
   SmallVector<Attribute> facts, resultFacts;
@@ -139,6 +145,8 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (isOpTriviallyDead(&op))
       op.erase();
+  if (graph && cuts)
+    moveAcrossCuts(made);
   if (graph)
     settle(made);
   return sharder.boxes;
@@ -158,7 +166,7 @@ Boxes FunctionSplitter::splitUpdate(
         func::FuncOp::create(update.getLoc(), "trial",
                              builder.getFunctionType(TypeRange(), TypeRange()));
     builder.setInsertionPointToStart(trial->addEntryBlock());
-    Sharder sharder(nullptr, ways, /*scatters=*/false, builder);
+    Sharder sharder(nullptr, ways, /*scatters=*/false, /*cuts=*/false, builder);
     addArguments(update, layouts, builder, sharder);
     sharder.copy(update.getBody().front());
     changed = false;

@@ -27,7 +27,7 @@ llvm::SmallVector<mlir::ReassociationIndices> rowGroups(int64_t rank);
 
 struct FunctionSplitter {
   int64_t ways = 1;
-  bool scatters = false; ///< As in Sharder.
+  bool scatters = false, cuts = false; ///< As in Sharder.
   /// Parts are single rows of stacks, without dimension 0.
   bool rows = false;
 

@@ -1,0 +1,247 @@
+//===- SendOnce.cpp - pipeline-send-once ----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WriteProgram.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_SENDONCE
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Rewrites the graph of one program.
+class Relayer {
+public:
+  Relayer(ProgramOp program, SymbolTable &symbols)
+      : program(program), graph(graphOf(program)), symbols(symbols),
+        stageOfLayer(stageOfLayers(program)) {
+    for (StageOp stage : program.getBody().front().getOps<StageOp>())
+      stages.push_back(stage);
+  }
+
+  void run();
+  int64_t relayed = 0, removed = 0;
+
+private:
+  StageOp stageOf(NodeOp node) { return stages[stageOfLayer[node.getLayer()]]; }
+  /// Lets readers of copies that `node` makes of values of its own devices read
+  /// these values.
+  void removeCopies(NodeOp node);
+  void findRelays(OpResult value);
+  void relay(NodeOp node, ArrayRef<mlir::Value> values);
+  /// Replaces `node`, results included, by one with a body that also returns
+  /// `arguments`, and not its results `dropped`.
+  NodeOp replace(NodeOp node, ArrayRef<int64_t> arguments,
+                 ArrayRef<int64_t> dropped);
+  FlatSymbolRefAttr bodyWith(NodeOp node, ArrayRef<int64_t> arguments,
+                             ArrayRef<int64_t> dropped);
+  /// Erases the bodies in `changed` that no node calls any more.
+  void eraseUncalled();
+
+  ProgramOp program;
+  GraphOp graph;
+  SymbolTable &symbols;
+  SmallVector<int64_t> stageOfLayer;
+  SmallVector<StageOp> stages;
+  /// By node: the values that it returns for other stages of its devices.
+  llvm::MapVector<Operation *, SmallVector<mlir::Value>> relays;
+  /// By result of a node that has been written again: the new one.
+  DenseMap<mlir::Value, mlir::Value> replaced;
+  /// By body, arguments that it returns too, and results that it does not.
+  std::map<std::tuple<StringRef, std::vector<int64_t>, std::vector<int64_t>>,
+           FlatSymbolRefAttr>
+      made;
+  /// Bodies of nodes that now call another one, or are erased.
+  llvm::SmallSetVector<func::FuncOp, 4> changed;
+};
+
+} // namespace
+
+void Relayer::findRelays(OpResult value) {
+  StageOp from = stageOf(cast<NodeOp>(value.getOwner()));
+  llvm::SmallSetVector<Operation *, 4> readers;
+  for (Operation *user : value.getUsers())
+    if (isa<NodeOp>(user))
+      readers.insert(user);
+  SmallVector<Operation *> inOrder(readers.begin(), readers.end());
+  llvm::sort(inOrder,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::MapVector<Attribute, Operation *> first; // By devices.
+  llvm::SmallSetVector<Operation *, 2> found;
+  for (Operation *reader : inOrder) {
+    StageOp stage = stageOf(cast<NodeOp>(reader));
+    // Replicas of a stage that work on slices get only rows of the value.
+    if (stage.getRows() || stage.getDevices() == from.getDevices())
+      continue;
+    Operation *&earliest = first[stage.getDevices()];
+    if (!earliest)
+      earliest = reader;
+    else if (stageOf(cast<NodeOp>(earliest)) != stage)
+      found.insert(earliest);
+  }
+  for (Operation *node : found)
+    if (cast<NodeOp>(node).getCallee())
+      relays[node].push_back(value);
+}
+
+FlatSymbolRefAttr Relayer::bodyWith(NodeOp node, ArrayRef<int64_t> arguments,
+                                    ArrayRef<int64_t> dropped) {
+  auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
+  FlatSymbolRefAttr &known =
+      made[{body.getName(), arguments.vec(), dropped.vec()}];
+  if (known)
+    return known;
+  changed.insert(body);
+  func::FuncOp copy = body.clone();
+  Operation *end = copy.getBody().front().getTerminator();
+  for (int64_t number : llvm::reverse(dropped))
+    end->eraseOperand(unsigned(number));
+  for (int64_t number : arguments)
+    end->insertOperands(end->getNumOperands(),
+                        copy.getArgument(unsigned(number)));
+  copy.setType(FunctionType::get(copy.getContext(), copy.getArgumentTypes(),
+                                 end->getOperandTypes()));
+  symbols.insert(copy, std::next(Block::iterator(body)));
+  return known = FlatSymbolRefAttr::get(copy);
+}
+
+NodeOp Relayer::replace(NodeOp node, ArrayRef<int64_t> arguments,
+                        ArrayRef<int64_t> dropped) {
+  SmallVector<mlir::Value> kept;
+  for (auto [number, result] : llvm::enumerate(node.getOutputs()))
+    if (!llvm::is_contained(dropped, int64_t(number)))
+      kept.push_back(result);
+  SmallVector<Type> types(ValueRange(kept).getTypes());
+  for (int64_t number : arguments)
+    types.push_back(node.getInputs()[unsigned(number)].getType());
+  OpBuilder builder(node);
+  OperationState state(node.getLoc(), node->getName(), node->getOperands(),
+                       types, node->getAttrs());
+  auto other = cast<NodeOp>(builder.create(state));
+  other.setCalleeAttr(bodyWith(node, arguments, dropped));
+  for (auto [old, result] : llvm::zip(kept, other.getOutputs())) {
+    replaced[old] = result;
+    old.replaceAllUsesWith(result);
+  }
+  node.erase();
+  return other;
+}
+
+/// The argument of which `value` is a copy; null if there is none.
+static BlockArgument copiedArgument(mlir::Value value) {
+  while (auto copy = value.getDefiningOp<linalg::CopyOp>())
+    value = copy.getInputs().front();
+  return dyn_cast<BlockArgument>(value);
+}
+
+void Relayer::removeCopies(NodeOp node) {
+  if (!node.getCallee())
+    return;
+  auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
+  SmallVector<int64_t> dropped;
+  for (auto [number, value] :
+       llvm::enumerate(body.getBody().front().getTerminator()->getOperands())) {
+    BlockArgument argument = copiedArgument(value);
+    if (!argument)
+      continue;
+    mlir::Value source = node.getInputs()[argument.getArgNumber()];
+    auto maker = source.getDefiningOp<NodeOp>();
+    if (!maker || stageOf(maker).getDevices() != stageOf(node).getDevices() ||
+        !llvm::all_of(node->getResult(unsigned(number)).getUsers(),
+                      llvm::IsaPred<NodeOp>))
+      continue;
+    node->getResult(unsigned(number)).replaceAllUsesWith(source);
+    dropped.push_back(int64_t(number));
+  }
+  removed += int64_t(dropped.size());
+  if (!dropped.empty())
+    changed.insert(body);
+  if (dropped.size() == node->getNumResults())
+    node.erase();
+  else if (!dropped.empty())
+    replace(node, {}, dropped);
+}
+
+void Relayer::relay(NodeOp node, ArrayRef<mlir::Value> values) {
+  SmallVector<int64_t> arguments;
+  for (mlir::Value value : values)
+    arguments.push_back(llvm::find(node.getInputs(), value) -
+                        node.getInputs().begin());
+  StageOp stage = stageOf(node);
+  NodeOp relaying = replace(node, arguments, {});
+  for (auto [source, copy] :
+       llvm::zip_equal(values, relaying.getOutputs().take_back(values.size())))
+    mlir::Value(source).replaceUsesWithIf(copy, [&](OpOperand &use) {
+      auto reader = dyn_cast<NodeOp>(use.getOwner());
+      return reader && stageOf(reader) != stage &&
+             stageOf(reader).getDevices() == stage.getDevices();
+    });
+}
+
+void Relayer::eraseUncalled() {
+  llvm::StringSet<> called;
+  for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+    if (node.getCallee())
+      called.insert(*node.getCallee());
+  for (func::FuncOp body : changed)
+    if (!called.contains(body.getName()))
+      symbols.erase(body);
+}
+
+void Relayer::run() {
+  auto isOfShards = [](Attribute name) {
+    return isOfShard(cast<StringAttr>(name).getValue());
+  };
+  Block &block = graph.getBody().front();
+  if (!llvm::any_of(graph.getLayers(), isOfShards))
+    return;
+  for (NodeOp node : llvm::make_early_inc_range(block.getOps<NodeOp>()))
+    removeCopies(node);
+  for (NodeOp node : block.getOps<NodeOp>())
+    if (!stageOf(node).getRows())
+      for (OpResult value : node->getResults())
+        findRelays(value);
+  for (auto &[node, values] : relays) {
+    for (mlir::Value &value : values)
+      if (mlir::Value result = replaced.lookup(value))
+        value = result;
+    relay(cast<NodeOp>(node), values);
+    relayed += int64_t(values.size());
+  }
+  eraseUncalled();
+  for (BoundaryOp boundary : llvm::make_early_inc_range(
+           program.getBody().front().getOps<BoundaryOp>()))
+    boundary.erase();
+  auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
+  writeBoundaries(builder, graph, stageOfLayer);
+}
+
+namespace {
+struct SendOncePass : impl::SendOnceBase<SendOncePass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+      Relayer relayer(program, symbols);
+      relayer.run();
+      numRelayed += relayer.relayed;
+      numRemoved += relayer.removed;
+    }
+  }
+};
+} // namespace
+} // namespace stagewright::pipeline

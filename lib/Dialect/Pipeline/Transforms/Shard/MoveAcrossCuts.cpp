@@ -1,0 +1,118 @@
+//===- MoveAcrossCuts.cpp - less crosses between heads and tails ----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For example the squares of which a norm takes the mean: the norm and the next
+// residual connection read the values themselves as well. In the backward, a
+// gradient that a mask of the head is multiplied into.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "stagewright/Analysis/Work.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+namespace {
+
+/// Where an operation runs, in the order of a microbatch.
+struct Point {
+  ShardPlace place;
+  bool backward = false;
+
+  /// Whether it is on the other side of the cut in the even level of `cut` than
+  /// `cut` itself, and after it.
+  bool isBehind(const Point &cut) const {
+    int64_t number = 2 * place.level + place.tail;
+    int64_t head = 2 * cut.place.level;
+    return cut.backward ? backward && number <= head : number > head;
+  }
+};
+
+class Mover {
+public:
+  explicit Mover(func::FuncOp step) : block(step.getBody().front()) {}
+  void run();
+
+private:
+  std::optional<Point> pointOf(Operation *op);
+  /// Whether fewer bytes cross the cut if `op`, before it, is behind it.
+  bool savesBytes(Operation &op, const Point &point);
+
+  Block &block;
+  DenseSet<Operation *> forward; ///< On which a marked operation depends.
+};
+
+} // namespace
+
+std::optional<Point> Mover::pointOf(Operation *op) {
+  auto name = dyn_cast<NameLoc>(op->getLoc());
+  auto place = name ? shardPlaceIn(name.getName()) : std::nullopt;
+  if (!place)
+    return std::nullopt;
+  return Point{*place, !forward.contains(op)};
+}
+
+bool Mover::savesBytes(Operation &op, const Point &point) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured || structured.getNumReductionLoops() > 0)
+    return false;
+  for (Operation *user : op.getUsers()) {
+    std::optional<Point> reader = pointOf(user);
+    if (!reader || reader->place.shard != point.place.shard ||
+        !reader->isBehind(point))
+      return false;
+  }
+  // Its results no longer cross, but what it reads of the same part does.
+  int64_t bytes = 0;
+  for (Type type : op.getResultTypes())
+    bytes += bytesOf(type);
+  for (OpOperand *input : structured.getDpsInputOperands()) {
+    Operation *maker = input->get().getDefiningOp();
+    std::optional<Point> source = maker ? pointOf(maker) : std::nullopt;
+    if (!source || source->backward != point.backward ||
+        source->isBehind(point))
+      continue;
+    bool crosses = llvm::any_of(input->get().getUsers(), [&](Operation *user) {
+      std::optional<Point> reader = pointOf(user);
+      return user != &op && reader && reader->isBehind(point);
+    });
+    if (!crosses)
+      bytes -= bytesOf(input->get().getType());
+  }
+  return bytes > 0;
+}
+
+void Mover::run() {
+  for (Operation &op : llvm::reverse(block)) {
+    if (!forward.contains(&op) && !op.hasAttr(PipelineDialect::kForward))
+      continue;
+    forward.insert(&op);
+    for (Value value : readsOf(op))
+      if (Operation *maker = value.getDefiningOp())
+        forward.insert(maker);
+  }
+  for (Operation &op : llvm::reverse(block)) {
+    std::optional<Point> point = pointOf(&op);
+    if (!point || !point->place.isWhole() ||
+        point->place.tail != point->backward || op.use_empty() ||
+        !savesBytes(op, *point))
+      continue;
+    auto name = cast<NameLoc>(op.getLoc());
+    StringRef scope = scopeIn(name.getName());
+    point->place.tail = !point->place.tail;
+    op.setLoc(NameLoc::get(
+        StringAttr::get(op.getContext(), operationName(scope, point->place)),
+        name.getChildLoc()));
+  }
+}
+
+void moveAcrossCuts(func::FuncOp step) { Mover(step).run(); }
+
+} // namespace stagewright::pipeline
