@@ -19,7 +19,8 @@ def InferRoles : Pass<"pipeline-infer-roles", "::mlir::ModuleOp"> {
     batch, every result an output.
     **Leaves** Every argument and result with `pipeline.role`, `pipeline.position` and `pipeline.name`; results with
     `pipeline.combine`; batch arguments with `pipeline.batch_dim`. Large dense constants of an inference graph become arguments
-    with role `parameter` that keep their data in `pipeline.value`. Calls are inlined.
+    with role `parameter` that keep their data in `pipeline.value`. Calls are inlined. Hints about values
+    (`pipeline.split_hint`) become `pipeline.split_dim` of the parameters that are split with them.
     **Never** changes a given role.
   }];
   let options = [

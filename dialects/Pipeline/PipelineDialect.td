@@ -34,7 +34,7 @@ def PipelineDialect : Dialect {
     | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
     | `pipeline.name` | both | path in the framework's tree |
     | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |
-    | `pipeline.split_dim` | parameter | dimension that the model's own file splits over devices: a hint for `pipeline-shard` |
+    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | dimension that the model's own file splits over devices, each of so many chunks of it (1): a hint for `pipeline-shard` |
     | `pipeline.slices` | parameter, its gradient | owned in this many static slices along dimension 0 |
     | `pipeline.stash` | graph | for people, by layer: bytes kept for the backward, what they are, what is repeated |
     | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
@@ -53,6 +53,7 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kName = "pipeline.name";
     static constexpr llvm::StringLiteral kBatchDim = "pipeline.batch_dim";
     static constexpr llvm::StringLiteral kSplitDim = "pipeline.split_dim";
+    static constexpr llvm::StringLiteral kSplitOuter = "pipeline.split_outer";
     static constexpr llvm::StringLiteral kSlices = "pipeline.slices";
     static constexpr llvm::StringLiteral kSlice = "pipeline.slice";
     static constexpr llvm::StringLiteral kSliceDim = "pipeline.slice_dim";

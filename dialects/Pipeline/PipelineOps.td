@@ -136,6 +136,26 @@ def Pipeline_YieldOp : Pipeline_Op<"yield", [Terminator, HasParent<"GraphOp">]> 
   let hasVerifier = 1;
 }
 
+def Pipeline_SplitHintOp : Pipeline_Op<"split_hint", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "how a value of the step is split over devices";
+  let description = [{
+    The value itself, with the dimension that the model's own file splits over devices, as `jax.lax.with_sharding_constraint`
+    states. `pipeline-infer-roles` passes the hint on to the parameters whose dimensions must be split with this one, as
+    `pipeline.split_dim`, and removes the operation.
+
+    Example:
+    ```mlir
+    %1 = pipeline.split_hint %0 dim 1 : tensor<8x16xf32>
+    ```
+    Constraints:
+    - (split_hint_c1) the dimension is one of the tensor.
+  }];
+  let arguments = (ins AnyRankedTensor:$value, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$value `dim` $dim attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // The machines
 //===----------------------------------------------------------------------===//

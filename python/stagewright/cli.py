@@ -35,8 +35,8 @@ A step on Flax's TrainState, (state, batch) -> (state, loss) or (state, metrics)
 loss with gradients, and the optimizer as the update. Steps that update parameters in other ways are refused.
 
 If the example of a parameter has a jax.sharding.NamedSharding, pp-compile --tensor-parallel=N splits it accordingly, along
-the only mesh axis that splits parameters, or the axis --shard-axis (option "shard_axis"). The mesh may have any number of
-devices, even one.
+the only mesh axis that splits parameters, or the axis --shard-axis (option "shard_axis"). with_sharding_constraint on computed
+values splits the parameters that must be split with them. The mesh may have any number of devices, even one.
 
 The option "validation" is a function of the step's arguments that returns only the loss. It is written to
 MODEL.validation.mlir; compile this with pp-compile for pp-run --validation.

@@ -329,3 +329,18 @@ def test_shardings_of_a_jax_model_are_hints(tmp_path, imported, devices):
     # Hints override the file; parameters with neither are whole.
     fewer = tool("pp-compile", folder / "step.mlir", *flags, "--shard=*/q=whole,*/k=whole,*/v=whole,*/o=whole")
     assert fewer == tool("pp-compile", plain / "step.mlir", *flags, "--shard=*/gate=1,*/up=1,*/down=0")
+
+
+def test_constraints_of_values_are_hints(tmp_path, imported):
+    """`with_sharding_constraint` on queries and on hidden units: the parameters that are split with them follow, with the keys and
+    values of the same heads."""
+    plain, folder = imported("llama.py:llama"), imported("llama.py:llama_constrained")
+    flags = "--cluster=local:2", "--tensor-parallel=2", "--microbatches=4", "--emit=rank", "--quiet"
+    own = tool("pp-compile", folder / "step.mlir", *flags)
+    assert own == tool("pp-compile", plain / "step.mlir", *flags, f"--shard={LLAMA}")
+    artifact = tmp_path / "step.swx"
+    tool("pp-compile", folder / "step.mlir", *flags[:3], "--quiet", "-o", artifact)
+    agrees_with_jax(artifact, plain)
+    # Without shards a constraint leaves nothing but the attribute of the parameter.
+    whole = [tool("pp-compile", it / "step.mlir", "--cluster=local:1", "--emit=rank", "--quiet") for it in (folder, plain)]
+    assert re.sub(r", pipeline.split_\w+ = \d+ : i64", "", whole[0]) == whole[1]

@@ -192,15 +192,35 @@ def test_what_passes_print_becomes_one_sentence(text, crashed, message):
     assert message in done.stdout and "bug report" not in done.stdout, done.stderr
 
 
-def test_constraints_of_values_are_not_followed_with_a_remark(tmp_path):
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("model",))
+def constrained(tmp_path, axis=None, **specs):
+    """The text of a module of two products, whose values have these shardings over a mesh of two axes, and the remarks."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("data", "model"))
 
-    def step(x):
-        whole = lax.with_sharding_constraint(x, jax.sharding.NamedSharding(mesh, jax.P()))
-        return lax.with_sharding_constraint(whole + 1, jax.sharding.NamedSharding(mesh, jax.P(None, "model")))
-    remarks = import_jax(step, (jnp.eye(4),), str(tmp_path / "out.mlir")).remarks
-    found = [remark for remark in remarks if "with_sharding_constraint" in remark]
-    assert len(found) == 1 and "test_import.py:" in found[0] and "'model'" in found[0] and "--shard" in found[0]
+    def constrain(name, x):
+        return lax.with_sharding_constraint(x, jax.sharding.NamedSharding(mesh, jax.P(*specs[name]))) if name in specs else x
+
+    def loss(p, x):
+        return (constrain("y", constrain("h", x @ p["a"]) @ p["b"]) ** 2).sum()
+    options = {} if axis is None else {"shard_axis": axis}
+    args = (dict(a=jnp.ones((4, 6)), b=jnp.ones((6, 4))), jnp.ones((2, 4)))
+    made = import_jax(jax.value_and_grad(loss), args, str(tmp_path / "out.mlir"), **options)
+    return (tmp_path / "out.mlir").read_text(), made.remarks
+
+
+def test_constraints_of_values_become_hints(tmp_path):
+    text, remarks = constrained(tmp_path, h=(None, "model"), y=())
+    # One for the value, and one for its gradient.
+    assert len(re.findall(r'"pipeline.split_hint"\(%\w+\) <?{dim = 1 : i64}>? : \(tensor<2x6xf32>\)', text)) == 2, text
+    assert text.count("split_hint") == 2 and not [remark for remark in remarks if "mesh" in remark]
+    assert "split_hint" not in constrained(tmp_path)[0]
+
+
+def test_an_axis_is_chosen_for_constraints(tmp_path):
+    text, remarks = constrained(tmp_path, h=("data", "model"))
+    assert "split_hint" not in text
+    assert any("constrained values are split over the mesh axes data, model; option 'shard_axis'" in remark for remark in remarks)
+    assert constrained(tmp_path, axis="model", h=("data", "model"))[0].count("{dim = 1 : i64}") == 2
+    assert constrained(tmp_path, axis="data", h=("data", "model"))[0].count("{dim = 0 : i64}") == 2
 
 
 def test_prints_are_left_out_with_a_remark(tmp_path):

@@ -141,5 +141,5 @@ def test_shardings_say_which_dimensions_are_split():
     several = split_dims(a=("data", "model"), b=("model", "data"))
     assert several[0] == {} and "over the mesh axes data, model; option 'shard_axis'" in several[1]
     assert split_dims(a=("data", "model"), b=("model", "data"), axis="model")[0] == {"params/a": 1, "params/b": 0}
-    with pytest.raises(ImportFailure, match="no parameter is split over a mesh axis 'x'; those that split parameters are model"):
+    with pytest.raises(ImportFailure, match="no parameter and no constrained value is split over a mesh axis 'x'; those that split some are model"):
         split_dims(a=("model",), axis="x")

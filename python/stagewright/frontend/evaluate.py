@@ -47,10 +47,11 @@ def rule(*names, folded=True):
 
 
 class Options:
-    """Options of the evaluator. `unroll_limit`: the maximum number of iterations of an unrolled loop."""
+    """Options of the evaluator. `unroll_limit`: the maximum number of iterations of an unrolled loop. `shard_axis`: the mesh axis
+    whose constraints are kept as hints."""
 
-    def __init__(self, unroll_limit=4096):
-        self.unroll_limit = unroll_limit
+    def __init__(self, unroll_limit=4096, shard_axis=None):
+        self.unroll_limit, self.shard_axis = unroll_limit, shard_axis
 
 
 class Evaluator:

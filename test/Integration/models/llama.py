@@ -26,10 +26,15 @@ def rotate(x):
     return turned.astype(x.dtype)
 
 
-def attention(p, x, heads, groups):
+def unconstrained(x, *_spec):
+    return x
+
+
+def attention(p, x, heads, groups, constrain):
     b, t, d = x.shape
     width = d // heads
-    q = rotate((x @ p["q"]).reshape(b, t, heads, width)).reshape(b, t, groups, heads // groups, width)
+    q = constrain((x @ p["q"]).reshape(b, t, heads, width), "data", None, "model")
+    q = rotate(q).reshape(b, t, groups, heads // groups, width)
     k = rotate((x @ p["k"]).reshape(b, t, groups, width))
     v = (x @ p["v"]).reshape(b, t, groups, width)
     scores = jnp.einsum("bqghd,bkgd->bghqk", q, k) / width**0.5
@@ -37,38 +42,49 @@ def attention(p, x, heads, groups):
     return jnp.einsum("bghqk,bkgd->bqghd", weights, v).reshape(b, t, d) @ p["o"]
 
 
-def block(p, x, heads, groups):
+def block(p, x, heads, groups, constrain):
     with jax.named_scope("attn"):
-        x = x + attention(p, rms_norm(p["norm1"], x), heads, groups)
+        x = x + attention(p, rms_norm(p["norm1"], x), heads, groups, constrain)
+        x = constrain(x, "data")
     with jax.named_scope("mlp"):
         h = rms_norm(p["norm2"], x)
-        return x + (jax.nn.silu(h @ p["gate"]) * (h @ p["up"])) @ p["down"]
+        h = constrain(jax.nn.silu(h @ p["gate"]) * (h @ p["up"]), "data", None, "model")
+        return constrain(x + h @ p["down"], "data")
 
 
-def loss(params, ids, tgt, heads, groups, dtype):
+def loss(params, ids, tgt, heads, groups, dtype, constrain):
     """Computed in `dtype` from float32 parameters; the loss is float32."""
     p = jax.tree.map(lambda a: a.astype(dtype), params)
     with jax.named_scope("embed"):
         x = p["embed"][ids]
     for i, layer in enumerate(p["layers"]):
         with jax.named_scope(f"layer{i}"):
-            x = block(layer, x, heads, groups)
+            x = block(layer, x, heads, groups, constrain)
     with jax.named_scope("head"):
         return mean_token_loss((rms_norm(p["norm"], x) @ p["head"]).astype(jnp.float32), tgt)
 
 
-def llama(dtype=jnp.float32):
+def llama(dtype=jnp.float32, constrain=unconstrained):
     s = sizes("STAGEWRIGHT_LLAMA", V=128, D=64, H=4, G=2, F=160, L=2, T=32, B=2)
     n, d, kv = normals(scale=0.05), s["D"], s["D"] // s["H"] * s["G"]
     params = dict(embed=n(s["V"], d), norm=ones(d), head=n(d, s["V"]),
                   layers=[dict(norm1=ones(d), norm2=ones(d), q=n(d, d), k=n(d, kv), v=n(d, kv), o=n(d, d),
                                gate=n(d, s["F"]), up=n(d, s["F"]), down=n(s["F"], d)) for _ in range(s["L"])])
-    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"], dtype=dtype)),
+    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"], dtype=dtype, constrain=constrain)),
             (params, *tokens(s["V"], s["B"], s["T"])))
 
 
 def llama_bfloat16():
     return llama(jnp.bfloat16)
+
+
+def llama_constrained():
+    """Values with `with_sharding_constraint` over the axis "model" of a mesh of one device; parameters without a sharding. The
+    other axis is that of the batch."""
+    mesh = jax.make_mesh((1, 1), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    function, (params, *batch) = llama(constrain=lambda x, *spec: jax.lax.with_sharding_constraint(
+        x, jax.sharding.NamedSharding(mesh, jax.P(*spec))))
+    return function, (params, *(jax.device_put(b, jax.sharding.NamedSharding(mesh, jax.P("data"))) for b in batch))
 
 
 SPLITS = dict(q=1, k=1, v=1, o=0, gate=1, up=1, down=0)

@@ -74,6 +74,8 @@ static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
   }
   if (name == PipelineDialect::kBatchDim || name == PipelineDialect::kSplitDim)
     return verifyRange(op, attribute, 0, rank, what);
+  if (name == PipelineDialect::kSplitOuter)
+    return verifyRange(op, attribute, 1, int64_t(1) << 31, what);
   if (name == PipelineDialect::kSlices) {
     if (rank == 0)
       return op->emitError()

@@ -205,6 +205,15 @@ LogicalResult NodeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult SplitHintOp::verify() {
+  int64_t rank = cast<RankedTensorType>(getValue().getType()).getRank();
+  if (int64_t(getDim()) < rank) // split_hint_c1
+    return success();
+  return emitOpError() << "dimension must be less than " << rank
+                       << ", the rank of " << getValue().getType() << ", got "
+                       << getDim();
+}
+
 LogicalResult YieldOp::verify() {
   auto graph = cast<GraphOp>((*this)->getParentOp());
   ArrayRef<Type> types = graph.getResultTypes();

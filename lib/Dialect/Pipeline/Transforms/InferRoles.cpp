@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SplitHints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -126,6 +127,7 @@ struct InferRolesPass : impl::InferRolesBase<InferRolesPass> {
     if (failed(checkPositions()))
       return signalPassFailure();
     writeFacts();
+    readSplitHints(step);
   }
 
 private:

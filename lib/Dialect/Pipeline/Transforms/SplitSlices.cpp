@@ -279,6 +279,8 @@ private:
         split && split.getInt() > 0)
       list.set(PipelineDialect::kSplitDim,
                builder.getI64IntegerAttr(split.getInt() - 1));
+    else
+      list.erase(PipelineDialect::kSplitOuter);
     list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(row));
     return list.getDictionary(&getContext());
   }

@@ -26,15 +26,12 @@ def identity(_evaluator, _eqn, values):
 
 
 @rule("sharding_constraint", folded=False)
-def unconstrained(evaluator, eqn, values):
-    """Drops sharding constraints: the splits of computed values are derived from the parameters."""
-    from stagewright.frontend.shardings import axes_of
+def constrained(evaluator, eqn, values):
+    """Keeps the constraint as a hint if the axis of the shards splits the value."""
+    from stagewright.frontend.shardings import axes_of, split_hint
 
-    sharding = eqn.params["sharding"]
-    if axes_of(sharding):
-        evaluator.remark(f"with_sharding_constraint({sharding.spec}) is not followed; what parameters are split along, by their "
-                         "shardings or by pp-compile --shard, decides how values are")
-    return values
+    dim = axes_of(eqn.params["sharding"]).get(evaluator.options.shard_axis)
+    return values if dim is None else [split_hint.bind(to_array(values[0]), dim=dim)]
 
 
 @rule("debug_print", "debug_callback", "debug_nans", folded=False)

@@ -63,6 +63,7 @@ def lower(directory, name, attributes):
     with open(target) as file:
         module = ir.Module.parse(file.read())
     functions.write_functions(module)
+    after.keep_hints(module)
     after.check(module)
     after.rewrite(module, name, attributes)
     return module
@@ -73,6 +74,7 @@ def convert(directory):
         attributes = json.load(file)
     with ir.Context() as context:
         _stablehlo.register_dialect(context)
+        context.allow_unregistered_dialects = True  # for pipeline.split_hint
         whole, *others = [lower(directory, name, about) for name, about in attributes.items()]
         for module in others:
             for function in module.body.operations:

@@ -5,9 +5,29 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from stagewright.errors import ImportFailure
-from stagewright.frontend.to_linalg.build import described
+from stagewright.frontend.to_linalg.build import create, described
 
 DIALECTS = {"builtin", "func", "linalg", "tensor", "arith", "math", "scf"}
+HINT = "stagewright_split"  # the call that shardings.py makes
+
+
+def keep_hints(module):
+    """Replaces calls that keep sharding constraints by `pipeline.split_hint`, those inside of loops by their operand."""
+    calls = []
+
+    def collect(op):
+        op = op.operation
+        if op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == HINT:
+            calls.append(op)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(collect)
+    for op in calls:
+        value = op.operands[0]
+        if op.parent.name == "func.func":
+            with ir.InsertionPoint(op), op.location:
+                value = create("pipeline.split_hint", [value.type], [value], dim=ir.DictAttr(op.attributes["mhlo.backend_config"])["dim"])
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
 
 
 def check(module):
@@ -18,7 +38,7 @@ def check(module):
             raise ImportFailure(described(next(iter(op.operation.operands)).owner.name, op.operation.location))
         if name == "stablehlo.custom_call":
             name += f" @{ir.StringAttr(op.operation.attributes['call_target_name']).value}"
-        if name.split(".")[0] not in DIALECTS:
+        if name.split(".")[0] not in DIALECTS and name != "pipeline.split_hint":
             raise ImportFailure(described(name, op.operation.location))
         return ir.WalkResult.ADVANCE
     found = []

@@ -123,8 +123,11 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
       isAuto = hint->isAuto;
       layout = parameter.take(hint->layout, ways, "'" + hint->text + "'");
     } else if (dim) {
-      layout = parameter.take(Layout::split(dim.getInt()), ways,
-                              "the model's own file");
+      auto outer =
+          step.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kSplitOuter);
+      layout = parameter.take(
+          Layout::split(dim.getInt(), outer ? outer.getInt() : 1), ways,
+          "the model's own file");
     }
     if (failed(layout))
       return failure();

@@ -62,8 +62,10 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
                                                 int64_t part) const {
   Builder builder(context);
   NamedAttrList list(whole ? whole : builder.getDictionaryAttr({}));
-  if (!rows)
+  if (!rows) {
     list.erase(PipelineDialect::kSplitDim);
+    list.erase(PipelineDialect::kSplitOuter);
+  }
   if (!layout.isSplit())
     return list.getDictionary(context);
   list.erase(PipelineDialect::kSlices);

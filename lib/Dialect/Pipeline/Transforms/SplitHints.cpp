@@ -1,0 +1,93 @@
+//===- SplitHints.cpp - hints about values of a step ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitHints.h"
+#include "Shard/Layout.h"
+#include "stagewright/Analysis/Linkage.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+namespace {
+
+struct SplitHint {
+  Value value;
+  int64_t dim = 0;
+  Location loc;
+};
+
+} // namespace
+
+/// Removes the hints from `step` and returns them.
+static SmallVector<SplitHint> takeHints(func::FuncOp step) {
+  SmallVector<SplitHintOp> ops;
+  step.walk([&](SplitHintOp op) { ops.push_back(op); });
+  SmallVector<SplitHint> hints;
+  for (SplitHintOp op : ops) {
+    hints.push_back({op.getValue(), int64_t(op.getDim()), op.getLoc()});
+    op.replaceAllUsesWith(op.getValue());
+    op.erase();
+  }
+  return hints;
+}
+
+/// Writes to parameter `argument` that its chunks `layout.outer` of dimension
+/// `layout.dim` are split, unless the model's file states its split.
+static void writeSplit(func::FuncOp step, unsigned argument, Layout layout) {
+  if (step.getArgAttr(argument, PipelineDialect::kSplitDim))
+    return;
+  Builder builder(step.getContext());
+  step.setArgAttr(argument, PipelineDialect::kSplitDim,
+                  builder.getI64IntegerAttr(layout.dim));
+  if (layout.outer != 1)
+    step.setArgAttr(argument, PipelineDialect::kSplitOuter,
+                    builder.getI64IntegerAttr(layout.outer));
+}
+
+void readSplitHints(func::FuncOp step) {
+  SmallVector<SplitHint> hints = takeHints(step);
+  if (hints.empty())
+    return;
+  Linkage linkage(step);
+  // Of a dimension its outermost factor: of heads times their width, the heads.
+  llvm::DenseMap<unsigned, bool> found; // By class: whether a parameter has it.
+  auto classOf = [&](const SplitHint &hint) -> std::optional<unsigned> {
+    Linkage::Factors factors = linkage.of(hint.value, hint.dim);
+    if (factors.empty())
+      return std::nullopt;
+    return factors.front().linked;
+  };
+  for (const SplitHint &hint : hints)
+    if (std::optional<unsigned> linked = classOf(hint))
+      found[*linked] = false;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    auto role = step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kRole);
+    auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
+    if (!role || role.getValue() != "parameter")
+      continue;
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      Layout layout = Layout::split(dim);
+      for (LinkedFactor factor : linkage.of(step.getArgument(i), dim)) {
+        if (auto entry = found.find(factor.linked); entry != found.end()) {
+          entry->second = true;
+          writeSplit(step, i, layout);
+        }
+        layout.outer *= factor.size;
+      }
+    }
+  }
+  for (const SplitHint &hint : hints) {
+    std::optional<unsigned> linked = classOf(hint);
+    if (!linked || !found[*linked])
+      emitRemark(hint.loc) << "the split of dimension " << hint.dim << " of "
+                           << hint.value.getType()
+                           << " has no effect: no parameter is split with it";
+  }
+}
+
+} // namespace stagewright::pipeline

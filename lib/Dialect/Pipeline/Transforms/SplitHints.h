@@ -1,0 +1,24 @@
+//===- SplitHints.h - hints about values of a step --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SPLITHINTS_H
+#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SPLITHINTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace stagewright::pipeline {
+
+/// Removes all `pipeline.split_hint` from `step`, which has roles. Parameters
+/// with a dimension, or a factor of one, that is linked to the dimension of a
+/// hint (Analysis/Linkage.h) get it as `pipeline.split_dim` and `split_outer`,
+/// unless they have one. Emits a remark for a hint that is linked to no
+/// parameter.
+void readSplitHints(mlir::func::FuncOp step);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SPLITHINTS_H
