@@ -8,6 +8,7 @@
 #include "ChooseShards.h"
 #include "PlanStep.h"
 #include "RunPasses.h"
+#include "ShardGrids.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
@@ -28,17 +29,13 @@ constexpr int64_t kMostAcrossHosts = 8;
 /// faster than a smaller number.
 constexpr int kMostInVain = 2;
 
-/// Numbers of stages per group of shards that are tried if no schedule is
-/// requested; more than one run in the schedule kOfChunks.
-constexpr int64_t kChunks[] = {1, 2, 4};
-constexpr const char *kOfChunks = "interleaved";
-
-struct Grid {
-  int64_t ways = 1, groups = 1, chunks = 1, copies = 1;
-  std::string schedule; ///< Empty: that of the options.
-
-  int64_t stages() const { return groups * chunks; }
-};
+/// Schedules that run the halves of a backward separately, with one stage per
+/// group of shards and with several. Since they shorten bubbles only, they are
+/// tried if the best plan of a number of shards takes at most kNearBest times
+/// as long as the best of all.
+constexpr const char *kOfHalves = "zb-h1",
+                     *kOfChunksOfHalves = "interleaved-zb";
+constexpr double kNearBest = 1.25;
 
 /// The fastest plan for one number of shards.
 struct Found {
@@ -47,23 +44,17 @@ struct Found {
   std::string problem; ///< The first error of a plan that failed.
   OwningOpRef<ModuleOp> planned;
   std::vector<Diagnostic> said; ///< Remarks and warnings of the plan.
+  size_t ofGraph = 0;           ///< How many of them are of the graph.
+  std::vector<Grid> grids;      ///< All that were tried.
 
   bool fits() const { return std::isfinite(seconds.value); }
 };
-
-std::vector<int64_t> divisorsOf(int64_t number) {
-  std::vector<int64_t> divisors;
-  for (int64_t i = 1; i <= number; ++i)
-    if (number % i == 0)
-      divisors.push_back(i);
-  return divisors;
-}
 
 class Search {
 public:
   Search(ModuleOp module, const CompileOptions &options, const Cluster &cluster,
          const std::shared_ptr<const DeviceTarget> &device)
-      : module(module), options(options), device(device),
+      : module(module), options(options), device(device), cluster(cluster),
         devices(int64_t(cluster.devices.size())) {
     llvm::SmallDenseMap<int64_t, int64_t> ofHost;
     for (const Device &each : cluster.devices)
@@ -73,11 +64,15 @@ public:
   FailureOr<ShardChoice> run();
 
 private:
-  /// By number of groups: with more and more stages on each device.
-  using Grids = std::vector<std::vector<Grid>>;
-  Grids gridsOf(int64_t ways, bool joins) const;
   CompileOptions optionsOf(const Grid &grid) const;
   Found fastest(int64_t ways);
+  /// The graph of layers for `ways` shards, with backwards as the schedule of
+  /// `grid` needs them; null, with a problem in `found`, if there is none.
+  OwningOpRef<ModuleOp> formGraph(Grid grid, Found &found);
+  /// Plans `graph` for each of `grids`, and keeps the fastest plan in `found`.
+  void tryAll(ModuleOp graph, ArrayRef<Grid> grids, Found &found) const;
+  /// Tries schedules of halves with the groups and copies of `found`.
+  void tryHalves(Found &found);
   LogicalResult plan(ModuleOp trial, const Grid &grid, Level to, Found &found,
                      std::vector<Diagnostic> &said) const;
   void tell(const Found &found);
@@ -85,41 +80,10 @@ private:
   ModuleOp module;
   const CompileOptions &options;
   std::shared_ptr<const DeviceTarget> device;
+  const Cluster &cluster;
   int64_t devices;
   int64_t most = kMostAcrossHosts; ///< Max number of shards tried.
 };
-
-/// The grids of `ways` shards that take all devices, with at most one copy per
-/// microbatch, and that agree with the options.
-Search::Grids Search::gridsOf(int64_t ways, bool joins) const {
-  int64_t microbatches = options.microbatches.value_or(
-      pipeline::statedMicrobatches(module).value_or(
-          pipeline::kDefaultMicrobatches));
-  auto generator = findGenerator(options.schedule);
-  Grids grids;
-  for (int64_t groups : divisorsOf(devices / ways)) {
-    int64_t copies = options.dataParallel.value_or(
-        joins ? 1 : std::min(devices / (ways * groups), microbatches));
-    if (ways * groups * copies > devices)
-      continue;
-    std::vector<Grid> &list = grids.emplace_back();
-    auto add = [&](int64_t chunks, const char *schedule) {
-      Grid grid{ways, groups, chunks, copies, schedule};
-      if (options.stages.value_or(grid.stages()) == grid.stages())
-        list.push_back(grid);
-    };
-    if (groups == 1)
-      add(1, "");
-    else if (generator || options.chunks)
-      add(options.chunks.value_or(generator ? generator->leastChunks : 1), "");
-    else
-      for (int64_t chunks : kChunks)
-        // The schedule runs rounds of as many microbatches as groups.
-        if (chunks == 1 || microbatches % (copies * groups) == 0)
-          add(chunks, chunks == 1 ? "" : kOfChunks);
-  }
-  return grids;
-}
 
 CompileOptions Search::optionsOf(const Grid &grid) const {
   CompileOptions own = options;
@@ -153,44 +117,85 @@ LogicalResult Search::plan(ModuleOp trial, const Grid &grid, Level to,
   });
 }
 
+OwningOpRef<ModuleOp> Search::formGraph(Grid grid, Found &found) {
+  OwningOpRef<ModuleOp> graph(module.clone());
+  grid.groups = devices / grid.ways; // With layers for any number of stages.
+  grid.chunks = 1;
+  if (failed(plan(*graph, grid, Level::Graph, found, found.said)))
+    return {};
+  return graph;
+}
+
+void Search::tryAll(ModuleOp graph, ArrayRef<Grid> grids, Found &found) const {
+  for (const Grid &grid : grids) {
+    OwningOpRef<ModuleOp> trial(graph.clone());
+    std::vector<Diagnostic> said;
+    if (failed(plan(*trial, grid, Level::Program, found, said)))
+      continue;
+    Seconds seconds = promisedTime(*trial);
+    if (seconds >= found.seconds)
+      continue;
+    found.seconds = seconds;
+    found.grid = grid;
+    found.planned = std::move(trial);
+    found.said.erase(found.said.begin() + ptrdiff_t(found.ofGraph),
+                     found.said.end());
+    std::move(said.begin(), said.end(), std::back_inserter(found.said));
+  }
+}
+
+void Search::tryHalves(Found &found) {
+  Grid grid = found.grid;
+  if (grid.ways == 1 || grid.groups == 1 || options.chunks ||
+      findGenerator(options.schedule))
+    return;
+  std::vector<Grid> grids;
+  for (Grid each : found.grids)
+    if (each.groups == grid.groups) {
+      each.schedule = each.chunks == 1 ? kOfHalves : kOfChunksOfHalves;
+      grids.push_back(each);
+    }
+  grid.schedule = kOfHalves;
+  Found halves; // Its remarks on the graph are those of `found`.
+  if (OwningOpRef<ModuleOp> graph = formGraph(grid, halves)) {
+    halves.ofGraph = halves.said.size();
+    halves.seconds = found.seconds;
+    tryAll(*graph, grids, halves);
+  }
+  if (!halves.planned)
+    return;
+  found.grid = halves.grid;
+  found.seconds = halves.seconds;
+  found.planned = std::move(halves.planned);
+  found.said = std::move(halves.said);
+}
+
 Found Search::fastest(int64_t ways) {
   Found found;
   found.grid.ways = ways;
-  OwningOpRef<ModuleOp> split(module.clone());
-  Level to = ways == 1 ? Level::Program : Level::Graph;
-  Grid most = found.grid; // With layers for any number of stages.
-  most.groups = devices / ways;
-  if (failed(plan(*split, most, to, found, found.said)))
-    return found;
   if (ways == 1) {
-    found.seconds = promisedTime(*split);
-    found.planned = std::move(split);
+    OwningOpRef<ModuleOp> whole(module.clone());
+    if (succeeded(
+            plan(*whole, found.grid, Level::Program, found, found.said))) {
+      found.seconds = promisedTime(*whole);
+      found.planned = std::move(whole);
+    }
     return found;
   }
-  const size_t ofGraph = found.said.size();
-  bool joins =
-      pipeline::joinsResults(*split->getOps<pipeline::GraphOp>().begin());
-  for (const std::vector<Grid> &list : gridsOf(ways, joins)) {
-    Seconds before(std::numeric_limits<double>::infinity());
-    for (const Grid &grid : list) {
-      OwningOpRef<ModuleOp> trial(split->clone());
-      std::vector<Diagnostic> said;
-      if (failed(plan(*trial, grid, Level::Program, found, said)))
-        continue;
-      Seconds seconds = promisedTime(*trial);
-      if (seconds < found.seconds) {
-        found.seconds = seconds;
-        found.grid = grid;
-        found.planned = std::move(trial);
-        found.said.erase(found.said.begin() + ptrdiff_t(ofGraph),
-                         found.said.end());
-        std::move(said.begin(), said.end(), std::back_inserter(found.said));
-      }
-      if (seconds >= before) // More stages on each device do not help.
-        break;
-      before = seconds;
-    }
-  }
+  OwningOpRef<ModuleOp> graph = formGraph(found.grid, found);
+  if (!graph)
+    return found;
+  found.ofGraph = found.said.size();
+  int64_t microbatches = options.microbatches.value_or(
+      pipeline::statedMicrobatches(module).value_or(
+          pipeline::kDefaultMicrobatches));
+  FailureOr<std::vector<Grid>> grids =
+      gridsOf(*graph->getOps<pipeline::GraphOp>().begin(), ways, microbatches,
+              cluster, options);
+  if (failed(grids))
+    return found;
+  found.grids = std::move(*grids);
+  tryAll(*graph, found.grids, found);
   if (!found.fits() && found.problem.empty())
     found.problem = "stages and copies as asked for take other devices";
   return found;
@@ -215,10 +220,13 @@ void Search::tell(const Found &found) {
            << counted(grid.copies, "copy", "copies");
   if (grid.chunks > 1)
     remark << ", " << grid.chunks << " stages on each device";
+  if (!grid.schedule.empty())
+    remark << ", by the schedule " << grid.schedule;
 }
 
 FailureOr<ShardChoice> Search::run() {
-  Found best;
+  std::vector<Found> all;
+  Seconds least(std::numeric_limits<double>::infinity());
   std::string problem;
   int inVain = 0;
   for (int64_t ways : divisorsOf(devices)) {
@@ -226,22 +234,32 @@ FailureOr<ShardChoice> Search::run() {
       break;
     if (ways == 1 && options.dataParallel) // Only applies to shards.
       continue;
-    Found found = fastest(ways);
+    Found &found = all.emplace_back(fastest(ways));
     tell(found);
-    bool isBetter = found.seconds < best.seconds;
+    bool isBetter = found.seconds < least;
     // As long as nothing fits in memory, more shards may fit.
-    inVain = isBetter || !best.fits() ? 0 : inVain + 1;
+    inVain = isBetter || !std::isfinite(least.value) ? 0 : inVain + 1;
     if (problem.empty())
       problem = found.problem;
-    if (isBetter)
-      best = std::move(found);
+    least = std::min(least, found.seconds);
   }
-  if (!best.fits())
+  Found *best = nullptr;
+  for (Found &found : all) {
+    if (!found.fits() || found.seconds.value > kNearBest * least.value)
+      continue;
+    Seconds before = found.seconds;
+    tryHalves(found);
+    if (found.seconds < before)
+      tell(found);
+    if (!best || found.seconds < best->seconds)
+      best = &found;
+  }
+  if (!best)
     return emitError(module.getLoc())
            << "no number of shards has a plan for " << devices
            << (devices == 1 ? " device: " : " devices: ") << problem;
-  return ShardChoice{optionsOf(best.grid), std::move(best.planned),
-                     std::move(best.said)};
+  return ShardChoice{optionsOf(best->grid), std::move(best->planned),
+                     std::move(best->said)};
 }
 
 } // namespace
