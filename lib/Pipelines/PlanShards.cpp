@@ -113,7 +113,7 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
   size_t level = 0;
   for (auto [stage, end] : llvm::enumerate(*ends))
     for (; level < end; ++level) {
-      bool hasTail = level + 1 < end && levels[level + 1].isTail;
+      bool hasTail = level + 1 < end && levels[level + 1].joinsHead;
       for (auto [shard, layers] : llvm::enumerate(levels[level].layers)) {
         int64_t first = rankOf(groups->placement, groups->count(),
                                groups->chunks, int64_t(stage)) *

@@ -59,6 +59,22 @@ static void dropWideEnds(std::vector<ShardLevel> &levels) {
     level.canEnd &= bool(keep);
 }
 
+/// Whether a layer reads a value of another shard of the same level: of its
+/// head or tail, or of what has been appended to them. The two are then
+/// separate stages, since each would wait for the other.
+static bool waitsInside(const Problem &problem,
+                        ArrayRef<std::pair<size_t, size_t>> places,
+                        size_t level) {
+  return llvm::any_of(problem.values, [&](const Value &value) {
+    auto [from, shard] = places[size_t(value.producer.layer)];
+    return (from == level || from == level + 1) &&
+           llvm::any_of(value.uses, [&](const LayerPhase &use) {
+             auto [to, other] = places[size_t(use.layer)];
+             return (to == level || to == level + 1) && other != shard;
+           });
+  });
+}
+
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways) {
   struct Stage {
@@ -101,6 +117,9 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   std::vector<std::pair<size_t, size_t>> places;
   for (Attribute name : graph.getLayers())
     places.push_back(placeOf.lookup(cast<StringAttr>(name).getValue()));
+  for (size_t level = 1; level < levels.size(); ++level)
+    levels[level].joinsHead =
+        levels[level].isTail && !waitsInside(problem, places, level - 1);
   countBytes(problem, places, levels);
   dropWideEnds(levels);
   return levels;

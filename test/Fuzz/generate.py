@@ -94,6 +94,6 @@ def generate(seed: int, number: int, families=None) -> Program:
     schedule = rng.choice(SCHEDULES) if replicas == 1 else ""
     shards = 2 if replicas == 1 and rng.random() < 0.25 else 1
     if shards > 1:
-        stages, schedule = 1, ""
+        schedule = rng.choice(("", "gpipe", "zb-h1")) if stages > 1 else ""
     return Program(inputs, statements, terms, outputs, stages, replicas, schedule, shards,
                    blocks > 1 or rng.random() < 0.5, training, rng.randrange(1000))

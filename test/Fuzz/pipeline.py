@@ -118,9 +118,15 @@ class Pipeline:
         """DIRECTORY/module.mlir -> DIRECTORY/step.swx, with at most as many stages as layers."""
         if self.upstream:
             return
-        if shards > 1 and (hints := _hints(directory / "module.mlir", shards)):
-            return self._compile(directory, shards, f"--tensor-parallel={shards}", f"--shard={','.join(hints)}")
         flags = [f"--stages={stages}"] + ([f"--schedule={schedule}"] if schedule else [])
+        if shards > 1 and (hints := _hints(directory / "module.mlir", shards)):
+            split = f"--tensor-parallel={shards}", f"--shard={','.join(hints)}"
+            try:
+                return self._compile(directory, shards * stages, *split, *flags)
+            except Failed as failed:
+                if "cannot be cut into" not in failed.outcome.message:
+                    raise
+            return self._compile(directory, shards, *split)
         if devices == 1:
             try:
                 return self._compile(directory, stages, *flags)

@@ -8,19 +8,26 @@ import catalog
 
 sys.path[:0] = [str(catalog.HERE.parent / "Fuzz")]
 
-from pipeline import BUILD, MICROBATCHES, SECONDS, Pipeline  # noqa: E402
+from pipeline import BUILD, MICROBATCHES, SECONDS, Failed, Pipeline  # noqa: E402
 
 
 class Compiler(Pipeline):
     """A pipeline whose `compile` can let the planner choose the stages."""
 
     def compile(self, directory, stages):
-        """`stages`: their number, "auto" for the planner's choice on two devices, "shards": all layers split over two, or "gpu":
-        one stage on a GPU, which the emulator runs."""
+        """`stages`: their number, "auto" for the planner's choice on two devices, "shards": all layers split over two, "groups": the
+        same in two stages, or "gpu": one stage on a GPU, which the emulator runs."""
         if stages == "auto":
             self._compile(directory, 2)
         elif stages == "shards":
             self._compile(directory, 2, "--tensor-parallel=2")
+        elif stages == "groups":
+            try:
+                self._compile(directory, 4, "--tensor-parallel=2", "--stages=2")
+            except Failed as failed:
+                if "cannot be cut into 2 stages" not in failed.outcome.message:
+                    raise
+                self._compile(directory, 2, "--tensor-parallel=2")
         elif stages == "gpu":
             self._compile(directory, 1, "--stages=1", "--target=cuda:sm_90a", "--ptx=all")
         else:

@@ -6,8 +6,9 @@
     python suite.py flax-nnx/mlp --keep=FOLDER            leaves module, artifact and inputs in the folder
 
 Every step is imported, compiled for 1 stage, for 2, for the planner's choice on two devices, with all layers split over two
-shards, and for a GPU (on the emulator), and runs two different microbatches. A step that crashes or hangs does not affect others. Exit code 1: a wrong number, a
-crash, a time-out, a step that JAX itself cannot run, or too few that equal JAX."""
+shards, the same in two stages, and for a GPU (on the emulator), and runs two different microbatches. A step that crashes or hangs
+does not affect others. Exit code 1: a wrong number, a crash, a time-out, a step that JAX itself cannot run, or too few that equal
+JAX."""
 
 import argparse
 import collections
@@ -41,7 +42,7 @@ def options(arguments=None):
     parser.add_argument("patterns", nargs="*", metavar="NAME", help="which steps (default: all)")
     parser.add_argument("--sample", action="store_true", help="only steps of the sample")
     parser.add_argument("--dtype", help="only this type")
-    parser.add_argument("--stages", help="only these numbers of stages, parted by commas: 1, 2, auto, shards, gpu")
+    parser.add_argument("--stages", help="only these numbers of stages, parted by commas: 1, 2, auto, shards, groups, gpu")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="steps at a time (default: all processors)")
     parser.add_argument("--seconds", type=float, default=240, help="for a step in one type (default: 240)")
     parser.add_argument("--report", type=pathlib.Path, help="write the outcomes as JSON")

@@ -10,14 +10,14 @@ LIBRARIES = {
     "jraph": "jraph", "keras": "Keras 3", "keras-hub": "KerasHub", "lax": "Operations (lax, jax.numpy)", "optax": "Optax",
     "plain": "Transformers without a library", "plain-nets": "Other nets without a library", "rlax": "rlax",
 }
-STAGES = ("1", "2", "auto", "shards", "gpu")
+STAGES = ("1", "2", "auto", "shards", "groups", "gpu")
 GOOD = ("equal", "refused as it must be")
 HEAD = """\
 # Training steps that were tried
 
 Written by `./dev test models`. Each step is imported as `stagewright import jax` does, compiled for one stage, for two, for as
-many as the planner takes of two devices, with all layers split over two shards, and for a GPU, which the
-[emulator](../test/Cuda/README.md) executes, and runs two microbatches that differ.
+many as the planner takes of two devices, with all layers split over two shards, the same in two stages on four devices, and for a
+GPU, which the [emulator](../test/Cuda/README.md) executes, and runs two microbatches that differ.
 *Equal* means that loss, gradients and other results are JAX's: of float32 to 1e-5 of a result's norm, or 1e-6 of all results,
 or at most twice as far from float64 as JAX's own, also on inputs that differ in the last bit; of bfloat16 at most 1.5 times as
 far from float32 as JAX's own, which rounds where the program says (`xla_allow_excess_precision=false`); where one input is

@@ -39,6 +39,9 @@ class Mover {
 public:
   explicit Mover(func::FuncOp step) : block(step.getBody().front()) {}
   void run();
+  /// Sorts the operations of the forward by level, part and shard, so that the
+  /// layers of the graph have this order too.
+  void sortForward();
 
 private:
   std::optional<Point> pointOf(Operation *op);
@@ -113,6 +116,34 @@ void Mover::run() {
   }
 }
 
-void moveAcrossCuts(func::FuncOp step) { Mover(step).run(); }
+void Mover::sortForward() {
+  // A key is at least those of the operands. Without a place: before all.
+  using Key = std::tuple<int64_t, bool, int64_t>;
+  DenseMap<Operation *, Key> keys;
+  SmallVector<Operation *> order;
+  for (Operation &op : block.without_terminator()) {
+    if (!forward.contains(&op))
+      continue;
+    Key key = {-1, false, 0};
+    if (std::optional<Point> point = pointOf(&op))
+      key = {point->place.level, point->place.tail, point->place.shard};
+    for (Value value : readsOf(op))
+      if (auto made = keys.find(value.getDefiningOp()); made != keys.end())
+        key = std::max(key, made->second);
+    keys[&op] = key;
+    order.push_back(&op);
+  }
+  llvm::stable_sort(
+      order, [&](Operation *a, Operation *b) { return keys[a] < keys[b]; });
+  // The backward follows. The forward reads nothing of it.
+  for (Operation *op : llvm::reverse(order))
+    op->moveBefore(&block, block.begin());
+}
+
+void moveAcrossCuts(func::FuncOp step) {
+  Mover mover(step);
+  mover.run();
+  mover.sortForward();
+}
 
 } // namespace stagewright::pipeline

@@ -86,7 +86,7 @@ void settle(mlir::func::FuncOp step);
 
 /// Moves operations of a step that a sharder wrote with `cuts` from heads of
 /// levels to tails, in the backward from tails to heads, where fewer bytes then
-/// cross from one to the other.
+/// cross from one to the other. Then sorts the forward by level.
 void moveAcrossCuts(mlir::func::FuncOp step);
 
 /// Numbers of communications between shards, by kind.
