@@ -1,5 +1,5 @@
-"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages, the planner's choice, 2 shards, and on
-an emulated GPU.
+"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages, the planner's choice, 2 shards, 2 stages of 2
+shards, and on an emulated GPU.
 
 The sample's steps need JAX and optax only. `./dev test models` runs all steps and installs the libraries that they need."""
 
