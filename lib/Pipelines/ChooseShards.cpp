@@ -242,6 +242,9 @@ FailureOr<ShardChoice> Search::run() {
     if (problem.empty())
       problem = found.problem;
     least = std::min(least, found.seconds);
+    for (Found &other : all)
+      if (other.seconds.value > kNearBest * least.value)
+        other.planned = {};
   }
   Found *best = nullptr;
   for (Found &found : all) {

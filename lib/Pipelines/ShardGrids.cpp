@@ -109,6 +109,11 @@ FailureOr<std::vector<Grid>> gridsOf(pipeline::GraphOp graph, int64_t ways,
     // The schedule runs rounds of as many microbatches as groups.
     if (!isOpen || microbatches % (copies * groups) != 0)
       continue;
+    if (int64_t asked = options.stages.value_or(0)) {
+      if (asked > groups && asked % groups == 0)
+        add(asked / groups, kOfChunks);
+      continue;
+    }
     for (int64_t chunks :
          promisingChunks(levels, grid, microbatches / copies, *network))
       add(chunks, kOfChunks);

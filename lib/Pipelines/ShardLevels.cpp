@@ -121,6 +121,7 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
     levels[level].joinsHead =
         levels[level].isTail && !waitsInside(problem, places, level - 1);
   countBytes(problem, places, levels);
+  levels.back().canEnd = false; // Nothing follows.
   dropWideEnds(levels);
   return levels;
 }

@@ -217,6 +217,15 @@ def test_every_number_of_groups_is_planned(tmp_path):
     assert re.search(r"layers over 2 shards: .* a step, in 8 stages and 1 copy, 2 stages on each device", said), said
 
 
+def test_asked_stages_are_planned_with_chunks(tmp_path):
+    """Whatever numbers of stages per group promise most."""
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt_deep", "-o", tmp_path / "step.mlir")
+    said = subprocess.run([BUILD / "bin/pp-compile", tmp_path / "step.mlir", f"--cluster={hosts(tmp_path / 'cluster.json', (4, 4), 3e8)}",
+                           "--tensor-parallel=auto", "--stages=12", "--data-parallel=1", "--microbatches=8", "--emit=program"],
+                          capture_output=True, text=True).stderr
+    assert re.search(r"layers over 4 shards: .* a step, in 12 stages and 1 copy, 6 stages on each device", said), said
+
+
 def test_what_is_asked_for_stays(tmp_path, narrow):
     cluster = hosts(tmp_path / "cluster.json", (4,), 1e10)
     said = subprocess.run([BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3",
@@ -341,10 +350,10 @@ def test_constraints_of_values_are_hints(tmp_path, imported):
     plain, folder = imported("llama.py:llama"), imported("llama.py:llama_constrained")
     flags = "--cluster=local:2", "--tensor-parallel=2", "--microbatches=4", "--emit=rank", "--quiet"
     own = tool("pp-compile", folder / "step.mlir", *flags)
-    assert own == tool("pp-compile", plain / "step.mlir", *flags, f"--shard={LLAMA}")
+    assert own == tool("pp-compile", plain / "step.mlir", *flags, f"--shard={LLAMA},*=auto")
     artifact = tmp_path / "step.swx"
     tool("pp-compile", folder / "step.mlir", *flags[:3], "--quiet", "-o", artifact)
     agrees_with_jax(artifact, plain)
     # Without shards a constraint leaves nothing but the attribute of the parameter.
     whole = [tool("pp-compile", it / "step.mlir", "--cluster=local:1", "--emit=rank", "--quiet") for it in (folder, plain)]
-    assert re.sub(r", pipeline.split_\w+ = \d+ : i64", "", whole[0]) == whole[1]
+    assert re.sub(r", pipeline.split_derived|, pipeline.split_\w+ = \d+ : i64", "", whole[0]) == whole[1]

@@ -215,6 +215,28 @@ def test_constraints_of_values_become_hints(tmp_path):
     assert "split_hint" not in constrained(tmp_path)[0]
 
 
+def test_constraints_of_stacks_keep_their_rows(tmp_path):
+    """A stack over layers is still read row by row; each row has the hint."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("model",))
+
+    def loss(p, x):
+        w = lax.with_sharding_constraint(p["w"], jax.sharding.NamedSharding(mesh, jax.P(None, None, "model")))
+        return (lax.scan(lambda c, row: (jnp.tanh(c @ row), None), x, w)[0] ** 2).sum()
+    import_jax(jax.value_and_grad(loss), (dict(w=jnp.ones((3, 4, 4))), jnp.ones((2, 4))), str(tmp_path / "out.mlir"))
+    text = (tmp_path / "out.mlir").read_text()
+    assert "pipeline.slices = 3" in text and text.count("{dim = 1 : i64}") == 6
+
+
+def test_integers_have_no_hints(tmp_path):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("model",))
+
+    def step(x):
+        bits = lax.with_sharding_constraint(x.astype(jnp.uint32) + 1, jax.sharding.NamedSharding(mesh, jax.P("model")))
+        return bits.astype(jnp.float32) * 2
+    import_jax(step, (jnp.ones((4,)),), str(tmp_path / "out.mlir"))
+    assert "split_hint" not in (tmp_path / "out.mlir").read_text()
+
+
 def test_an_axis_is_chosen_for_constraints(tmp_path):
     text, remarks = constrained(tmp_path, h=("data", "model"))
     assert "split_hint" not in text

@@ -5,6 +5,7 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=a=whole" | FileCheck %s --check-prefix=WHOLE
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=*=whole" 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not pp-opt %s --pipeline-shard="ways=4" 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: sed 's/split_dim = 1 : i64/split_dim = 1 : i64, pipeline.split_derived/; s/split_dim = 0 : i64/split_dim = 0 : i64, pipeline.split_derived/' %s | pp-opt --pipeline-shard="ways=4" 2>&1 | FileCheck %s --check-prefix=DERIVED
 // RUN: sed 's/split_dim = 0/split_dim = 2/' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=RANGE
 
 // FILE: func.func @step(%{{.*}}: tensor<4x3xf32> {pipeline.name = "a", pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64, pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 1 : i64},
@@ -16,6 +17,9 @@
 // WHOLE-SAME: tensor<3x4xf32> {pipeline.name = "b"
 // NOTHING: error: no parameter is split over the 2 shards: all hints say 'whole'; leave them out, or let one say 'auto'
 // ODD: error: parameter 'a' of type {{.*}}tensor<4x6xf32>{{.*}} cannot be split over 4 shards by the model's own file: dimension 1 must be a multiple of 4
+// What only follows from constraints of other values yields where it does not fit, and the compiler chooses: here the dimensions of 4.
+// DERIVED: remark: layers are split over 4 shards as by --shard='a=0
+// DERIVED: func.func @step(%{{.*}}: tensor<1x6xf32> {pipeline.name = "a"
 // RANGE: error: 'pipeline.split_dim' of argument 1 must be an integer from 0 to 1, got 2
 
 func.func @step(%a: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name = "a", pipeline.split_dim = 1 : i64},

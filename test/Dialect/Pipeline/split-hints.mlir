@@ -4,8 +4,8 @@
 // splits each of its three chunks, and the rows of the projection back.
 
 // CHECK-LABEL: func.func @step(
-// CHECK-SAME: pipeline.name = "up"{{[^}]*}}pipeline.split_dim = 1 : i64}
-// CHECK-SAME: pipeline.name = "down"{{[^}]*}}pipeline.split_dim = 0 : i64}
+// CHECK-SAME: pipeline.name = "up"{{[^}]*}}pipeline.split_derived, pipeline.split_dim = 1 : i64}
+// CHECK-SAME: pipeline.name = "down"{{[^}]*}}pipeline.split_derived, pipeline.split_dim = 0 : i64}
 // CHECK-SAME: pipeline.name = "whole", pipeline.position = 2 : i64, pipeline.role = "parameter"}
 // CHECK-NOT: split_hint
 func.func @step(%up: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name = "up"},
@@ -28,7 +28,7 @@ func.func @step(%up: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name
 // -----
 
 // CHECK-LABEL: func.func @step(
-// CHECK-SAME: pipeline.name = "qkv"{{[^}]*}}pipeline.split_dim = 1 : i64, pipeline.split_outer = 3 : i64}
+// CHECK-SAME: pipeline.name = "qkv"{{[^}]*}}pipeline.split_derived, pipeline.split_dim = 1 : i64, pipeline.split_outer = 3 : i64}
 func.func @step(%qkv: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.name = "qkv"},
                 %x: tensor<8x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<8x2x2xf32> {pipeline.role = "output"}) {
   %zero = arith.constant 0.0 : f32
@@ -51,8 +51,9 @@ func.func @step(%qkv: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.na
 // CHECK-NOT: split_dim
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                 %x: tensor<8x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<8x4xf32> {pipeline.role = "output"}) {
-  // expected-remark @+1 {{the split of dimension 0 of 'tensor<8x4xf32>' has no effect: no parameter is split with it}}
-  %h = pipeline.split_hint %x dim 0 : tensor<8x4xf32>
+  // expected-remark @+1 {{the split of dimension 0 of 'tensor<8x4xf32>', and those of 1 other values, have no effect: no parameter is split with it}}
+  %g = pipeline.split_hint %x dim 0 : tensor<8x4xf32>
+  %h = pipeline.split_hint %g dim 0 : tensor<8x4xf32>
   %ex = tensor.empty() : tensor<8x4xf32>
   %y = linalg.matmul ins(%h, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%ex : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %y : tensor<8x4xf32>

@@ -85,6 +85,9 @@ void Relayer::findRelays(OpResult value) {
   llvm::SmallSetVector<Operation *, 2> found;
   for (Operation *reader : inOrder) {
     StageOp stage = stageOf(cast<NodeOp>(reader));
+    // A schedule may delay W, for which other stages must not wait.
+    if (cast<NodeOp>(reader).getPhase() == Phase::W)
+      continue;
     // Replicas of a stage that work on slices get only rows of the value.
     if (stage.getRows() || stage.getDevices() == from.getDevices())
       continue;
@@ -150,7 +153,7 @@ static BlockArgument copiedArgument(mlir::Value value) {
 }
 
 void Relayer::removeCopies(NodeOp node) {
-  if (!node.getCallee())
+  if (!node.getCallee() || stageOf(node).getRows())
     return;
   auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
   SmallVector<int64_t> dropped;
@@ -161,19 +164,22 @@ void Relayer::removeCopies(NodeOp node) {
       continue;
     mlir::Value source = node.getInputs()[argument.getArgNumber()];
     auto maker = source.getDefiningOp<NodeOp>();
-    if (!maker || stageOf(maker).getDevices() != stageOf(node).getDevices() ||
+    if (!maker || stageOf(maker).getRows() ||
+        source.getType() != value.getType() ||
+        stageOf(maker).getDevices() != stageOf(node).getDevices() ||
         !llvm::all_of(node->getResult(unsigned(number)).getUsers(),
                       llvm::IsaPred<NodeOp>))
       continue;
     node->getResult(unsigned(number)).replaceAllUsesWith(source);
     dropped.push_back(int64_t(number));
   }
+  if (dropped.empty())
+    return;
   removed += int64_t(dropped.size());
-  if (!dropped.empty())
-    changed.insert(body);
+  changed.insert(body);
   if (dropped.size() == node->getNumResults())
     node.erase();
-  else if (!dropped.empty())
+  else
     replace(node, {}, dropped);
 }
 
@@ -188,8 +194,9 @@ void Relayer::relay(NodeOp node, ArrayRef<mlir::Value> values) {
        llvm::zip_equal(values, relaying.getOutputs().take_back(values.size())))
     mlir::Value(source).replaceUsesWithIf(copy, [&](OpOperand &use) {
       auto reader = dyn_cast<NodeOp>(use.getOwner());
-      return reader && stageOf(reader) != stage &&
-             stageOf(reader).getDevices() == stage.getDevices();
+      return reader && stageOf(reader) != stage && !stageOf(reader).getRows() &&
+             stageOf(reader).getDevices() == stage.getDevices() &&
+             relaying->isBeforeInBlock(reader);
     });
 }
 
@@ -212,6 +219,7 @@ void Relayer::run() {
     return;
   for (NodeOp node : llvm::make_early_inc_range(block.getOps<NodeOp>()))
     removeCopies(node);
+  replaced.clear(); // New nodes may get the addresses of erased ones.
   for (NodeOp node : block.getOps<NodeOp>())
     if (!stageOf(node).getRows())
       for (OpResult value : node->getResults())

@@ -44,6 +44,8 @@ static void writeSplit(func::FuncOp step, unsigned argument, Layout layout) {
   Builder builder(step.getContext());
   step.setArgAttr(argument, PipelineDialect::kSplitDim,
                   builder.getI64IntegerAttr(layout.dim));
+  step.setArgAttr(argument, kSplitDerived,
+                  builder.getUnitAttr());
   if (layout.outer != 1)
     step.setArgAttr(argument, PipelineDialect::kSplitOuter,
                     builder.getI64IntegerAttr(layout.outer));
@@ -81,13 +83,21 @@ void readSplitHints(func::FuncOp step) {
       }
     }
   }
-  for (const SplitHint &hint : hints) {
+  auto hasNoEffect = [&](const SplitHint &hint) {
     std::optional<unsigned> linked = classOf(hint);
-    if (!linked || !found[*linked])
-      emitRemark(hint.loc) << "the split of dimension " << hint.dim << " of "
-                           << hint.value.getType()
-                           << " has no effect: no parameter is split with it";
-  }
+    return !linked || !found[*linked];
+  };
+  auto first = llvm::find_if(hints, hasNoEffect);
+  if (first == hints.end())
+    return;
+  auto remark = emitRemark(first->loc);
+  remark << "the split of dimension " << first->dim << " of "
+         << first->value.getType();
+  if (int64_t others = llvm::count_if(hints, hasNoEffect) - 1)
+    remark << ", and those of " << others << " other values, have no effect";
+  else
+    remark << " has no effect";
+  remark << ": no parameter is split with it";
 }
 
 } // namespace stagewright::pipeline

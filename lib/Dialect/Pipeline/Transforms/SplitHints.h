@@ -12,11 +12,14 @@
 
 namespace stagewright::pipeline {
 
+/// Attribute of a parameter with `pipeline.split_dim`: that follows from a hint
+/// about another value, and yields where it does not fit.
+inline constexpr llvm::StringLiteral kSplitDerived = "pipeline.split_derived";
+
 /// Removes all `pipeline.split_hint` from `step`, which has roles. Parameters
 /// with a dimension, or a factor of one, that is linked to the dimension of a
 /// hint (Analysis/Linkage.h) get it as `pipeline.split_dim` and `split_outer`,
-/// unless they have one. Emits a remark for a hint that is linked to no
-/// parameter.
+/// unless they have one. Emits a remark if hints are linked to no parameter.
 void readSplitHints(mlir::func::FuncOp step);
 
 } // namespace stagewright::pipeline

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Shard/SplitFunction.h"
+#include "SplitHints.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -279,8 +280,10 @@ private:
         split && split.getInt() > 0)
       list.set(PipelineDialect::kSplitDim,
                builder.getI64IntegerAttr(split.getInt() - 1));
-    else
+    else {
       list.erase(PipelineDialect::kSplitOuter);
+      list.erase(kSplitDerived);
+    }
     list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(row));
     return list.getDictionary(&getContext());
   }

@@ -6,8 +6,10 @@ flops, so the barrier must not hide equal values from it.
 
 from __future__ import annotations
 
+import jax.numpy as jnp
+
 from stagewright.frontend.evaluate import rule
-from stagewright.frontend.rows import to_array
+from stagewright.frontend.rows import Lazy, to_array
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint",
@@ -30,8 +32,15 @@ def constrained(evaluator, eqn, values):
     """Keeps the constraint as a hint if the axis of the shards splits the value."""
     from stagewright.frontend.shardings import axes_of, split_hint
 
-    dim = axes_of(eqn.params["sharding"]).get(evaluator.options.shard_axis)
-    return values if dim is None else [split_hint.bind(to_array(values[0]), dim=dim)]
+    dim, value = axes_of(eqn.params["sharding"]).get(evaluator.options.shard_axis), values[0]
+    if dim is None or not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating):
+        return values
+    if not isinstance(value, Lazy):
+        return [split_hint.bind(to_array(value), dim=dim)]
+    if dim == 0:  # of a stack: which rows are where is the planner's matter
+        return values
+    return [Lazy(value.shape, value.dtype, lambda i: split_hint.bind(to_array(value.row(i)), dim=dim - 1),
+                 lambda: split_hint.bind(value.whole(), dim=dim), value.origin)]
 
 
 @rule("debug_print", "debug_callback", "debug_nans", folded=False)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Hints.h"
+#include "../SplitHints.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -104,7 +105,8 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
     return failure();
   bool saysNothing = list->empty();
   for (unsigned i = 0; i < step.getNumArguments(); ++i)
-    saysNothing &= !step.getArgAttr(i, PipelineDialect::kSplitDim);
+    saysNothing &= !step.getArgAttr(i, PipelineDialect::kSplitDim) ||
+                   step.getArgAttr(i, kSplitDerived);
   HintedLayouts result;
   result.layouts.resize(step.getNumArguments());
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
@@ -125,9 +127,13 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
     } else if (dim) {
       auto outer =
           step.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kSplitOuter);
-      layout = parameter.take(
-          Layout::split(dim.getInt(), outer ? outer.getInt() : 1), ways,
-          "the model's own file");
+      Layout stated = Layout::split(dim.getInt(), outer ? outer.getInt() : 1);
+      auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[i]);
+      bool isDerived = bool(step.getArgAttr(i, kSplitDerived));
+      if (!isDerived || (type && fits(type, stated, ways))) {
+        layout = parameter.take(stated, ways, "the model's own file");
+        isAuto = false;
+      }
     }
     if (failed(layout))
       return failure();

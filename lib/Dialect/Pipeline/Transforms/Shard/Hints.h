@@ -9,8 +9,9 @@
 // holds several arrays side by side, `GLOB=whole`, or `GLOB=auto` for the
 // fastest (Choose.h). The first hint that matches a name wins. A parameter that
 // no hint matches is split by `pipeline.split_dim`, which importers read from
-// the model's own file. All others are whole; if there are no hints and no such
-// attributes, all are auto.
+// the model's own file, or which follows from constraints on other values. All
+// others are whole; if there are no hints and the file splits no parameter, they
+// are auto.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitFunction.h"
+#include "../SplitHints.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
 using namespace mlir;
@@ -65,6 +66,7 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
   if (!rows) {
     list.erase(PipelineDialect::kSplitDim);
     list.erase(PipelineDialect::kSplitOuter);
+    list.erase(kSplitDerived);
   }
   if (!layout.isSplit())
     return list.getDictionary(context);
