@@ -44,8 +44,7 @@ static void writeSplit(func::FuncOp step, unsigned argument, Layout layout) {
   Builder builder(step.getContext());
   step.setArgAttr(argument, PipelineDialect::kSplitDim,
                   builder.getI64IntegerAttr(layout.dim));
-  step.setArgAttr(argument, kSplitDerived,
-                  builder.getUnitAttr());
+  step.setArgAttr(argument, kSplitDerived, builder.getUnitAttr());
   if (layout.outer != 1)
     step.setArgAttr(argument, PipelineDialect::kSplitOuter,
                     builder.getI64IntegerAttr(layout.outer));

@@ -10,8 +10,8 @@
 // fastest (Choose.h). The first hint that matches a name wins. A parameter that
 // no hint matches is split by `pipeline.split_dim`, which importers read from
 // the model's own file, or which follows from constraints on other values. All
-// others are whole; if there are no hints and the file splits no parameter, they
-// are auto.
+// others are whole; if there are no hints and the file splits no parameter,
+// they are auto.
 //
 //===----------------------------------------------------------------------===//
 
