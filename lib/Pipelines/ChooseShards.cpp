@@ -157,17 +157,8 @@ void Search::tryHalves(Found &found) {
     }
   grid.schedule = kOfHalves;
   Found halves; // Its remarks on the graph are those of `found`.
-  if (OwningOpRef<ModuleOp> graph = formGraph(grid, halves)) {
-    halves.ofGraph = halves.said.size();
-    halves.seconds = found.seconds;
-    tryAll(*graph, grids, halves);
-  }
-  if (!halves.planned)
-    return;
-  found.grid = halves.grid;
-  found.seconds = halves.seconds;
-  found.planned = std::move(halves.planned);
-  found.said = std::move(halves.said);
+  if (OwningOpRef<ModuleOp> graph = formGraph(grid, halves))
+    tryAll(*graph, grids, found);
 }
 
 Found Search::fastest(int64_t ways) {

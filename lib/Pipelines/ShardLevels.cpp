@@ -8,7 +8,6 @@
 #include "ShardLevels.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Planning/Planners.h"
-#include "llvm/ADT/StringMap.h"
 #include <limits>
 #include <map>
 
@@ -78,17 +77,17 @@ static bool waitsInside(const Problem &problem,
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways) {
   struct Stage {
-    std::vector<std::string> layers;
+    SmallVector<size_t> layers;
     Seconds seconds;
     pipeline::ShardPlace place;
   };
   std::vector<Stage> stages;
   for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
-    StringRef layer = cast<StringAttr>(name).getValue();
-    pipeline::ShardPlace place = pipeline::shardPlaceOf(layer);
+    pipeline::ShardPlace place =
+        pipeline::shardPlaceOf(cast<StringAttr>(name).getValue());
     if (stages.empty() || int64_t(stages.size()) % ways == place.shard)
       stages.push_back({{}, Seconds(), place});
-    stages.back().layers.push_back(layer.str());
+    stages.back().layers.push_back(number);
     stages.back().seconds += problem.layers[number].times[0].total();
   }
   while (int64_t(stages.size()) > ways && stages.size() % size_t(ways) != 0) {
@@ -98,28 +97,25 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
     stages.back().seconds += last.seconds;
   }
   std::vector<ShardLevel> levels;
+  std::vector<std::pair<size_t, size_t>> places(problem.layers.size());
   int64_t before = -1; // The number of the level before.
   for (auto [number, stage] : llvm::enumerate(stages)) {
     if (number % size_t(ways) == 0) {
       bool isTail = stage.place.tail && stage.place.level == before;
       levels.push_back(
-          {.isTail = isTail, .canEnd = stage.place.isWhole() && !isTail});
+          {.joinsHead = isTail, .canEnd = stage.place.isWhole() && !isTail});
       before = stage.place.level;
     }
-    levels.back().layers.push_back(std::move(stage.layers));
+    auto &names = levels.back().layers.emplace_back();
+    for (size_t layer : stage.layers) {
+      names.push_back(graph.getLayerName(int64_t(layer)).str());
+      places[layer] = {levels.size() - 1, number % size_t(ways)};
+    }
     levels.back().seconds = std::max(levels.back().seconds, stage.seconds);
   }
-  llvm::StringMap<std::pair<size_t, size_t>> placeOf;
-  for (auto [number, level] : llvm::enumerate(levels))
-    for (auto [shard, layers] : llvm::enumerate(level.layers))
-      for (const std::string &layer : layers)
-        placeOf[layer] = {number, shard};
-  std::vector<std::pair<size_t, size_t>> places;
-  for (Attribute name : graph.getLayers())
-    places.push_back(placeOf.lookup(cast<StringAttr>(name).getValue()));
   for (size_t level = 1; level < levels.size(); ++level)
     levels[level].joinsHead =
-        levels[level].isTail && !waitsInside(problem, places, level - 1);
+        levels[level].joinsHead && !waitsInside(problem, places, level - 1);
   countBytes(problem, places, levels);
   levels.back().canEnd = false; // Nothing follows.
   dropWideEnds(levels);

@@ -19,8 +19,7 @@ struct ShardLevel {
   std::vector<std::vector<std::string>> layers = {}; ///< By shard.
   Seconds seconds = {}; ///< Of its slowest shard, for one microbatch.
   int64_t bytes = 0;    ///< That cross the end of it, for one microbatch.
-  bool isTail = false;  ///< Of the level before it in the list.
-  /// Whether it can be one stage of its device with its head.
+  /// Whether it is a tail that can be one stage of its device with its head.
   bool joinsHead = false;
   /// Whether a stage of a pipeline can end after it.
   bool canEnd = false;

@@ -13,7 +13,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 #include <map>
 
 using namespace mlir;
@@ -43,31 +42,27 @@ private:
   /// these values.
   void removeCopies(NodeOp node);
   void findRelays(OpResult value);
-  void relay(NodeOp node, ArrayRef<mlir::Value> values);
+  void relay(NodeOp node, ArrayRef<int64_t> inputs);
   /// Replaces `node`, results included, by one with a body that also returns
   /// `arguments`, and not its results `dropped`.
   NodeOp replace(NodeOp node, ArrayRef<int64_t> arguments,
                  ArrayRef<int64_t> dropped);
   FlatSymbolRefAttr bodyWith(NodeOp node, ArrayRef<int64_t> arguments,
                              ArrayRef<int64_t> dropped);
-  /// Erases the bodies in `changed` that no node calls any more.
-  void eraseUncalled();
 
   ProgramOp program;
   GraphOp graph;
   SymbolTable &symbols;
   SmallVector<int64_t> stageOfLayer;
   SmallVector<StageOp> stages;
-  /// By node: the values that it returns for other stages of its devices.
-  llvm::MapVector<Operation *, SmallVector<mlir::Value>> relays;
-  /// By result of a node that has been written again: the new one.
-  DenseMap<mlir::Value, mlir::Value> replaced;
+  /// By node: the inputs that it returns for other stages of its devices.
+  llvm::MapVector<Operation *, SmallVector<int64_t>> relays;
   /// By body, arguments that it returns too, and results that it does not.
   std::map<std::tuple<StringRef, std::vector<int64_t>, std::vector<int64_t>>,
            FlatSymbolRefAttr>
       made;
   /// Bodies of nodes that now call another one, or are erased.
-  llvm::SmallSetVector<func::FuncOp, 4> changed;
+  llvm::StringSet<> changed;
 };
 
 } // namespace
@@ -99,7 +94,8 @@ void Relayer::findRelays(OpResult value) {
   }
   for (Operation *node : found)
     if (cast<NodeOp>(node).getCallee())
-      relays[node].push_back(value);
+      relays[node].push_back(llvm::find(node->getOperands(), value) -
+                             node->operand_begin());
 }
 
 FlatSymbolRefAttr Relayer::bodyWith(NodeOp node, ArrayRef<int64_t> arguments,
@@ -109,7 +105,7 @@ FlatSymbolRefAttr Relayer::bodyWith(NodeOp node, ArrayRef<int64_t> arguments,
       made[{body.getName(), arguments.vec(), dropped.vec()}];
   if (known)
     return known;
-  changed.insert(body);
+  changed.insert(body.getName());
   func::FuncOp copy = body.clone();
   Operation *end = copy.getBody().front().getTerminator();
   for (int64_t number : llvm::reverse(dropped))
@@ -137,10 +133,8 @@ NodeOp Relayer::replace(NodeOp node, ArrayRef<int64_t> arguments,
                        types, node->getAttrs());
   auto other = cast<NodeOp>(builder.create(state));
   other.setCalleeAttr(bodyWith(node, arguments, dropped));
-  for (auto [old, result] : llvm::zip(kept, other.getOutputs())) {
-    replaced[old] = result;
+  for (auto [old, result] : llvm::zip(kept, other.getOutputs()))
     old.replaceAllUsesWith(result);
-  }
   node.erase();
   return other;
 }
@@ -176,38 +170,26 @@ void Relayer::removeCopies(NodeOp node) {
   if (dropped.empty())
     return;
   removed += int64_t(dropped.size());
-  changed.insert(body);
+  changed.insert(body.getName());
   if (dropped.size() == node->getNumResults())
     node.erase();
   else
     replace(node, {}, dropped);
 }
 
-void Relayer::relay(NodeOp node, ArrayRef<mlir::Value> values) {
-  SmallVector<int64_t> arguments;
-  for (mlir::Value value : values)
-    arguments.push_back(llvm::find(node.getInputs(), value) -
-                        node.getInputs().begin());
+void Relayer::relay(NodeOp node, ArrayRef<int64_t> inputs) {
   StageOp stage = stageOf(node);
-  NodeOp relaying = replace(node, arguments, {});
-  for (auto [source, copy] :
-       llvm::zip_equal(values, relaying.getOutputs().take_back(values.size())))
-    mlir::Value(source).replaceUsesWithIf(copy, [&](OpOperand &use) {
-      auto reader = dyn_cast<NodeOp>(use.getOwner());
-      return reader && stageOf(reader) != stage && !stageOf(reader).getRows() &&
-             stageOf(reader).getDevices() == stage.getDevices() &&
-             relaying->isBeforeInBlock(reader);
-    });
-}
-
-void Relayer::eraseUncalled() {
-  llvm::StringSet<> called;
-  for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-    if (node.getCallee())
-      called.insert(*node.getCallee());
-  for (func::FuncOp body : changed)
-    if (!called.contains(body.getName()))
-      symbols.erase(body);
+  NodeOp relaying = replace(node, inputs, {});
+  for (auto [number, copy] :
+       llvm::zip_equal(inputs, relaying.getOutputs().take_back(inputs.size())))
+    relaying->getOperand(unsigned(number))
+        .replaceUsesWithIf(copy, [&](OpOperand &use) {
+          auto reader = dyn_cast<NodeOp>(use.getOwner());
+          return reader && stageOf(reader) != stage &&
+                 !stageOf(reader).getRows() &&
+                 stageOf(reader).getDevices() == stage.getDevices() &&
+                 relaying->isBeforeInBlock(reader);
+        });
 }
 
 void Relayer::run() {
@@ -219,19 +201,15 @@ void Relayer::run() {
     return;
   for (NodeOp node : llvm::make_early_inc_range(block.getOps<NodeOp>()))
     removeCopies(node);
-  replaced.clear(); // New nodes may get the addresses of erased ones.
   for (NodeOp node : block.getOps<NodeOp>())
     if (!stageOf(node).getRows())
       for (OpResult value : node->getResults())
         findRelays(value);
-  for (auto &[node, values] : relays) {
-    for (mlir::Value &value : values)
-      if (mlir::Value result = replaced.lookup(value))
-        value = result;
-    relay(cast<NodeOp>(node), values);
-    relayed += int64_t(values.size());
+  for (auto &[node, inputs] : relays) {
+    relay(cast<NodeOp>(node), inputs);
+    relayed += int64_t(inputs.size());
   }
-  eraseUncalled();
+  eraseUncalled(program->getParentOfType<ModuleOp>(), changed);
   for (BoundaryOp boundary : llvm::make_early_inc_range(
            program.getBody().front().getOps<BoundaryOp>()))
     boundary.erase();

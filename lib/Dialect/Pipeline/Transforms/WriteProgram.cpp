@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WriteProgram.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/PlanData.h"
 
@@ -70,6 +71,17 @@ ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
   writeBoundaries(builder, graph, stageOfLayer);
   SymbolTable(module).insert(program);
   return program;
+}
+
+void eraseUncalled(ModuleOp module, const llvm::StringSet<> &names) {
+  llvm::StringSet<> called;
+  for (GraphOp graph : module.getOps<GraphOp>())
+    for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+      if (node.getCalleeAttr())
+        called.insert(*node.getCallee());
+  for (auto body : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (names.contains(body.getName()) && !called.contains(body.getName()))
+      body.erase();
 }
 
 } // namespace stagewright::pipeline

@@ -16,6 +16,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Planning/Plan.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace stagewright::pipeline {
 
@@ -28,6 +29,9 @@ ProgramOp writeProgram(mlir::ModuleOp module, GraphOp graph, ClusterOp cluster,
 /// Writes a boundary for each value of `graph` that other stages use.
 void writeBoundaries(mlir::OpBuilder &builder, GraphOp graph,
                      llvm::ArrayRef<int64_t> stageOfLayer);
+
+/// Erases the functions of `module` in `names` that no node calls any more.
+void eraseUncalled(mlir::ModuleOp module, const llvm::StringSet<> &names);
 
 } // namespace stagewright::pipeline
 

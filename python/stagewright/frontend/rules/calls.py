@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from stagewright.frontend.evaluate import rule
 from stagewright.frontend.rows import Lazy, to_array
+from stagewright.frontend.shardings import axes_of, split_hint
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint",
@@ -30,8 +31,6 @@ def identity(_evaluator, _eqn, values):
 @rule("sharding_constraint", folded=False)
 def constrained(evaluator, eqn, values):
     """Keeps the constraint as a hint if the axis of the shards splits the value."""
-    from stagewright.frontend.shardings import axes_of, split_hint
-
     dim, value = axes_of(eqn.params["sharding"]).get(evaluator.options.shard_axis), values[0]
     if dim is None or not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating):
         return values

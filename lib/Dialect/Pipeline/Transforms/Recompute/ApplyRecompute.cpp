@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../WriteProgram.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -35,7 +36,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     for (GraphOp graph : getOperation().getOps<GraphOp>())
       for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
         node.removeLevelsAttr();
-    eraseUncalled(offered);
+    eraseUncalled(getOperation(), offered);
   }
 
   LogicalResult apply(ProgramOp program) {
@@ -94,7 +95,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     less.setWorkspaceAttr(workspace(level.getWorkspaces(), 0));
     less.setSampleWorkspaceAttr(workspace(level.getSampleWorkspaces(), 0));
 
-    SmallVector<Value> inputs;
+    SmallVector<mlir::Value> inputs;
     for (int64_t number : level.getInputs().asArrayRef())
       inputs.push_back(number >= 0 ? less->getResult(unsigned(number))
                                    : node->getOperand(unsigned(-1 - number)));
@@ -126,19 +127,6 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
         node->getResult(unsigned(number)).replaceAllUsesWith(kept);
     node.erase();
     return success();
-  }
-
-  /// Erases the functions in `names` that no node calls any more.
-  void eraseUncalled(const llvm::StringSet<> &names) {
-    llvm::StringSet<> called;
-    for (GraphOp graph : getOperation().getOps<GraphOp>())
-      for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-        if (node.getCalleeAttr())
-          called.insert(*node.getCallee());
-    for (auto body :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (names.contains(body.getName()) && !called.contains(body.getName()))
-        body.erase();
   }
 };
 
