@@ -228,26 +228,28 @@ def Pipeline_LinkOp : Pipeline_Op<"link", [
 }
 
 def Pipeline_FabricOp : Pipeline_Op<"fabric", [HasParent<"ClusterOp">]> {
-  let summary = "links by hierarchy: inside hosts, between hosts, and the NIC of a host";
+  let summary = "links by hierarchy: inside hosts, between hosts, ports of devices and the NIC of a host";
   let description = [{
     Joins every two devices of one host (`inside`), every two of two hosts (`between`), unless they have a link of
-    their own. All channels of a host share its `nic`, in each direction.
+    their own. All channels of a host share its `nic`, and all channels of a device inside its host its `port`, in each
+    direction.
 
     Example:
     ```mlir
-    pipeline.fabric inside bandwidth 2.5e+10 latency 0.0 between bandwidth 3.125e+09 latency 0.0 nic 3.125e+09
+    pipeline.fabric inside bandwidth 2.5e+10 latency 0.0 between bandwidth 3.125e+09 latency 0.0 port 2.5e+10 nic 3.125e+09
     ```
     Constraints:
     - (fabric_c1) a cluster has one fabric at most;
-    - (fabric_c2) a bandwidth comes with its latency, and one of the three is given;
+    - (fabric_c2) a bandwidth comes with its latency, and one of the four is given;
     - (fabric_c3) bandwidths are positive, latencies not negative.
   }];
   let arguments = (ins OptionalAttr<F64Attr>:$inside_bandwidth, OptionalAttr<F64Attr>:$inside_latency,
                        OptionalAttr<F64Attr>:$between_bandwidth, OptionalAttr<F64Attr>:$between_latency,
-                       OptionalAttr<F64Attr>:$nic);
+                       OptionalAttr<F64Attr>:$port, OptionalAttr<F64Attr>:$nic);
   let assemblyFormat = [{
     (`inside` `bandwidth` $inside_bandwidth^ `latency` $inside_latency)?
-    (`between` `bandwidth` $between_bandwidth^ `latency` $between_latency)? (`nic` $nic^)? attr-dict
+    (`between` `bandwidth` $between_bandwidth^ `latency` $between_latency)?
+    (`port` $port^)? (`nic` $nic^)? attr-dict
   }];
   let hasVerifier = 1;
 }

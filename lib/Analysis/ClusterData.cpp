@@ -68,6 +68,8 @@ Cluster readCluster(ClusterOp cluster) {
     fabric.inside = readJoint(op.getInsideBandwidth(), op.getInsideLatency());
     fabric.between =
         readJoint(op.getBetweenBandwidth(), op.getBetweenLatency());
+    if (auto port = op.getPort())
+      fabric.port = Bandwidth(port->convertToDouble());
     if (auto nic = op.getNic())
       fabric.nic = Bandwidth(nic->convertToDouble());
   }
@@ -108,7 +110,7 @@ static void writeDevice(OpBuilder &builder, Location loc,
 
 static void writeFabric(OpBuilder &builder, Location loc,
                         const Fabric &fabric) {
-  if (!fabric.inside && !fabric.between && !fabric.nic)
+  if (!fabric.inside && !fabric.between && !fabric.port && !fabric.nic)
     return;
   auto number = [&](bool isGiven, double value) {
     return isGiven ? builder.getF64FloatAttr(value) : FloatAttr();
@@ -120,6 +122,7 @@ static void writeFabric(OpBuilder &builder, Location loc,
       number(fabric.inside.has_value(), inside.latency.value),
       number(fabric.between.has_value(), between.bandwidth.value),
       number(fabric.between.has_value(), between.latency.value),
+      number(fabric.port.has_value(), fabric.port.value_or(Bandwidth()).value),
       number(fabric.nic.has_value(), fabric.nic.value_or(Bandwidth()).value));
 }
 

@@ -162,9 +162,12 @@ static Status checkFabric(const Fabric &fabric) {
                                    (*joint)->bandwidth, (*joint)->latency);
           !status)
         return status;
-  if (fabric.nic && !isPositive(fabric.nic->value))
-    return Error{"nic of the fabric needs a positive bandwidth, got " +
-                 toText(fabric.nic->value)};
+  for (auto [shared, name] :
+       {std::pair(&fabric.port, "port"), std::pair(&fabric.nic, "nic")})
+    if (*shared && !isPositive((*shared)->value))
+      return Error{std::string(name) +
+                   " of the fabric needs a positive bandwidth, got " +
+                   toText((*shared)->value)};
   return {};
 }
 

@@ -100,7 +100,7 @@ static Result<Link> parseLink(const json &object, size_t index,
 static Result<Fabric> parseFabric(const json &object, const std::string &file) {
   std::string where = file + ": fabric";
   JsonFields fields(object, where);
-  fields.allowOnly({"inside", "between", "nic"});
+  fields.allowOnly({"inside", "between", "port", "nic"});
   Fabric fabric;
   for (auto [name, joint] : {std::pair("inside", &fabric.inside),
                              std::pair("between", &fabric.between)}) {
@@ -115,8 +115,10 @@ static Result<Fabric> parseFabric(const json &object, const std::string &file) {
     if (way.error())
       return *way.error();
   }
-  if (fields.has("nic"))
-    fabric.nic = Bandwidth(fields.number("nic"));
+  for (auto [name, shared] :
+       {std::pair("port", &fabric.port), std::pair("nic", &fabric.nic)})
+    if (fields.has(name))
+      *shared = Bandwidth(fields.number(name));
   if (fields.error())
     return *fields.error();
   return fabric;
@@ -200,6 +202,8 @@ std::string toJson(const Cluster &cluster) {
     object["fabric"]["inside"] = toJson(*fabric.inside);
   if (fabric.between)
     object["fabric"]["between"] = toJson(*fabric.between);
+  if (fabric.port)
+    object["fabric"]["port"] = fabric.port->value;
   if (fabric.nic)
     object["fabric"]["nic"] = fabric.nic->value;
   return object.dump(2) + "\n";

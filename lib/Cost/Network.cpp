@@ -115,6 +115,12 @@ static Ways withPaths(const Ways &ways, const Tree &tree) {
   return result;
 }
 
+/// How many messages at full speed `shared` carries at a time, at least one.
+static size_t lanesOf(double shared, double ofMessage) {
+  constexpr double kRounding = 1 + 1e-9; // Of decimals in files.
+  return std::max<size_t>(1, size_t(shared / ofMessage * kRounding));
+}
+
 Result<Network> Network::create(const Cluster &cluster) {
   if (Status status = checkReach(cluster); !status)
     return status.error();
@@ -142,36 +148,49 @@ Result<Network> Network::create(const Cluster &cluster) {
   network.sizes.assign(nodes.size(), 0);
   for (size_t host : network.hosts)
     network.places.push_back(network.sizes[host]++);
+  double port = cluster.fabric.port ? cluster.fabric.port->value : kInfinite;
   for (size_t a = 0; a < count; ++a) {
     size_t host = network.hosts[a];
-    double most = 0; // To devices of other hosts.
+    double most = 0;                      // To devices of other hosts.
+    double allInside = 0, mostInside = 0; // To devices of its host.
     for (size_t b = 0; b < count; ++b) {
       // The NIC limits every connection between hosts.
-      double limit = host == network.hosts[b] ? kInfinite : nic;
+      double limit = host == network.hosts[b] ? port : nic;
       network.bandwidths[a * count + b] =
           a == b ? kInfinite : std::min(ways.of(a, b).bandwidth, limit);
       network.latencies[a * count + b] = ways.of(a, b).latency;
       if (a != b)
         network.largest =
             std::max(network.largest, network.bandwidths[a * count + b]);
-      if (host == network.hosts[b])
+      if (host == network.hosts[b]) {
+        if (a != b) {
+          allInside += network.bandwidths[a * count + b];
+          mostInside = std::max(mostInside, network.bandwidths[a * count + b]);
+        }
         continue;
+      }
       most = std::max(most, network.bandwidths[a * count + b]);
       network.all[host] += network.bandwidths[a * count + b];
     }
     network.wanted[host] += most;
     network.fastest[host] = std::max(network.fastest[host], most);
+    network.portLanes.push_back(port < allInside ? lanesOf(port, mostInside)
+                                                 : 0);
   }
   return network;
+}
+
+std::optional<size_t> Network::portLane(size_t device, size_t peer) const {
+  if (portLanes[device] == 0)
+    return std::nullopt;
+  return peer % portLanes[device];
 }
 
 std::optional<size_t> Network::lane(size_t device, size_t peer) const {
   size_t host = hosts[device];
   if (!(nics[host] < all[host]))
     return std::nullopt;
-  constexpr double kRounding = 1 + 1e-9; // Of decimals in files.
-  auto lanes =
-      std::max<size_t>(1, size_t(nics[host] / fastest[host] * kRounding));
+  size_t lanes = lanesOf(nics[host], fastest[host]);
   size_t each = lanes / sizes[host]; // Lanes per device.
   return each < 2 ? places[device] % lanes
                   : places[device] * each + peer % each;

@@ -116,7 +116,8 @@ static Machine b200() {
 /// InfiniBand port of `port` bytes a second for each GPU.
 static Fabric switched(double nvlink, double port) {
   return {Joint{Bandwidth(nvlink), kNvlinkLatency},
-          Joint{Bandwidth(port), kNetworkLatency}, Bandwidth(8 * port)};
+          Joint{Bandwidth(port), kNetworkLatency}, Bandwidth(8 * port),
+          Bandwidth(nvlink)};
 }
 
 /// The fabrics of published planners state no latency.

@@ -8,46 +8,62 @@
 #include "ChooseShards.h"
 #include "PlanStep.h"
 #include "RunPasses.h"
-#include "ShardGrids.h"
+#include "ShardPlans.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
-#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/Units.h"
 #include <limits>
+#include <list>
 
 using namespace mlir;
 
 namespace stagewright {
+
+/// Max number of shards, unless a host has more devices.
+static constexpr int64_t kMostAcrossHosts = 8;
+
+std::vector<int64_t> numbersOfShards(const Cluster &cluster) {
+  auto devices = int64_t(cluster.devices.size()), most = kMostAcrossHosts;
+  llvm::SmallDenseMap<int64_t, int64_t> ofHost;
+  for (const Device &each : cluster.devices)
+    most = std::max(most, ++ofHost[each.node]);
+  std::vector<int64_t> numbers;
+  for (int64_t ways = 1; ways <= std::min(devices, most); ++ways)
+    if (devices % ways == 0)
+      numbers.push_back(ways);
+  return numbers;
+}
+
 namespace {
 
-/// Max number of shards tried, unless a host has more devices. With more, each
-/// layer waits for links between hosts several times.
-constexpr int64_t kMostAcrossHosts = 8;
+/// A plan of groups is tried if the planner of groups expects it to take at
+/// most kNearBest times as long as the best plan so far.
+constexpr double kNearBest = 1.1;
 
-/// The search stops after this many numbers of shards in a row that were no
-/// faster than a smaller number.
-constexpr int kMostInVain = 2;
-
-/// Schedules that run the halves of a backward separately, with one stage per
-/// group of shards and with several. Since they shorten bubbles only, they are
-/// tried if the best plan of a number of shards takes at most kNearBest times
-/// as long as the best of all.
-constexpr const char *kOfHalves = "zb-h1",
-                     *kOfChunksOfHalves = "interleaved-zb";
-constexpr double kNearBest = 1.25;
-
-/// The fastest plan for one number of shards.
+/// The plans for one number of shards, and the fastest of them.
 struct Found {
   Grid grid;
   Seconds seconds = Seconds(std::numeric_limits<double>::infinity());
+  /// What the planner of groups expects of plans that were not tried.
+  Seconds expected = Seconds(std::numeric_limits<double>::infinity());
+  /// Lower bound on the time of all plans with that number of shards.
+  Seconds bound = Seconds(std::numeric_limits<double>::infinity());
   std::string problem; ///< The first error of a plan that failed.
   OwningOpRef<ModuleOp> planned;
-  std::vector<Diagnostic> said; ///< Remarks and warnings of the plan.
-  size_t ofGraph = 0;           ///< How many of them are of the graph.
-  std::vector<Grid> grids;      ///< All that were tried.
+  std::vector<Diagnostic> said;    ///< Remarks and warnings of the plan.
+  std::vector<Diagnostic> ofGraph; ///< Those of forming layers.
 
   bool fits() const { return std::isfinite(seconds.value); }
+};
+
+/// A plan to try, of layers that have been formed.
+struct Trial {
+  ShardPlan plan;
+  Found *found;
+  ModuleOp graph;
 };
 
 class Search {
@@ -55,37 +71,35 @@ public:
   Search(ModuleOp module, const CompileOptions &options, const Cluster &cluster,
          const std::shared_ptr<const DeviceTarget> &device)
       : module(module), options(options), device(device), cluster(cluster),
-        devices(int64_t(cluster.devices.size())) {
-    llvm::SmallDenseMap<int64_t, int64_t> ofHost;
-    for (const Device &each : cluster.devices)
-      most = std::max(most, ++ofHost[each.node]);
-  }
+        devices(int64_t(cluster.devices.size())),
+        microbatches(options.microbatches.value_or(
+            pipeline::statedMicrobatches(module).value_or(
+                pipeline::kDefaultMicrobatches))) {}
 
   FailureOr<ShardChoice> run();
 
 private:
-  CompileOptions optionsOf(const Grid &grid) const;
-  Found fastest(int64_t ways);
-  /// The graph of layers for `ways` shards, with backwards as the schedule of
-  /// `grid` needs them; null, with a problem in `found`, if there is none.
-  OwningOpRef<ModuleOp> formGraph(Grid grid, Found &found);
-  /// Plans `graph` for each of `grids`, and keeps the fastest plan in `found`.
-  void tryAll(ModuleOp graph, ArrayRef<Grid> grids, Found &found) const;
-  /// Tries schedules of halves with the groups and copies of `found`.
-  void tryHalves(Found &found);
-  LogicalResult plan(ModuleOp trial, const Grid &grid, Level to, Found &found,
-                     std::vector<Diagnostic> &said) const;
+  CompileOptions optionsOf(const Grid &grid, bool halves) const;
+  void planWhole();
+  void planGroupsOf(int64_t ways);
+  OwningOpRef<ModuleOp> formGraph(bool halves, Found &found);
+  void attempt(const Trial &trial);
+  LogicalResult plan(ModuleOp trial, const CompileOptions &how, Level to,
+                     Found &found, std::vector<Diagnostic> &said) const;
   void tell(const Found &found);
 
   ModuleOp module;
   const CompileOptions &options;
   std::shared_ptr<const DeviceTarget> device;
   const Cluster &cluster;
-  int64_t devices;
-  int64_t most = kMostAcrossHosts; ///< Max number of shards tried.
+  int64_t devices, microbatches;
+  std::list<Found> all; ///< By number of shards.
+  std::vector<Trial> trials;
+  std::vector<OwningOpRef<ModuleOp>> graphs; ///< Of the trials.
+  Seconds least = Seconds(std::numeric_limits<double>::infinity());
 };
 
-CompileOptions Search::optionsOf(const Grid &grid) const {
+CompileOptions Search::optionsOf(const Grid &grid, bool halves) const {
   CompileOptions own = options;
   if (grid.ways == 1) { // The planner chooses stages and replicas.
     own.shards = std::nullopt;
@@ -95,16 +109,14 @@ CompileOptions Search::optionsOf(const Grid &grid) const {
   own.shards = grid.ways;
   own.stages = grid.stages();
   own.dataParallel = grid.copies;
-  if (!grid.schedule.empty()) {
-    own.schedule = grid.schedule;
-    own.chunks = grid.chunks;
-  }
+  if (!findGenerator(options.schedule))
+    own.halves = halves;
   return own;
 }
 
 /// Plans `trial`. The first error becomes the problem of `found`, unless it has
 /// one; other diagnostics are appended to `said`.
-LogicalResult Search::plan(ModuleOp trial, const Grid &grid, Level to,
+LogicalResult Search::plan(ModuleOp trial, const CompileOptions &how, Level to,
                            Found &found, std::vector<Diagnostic> &said) const {
   ScopedDiagnosticHandler keep(trial.getContext(), [&](Diagnostic &it) {
     if (it.getSeverity() != DiagnosticSeverity::Error)
@@ -113,83 +125,91 @@ LogicalResult Search::plan(ModuleOp trial, const Grid &grid, Level to,
       found.problem = it.str();
   });
   return runAside(trial, [&](OpPassManager &manager) {
-    manager.addPass(createPlanStep(optionsOf(grid), to, device));
+    manager.addPass(createPlanStep(how, to, device));
   });
 }
 
-OwningOpRef<ModuleOp> Search::formGraph(Grid grid, Found &found) {
-  OwningOpRef<ModuleOp> graph(module.clone());
+/// Plans whole layers, which have a bound of their own.
+void Search::planWhole() {
+  Found &found = all.emplace_back();
+  OwningOpRef<ModuleOp> whole(module.clone());
+  if (failed(plan(*whole, optionsOf(found.grid, false), Level::Program, found,
+                  found.said)))
+    return;
+  found.seconds = promisedTime(*whole);
+  found.bound = promisedBound(*whole);
+  found.planned = std::move(whole);
+  least = std::min(least, found.seconds);
+}
+
+/// The graph of layers of as many shards as `found` has, with whole backwards
+/// or with halves; null, with a problem in `found`, if there is none.
+OwningOpRef<ModuleOp> Search::formGraph(bool halves, Found &found) {
+  Grid grid = found.grid;
   grid.groups = devices / grid.ways; // With layers for any number of stages.
-  grid.chunks = 1;
-  if (failed(plan(*graph, grid, Level::Graph, found, found.said)))
+  OwningOpRef<ModuleOp> graph(module.clone());
+  std::vector<Diagnostic> said;
+  if (failed(plan(*graph, optionsOf(grid, halves), Level::Graph, found, said)))
     return {};
+  if (found.ofGraph.empty()) // Both forms have the same remarks.
+    found.ofGraph = std::move(said);
   return graph;
 }
 
-void Search::tryAll(ModuleOp graph, ArrayRef<Grid> grids, Found &found) const {
-  for (const Grid &grid : grids) {
-    OwningOpRef<ModuleOp> trial(graph.clone());
-    std::vector<Diagnostic> said;
-    if (failed(plan(*trial, grid, Level::Program, found, said)))
-      continue;
-    Seconds seconds = promisedTime(*trial);
-    if (seconds >= found.seconds)
-      continue;
-    found.seconds = seconds;
-    found.grid = grid;
-    found.planned = std::move(trial);
-    found.said.erase(found.said.begin() + ptrdiff_t(found.ofGraph),
-                     found.said.end());
-    std::move(said.begin(), said.end(), std::back_inserter(found.said));
-  }
-}
-
-void Search::tryHalves(Found &found) {
-  Grid grid = found.grid;
-  if (grid.ways == 1 || grid.groups == 1 || options.chunks ||
-      findGenerator(options.schedule))
-    return;
-  std::vector<Grid> grids;
-  for (Grid each : found.grids)
-    if (each.groups == grid.groups) {
-      each.schedule = each.chunks == 1 ? kOfHalves : kOfChunksOfHalves;
-      grids.push_back(each);
-    }
-  grid.schedule = kOfHalves;
-  Found halves; // Its remarks on the graph are those of `found`.
-  if (OwningOpRef<ModuleOp> graph = formGraph(grid, halves))
-    tryAll(*graph, grids, found);
-}
-
-Found Search::fastest(int64_t ways) {
-  Found found;
+/// Finds plans of groups of `ways` shards, to be tried later.
+void Search::planGroupsOf(int64_t ways) {
+  Found &found = all.emplace_back();
   found.grid.ways = ways;
-  if (ways == 1) {
-    OwningOpRef<ModuleOp> whole(module.clone());
-    if (succeeded(
-            plan(*whole, found.grid, Level::Program, found, found.said))) {
-      found.seconds = promisedTime(*whole);
-      found.planned = std::move(whole);
-    }
-    return found;
+  auto generator = findGenerator(options.schedule);
+  for (bool halves : {false, true}) {
+    if (generator ? generator->splitsBackward != halves
+                  : halves && (options.chunks.value_or(1) == 1 &&
+                               options.stages.value_or(2) == 1))
+      continue;
+    OwningOpRef<ModuleOp> graph = formGraph(halves, found);
+    if (!graph)
+      return;
+    auto op = *graph->getOps<pipeline::GraphOp>().begin();
+    if (halves && pipeline::isForwardOnly(op))
+      return;
+    FailureOr<ShardPlans> plans =
+        planGroups(op, ways, microbatches, cluster, options);
+    if (failed(plans))
+      return;
+    found.bound = std::min(found.bound, plans->bound);
+    for (ShardPlan &plan : plans->plans)
+      trials.push_back({std::move(plan), &found, *graph});
+    if (found.problem.empty())
+      found.problem = plans->problem;
+    graphs.push_back(std::move(graph));
   }
-  OwningOpRef<ModuleOp> graph = formGraph(found.grid, found);
-  if (!graph)
-    return found;
-  found.ofGraph = found.said.size();
-  int64_t microbatches = options.microbatches.value_or(
-      pipeline::statedMicrobatches(module).value_or(
-          pipeline::kDefaultMicrobatches));
-  FailureOr<std::vector<Grid>> grids =
-      gridsOf(*graph->getOps<pipeline::GraphOp>().begin(), ways, microbatches,
-              cluster, options);
-  if (failed(grids))
-    return found;
-  found.grids = std::move(*grids);
-  tryAll(*graph, found.grids, found);
-  if (!found.fits() && found.problem.empty())
+  if (found.problem.empty() &&
+      (trials.empty() || trials.back().found != &found))
     found.problem = "stages and copies as asked for take other devices";
-  return found;
+}
+
+/// Plans one trial as a program, and keeps the program if it is the fastest.
+void Search::attempt(const Trial &trial) {
+  Found &found = *trial.found;
+  ModuleOp graph = trial.graph;
+  OwningOpRef<ModuleOp> planned(graph.clone());
+  CompileOptions how = optionsOf(trial.plan.grid, false);
+  how.plan = trial.plan.json;
+  std::vector<Diagnostic> said;
+  if (failed(plan(*planned, how, Level::Program, found, said)))
+    return;
+  Seconds seconds = promisedTime(*planned);
+  if (seconds >= found.seconds)
+    return;
+  found.seconds = seconds;
+  found.grid = trial.plan.grid;
+  if (seconds >= least)
+    return;
+  for (Found &other : all)
+    other.planned = {};
+  least = seconds;
+  found.planned = std::move(planned);
+  found.said = std::move(said);
 }
 
 void Search::tell(const Found &found) {
@@ -198,6 +218,11 @@ void Search::tell(const Found &found) {
   remark << (grid.ways == 1
                  ? "whole layers"
                  : "layers over " + std::to_string(grid.ways) + " shards");
+  if (!found.fits() && std::isfinite(found.expected.value)) {
+    remark << ": about " << toString(found.expected) << " a step; at least "
+           << toString(found.bound);
+    return;
+  }
   if (!found.fits()) {
     remark << " have no plan: " << found.problem;
     return;
@@ -213,47 +238,44 @@ void Search::tell(const Found &found) {
     remark << ", " << grid.chunks << " stages on each device";
   if (!grid.schedule.empty())
     remark << ", by the schedule " << grid.schedule;
+  remark << "; at least " << toString(found.bound);
 }
 
 FailureOr<ShardChoice> Search::run() {
-  std::vector<Found> all;
-  Seconds least(std::numeric_limits<double>::infinity());
+  for (int64_t ways : numbersOfShards(cluster))
+    if (ways > 1)
+      planGroupsOf(ways);
+    else if (!options.dataParallel) // Only applies to shards.
+      planWhole();
+  llvm::stable_sort(trials, [](const Trial &a, const Trial &b) {
+    return a.plan.seconds < b.plan.seconds;
+  });
+  for (const Trial &trial : trials)
+    if (trial.plan.seconds.value < kNearBest * least.value)
+      attempt(trial);
+    else
+      trial.found->expected =
+          std::min(trial.found->expected, trial.plan.seconds);
+  Found *best = nullptr;
+  Seconds bound(std::numeric_limits<double>::infinity());
   std::string problem;
-  int inVain = 0;
-  for (int64_t ways : divisorsOf(devices)) {
-    if (ways > most || inVain == kMostInVain)
-      break;
-    if (ways == 1 && options.dataParallel) // Only applies to shards.
-      continue;
-    Found &found = all.emplace_back(fastest(ways));
+  for (Found &found : all) {
     tell(found);
-    bool isBetter = found.seconds < least;
-    // As long as nothing fits in memory, more shards may fit.
-    inVain = isBetter || !std::isfinite(least.value) ? 0 : inVain + 1;
+    bound = std::min(bound, found.bound);
+    if (found.planned)
+      best = &found;
     if (problem.empty())
       problem = found.problem;
-    least = std::min(least, found.seconds);
-    for (Found &other : all)
-      if (other.seconds.value > kNearBest * least.value)
-        other.planned = {};
-  }
-  Found *best = nullptr;
-  for (Found &found : all) {
-    if (!found.fits() || found.seconds.value > kNearBest * least.value)
-      continue;
-    Seconds before = found.seconds;
-    tryHalves(found);
-    if (found.seconds < before)
-      tell(found);
-    if (!best || found.seconds < best->seconds)
-      best = &found;
   }
   if (!best)
     return emitError(module.getLoc())
            << "no number of shards has a plan for " << devices
            << (devices == 1 ? " device: " : " devices: ") << problem;
-  return ShardChoice{optionsOf(best->grid), std::move(best->planned),
-                     std::move(best->said)};
+  setBound(*best->planned, std::min(bound, best->seconds));
+  std::vector<Diagnostic> said = std::move(best->ofGraph);
+  std::move(best->said.begin(), best->said.end(), std::back_inserter(said));
+  return ShardChoice{optionsOf(best->grid, false), std::move(best->planned),
+                     std::move(said)};
 }
 
 } // namespace
@@ -281,6 +303,13 @@ chooseShards(ModuleOp module, const CompileOptions &options,
     return emitError(module.getLoc())
            << "a number of shards is chosen for a cluster, and none is given; "
            << "name one, as --cluster=local:4";
+  if (!options.memory.empty()) {
+    Result<Bytes> limit = parseBytes(options.memory);
+    if (!limit)
+      return emitError(module.getLoc()) << limit.error().message;
+    for (Device &each : (*cluster)->devices)
+      each.memory = *limit;
+  }
   return Search(module, options, **cluster, device).run();
 }
 

@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanShards.h"
-#include "ShardLevels.h"
+#include "ShardStages.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Scheduling/Generators.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
@@ -109,32 +108,17 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
   Result<std::vector<size_t>> ends = cutLevels(levels, groups->stages);
   if (!ends)
     return emitError(loc) << ends.error().message;
-  llvm::json::Array list;
-  size_t level = 0;
-  for (auto [stage, end] : llvm::enumerate(*ends))
-    for (; level < end; ++level) {
-      bool hasTail = level + 1 < end && levels[level + 1].joinsHead;
-      for (auto [shard, layers] : llvm::enumerate(levels[level].layers)) {
-        int64_t first = rankOf(groups->placement, groups->count(),
-                               groups->chunks, int64_t(stage)) *
-                        ways;
-        if (hasTail)
-          llvm::append_range(layers, levels[level + 1].layers[shard]);
-        llvm::json::Array names;
-        for (int64_t device = first + int64_t(shard); device < devices;
-             device += ofCopy)
-          names.push_back((*cluster)->devices[size_t(device)].name);
-        list.push_back(llvm::json::Object{{"nodes", llvm::json::Array(layers)},
-                                          {"devices", std::move(names)}});
-      }
-      level += hasTail;
-    }
-  if (groups->schedule.empty())
-    groups->schedule = levels.size() > 1 ? kOfLevels : kOfStages;
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object{
-      {"schedule", groups->schedule}, {"stages", std::move(list)}});
-  return text;
+  StagesOfShards stages{{}, groups->schedule};
+  if (stages.schedule.empty())
+    stages.schedule = levels.size() > 1 ? kOfLevels : kOfStages;
+  for (auto [stage, end] : llvm::enumerate(*ends)) {
+    auto first = size_t(rankOf(groups->placement, groups->count(),
+                               groups->chunks, int64_t(stage)));
+    GroupStage &own = stages.stages.emplace_back(GroupStage{end, {}, {}});
+    for (int64_t copy = 0; copy < groups->copies; ++copy)
+      own.groups.push_back(first + size_t(copy * groups->count()));
+  }
+  return toJson(graph, *problem, levels, stages);
 }
 
 } // namespace stagewright

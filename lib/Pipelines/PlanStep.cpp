@@ -49,6 +49,23 @@ Seconds promisedTime(ModuleOp module) {
                          : std::numeric_limits<double>::infinity());
 }
 
+Seconds promisedBound(ModuleOp module) {
+  pipeline::ProgramOp program = plannedIn(module);
+  return Seconds(program ? program.getPlanAttr().getBound().getValueAsDouble()
+                         : std::numeric_limits<double>::infinity());
+}
+
+void setBound(ModuleOp module, Seconds bound) {
+  pipeline::ProgramOp program = plannedIn(module);
+  if (!program)
+    return;
+  pipeline::PlanAttr own = program.getPlanAttr();
+  program.setPlanAttr(pipeline::PlanAttr::get(
+      own.getContext(), own.getTime(),
+      FloatAttr::get(own.getBound().getType(), bound.value), own.getPlanner(),
+      own.getPlanBound(), own.getSchedule()));
+}
+
 namespace {
 
 /// What a schedule requires of graph and partition; absent: any value.
@@ -177,15 +194,8 @@ bool choosesHalves(const CompileOptions &options) {
 
 /// Sets the bound on all plans in `module` to that of `other`, if lower.
 void lowerBound(ModuleOp module, ModuleOp other) {
-  pipeline::ProgramOp program = plannedIn(module), its = plannedIn(other);
-  if (!program || !its)
-    return;
-  pipeline::PlanAttr own = program.getPlanAttr();
-  FloatAttr bound = its.getPlanAttr().getBound();
-  if (bound.getValueAsDouble() < own.getBound().getValueAsDouble())
-    program.setPlanAttr(pipeline::PlanAttr::get(
-        own.getContext(), own.getTime(), bound, own.getPlanner(),
-        own.getPlanBound(), own.getSchedule()));
+  if (plannedIn(other))
+    setBound(module, std::min(promisedBound(module), promisedBound(other)));
 }
 
 class PlanStep : public PassWrapper<PlanStep, OperationPass<ModuleOp>> {
@@ -257,11 +267,14 @@ private:
       return success();
     CompileOptions planned = how;
     Needs rest = needs;
-    if (how.shards && how.plan.empty()) {
-      auto plan = planShards(*module.getOps<pipeline::GraphOp>().begin(), how);
-      if (failed(plan))
-        return failure();
-      planned.plan = *plan;
+    if (how.shards) {
+      if (how.plan.empty()) {
+        auto plan =
+            planShards(*module.getOps<pipeline::GraphOp>().begin(), how);
+        if (failed(plan))
+          return failure();
+        planned.plan = *plan;
+      }
       rest.plannedFor = "auto"; // The plan includes its schedule.
       rest.chunks = rest.stages = std::nullopt;
     }

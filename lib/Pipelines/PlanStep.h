@@ -33,6 +33,12 @@ createPlanStep(const CompileOptions &options, Level to,
 /// plan.
 Seconds promisedTime(mlir::ModuleOp module);
 
+/// The bound on the time of all plans that `module` states; infinite if it has
+/// no plan.
+Seconds promisedBound(mlir::ModuleOp module);
+/// Sets that bound, if `module` has a plan.
+void setBound(mlir::ModuleOp module, Seconds bound);
+
 /// Appends the passes that the target runs on bodies, up to their workspaces.
 void buildBodies(mlir::OpPassManager &manager, const CompileOptions &options,
                  const DeviceTarget *device, bool ranks = true);

@@ -106,11 +106,9 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
           {.joinsHead = isTail, .canEnd = stage.place.isWhole() && !isTail});
       before = stage.place.level;
     }
-    auto &names = levels.back().layers.emplace_back();
-    for (size_t layer : stage.layers) {
-      names.push_back(graph.getLayerName(int64_t(layer)).str());
+    levels.back().layers.emplace_back(stage.layers.begin(), stage.layers.end());
+    for (size_t layer : stage.layers)
       places[layer] = {levels.size() - 1, number % size_t(ways)};
-    }
     levels.back().seconds = std::max(levels.back().seconds, stage.seconds);
   }
   for (size_t level = 1; level < levels.size(); ++level)
@@ -120,6 +118,22 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   levels.back().canEnd = false; // Nothing follows.
   dropWideEnds(levels);
   return levels;
+}
+
+ShardedLayers shardedLayersOf(const std::vector<ShardLevel> &levels,
+                              int64_t ways, const Problem &problem) {
+  ShardedLayers sharded;
+  sharded.ways = size_t(ways);
+  sharded.places.resize(problem.layers.size());
+  for (auto [number, level] : llvm::enumerate(levels)) {
+    for (auto [shard, own] : llvm::enumerate(level.layers))
+      for (size_t layer : own)
+        sharded.places[layer] = {number, shard};
+    if (level.canEnd || number + 1 == levels.size())
+      sharded.ends.push_back(number + 1);
+  }
+  joinToChain(problem, sharded);
+  return sharded;
 }
 
 Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,

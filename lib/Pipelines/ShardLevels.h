@@ -9,14 +9,14 @@
 #define STAGEWRIGHT_LIB_PIPELINES_SHARDLEVELS_H
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Planning/Problem.h"
+#include "stagewright/Planning/GangProblem.h"
 
 namespace stagewright {
 
 /// One level of pipeline-shard, or its head or tail: parallel layers, one or
 /// more for each shard.
 struct ShardLevel {
-  std::vector<std::vector<std::string>> layers = {}; ///< By shard.
+  std::vector<std::vector<size_t>> layers = {}; ///< By shard.
   Seconds seconds = {}; ///< Of its slowest shard, for one microbatch.
   int64_t bytes = 0;    ///< That cross the end of it, for one microbatch.
   /// Whether it is a tail that can be one stage of its device with its head.
@@ -30,6 +30,11 @@ struct ShardLevel {
 /// the level before.
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
+
+/// `levels` of `ways` shards of the layers of `problem`, as a chain, for
+/// gangProblem().
+ShardedLayers shardedLayersOf(const std::vector<ShardLevel> &levels,
+                              int64_t ways, const Problem &problem);
 
 /// The ends of the stages of a pipeline, as levels: the cut with the least time
 /// of the slowest stage. Cuts come only after whole or scattered values, and

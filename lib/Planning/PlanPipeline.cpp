@@ -9,6 +9,7 @@
 #include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -31,8 +32,13 @@ struct Traffic {
   }
 };
 
-/// A host, and a lane of its NIC.
-using NicLane = std::pair<size_t, size_t>;
+/// A lane of the NIC of a host, or of the port of a device inside its host.
+struct Lane {
+  bool isPort;
+  size_t owner, number;
+
+  auto operator<=>(const Lane &) const = default;
+};
 
 /// Builds the pipeline of one plan.
 class Builder {
@@ -50,11 +56,24 @@ private:
   void addProcessors();
   void addCopies();
   void collectTraffic();
+  std::set<int64_t> firstUsers(int64_t from,
+                               const std::set<int64_t> &users) const;
   void carry(const Value &value, int64_t from, int64_t to);
+  /// Replicas, and their shares of a microbatch.
+  struct Runners {
+    std::vector<size_t> devices;
+    std::vector<double> shares;
+  };
+  Runners runnersOf(int64_t stage, int64_t m) const;
   void addChannels();
-  void addNics(int64_t fromStage, int64_t toStage, std::vector<size_t> &shared);
+  void addChannel(int64_t from, int64_t to, const Traffic &forward,
+                  const Traffic &backward);
+  std::vector<size_t> sharedLinks(int64_t fromStage, int64_t toStage,
+                                  const std::vector<size_t> &from,
+                                  const std::vector<size_t> &to);
+  Seconds leastLatency(const StagePlan &from, const StagePlan &to) const;
   void addTies();
-  size_t nicLink(const NicLane &lane, bool leaving);
+  size_t linkOf(const Lane &lane, bool leaving);
 
   const Problem &problem;
   const Network &network;
@@ -65,7 +84,7 @@ private:
   /// By (from, to), from < to: the traffic from -> to, and back.
   std::map<std::pair<int64_t, int64_t>, std::pair<Traffic, Traffic>> traffic;
   std::map<int64_t, int64_t> partners; ///< By stage: number of its channels.
-  std::map<std::pair<NicLane, bool>, size_t> nics;
+  std::map<std::pair<Lane, bool>, size_t> links;
   PipelineModel model;
 };
 } // namespace
@@ -221,8 +240,29 @@ void Builder::addCopies() {
       }
 }
 
+/// Of stages on the same devices, the one that uses a value of stage `from`
+/// first: that nearest to `from`. None for stages on the devices of `from`.
+std::set<int64_t> Builder::firstUsers(int64_t from,
+                                      const std::set<int64_t> &users) const {
+  std::map<std::vector<size_t>, int64_t> first;
+  auto distance = [&](int64_t stage) { return std::abs(stage - from); };
+  for (int64_t user : users) {
+    int64_t &nearest =
+        first.try_emplace(plan.stages[size_t(user)].devices, user)
+            .first->second;
+    // Backwards run from late stages to early ones.
+    if ((user < from) == (nearest < from) && distance(user) < distance(nearest))
+      nearest = user;
+  }
+  std::set<int64_t> result;
+  for (const auto &[devices, user] : first)
+    result.insert(user);
+  return result;
+}
+
 /// A value is sent once to each stage that uses it: directly if `directSkips`,
-/// else from stage to stage, once over every cut on its way.
+/// else from stage to stage, once over every cut on its way. Between shards it
+/// is sent once to each device (pipeline-send-once).
 void Builder::collectTraffic() {
   for (const Value &value : problem.values) {
     int64_t from = stageOf[value.producer.layer];
@@ -233,7 +273,8 @@ void Builder::collectTraffic() {
     if (users.empty())
       continue;
     if (problem.model.directSkips) {
-      for (int64_t to : users)
+      for (int64_t to :
+           problem.model.sharesRings ? firstUsers(from, users) : users)
         carry(value, from, to);
       continue;
     }
@@ -249,43 +290,111 @@ void Builder::carry(const Value &value, int64_t from, int64_t to) {
   (from < to ? forward : backward).add(value);
 }
 
-size_t Builder::nicLink(const NicLane &lane, bool leaving) {
-  auto [entry, isNew] = nics.try_emplace({lane, leaving}, model.numLinks);
+size_t Builder::linkOf(const Lane &lane, bool leaving) {
+  auto [entry, isNew] = links.try_emplace({lane, leaving}, model.numLinks);
   if (isNew)
     ++model.numLinks;
   return entry->second;
 }
 
-/// Adds the NIC lanes on which a transfer between two stages may have to wait:
-/// for other devices of the host, or for other messages of the same stage (a
-/// shard of a layer sends to all others). Stages with at most two channels, as
-/// in a chain, do not wait for their own messages.
-void Builder::addNics(int64_t fromStage, int64_t toStage,
-                      std::vector<size_t> &shared) {
+/// The lanes of NICs and ports on which a transfer between replicas of two
+/// stages may have to wait: for other devices of the host, or for other
+/// messages of the same stage (a shard of a layer sends to all others). Stages
+/// with at most two channels, as in a chain, do not wait for their own
+/// messages.
+std::vector<size_t> Builder::sharedLinks(int64_t fromStage, int64_t toStage,
+                                         const std::vector<size_t> &from,
+                                         const std::vector<size_t> &to) {
   if (!problem.model.sharedNics)
-    return;
+    return {};
   constexpr int64_t kOfChain = 2;
-  const StagePlan &from = plan.stages[size_t(fromStage)],
-                  &to = plan.stages[size_t(toStage)];
   bool manyLeave = partners[fromStage] > kOfChain;
   bool manyEnter = partners[toStage] > kOfChain;
-  std::set<NicLane> leaving, entering;
+  std::set<Lane> leaving, entering;
+  auto add = [&](size_t device, size_t peer, bool many, std::set<Lane> &lanes) {
+    size_t host = network.hostOf(device);
+    bool isInside = host == network.hostOf(peer);
+    auto lane =
+        isInside ? network.portLane(device, peer) : network.lane(device, peer);
+    if (lane && (many || (!isInside && network.sharesNic(host))))
+      lanes.insert({isInside, isInside ? device : host, *lane});
+  };
+  for (size_t u : from)
+    for (size_t v : to)
+      if (u != v) {
+        add(u, v, manyLeave, leaving);
+        add(v, u, manyEnter, entering);
+      }
+  std::vector<size_t> shared;
+  for (const Lane &lane : leaving)
+    shared.push_back(linkOf(lane, true));
+  for (const Lane &lane : entering)
+    shared.push_back(linkOf(lane, false));
+  return shared;
+}
+
+/// The min latency between devices of two stages.
+Seconds Builder::leastLatency(const StagePlan &from,
+                              const StagePlan &to) const {
+  double least = std::numeric_limits<double>::infinity();
   for (size_t u : from.devices)
-    for (size_t v : to.devices) {
-      size_t a = network.hostOf(u), b = network.hostOf(v);
-      if (a == b)
-        continue;
-      if (auto lane = network.lane(u, v);
-          lane && (manyLeave || network.sharesNic(a)))
-        leaving.insert({a, *lane});
-      if (auto lane = network.lane(v, u);
-          lane && (manyEnter || network.sharesNic(b)))
-        entering.insert({b, *lane});
-    }
-  for (const NicLane &lane : leaving)
-    shared.push_back(nicLink(lane, true));
-  for (const NicLane &lane : entering)
-    shared.push_back(nicLink(lane, false));
+    for (size_t v : to.devices)
+      least = std::min(least, u == v ? 0 : network.latency(u, v));
+  return Seconds(least);
+}
+
+/// The replicas of a stage that run microbatch `m`, and their shares of it.
+Builder::Runners Builder::runnersOf(int64_t stage, int64_t m) const {
+  const StagePlan &own = plan.stages[size_t(stage)];
+  if (!takesTurns(problem, own))
+    return {own.devices, shares[size_t(stage)]};
+  return {{own.devices[size_t(m) % own.devices.size()]}, {1}};
+}
+
+/// Adds the channel between two stages. If replicas take turns, each lane has
+/// the transfers of every so many microbatches; all take the time of the
+/// slowest.
+void Builder::addChannel(int64_t from, int64_t to, const Traffic &forward,
+                         const Traffic &backward) {
+  PipelineChannel channel;
+  channel.from = size_t(from);
+  channel.to = size_t(to);
+  channel.hasForward = forward.any;
+  channel.hasBackward = backward.any;
+  channel.latency =
+      leastLatency(plan.stages[size_t(from)], plan.stages[size_t(to)]);
+  int64_t senders = turnsOf(problem, plan.stages[size_t(from)]),
+          receivers = turnsOf(problem, plan.stages[size_t(to)]);
+  auto lanes = size_t(std::max(senders, receivers));
+  std::vector<std::set<size_t>> sent(lanes), returned(lanes);
+  auto addAll = [](const std::vector<size_t> &links, std::set<size_t> &all) {
+    all.insert(links.begin(), links.end());
+  };
+  for (int64_t m = 0; m < std::lcm(senders, receivers); ++m) {
+    Runners here = runnersOf(from, m), there = runnersOf(to, m);
+    auto seconds = [&](const Traffic &what) {
+      return transferTime(network, here.devices, here.shares, there.devices,
+                          there.shares, Bytes(what.bytes), what.given);
+    };
+    channel.forward = std::max(channel.forward, seconds(forward));
+    channel.backward = std::max(channel.backward, seconds(backward));
+    addAll(sharedLinks(from, to, here.devices, there.devices),
+           sent[size_t(m) % lanes]);
+    addAll(sharedLinks(to, from, there.devices, here.devices),
+           returned[size_t(m) % lanes]);
+  }
+  for (size_t i = 0; i < lanes; ++i)
+    channel.forwardLanes.push_back(model.numLinks++);
+  if (problem.model.halfDuplex)
+    channel.backwardLanes = channel.forwardLanes;
+  else
+    for (size_t i = 0; i < lanes; ++i)
+      channel.backwardLanes.push_back(model.numLinks++);
+  for (size_t i = 0; i < lanes; ++i) {
+    channel.forwardShared.emplace_back(sent[i].begin(), sent[i].end());
+    channel.backwardShared.emplace_back(returned[i].begin(), returned[i].end());
+  }
+  model.channels.push_back(std::move(channel));
 }
 
 void Builder::addChannels() {
@@ -293,47 +402,8 @@ void Builder::addChannels() {
     ++partners[ends.first];
     ++partners[ends.second];
   }
-  for (const auto &[ends, both] : traffic) {
-    auto [from, to] = ends;
-    const auto &[forward, backward] = both;
-    const StagePlan &sender = plan.stages[from], &receiver = plan.stages[to];
-    bool inTurn = takesTurns(problem, sender) || takesTurns(problem, receiver);
-    // Replicas that take turns: each transfer is between one pair of replicas;
-    // all take the time of the slowest pair.
-    auto seconds = [&](const Traffic &what) {
-      if (!inTurn)
-        return transferTime(network, sender.devices, shares[from],
-                            receiver.devices, shares[to], Bytes(what.bytes),
-                            what.given);
-      Seconds slowest;
-      for (size_t u = 0; u < sender.devices.size(); ++u)
-        for (size_t v = 0; v < receiver.devices.size(); ++v)
-          slowest =
-              std::max(slowest, transferTime(network, sender.devices[u],
-                                             receiver.devices[v],
-                                             Bytes(what.bytes), what.given));
-      return slowest;
-    };
-    PipelineChannel channel;
-    channel.from = from;
-    channel.to = to;
-    channel.forward = seconds(forward);
-    channel.backward = seconds(backward);
-    channel.hasForward = forward.any;
-    channel.hasBackward = backward.any;
-    size_t lanes =
-        inTurn ? std::max(sender.devices.size(), receiver.devices.size()) : 1;
-    for (size_t i = 0; i < lanes; ++i)
-      channel.forwardLanes.push_back(model.numLinks++);
-    if (problem.model.halfDuplex)
-      channel.backwardLanes = channel.forwardLanes;
-    else
-      for (size_t i = 0; i < lanes; ++i)
-        channel.backwardLanes.push_back(model.numLinks++);
-    addNics(from, to, channel.forwardShared);
-    addNics(to, from, channel.backwardShared);
-    model.channels.push_back(std::move(channel));
-  }
+  for (const auto &[ends, both] : traffic)
+    addChannel(ends.first, ends.second, both.first, both.second);
 }
 
 /// A stage that holds a copy of a parameter sends its gradient to the owner

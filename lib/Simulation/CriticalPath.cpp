@@ -97,8 +97,8 @@ bool Walk::addCollective(Ticks makespan) {
     // Collectives of other stages on the same processor may have delayed it.
     while (kind == BlockKind::AllReduce && start != engine.stageEnds[stage]) {
       size_t earlier = 0;
-      while (engine.rows.tails[earlier] == 0 ||
-             engine.tailStarts[earlier] + engine.rows.tails[earlier] != start)
+      while (engine.tailEnds[earlier] == engine.tailStarts[earlier] ||
+             engine.tailEnds[earlier] != start)
         ++earlier;
       path.back().waited = WaitReason::Resource;
       path.push_back(
@@ -111,7 +111,8 @@ bool Walk::addCollective(Ticks makespan) {
     last = lastBlock(start, stage);
   };
   for (size_t stage = 0; stage < model.stages.size(); ++stage)
-    add(BlockKind::AllReduce, stage, stage, engine.rows.tails[stage]);
+    add(BlockKind::AllReduce, stage, stage,
+        engine.tailEnds[stage] - engine.tailStarts[stage]);
   for (size_t tie = 0; tie < model.ties.size(); ++tie)
     add(BlockKind::Tie, tie, model.ties[tie].from, engine.rows.ties[tie]);
   return !path.empty();

@@ -28,14 +28,14 @@ void forEachResource(const PipelineEngine &engine, size_t at, Visit visit) {
   size_t microbatches = engine.numMicrobatches();
   const PipelineRow &row = engine.rows[at / microbatches];
   std::span<const uint32_t> lanes = engine.rows.list(row.lanes);
-  uint32_t lane = lanes[at % microbatches % lanes.size()];
+  auto number = uint32_t(at % microbatches % lanes.size());
+  uint32_t lane = lanes[number];
   visit(lane);
-  std::span<const uint32_t> shared = engine.rows.list(row.shared);
-  for (size_t number = 0; number < shared.size(); ++number)
-    if (shared[number] != lane &&
-        std::find(shared.begin(), shared.begin() + number, shared[number]) ==
-            shared.begin() + number)
-      visit(shared[number]);
+  std::span<const uint32_t> shared = engine.rows.shared(row, number);
+  for (size_t i = 0; i < shared.size(); ++i)
+    if (shared[i] != lane && std::find(shared.begin(), shared.begin() + i,
+                                       shared[i]) == shared.begin() + i)
+      visit(shared[i]);
 }
 
 /// Blocks that follow one another without a gap, from time 0 to `makespan`. If

@@ -71,11 +71,16 @@ static Status checkChannel(const PipelineModel &model, size_t number) {
       return status;
     if (lanes.empty())
       return Error{name + " has no lane"};
-    for (const std::vector<size_t> *links : {&lanes, &shared})
-      if (Status status =
-              checkNumbers(*links, model.numLinks, name + " has link");
-          !status)
-        return status;
+    if (shared.size() > 1 && shared.size() != lanes.size())
+      return Error{name + " shares links by lane for " +
+                   std::to_string(shared.size()) + " lanes and has " +
+                   std::to_string(lanes.size())};
+    std::vector<size_t> links = lanes;
+    for (const std::vector<size_t> &ofLane : shared)
+      links.insert(links.end(), ofLane.begin(), ofLane.end());
+    if (Status status = checkNumbers(links, model.numLinks, name + " has link");
+        !status)
+      return status;
   }
   return {};
 }

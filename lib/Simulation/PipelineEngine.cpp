@@ -44,10 +44,15 @@ void PipelineEngine::prepare(const PipelineModel &model,
   }
 }
 
-/// Sets the starts of the stages' collectives: those of stages on the same
-/// processor run one after another, in the order in which the stages end.
+/// Sets the tails of the stages' collectives: what runs after the last
+/// backward. Collectives of stages on the same processor run one after another,
+/// in the order in which the stages end, including the part that would overlap
+/// the last backward.
 void PipelineEngine::startTails() {
-  tailStarts = stageEnds;
+  size_t stages = stageEnds.size();
+  tailStarts = tailEnds = stageEnds;
+  for (size_t stage = 0; stage < stages; ++stage)
+    tailEnds[stage] += rows.tails[stage];
   std::vector<Ticks> busy(model->numProcessors, 0);
   bool isShared = false;
   for (const PipelineStage &stage : model->stages)
@@ -55,20 +60,23 @@ void PipelineEngine::startTails() {
       isShared |= busy[processor]++ > 0;
   if (!isShared)
     return;
-  std::vector<size_t> order(stageEnds.size());
+  std::vector<size_t> order(stages);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return stageEnds[a] < stageEnds[b];
   });
   std::fill(busy.begin(), busy.end(), 0);
   for (size_t stage : order) {
-    if (rows.tails[stage] == 0)
+    Ticks all = rows.overlapped[stage] + rows.tails[stage];
+    if (all == 0)
       continue;
     const std::vector<size_t> &processors = model->stages[stage].processors;
-    for (size_t processor : processors)
+    for (size_t processor : processors) {
       tailStarts[stage] = std::max(tailStarts[stage], busy[processor]);
+      tailEnds[stage] = std::max(tailEnds[stage], busy[processor] + all);
+    }
     for (size_t processor : processors)
-      busy[processor] = tailStarts[stage] + rows.tails[stage];
+      busy[processor] = tailEnds[stage];
   }
 }
 
@@ -79,7 +87,7 @@ Ticks PipelineEngine::finish() {
   if (!model->forwardOnly) {
     startTails();
     for (size_t stage = 0; stage < tailStarts.size(); ++stage)
-      makespan = std::max(makespan, tailStarts[stage] + rows.tails[stage]);
+      makespan = std::max(makespan, tailEnds[stage]);
     for (size_t tie = 0; tie < rows.ties.size(); ++tie)
       makespan =
           std::max(makespan, stageEnds[model->ties[tie].from] + rows.ties[tie]);

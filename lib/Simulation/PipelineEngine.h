@@ -59,8 +59,9 @@ public:
   std::vector<uint32_t> serials;
   /// By stage: the end of its last backward.
   std::vector<Ticks> stageEnds;
-  /// When the rest of a stage's collective starts; set by finish().
-  std::vector<Ticks> tailStarts;
+  /// By stage: start and end of the part of its collective after its last
+  /// backward; set by finish().
+  std::vector<Ticks> tailStarts, tailEnds;
   /// By stage: the max number of forwards that its processors together start
   /// before one of its backwards ends; empty in window order.
   std::vector<int64_t> caps;
@@ -78,6 +79,10 @@ private:
   }
   uint32_t resourceOf(const PipelineRow &row, uint32_t microbatch) const {
     return rows.list(row.lanes)[laneOf(row, microbatch)];
+  }
+  std::span<const uint32_t> sharedOf(const PipelineRow &row,
+                                     uint32_t microbatch) const {
+    return rows.shared(row, laneOf(row, microbatch));
   }
   /// The duration of a block of compute that starts at `start`.
   Ticks durationOf(const PipelineRow &row, uint32_t microbatch,
@@ -148,7 +153,7 @@ private:
   // Window order.
   struct Turn {
     const PipelineRow *row;
-    std::span<const uint32_t> before, lanes, shared;
+    std::span<const uint32_t> before, lanes;
     size_t begin; ///< Of its blocks, in `ends`.
   };
   std::vector<Turn> turns;
@@ -160,7 +165,10 @@ private:
   struct Event {
     Ticks time;
     BlockId block;
+    bool isSent = false; ///< Only the block's shared resources become free.
   };
+  void addEvent(Event event);
+  void handle(const Event &event);
   std::vector<Event> events; ///< A heap, the earliest first.
   std::vector<uint16_t> pending;
   std::vector<uint8_t> busy;        ///< By resource.

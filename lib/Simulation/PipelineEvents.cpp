@@ -73,10 +73,31 @@ void PipelineEngine::start(BlockId block) {
   if (end == now)
     return complete(block);
   busy[resource] = 1;
-  for (uint32_t shared : rows.list(row.shared))
-    busy[shared] = 1;
-  events.push_back({end, block});
+  addEvent({end, block});
+  std::span<const uint32_t> links = sharedOf(row, block.microbatch);
+  if (links.empty() || row.latency == row.duration)
+    return;
+  for (uint32_t link : links)
+    busy[link] = 1;
+  if (row.latency != 0)
+    addEvent({end - row.latency, block, /*isSent=*/true});
+}
+
+void PipelineEngine::addEvent(Event event) {
+  events.push_back(event);
   std::push_heap(events.begin(), events.end(), kLater);
+}
+
+/// Frees what `event` no longer needs, and completes its block if it has ended.
+void PipelineEngine::handle(const Event &event) {
+  const PipelineRow &row = rows[event.block.row];
+  if (event.isSent || row.latency == 0)
+    for (uint32_t link : sharedOf(row, event.block.microbatch))
+      freeResource(link);
+  if (event.isSent)
+    return;
+  freeResource(resourceOf(row, event.block.microbatch));
+  complete(event.block);
 }
 
 /// Finds the block that an idle processor runs next; false if none can start.
@@ -237,14 +258,10 @@ Ticks PipelineEngine::runEvents() {
       break;
     now = events.front().time;
     while (!events.empty() && events.front().time == now) {
-      BlockId block = events.front().block;
+      Event event = events.front();
       std::pop_heap(events.begin(), events.end(), kLater);
       events.pop_back();
-      const PipelineRow &row = rows[block.row];
-      freeResource(resourceOf(row, block.microbatch));
-      for (uint32_t shared : rows.list(row.shared))
-        freeResource(shared);
-      complete(block);
+      handle(event);
     }
   }
   return cut ? kNever : finish();

@@ -49,7 +49,7 @@ template <typename Visit>
 void PipelineEngine::forResources(const ReadyQueue &queue, Visit visit) const {
   const PipelineRow &row = rows[queue.row];
   visit(rows.list(row.lanes)[queue.lane]);
-  for (uint32_t shared : rows.list(row.shared))
+  for (uint32_t shared : rows.shared(row, queue.lane))
     visit(shared);
 }
 
@@ -57,7 +57,7 @@ bool PipelineEngine::isFree(const ReadyQueue &queue) const {
   const PipelineRow &row = rows[queue.row];
   if (busy[rows.list(row.lanes)[queue.lane]])
     return false;
-  for (uint32_t shared : rows.list(row.shared))
+  for (uint32_t shared : rows.shared(row, queue.lane))
     if (busy[shared])
       return false;
   return true;

@@ -108,7 +108,8 @@ void Report::addCollectives() {
                                       scale.seconds(start + length)});
   };
   for (size_t stage = 0; stage < model.stages.size(); ++stage)
-    add(BlockKind::AllReduce, stage, stage, engine.rows.tails[stage]);
+    add(BlockKind::AllReduce, stage, stage,
+        engine.tailEnds[stage] - engine.tailStarts[stage]);
   for (size_t tie = 0; tie < model.ties.size(); ++tie)
     add(BlockKind::Tie, tie, model.ties[tie].from, engine.rows.ties[tie]);
 }

@@ -90,6 +90,7 @@ void PipelineRows::addStages(const PipelineModel &model,
   forwardOf.assign(stages, kNoRow);
   gradientOf.assign(stages, kNoRow);
   tails.resize(stages);
+  overlapped.resize(stages);
   for (uint32_t number = 0; number < stages; ++number) {
     const PipelineStage &stage = model.stages[number];
     PipelineRow row;
@@ -100,6 +101,7 @@ void PipelineRows::addStages(const PipelineModel &model,
     row.frees = model.forwardOnly;
     forwardOf[number] = add(row);
     tails[number] = scale.ticks(stage.tail);
+    overlapped[number] = scale.ticks(stage.overlapped);
     if (model.forwardOnly)
       continue;
 
@@ -165,18 +167,30 @@ void PipelineRows::addCopies(const PipelineModel &model) {
   }
 }
 
+Part PipelineRows::appendShared(const std::vector<std::vector<size_t>> &ofLanes,
+                                size_t offset) {
+  auto begin = static_cast<uint32_t>(sharedParts.size());
+  for (const std::vector<size_t> &resources : ofLanes)
+    sharedParts.push_back(append(resources, offset));
+  return {begin, static_cast<uint32_t>(sharedParts.size())};
+}
+
 void PipelineRows::addChannels(const PipelineModel &model) {
   for (uint32_t number = 0; number < model.channels.size(); ++number) {
     const PipelineChannel &channel = model.channels[number];
     PipelineRow row;
     row.number = number;
     row.transfer = true;
+    auto timed = [&](Seconds seconds) {
+      row.duration = scale.ticks(seconds);
+      row.latency = std::min(row.duration, scale.ticks(channel.latency));
+    };
     if (channel.hasForward) {
       row.kind = BlockKind::SendForward;
-      row.duration = scale.ticks(channel.forward);
+      timed(channel.forward);
       row.window = 2 * depths[channel.from] + 1;
       row.lanes = append(channel.forwardLanes, model.numProcessors);
-      row.shared = append(channel.forwardShared, model.numProcessors);
+      row.shared = appendShared(channel.forwardShared, model.numProcessors);
       uint32_t send = add(row);
       edges.emplace_back(forwardOf[channel.from], send);
       edges.emplace_back(send, forwardOf[channel.to]);
@@ -184,10 +198,10 @@ void PipelineRows::addChannels(const PipelineModel &model) {
     if (channel.hasBackward && !model.forwardOnly) {
       row.kind = BlockKind::SendBackward;
       row.backward = true;
-      row.duration = scale.ticks(channel.backward);
+      timed(channel.backward);
       row.window = 4 * deepest - 2 * depths[channel.to] + 1;
       row.lanes = append(channel.backwardLanes, model.numProcessors);
-      row.shared = append(channel.backwardShared, model.numProcessors);
+      row.shared = appendShared(channel.backwardShared, model.numProcessors);
       uint32_t send = add(row);
       edges.emplace_back(gradientOf[channel.to], send);
       edges.emplace_back(send, gradientOf[channel.from]);
@@ -220,6 +234,7 @@ void PipelineRows::build(const PipelineModel &model,
                          const SplitBackwards *split) {
   rows.clear();
   numbers.clear();
+  sharedParts.clear();
   edges.clear();
   scale = TickScale::of(model);
   findDepths(model);

@@ -56,7 +56,8 @@ struct PipelineRow {
   bool transfer = false;
   bool frees = false; ///< Its end completes m on the stage.
   Part lanes;         ///< Resources; microbatch m uses m % size.
-  Part shared;        ///< Resources that every block uses too.
+  Part shared;        ///< Resources used too: one list, or one for each lane.
+  Ticks latency = 0;  ///< Their part of the duration at its end is free.
   Part before, after; ///< Rows waited for, and rows that wait.
   /// Slots: microbatch m also waits for m - freedSlots of row `freedBy`, and
   /// m + madeSlots of row `makesFree` waits for m of this row. kNoRow: none.
@@ -84,11 +85,20 @@ public:
   std::span<const uint32_t> list(Part part) const {
     return {numbers.data() + part.begin, part.end - part.begin};
   }
+  /// The shared resources of the blocks of `lane`.
+  std::span<const uint32_t> shared(const PipelineRow &row,
+                                   uint32_t lane) const {
+    uint32_t count = row.shared.end - row.shared.begin;
+    if (count == 0)
+      return {};
+    return list(sharedParts[row.shared.begin + (count == 1 ? 0 : lane)]);
+  }
   /// The row of a stage's `kind`; size() if it has none.
   size_t find(BlockKind kind, size_t stage) const;
 
   TickScale scale;
-  std::vector<Ticks> tails; ///< By stage.
+  /// By stage: its collective after its last backward, and during it.
+  std::vector<Ticks> tails, overlapped;
   std::vector<Ticks> ties;
   std::vector<int64_t> depths; ///< By stage.
   int64_t deepest = 0;
@@ -101,9 +111,12 @@ private:
   void link();
   uint32_t add(PipelineRow row);
   Part append(const std::vector<size_t> &resources, size_t offset);
+  Part appendShared(const std::vector<std::vector<size_t>> &ofLanes,
+                    size_t offset);
 
   std::vector<PipelineRow> rows;
   std::vector<uint32_t> numbers;
+  std::vector<Part> sharedParts;
   std::vector<std::pair<uint32_t, uint32_t>> edges; ///< Rows: before, after.
   std::vector<uint32_t> forwardOf, gradientOf;      ///< Rows by stage.
 };

@@ -39,8 +39,7 @@ void PipelineEngine::layTurns() {
   turns.clear();
   for (uint32_t row : sorted)
     turns.push_back({&rows[row], rows.list(rows[row].before),
-                     rows.list(rows[row].lanes), rows.list(rows[row].shared),
-                     row * size_t(microbatches)});
+                     rows.list(rows[row].lanes), row * size_t(microbatches)});
   for (uint32_t number = 0; number < turns.size(); ++number)
     byStart[number] = number;
   std::sort(byStart.begin(), byStart.end(), [&](uint32_t a, uint32_t b) {
@@ -61,8 +60,9 @@ inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
   uint32_t resource =
       turn.lanes[turn.lanes.size() == 1 ? 0 : microbatch % turn.lanes.size()];
   start = std::max(start, freeAt[resource]);
-  for (uint32_t shared : turn.shared)
-    start = std::max(start, freeAt[shared]);
+  std::span<const uint32_t> links = sharedOf(*turn.row, microbatch);
+  for (uint32_t link : links)
+    start = std::max(start, freeAt[link]);
   Ticks end = start + turn.row->duration;
   if (!turn.row->transfer) {
     end = start + durationOf(*turn.row, microbatch, resource, start);
@@ -73,8 +73,8 @@ inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
       endStay(*turn.row, end);
   }
   freeAt[resource] = end;
-  for (uint32_t shared : turn.shared)
-    freeAt[shared] = end;
+  for (uint32_t link : links)
+    freeAt[link] = end - turn.row->latency;
   ends[turn.begin + microbatch] = end;
   if (recorded)
     record(turn.begin + microbatch, start, end);

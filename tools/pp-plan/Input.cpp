@@ -16,6 +16,7 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Planning/Formats.h"
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/StringExtras.h"
@@ -97,9 +98,9 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
 
 /// Forms the graph of a module with the same passes as `pipeline-partition`,
 /// and converts it to a planning problem.
-static FailureOr<Problem> problemOfModule(ModuleOp module,
-                                          const PlanOptions &options,
-                                          size_t number, bool halves) {
+static FailureOr<Input> inputOfModule(ModuleOp module,
+                                      const PlanOptions &options, size_t number,
+                                      bool halves, int64_t ways) {
   const std::string &file = options.files[number];
   CompileOptions compile;
   compile.cluster = options.cluster;
@@ -110,6 +111,11 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
   compile.recomputeLevel = options.recomputeLevel;
   compile.offload = options.offload;
   compile.halves = halves;
+  if (ways > 1) {
+    compile.shards = ways;
+    compile.shardHints = options.shardHints;
+    compile.stages = 2; // Layers as for a pipeline.
+  }
   if (options.schedule != "auto")
     compile.schedule = options.schedule;
   if (!options.microbatches.empty())
@@ -128,7 +134,7 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
     return emitError(module.getLoc())
            << "one graph can be planned, the module has " << graphs.size();
   // Infer what can be sliced, as pipeline-partition does.
-  bool replicates = options.maxReplicas.value_or(0) != 1;
+  bool replicates = ways == 1 && options.maxReplicas.value_or(0) != 1;
   if (replicates) {
     PassManager rule(module.getContext());
     rule.addPass(pipeline::createInferSliceable());
@@ -144,11 +150,20 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
     problem->microbatches = *stated;
   else if (options.microbatches.empty())
     return emitError(module.getLoc(), noMicrobatches(file).message);
-  return problem;
+  Input input{std::move(*problem), true, {}};
+  if (ways == 1)
+    return input;
+  FailureOr<GangProblems> gangs =
+      gangProblemsOf(graphs.front(), input.problem, ways);
+  if (failed(gangs))
+    return failure();
+  input.gangs = std::move(*gangs);
+  return input;
 }
 
-static Result<Problem> readModule(const PlanOptions &options, size_t number,
-                                  const std::string &text, bool halves) {
+static Result<Input> readModule(const PlanOptions &options, size_t number,
+                                const std::string &text, bool halves,
+                                int64_t ways) {
   const std::string &file = options.files[number];
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -166,15 +181,15 @@ static Result<Problem> readModule(const PlanOptions &options, size_t number,
   Error wrong{"'" + file + "' cannot be planned"};
   if (!module)
     return Error{"'" + file + "' is no MLIR module"};
-  FailureOr<Problem> problem =
-      problemOfModule(*module, options, number, halves);
-  if (failed(problem))
+  FailureOr<Input> input =
+      inputOfModule(*module, options, number, halves, ways);
+  if (failed(input))
     return wrong;
-  return std::move(*problem);
+  return std::move(*input);
 }
 
-Result<Input> readInput(const PlanOptions &options, size_t number,
-                        bool halves) {
+Result<Input> readInput(const PlanOptions &options, size_t number, bool halves,
+                        int64_t ways) {
   const std::string &file = options.files[number];
   Result<std::string> text = readTextFile(file);
   if (!text)
@@ -184,14 +199,29 @@ Result<Input> readInput(const PlanOptions &options, size_t number,
                                    : Result<std::string>(options.format);
   if (!format)
     return format.error();
-  Result<Problem> problem = *format == "mlir"
-                                ? readModule(options, number, *text, halves)
-                                : readProfile(options, number, *format, *text);
-  if (!problem)
-    return problem.error();
-  if (Status status = applyOptions(options, number, *problem); !status)
-    return status.error();
-  return Input{std::move(*problem), *format == "mlir"};
+  if (*format != "mlir") {
+    if (!options.tensorParallel.empty())
+      return Error{"'" + file +
+                   "' is a profile, whose layers cannot be split; leave out "
+                   "--tensor-parallel"};
+    Result<Problem> problem = readProfile(options, number, *format, *text);
+    if (!problem)
+      return problem.error();
+    if (Status status = applyOptions(options, number, *problem); !status)
+      return status.error();
+    return Input{std::move(*problem), false, {}};
+  }
+  Result<Input> input = readModule(options, number, *text, halves, ways);
+  if (!input)
+    return input;
+  std::vector<Problem *> all = {&input->problem};
+  if (input->gangs)
+    all.insert(all.end(), {&input->gangs->most, &input->gangs->least,
+                           &input->gangs->compute});
+  for (Problem *problem : all)
+    if (Status status = applyOptions(options, number, *problem); !status)
+      return status.error();
+  return input;
 }
 
 } // namespace stagewright

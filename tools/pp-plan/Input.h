@@ -10,6 +10,8 @@
 
 #include "Options.h"
 
+#include "stagewright/Planning/GangProblem.h"
+
 namespace stagewright {
 
 /// Guesses the name of the format of `text` from its first characters and from
@@ -20,7 +22,8 @@ Result<std::string> guessFormat(const std::string &text,
 /// The problem to plan.
 struct Input {
   Problem problem;
-  bool isModule = false; ///< Else it is a profile.
+  bool isModule = false;             ///< Else it is a profile.
+  std::optional<GangProblems> gangs; ///< Of layers that are split.
 };
 
 /// Reads input `file`, counted from 0, and sets its cluster to that of the
@@ -28,9 +31,9 @@ struct Input {
 /// places; the returned error only says that there were some.
 ///
 /// `halves`: whether backwards of a module are split into I and W for any
-/// schedule.
+/// schedule. `ways`: over how many shards its layers are split.
 Result<Input> readInput(const PlanOptions &options, size_t file,
-                        bool halves = false);
+                        bool halves = false, int64_t ways = 1);
 
 } // namespace stagewright
 

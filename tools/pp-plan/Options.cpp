@@ -9,6 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+
 namespace stagewright {
 
 static constexpr const char *kExamples = R"(Examples:
@@ -129,6 +131,26 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
                  "Max devices per stage. 0 (default): no limit")
       ->type_name("R")
       ->group(group);
+  app.add_option("--tensor-parallel", options.tensorParallel,
+                 "Split every layer of a module over N devices, as in "
+                 "pp-compile. auto: over as many as give the fastest step, or "
+                 "none. A device of the table is then a group of N")
+      ->check([&options](const std::string &text) {
+        PlanOptions asked = options;
+        asked.tensorParallel = text;
+        return text == "auto" || asked.shards()
+                   ? std::string()
+                   : "'" + text +
+                         "' is neither auto nor a number of shards, "
+                         "2 or more";
+      })
+      ->type_name("auto|N")
+      ->group(group);
+  app.add_option("--shard", options.shardHints,
+                 "What --tensor-parallel splits, as in pp-compile (default: "
+                 "chosen by cost)")
+      ->type_name("GLOB=DIM,...")
+      ->group(group);
   app.add_option("--orders", options.orders,
                  "Execution orders to choose from: window, greedy, cap-a, "
                  "cap-b, gpipe, 1f1b (default: all; for a module those that "
@@ -207,6 +229,14 @@ void declareOptions(CLI::App &app, PlanOptions &options) {
   declareSearch(app, options);
   declareModel(app, options);
   declareOutput(app, options);
+}
+
+std::optional<int64_t> PlanOptions::shards() const {
+  int64_t number = 0;
+  const char *end = tensorParallel.data() + tensorParallel.size();
+  auto [rest, code] = std::from_chars(tensorParallel.data(), end, number);
+  bool isNumber = code == std::errc() && rest == end && number >= 2;
+  return isNumber ? std::optional(number) : std::nullopt;
 }
 
 /// Sets `number` to an option's value, which must be at least `least`; keeps it

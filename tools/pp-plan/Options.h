@@ -29,6 +29,10 @@ struct PlanOptions {
   bool recompute = true;
   std::string offload = "auto";
   CostModel model;
+  std::string tensorParallel; ///< "auto", a number of shards, or empty.
+  std::string shardHints;
+  /// The number in `tensorParallel`, at least 2; none if it has none.
+  std::optional<int64_t> shards() const;
 
   bool json = false, explain = false, uniform = false;
   std::string output = "-", svg, trace;

@@ -13,12 +13,12 @@
 
 #include "Input.h"
 #include "Picture.h"
+#include "Shards.h"
 
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
-#include "stagewright/Planning/Uniform.h"
 #include "stagewright/Support/Files.h"
 
 #include <CLI/CLI.hpp>
@@ -29,13 +29,6 @@
 using namespace stagewright;
 
 namespace {
-
-/// A problem and its plan.
-struct Planned {
-  Problem problem;
-  Plan plan;
-  std::vector<UniformPlan> uniform;
-};
 
 void list(const std::string &name, const std::string &summary, size_t width) {
   std::cout << name << std::string(width - name.size() + 2, ' ') << summary
@@ -91,14 +84,13 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
          (request.planner == "auto" || request.planner == "placed");
 }
 
-Result<Planned> planFile(const PlanOptions &options, size_t number) {
-  Result<std::string> fixed = readFixedPlan(options);
-  if (!fixed)
-    return fixed.error();
-  Result<Input> input = readInput(options, number, splitsBackward(*fixed));
+/// Plans whole layers.
+Result<Planned> planWhole(const PlanOptions &options, size_t number,
+                          const std::string &fixed) {
+  Result<Input> input = readInput(options, number, splitsBackward(fixed));
   if (!input)
     return input.error();
-  input->problem.fixedPlan = *fixed;
+  input->problem.fixedPlan = fixed;
   PlanRequest request = {options.planner, options.schedule,
                          options.chunks.value_or(0), options.placement};
   if (request.planner.empty())
@@ -126,6 +118,16 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
     best.uniform.push_back(std::move(it));
   sortByTime(best.uniform);
   return best;
+}
+
+Result<Planned> planFile(const PlanOptions &options, size_t number) {
+  Result<std::string> fixed = readFixedPlan(options);
+  if (!fixed)
+    return fixed.error();
+  auto whole = [&] { return planWhole(options, number, *fixed); };
+  return options.tensorParallel.empty()
+             ? whole()
+             : planShards(options, number, *fixed, whole);
 }
 
 /// The best plan of all files; files without a plan are skipped.
@@ -173,6 +175,16 @@ Status checkOptions(const PlanOptions &options) {
     return Error{"--plan gives the stages and --planner=" + options.planner +
                  " searches for them; give one of the two, or "
                  "--planner=refine:fixed"};
+  if (!options.tensorParallel.empty() && !options.planner.empty())
+    return Error{"--tensor-parallel has a planner of its own; leave out "
+                 "--planner=" +
+                 options.planner};
+  if (options.tensorParallel.empty() && !options.shardHints.empty())
+    return Error{"--shard states what --tensor-parallel splits; give that too, "
+                 "as --tensor-parallel=2"};
+  if (options.tensorParallel == "auto" && !options.plan.empty())
+    return Error{"--plan is a plan for one number of shards; give it with "
+                 "--tensor-parallel=N"};
   std::set<std::string> taken;
   std::string output = options.output.empty() ? "-" : options.output;
   for (const std::string &file : {output, options.svg, options.trace})

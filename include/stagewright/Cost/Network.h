@@ -26,8 +26,8 @@ public:
   static Result<Network> create(const Cluster &cluster);
 
   size_t size() const { return count; }
-  /// Bytes a second from `a` to `b`, in each direction, limited by a NIC
-  /// between them; infinite from a device to itself.
+  /// Bytes a second from `a` to `b`, in each direction, limited by a NIC or a
+  /// port between them; infinite from a device to itself.
   double bandwidth(size_t a, size_t b) const {
     return bandwidths[a * count + b];
   }
@@ -47,6 +47,8 @@ public:
   /// can carry at full speed; the messages of one lane wait for each other.
   /// None if the NIC can carry all messages of its devices at once.
   std::optional<size_t> lane(size_t device, size_t peer) const;
+  /// The same for its port inside its host.
+  std::optional<size_t> portLane(size_t device, size_t peer) const;
   /// The max bandwidth between any two devices, in bytes a second.
   double largestBandwidth() const { return largest; }
 
@@ -59,6 +61,7 @@ private:
   /// other hosts, with one message per device (`wanted`) or one per pair of
   /// devices (`all`); and the fastest of these messages.
   std::vector<double> nics, wanted, all, fastest;
+  std::vector<size_t> portLanes; ///< By device; 0: its port is no limit.
   double largest = 0;
 };
 

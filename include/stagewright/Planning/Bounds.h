@@ -52,7 +52,8 @@ struct PipelineShape {
 
 /// Lower bound over every plan of one of `shapes`, however its stages are cut,
 /// placed on the ranks and ordered, except twin placements, whose pipelines run
-/// both ways. `splitsBackward`: I and W of a backward may run apart.
+/// both ways. Infinite if no device has the memory for its part of the layers.
+/// `splitsBackward`: I and W of a backward may run apart.
 Seconds placedLowerBound(const Problem &problem, const Network &network,
                          const std::vector<PipelineShape> &shapes,
                          bool splitsBackward);

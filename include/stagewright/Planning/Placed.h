@@ -106,6 +106,8 @@ struct PlacedFamily {
   std::vector<Generator> generators;
   int64_t chunks = 0;                 ///< Of each device; 0: any number.
   std::optional<Placement> placement; ///< None: any that a generator supports.
+  int64_t leastRanks = 1;             ///< Devices of a pipeline, at least.
+  int64_t pipelines = 0; ///< Side by side; 0: as many as there are devices for.
 };
 
 /// The best plan found in a family: for every number of devices of a pipeline,
@@ -113,6 +115,10 @@ struct PlacedFamily {
 /// most promising first, and improves the best ones. On unequal devices it
 /// tries only one pipeline.
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family);
+
+/// A lower bound on the time of all plans of a family; infinite if it has none.
+Result<Seconds> placedFamilyBound(const Problem &problem,
+                                  const PlacedFamily &family);
 
 /// A plan as the input of the simulator.
 struct ScheduledPlan {

@@ -156,6 +156,9 @@ Result<OffloadChoice> parseOffloadChoice(std::string_view name);
 
 struct Problem {
   Cluster cluster;
+  /// Devices that share each layer; each device of `cluster` is so many
+  /// (GangProblem.h).
+  int64_t shards = 1;
   std::vector<Layer> layers;
   std::vector<Value> values;
   std::vector<Resident> residents;

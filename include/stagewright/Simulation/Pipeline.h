@@ -59,9 +59,11 @@ struct PipelineChannel {
   /// Transfers of microbatch m occupy forwardLanes[m % size] or
   /// backwardLanes[m % size]; these are equal if the channel is half duplex.
   std::vector<size_t> forwardLanes, backwardLanes;
-  /// Resources shared with other channels, such as NICs, that every transfer
-  /// in this direction occupies in addition.
-  std::vector<size_t> forwardShared, backwardShared;
+  /// Resources shared with other channels, such as NICs, that transfers in this
+  /// direction occupy in addition, for all of their time but `latency`: by
+  /// lane, one list for all lanes, or none.
+  std::vector<std::vector<size_t>> forwardShared, backwardShared;
+  Seconds latency = {};
   bool hasForward = true, hasBackward = true;
 };
 

@@ -142,13 +142,17 @@ double Bounder::linkBound() const {
     double sent =
         head[channel.from] + model.stages[channel.from].times.forward.value;
     auto add = [&](const std::vector<size_t> &lanes,
-                   const std::vector<size_t> &shared, double release,
-                   double seconds, double rest) {
+                   const std::vector<std::vector<size_t>> &shared,
+                   double release, double seconds, double rest) {
       for (size_t i = 0; i < lanes.size(); ++i)
         if (double count = partOf(model.microbatches, i, lanes.size()))
           links[lanes[i]].add(release, count * seconds, rest);
-      for (size_t link : shared)
-        links[link].add(release, double(model.microbatches) * seconds, rest);
+      for (size_t i = 0; i < shared.size(); ++i)
+        if (double count = partOf(model.microbatches, i, shared.size()))
+          for (size_t link : shared[i])
+            links[link].add(
+                release, count * std::max(0.0, seconds - channel.latency.value),
+                rest);
     };
     if (channel.hasForward)
       add(channel.forwardLanes, channel.forwardShared, sent,

@@ -122,7 +122,8 @@ void Family::addBlocks(const Problem &problem, const Network &network) {
           std::ceil(costs.microbatches / double(highest(c)) - 1e-9) /
           costs.microbatches;
       double steps = 2 * double(widths[c] - 1);
-      if (widths[c] > 1 && !costs.unsliceable.back()) {
+      // Of stages with some layers that can be sliced the tail is not known.
+      if (widths[c] > 1 && (!costs.unsliceable.back() || costs.allTurns())) {
         block.reducePerByte =
             steps / double(widths[c]) / reduceBandwidth[widths[c]];
         block.reduceLatency = steps * latency;

@@ -15,6 +15,12 @@
 // be any W, and only the sum follows. Hence T >= head_r + work_r + rest_r, and
 // over all ranks
 //   T >= (m sum t + sum_r (head_r + rest_r)) / p.
+// Nor are the gradients of any layer complete before all m microbatches have
+// passed all forwards, and a rank sums those of its layers one after the other:
+//   T >= (sum_r head_r + m sum F + sums of all gradients) / p.
+// Whichever rank has a layer l, its F and I of all microbatches come after the
+// forwards of the layers before it for one microbatch, and before their I:
+//   T >= sum_{k<l} F_k + m (F_l + I_l) + sum_{k<l} I_k.
 // That layers cannot be divided raises the bound (WholeLayers.h).
 //
 //===----------------------------------------------------------------------===//
@@ -37,16 +43,22 @@ struct LeastTimes {
   /// Seconds to sum a layer's gradients over `replicas` devices, smallest
   /// first.
   std::vector<double> sums(const Problem &problem, int64_t replicas) const;
+  /// The max over layers of the bound of one layer above.
+  double path(double microbatches, bool splitsBackward) const;
+  /// Seconds to sum all gradients, each once.
+  double sumOfAll(const Problem &problem, int64_t replicas) const;
 
   std::vector<double> total;             ///< By layer.
   std::vector<double> forward, backward; ///< Of all layers before it.
+  std::vector<double> inputGradient;     ///< Likewise.
   bool comes = true, returns = true;     ///< F, B of all layers form a chain.
   std::vector<double> bandwidths;        ///< Of groups, by their size.
 };
 } // namespace
 
 LeastTimes::LeastTimes(const Problem &problem, const Network &network)
-    : forward{0}, backward{0}, bandwidths(groupBandwidths(network)) {
+    : forward{0}, backward{0}, inputGradient{0},
+      bandwidths(groupBandwidths(network)) {
   size_t layers = problem.layers.size();
   std::vector<bool> feeds(layers, false), gets(layers, false);
   for (const Value &value : problem.values)
@@ -64,16 +76,18 @@ LeastTimes::LeastTimes(const Problem &problem, const Network &network)
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const Layer &layer : problem.layers) {
-    double all = infinity, ahead = infinity, back = infinity;
+    double all = infinity, ahead = infinity, back = infinity, only = infinity;
     for (const StageTimes &times : layer.times) {
       ahead = std::min(ahead, times.forward.value);
       back = std::min(back, times.total().value - times.forward.value);
+      only = std::min(only, times.inputGradient.value);
       all = std::min(all, problem.forwardOnly ? times.forward.value
                                               : times.total().value);
     }
     total.push_back(all);
     forward.push_back(forward.back() + ahead);
     backward.push_back(backward.back() + back);
+    inputGradient.push_back(inputGradient.back() + only);
   }
 }
 
@@ -91,6 +105,25 @@ std::vector<double> LeastTimes::sums(const Problem &problem,
             part * double(resident.bytes.value) / bandwidths[replicas];
   std::sort(seconds.begin(), seconds.end());
   return seconds;
+}
+
+double LeastTimes::path(double microbatches, bool splitsBackward) const {
+  const std::vector<double> &back = splitsBackward ? inputGradient : backward;
+  double longest = 0;
+  for (size_t l = 0; l < total.size(); ++l) {
+    double own = forward[l + 1] - forward[l] + back[l + 1] - back[l];
+    longest = std::max(longest, forward[l] + microbatches * own + back[l]);
+  }
+  return longest;
+}
+
+double LeastTimes::sumOfAll(const Problem &problem, int64_t replicas) const {
+  double bytes = 0;
+  for (const Resident &resident : problem.residents)
+    if (resident.kind == ResidentKind::Gradient && !resident.layers.empty())
+      bytes += double(resident.bytes.value);
+  double part = 2 * double(replicas - 1) / double(replicas);
+  return replicas < 2 ? 0 : part * bytes / bandwidths[size_t(replicas)];
 }
 
 Seconds placedLowerBound(const Problem &problem, const Network &network,
@@ -128,16 +161,21 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
       summed += each.sums[r];
     }
     double waits = heads + std::max(rests, summed);
+    double passes = ramps ? heads + most * least.forward.back() +
+                                least.sumOfAll(problem, pipelines)
+                          : 0;
     // Since loss() is convex, the ranks lose at least what equal ranks would.
     double time =
         (most * sum + waits) / double(ranks) +
         ramp.loss(each.firstPass - heads / double(ranks),
                   double(room) - double(all.once) / double(ranks), most);
+    time = std::max(time, passes / double(ranks));
+    if (ramps)
+      time = std::max(time, least.path(most, splitsBackward));
     if (time < best && each.hold(longest, best))
       best = each.leastTime(longest, time);
   }
-  Seconds work = workLowerBound(problem);
-  return std::isinf(best) ? work : std::max(Seconds(best), work);
+  return std::max(Seconds(best), workLowerBound(problem));
 }
 
 } // namespace stagewright

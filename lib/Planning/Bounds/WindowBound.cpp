@@ -26,9 +26,14 @@ static double largestLinkLoad(const PipelineModel &model) {
   std::iota(parent.begin(), parent.end(), 0);
   auto linksOf = [](const PipelineChannel &channel) {
     std::vector<size_t> links;
-    for (const auto *some : {&channel.forwardLanes, &channel.backwardLanes,
-                             &channel.forwardShared, &channel.backwardShared})
-      links.insert(links.end(), some->begin(), some->end());
+    auto add = [&](const std::vector<size_t> &some) {
+      links.insert(links.end(), some.begin(), some.end());
+    };
+    add(channel.forwardLanes);
+    add(channel.backwardLanes);
+    for (const auto *shared : {&channel.forwardShared, &channel.backwardShared})
+      for (const std::vector<size_t> &ofLane : *shared)
+        add(ofLane);
     return links;
   };
   double most = 0;

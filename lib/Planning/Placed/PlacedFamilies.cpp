@@ -12,6 +12,7 @@
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace stagewright {
@@ -40,11 +41,13 @@ public:
         devices(int64_t(problem.cluster.devices.size())), index(problem) {}
 
   Result<Plan> best();
+  Seconds bound();
 
 private:
   void enumerate();
   void add(const StagePlacement &where, int64_t pipelines);
   int64_t mostPipelines(const StagePlacement &where) const;
+  double sumsOf(int64_t ranks, int64_t pipelines) const;
   void estimate(Candidate &candidate);
   bool mayFit(const Candidate &candidate);
   void timeCuts();
@@ -89,8 +92,10 @@ static bool areAlike(const Cluster &cluster) {
 int64_t Families::mostPipelines(const StagePlacement &where) const {
   if (where.placement == Placement::Twin || problem.joinsResults ||
       !areAlike(problem.cluster))
-    return 1;
+    return family.pipelines > 1 ? 0 : 1;
   int64_t most = std::min(devices / where.ranks, problem.microbatches);
+  if (family.pipelines > 0)
+    return family.pipelines <= most ? family.pipelines : 0;
   return problem.maxReplicas > 0 ? std::min(most, problem.maxReplicas) : most;
 }
 
@@ -111,7 +116,7 @@ void Families::enumerate() {
         continue;
       if (isTwin && chunks > 1)
         break;
-      for (int64_t ranks = 1; ranks <= devices; ++ranks) {
+      for (int64_t ranks = family.leastRanks; ranks <= devices; ++ranks) {
         StagePlacement where = {placement, ranks, chunks};
         // A loop may have any number of stages (`spare` devices have one less):
         // take the number requested, else the max.
@@ -146,9 +151,25 @@ void Families::add(const StagePlacement &where, int64_t pipelines) {
   candidates.push_back(std::move(candidate));
 }
 
-/// Sets `bound` to the work of the busiest rank on all its microbatches. For
-/// `estimate`, filling and draining add a chunk of one microbatch per other
-/// rank, or a third of it if backwards are split.
+/// Seconds to sum all gradients over pipelines side by side, if each rank sums
+/// an equal part of them.
+double Families::sumsOf(int64_t ranks, int64_t pipelines) const {
+  if (problem.forwardOnly || pipelines < 2)
+    return 0;
+  Bytes bytes;
+  for (const Resident &resident : problem.residents)
+    if (resident.kind == ResidentKind::Gradient)
+      bytes += resident.bytes;
+  std::vector<size_t> devices(static_cast<size_t>(pipelines));
+  std::iota(devices.begin(), devices.end(), 0);
+  return allReduceTime(network, devices, Bytes(bytes.value / ranks)).value;
+}
+
+/// Sets `bound` to the work of the busiest rank on all its microbatches, or to
+/// that of the average forward and sum of gradients, which cannot overlap
+/// (PlacedBound.cpp), if that is more. For `estimate`, filling and draining add
+/// a chunk of one microbatch per other rank, or a third of it if backwards are
+/// split.
 void Families::estimate(Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
@@ -162,11 +183,17 @@ void Families::estimate(Candidate &candidate) {
       work[rank] += problem.layers[layer].times[number].total().value;
   }
   double busiest = *std::max_element(work.begin(), work.end());
+  double forward = 0;
+  for (const Layer &layer : problem.layers)
+    forward += layer.times.front().forward.value;
   bool halves = std::any_of(
       generators.begin(), generators.end(),
       [](const Generator &generator) { return generator.splitsBackward; });
   int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
-  candidate.bound = double(microbatches) * busiest;
+  candidate.bound =
+      std::max(double(microbatches) * busiest,
+               double(microbatches) * forward / double(where.ranks) +
+                   sumsOf(where.ranks, pipelines));
   candidate.estimate = candidate.bound + double(where.ranks - 1) * busiest /
                                              double(where.chunks) /
                                              (halves ? 3 : 1);
@@ -237,7 +264,8 @@ Seconds Families::leastTime() const {
   std::vector<PipelineShape> shapes;
   for (auto [ranks, pipelines] : distinct)
     shapes.push_back({ranks, pipelines});
-  return placedLowerBound(problem, network, shapes, splits);
+  Seconds least = placedLowerBound(problem, network, shapes, splits);
+  return std::isfinite(least.value) ? least : workLowerBound(problem);
 }
 
 /// The error if there is no candidate.
@@ -271,6 +299,12 @@ Error Families::noCandidate() const {
                (devices == 1 ? " device" : " devices") +
                (family.chunks > 0 ? " with " + chunks + " each" : "") +
                "; ask for fewer stages or chunks, or a larger cluster"};
+}
+
+Seconds Families::bound() {
+  enumerate();
+  return candidates.empty() ? Seconds(std::numeric_limits<double>::infinity())
+                            : leastTime();
 }
 
 Result<Plan> Families::best() {
@@ -324,6 +358,14 @@ Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
   if (!network)
     return network.error();
   return Families(problem, *network, family).best();
+}
+
+Result<Seconds> placedFamilyBound(const Problem &problem,
+                                  const PlacedFamily &family) {
+  Result<Network> network = checkedNetwork(problem);
+  if (!network)
+    return network.error();
+  return Families(problem, *network, family).bound();
 }
 
 /// Every generator that `problem` can run, except those for twin placements,

@@ -49,6 +49,8 @@ struct ChainCosts {
   /// Whether layer l reads a value of layer l - 1, and sends a gradient back.
   std::vector<bool> feeds, returns;
 
+  /// Whether no layer can be sliced, so that replicas run whole microbatches.
+  bool allTurns() const { return unsliceable.back() == int64_t(layers); }
   /// Seconds of the whole chain on a device of class `c`.
   double total(size_t c) const {
     return forward[c].back() + backward[c].back();

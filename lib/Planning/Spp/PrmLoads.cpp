@@ -23,9 +23,8 @@ void PrmLoads::select(const PrmBlock &block) {
   const std::vector<double> &forward = costs.forward[deviceClass];
   const std::vector<double> &backward = costs.backward[deviceClass];
   double share = block.share;
-  // If no layer can be sliced, a replica runs whole microbatches.
-  bool allTurns = costs.unsliceable.back() == int64_t(costs.layers);
-  double weighted = options.fillWeight * (allTurns ? 1 : share);
+  double part = costs.allTurns() ? 1 : share; // Of a replica's microbatch.
+  double weighted = options.fillWeight * part;
   double fillF = options.fillForward ? weighted : 0;
   double fillB = options.fillBackward ? weighted : 0;
   for (size_t l = 0; l <= costs.layers; ++l) {
@@ -54,7 +53,8 @@ void PrmLoads::selectTail(const PrmBlock &block) {
   for (size_t l = 0; l <= layers; ++l) {
     reduced[l] = block.reducePerByte * costs.gradientBytes[l] +
                  latency * costs.gradientLayers[l];
-    running[l] = block.share * costs.backward[deviceClass][l];
+    running[l] =
+        (costs.allTurns() ? 1 : block.share) * costs.backward[deviceClass][l];
   }
   if (!costs.overlapAllReduce)
     return;

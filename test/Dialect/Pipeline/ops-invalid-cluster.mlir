@@ -70,7 +70,7 @@ pipeline.cluster @lab {
 
 // fabric_c2: nothing.
 pipeline.cluster @lab {
-  // expected-error @below {{needs 'inside', 'between' or 'nic'}}
+  // expected-error @below {{needs 'inside', 'between', 'port' or 'nic'}}
   pipeline.fabric
 }
 

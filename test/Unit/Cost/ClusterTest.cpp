@@ -175,7 +175,7 @@ TEST(Cluster, UnknownFieldsAreErrors) {
                 .error()
                 .message,
             "lab.json: fabric: unknown field 'nics'; there are inside, "
-            "between, nic");
+            "between, port, nic");
 }
 
 TEST(Cluster, EveryDeviceIsWithinReach) {

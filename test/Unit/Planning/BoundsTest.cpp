@@ -68,7 +68,7 @@ TEST(PlanBound, NicSharedByTwoChannelsCarriesBoth) {
   double alone = planLowerBound(model).value;
   size_t nic = model.numLinks++;
   for (PipelineChannel &channel : model.channels)
-    channel.forwardShared = channel.backwardShared = {nic};
+    channel.forwardShared = channel.backwardShared = {{nic}};
   // The first F of stage 0, 10 x 4 transfers, then the last B of stage 0.
   EXPECT_DOUBLE_EQ(planLowerBound(model).value, 1 + 160 + 1);
   EXPECT_LT(alone, 100);

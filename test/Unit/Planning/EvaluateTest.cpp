@@ -102,7 +102,7 @@ TEST(Pipeline, SlicedStagesAndChannels) {
   EXPECT_DOUBLE_EQ(model.channels[0].forward.value, 16);
   EXPECT_DOUBLE_EQ(model.channels[0].backward.value, 16);
   EXPECT_EQ(model.channels[0].forwardLanes, model.channels[0].backwardLanes);
-  EXPECT_EQ(model.channels[0].forwardShared.size(), 2u);
+  EXPECT_EQ(model.channels[0].forwardShared.front().size(), 2u);
 }
 
 // The all-reduce of layer 1 overlaps with the backward of layer 0 (one second

@@ -87,8 +87,8 @@ inline PipelineModel randomModel(std::mt19937 &random) {
       channel.forwardLanes = some(1);
       channel.backwardLanes = below(2) ? channel.forwardLanes : some(1);
       if (below(2)) {
-        channel.forwardShared = some(0);
-        channel.backwardShared = some(0);
+        channel.forwardShared = {some(0)};
+        channel.backwardShared = {some(0)};
       }
       model.channels.push_back(channel);
     }

@@ -142,9 +142,14 @@ private:
     for (size_t c = 0; c < model.channels.size(); ++c) {
       const PipelineChannel &channel = model.channels[c];
       auto held = [&](const std::vector<size_t> &lanes,
-                      const std::vector<size_t> &shared) {
-        std::vector<size_t> all = {lanes[size_t(m) % lanes.size()]};
-        all.insert(all.end(), shared.begin(), shared.end());
+                      const std::vector<std::vector<size_t>> &shared) {
+        size_t lane = size_t(m) % lanes.size();
+        std::vector<size_t> all = {lanes[lane]};
+        if (!shared.empty()) {
+          const std::vector<size_t> &own =
+              shared[shared.size() == 1 ? 0 : lane];
+          all.insert(all.end(), own.begin(), own.end());
+        }
         for (size_t &resource : all)
           resource += model.numProcessors;
         return all;

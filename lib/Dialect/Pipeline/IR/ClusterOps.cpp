@@ -87,8 +87,9 @@ LogicalResult FabricOp::verify() {
                           << ", a cluster has one at most")
                .attachNote(first.getLoc())
            << "the first one stands here";
-  if (!getInsideBandwidth() && !getBetweenBandwidth() && !getNic()) // fabric_c2
-    return emitOpError() << "needs 'inside', 'between' or 'nic'";
+  if (!getInsideBandwidth() && !getBetweenBandwidth() && !getPort() &&
+      !getNic()) // fabric_c2
+    return emitOpError() << "needs 'inside', 'between', 'port' or 'nic'";
   for (auto [where, bandwidth, latency] :
        {std::tuple("inside", getInsideBandwidth(), getInsideLatency()),
         std::tuple("between", getBetweenBandwidth(), getBetweenLatency())}) {
@@ -102,8 +103,10 @@ LogicalResult FabricOp::verify() {
                            << "least 0, got " << bandwidth->convertToDouble()
                            << " and " << latency->convertToDouble();
   }
-  if (getNic() && !(getNic()->convertToDouble() > 0)) // fabric_c3
-    return emitOpError() << "nic must be positive, got "
-                         << getNic()->convertToDouble();
+  for (auto [name, bandwidth] :
+       {std::pair("port", getPort()), std::pair("nic", getNic())})
+    if (bandwidth && !(bandwidth->convertToDouble() > 0)) // fabric_c3
+      return emitOpError() << name << " must be positive, got "
+                           << bandwidth->convertToDouble();
   return success();
 }

@@ -1,0 +1,28 @@
+//===- Shards.h - planning layers that are split ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINES_SHARDS_H
+#define STAGEWRIGHT_PIPELINES_SHARDS_H
+
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Planning/GangProblem.h"
+
+namespace stagewright {
+
+/// The numbers of shards among which `kChooseShards` chooses for `cluster`:
+/// those that divide its devices, up to 8 or the devices of a host. With more,
+/// each layer waits for links between hosts several times.
+std::vector<int64_t> numbersOfShards(const Cluster &cluster);
+
+/// The problems of gangs for `graph`, whose layers pipeline-shard has split
+/// over `ways` shards; `problem` is that of its layers. Emits errors.
+mlir::FailureOr<GangProblems>
+gangProblemsOf(pipeline::GraphOp graph, const Problem &problem, int64_t ways);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PIPELINES_SHARDS_H

@@ -1,0 +1,88 @@
+//===- GangProblem.h - shards of layers as one device -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Layers that are split over the devices of a gang (Scheduling/Gangs.h), as a
+// problem in which every gang is one device. So planners cut them into stages,
+// replicate and place them like whole layers, and bound what they find.
+//
+// pipeline-shard splits layers into levels: each has a layer on every device of
+// the gang, and the layers of one level get values from those of the level
+// before, of all devices. In a pipeline of several gangs each gang runs one
+// action at a time, level by level. If level k takes c_k(r) seconds on device
+// r, which then has waited m_k(r) seconds for the values of the others, the
+// action takes
+//
+//   at most   sum over k of max over r of (m_k(r) + c_k(r)),
+//   at least  sum over k of min over r of (m_k(r) + c_k(r)).
+//
+// The first is what a plan is made for, and the second a lower bound: no device
+// ends level k before the first device that ends level k - 1 has sent its
+// values, and m_k(r) counts only values of that level.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_GANGPROBLEM_H
+#define STAGEWRIGHT_PLANNING_GANGPROBLEM_H
+
+#include "stagewright/Planning/Placed.h"
+
+namespace stagewright {
+
+/// The levels and shards of the layers of a problem.
+struct ShardedLayers {
+  struct Place {
+    size_t level = 0, shard = 0;
+  };
+  size_t ways = 1;           ///< Devices of a gang.
+  std::vector<Place> places; ///< By layer.
+  /// The levels before which a stage may begin, as the ends of the stages of
+  /// the finest cut; the last one is the number of levels.
+  std::vector<size_t> ends;
+};
+
+/// Removes ends so that each layer of the gang gets a value from the one before
+/// in the forward, and returns a gradient to it if there are backwards: bounds
+/// of a pipeline need such a chain.
+void joinToChain(const Problem &problem, ShardedLayers &layers);
+
+/// The times of the layers of a gang.
+enum class GangTimes {
+  Most,   ///< The sum above of the maxima.
+  Least,  ///< The sum of the minima.
+  Compute ///< The sum of the minima without messages: if a gang runs several
+          ///< microbatches at a time, messages overlap with compute.
+};
+
+/// `problem` with gangs of consecutive devices as devices, and with one layer
+/// for each stage of the finest cut. Bytes are those of one shard, and the
+/// bandwidths of hosts are divided among the shards that send at a time.
+/// Devices beyond the last whole gang are left out. Fails if not even one gang
+/// is left, or if no path connects two devices.
+Result<Problem> gangProblem(const Problem &problem, const ShardedLayers &layers,
+                            GangTimes times);
+
+/// The problems with each of the times.
+struct GangProblems {
+  Problem most, least, compute;
+};
+
+Result<GangProblems> gangProblems(const Problem &problem,
+                                  const ShardedLayers &layers);
+
+/// The pipelines of gangs, of all schedules that lower-pipeline-to-rank has for
+/// shards: those that go around the devices and are not searched. `schedule`:
+/// one of them; empty: any.
+PlacedFamily gangFamily(const Problem &problem, const std::string &schedule);
+
+/// A lower bound on the time of all plans of `family`, including those of
+/// single gangs that run several microbatches at a time.
+Result<Seconds> gangBound(const GangProblems &problems,
+                          const PlacedFamily &family);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_GANGPROBLEM_H

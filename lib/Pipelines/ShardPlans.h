@@ -1,0 +1,52 @@
+//===- ShardPlans.h - plans of groups of shards -----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PIPELINES_SHARDPLANS_H
+#define STAGEWRIGHT_LIB_PIPELINES_SHARDPLANS_H
+
+#include "ShardStages.h"
+#include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Pipelines/Shards.h"
+
+namespace stagewright {
+
+/// Pipelines of `groups` groups of `ways` devices, in `copies`, with `chunks`
+/// stages for each group.
+struct Grid {
+  int64_t ways = 1, groups = 1, chunks = 1, copies = 1;
+  std::string schedule = {};
+
+  int64_t stages() const { return groups * chunks; }
+};
+
+/// A plan that is worth a trial.
+struct ShardPlan {
+  Grid grid;
+  Seconds seconds;  ///< As the planner of groups expects.
+  std::string json; ///< For pipeline-partition.
+};
+
+struct ShardPlans {
+  std::vector<ShardPlan> plans;
+  /// Lower bound on the time of all plans that were searched.
+  Seconds bound;
+  std::string problem; ///< Why there is no plan, or one less.
+};
+
+/// The plans for `graph`, whose layers are split over `ways` shards, that agree
+/// with `options`: the fastest pipeline of several groups, by any schedule that
+/// goes around the devices (of those that split backwards, if `graph` does; of
+/// the others, if not), and the one of single groups, as many as there are
+/// devices and microbatches for. `cluster` has the memory that is asked for.
+mlir::FailureOr<ShardPlans> planGroups(pipeline::GraphOp graph, int64_t ways,
+                                       int64_t microbatches,
+                                       const Cluster &cluster,
+                                       const CompileOptions &options);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PIPELINES_SHARDPLANS_H

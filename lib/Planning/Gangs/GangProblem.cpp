@@ -1,0 +1,328 @@
+//===- GangProblem.cpp - shards of layers as one device -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/GangProblem.h"
+#include "Gangs/GangCluster.h"
+#include <algorithm>
+#include <limits>
+
+namespace stagewright {
+
+namespace {
+/// Forward, input gradient and weight gradient.
+constexpr size_t kPhases = 3;
+
+size_t numberOf(ActionKind phase) {
+  return phase == ActionKind::Forward         ? 0
+         : phase == ActionKind::InputGradient ? 1
+                                              : 2;
+}
+
+/// Builds the problem of the gangs.
+class Builder {
+public:
+  Builder(const Problem &fine, const Network &network,
+          const ShardedLayers &sharded, GangTimes kind)
+      : fine(fine), network(network), sharded(sharded), kind(kind),
+        ways(sharded.ways), gangs(gangCluster(fine.cluster, network, ways)) {}
+
+  Problem build();
+
+private:
+  /// What a device of a gang does in one level.
+  struct Cell {
+    size_t level, shard;
+  };
+  size_t at(const Cell &cell) const { return cell.level * ways + cell.shard; }
+  const ShardedLayers::Place &placeOf(int64_t layer) const {
+    return sharded.places[size_t(layer)];
+  }
+  /// The layer of the gang that has `layer`.
+  int64_t layerOf(int64_t layer) const { return ofLevel[placeOf(layer).level]; }
+
+  void chooseShard();
+  void collectMessages();
+  void addLayers();
+  double waitOf(const Cell &cell, size_t phase) const;
+  double secondsOf(size_t level, size_t phase, const std::vector<size_t> &own,
+                   int64_t recompute) const;
+  uint32_t levelsOf(const LayerPhase &use) const;
+  void addValues();
+  void addResidents();
+
+  const Problem &fine;
+  const Network &network;
+  const ShardedLayers &sharded;
+  GangTimes kind;
+  size_t ways;
+  GangCluster gangs;
+  std::vector<int64_t> ofLevel;            ///< By level: the layer of the gang.
+  std::vector<std::vector<int64_t>> cells; ///< By level and shard: its layers.
+  /// By phase, level and shard: bytes from each shard.
+  std::vector<std::vector<int64_t>> messages[kPhases];
+  size_t chosen = 0; ///< The shard whose bytes count: it holds the most.
+  Problem result;
+};
+} // namespace
+
+/// Chooses the shard that holds the most parameters, gradients and inputs.
+void Builder::chooseShard() {
+  std::vector<int64_t> bytes(ways, 0);
+  for (const Resident &resident : fine.residents) {
+    std::vector<bool> has(ways, false);
+    for (int64_t layer : resident.layers)
+      has[placeOf(layer).shard] = true;
+    for (size_t shard = 0; shard < ways; ++shard)
+      bytes[shard] += has[shard] ? resident.bytes.value : 0;
+  }
+  chosen = size_t(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+}
+
+/// Adds up what each device gets from the others of its gang.
+void Builder::collectMessages() {
+  for (auto &ofPhase : messages)
+    ofPhase.assign(cells.size(), std::vector<int64_t>(ways, 0));
+  for (const Value &value : fine.values) {
+    auto [from, sender] = placeOf(value.producer.layer);
+    std::vector<bool> isSent(ways, false);
+    for (const LayerPhase &use : value.uses) {
+      auto [to, shard] = placeOf(use.layer);
+      if (shard == sender || isSent[shard] ||
+          use.phase != value.producer.phase || !use.isAt(0))
+        continue;
+      bool isForward = use.phase == ActionKind::Forward;
+      bool isNext = isForward ? from + 1 == to : to + 1 == from;
+      if (kind == GangTimes::Least && !isNext)
+        continue;
+      isSent[shard] = true;
+      messages[numberOf(use.phase)][at({to, shard})][sender] +=
+          value.bytes.value;
+    }
+  }
+}
+
+/// Seconds that a device waits for messages before it runs `phase` of a level:
+/// the most or the least of all gangs.
+double Builder::waitOf(const Cell &cell, size_t phase) const {
+  if (kind == GangTimes::Compute)
+    return 0;
+  bool isMost = kind == GangTimes::Most;
+  double wait = isMost ? 0 : std::numeric_limits<double>::infinity();
+  for (size_t gang : gangs.distinct) {
+    double own =
+        waitInGang(network, gang, cell.shard, messages[phase][at(cell)]);
+    wait = isMost ? std::max(wait, own) : std::min(wait, own);
+  }
+  return wait;
+}
+
+/// Seconds of `phase` of a level on a gang whose devices have classes `own`, or
+/// of its recomputation at a level above 0.
+double Builder::secondsOf(size_t level, size_t phase,
+                          const std::vector<size_t> &own,
+                          int64_t recompute) const {
+  bool isMost = kind == GangTimes::Most;
+  double all = isMost ? 0 : std::numeric_limits<double>::infinity();
+  for (size_t shard = 0; shard < ways; ++shard) {
+    double seconds = recompute ? 0 : waitOf({level, shard}, phase);
+    for (int64_t number : cells[at({level, shard})]) {
+      const Layer &layer = fine.layers[size_t(number)];
+      const StageTimes &times = layer.times[own[shard]];
+      int64_t again = std::min(recompute, int64_t(layer.levels.size()));
+      seconds += (recompute    ? layer.again(again, own[shard])
+                  : phase == 0 ? times.forward
+                  : phase == 1 ? times.inputGradient
+                               : times.weightGradient)
+                     .value;
+    }
+    all = isMost ? std::max(all, seconds) : std::min(all, seconds);
+  }
+  return all;
+}
+
+/// Raises the temporaries of `level` of a gang's layer to those of `own`.
+static void addTemporaries(const Layer &own, int64_t level,
+                           RecomputeLevel &again) {
+  level = std::min(level, int64_t(own.levels.size()));
+  auto add = [](Bytes bytes, Bytes &most) { most = std::max(most, bytes); };
+  if (level == 0) {
+    add(own.temporaries, again.temporaries);
+    return add(own.sampleTemporaries, again.sampleTemporaries);
+  }
+  add(own.levels[size_t(level) - 1].temporaries, again.temporaries);
+  add(own.levels[size_t(level) - 1].sampleTemporaries, again.sampleTemporaries);
+}
+
+void Builder::addLayers() {
+  size_t level = 0;
+  for (size_t end : sharded.ends) {
+    Layer layer;
+    layer.times.resize(gangs.classes.size());
+    layer.sliceable = false;
+    size_t recompute = 0;
+    for (; level < end; ++level) {
+      for (size_t shard = 0; shard < ways; ++shard)
+        for (int64_t number : cells[at({level, shard})]) {
+          const Layer &own = fine.layers[size_t(number)];
+          if (layer.name.empty())
+            layer.name = own.name;
+          layer.temporaries = std::max(layer.temporaries, own.temporaries);
+          layer.sampleTemporaries =
+              std::max(layer.sampleTemporaries, own.sampleTemporaries);
+          recompute = std::max(recompute, own.levels.size());
+        }
+      for (size_t c = 0; c < gangs.classes.size(); ++c) {
+        StageTimes &times = layer.times[c];
+        times.forward += Seconds(secondsOf(level, 0, gangs.classes[c], 0));
+        times.inputGradient +=
+            Seconds(secondsOf(level, 1, gangs.classes[c], 0));
+        times.weightGradient +=
+            Seconds(secondsOf(level, 2, gangs.classes[c], 0));
+      }
+    }
+    size_t first =
+        result.layers.empty() ? 0 : sharded.ends[result.layers.size() - 1];
+    for (int64_t k = 1; k <= int64_t(recompute); ++k) {
+      RecomputeLevel &again = layer.levels.emplace_back();
+      for (size_t l = first * ways; l < end * ways; ++l)
+        for (int64_t number : cells[l])
+          addTemporaries(fine.layers[size_t(number)], k, again);
+      for (const std::vector<size_t> &own : gangs.classes) {
+        Seconds &seconds = again.seconds.emplace_back();
+        for (size_t l = first; l < end; ++l)
+          seconds += Seconds(secondsOf(l, 1, own, k));
+      }
+    }
+    result.layers.push_back(std::move(layer));
+  }
+}
+
+/// The recomputation levels of a layer of the gang at which `use` exists: each
+/// layer of the shard is at the same level, or at its highest.
+uint32_t Builder::levelsOf(const LayerPhase &use) const {
+  auto highest = int64_t(fine.layers[size_t(use.layer)].levels.size());
+  uint32_t levels = 0;
+  for (int64_t level = 0; level < int64_t(kMostLevels); ++level)
+    levels |= uint32_t(use.isAt(std::min(level, highest))) << level;
+  return levels;
+}
+
+/// Adds the values that the chosen shard uses, or sends to itself.
+void Builder::addValues() {
+  for (const Value &value : fine.values) {
+    Value own{value.bytes,
+              {layerOf(value.producer.layer), value.producer.phase},
+              {},
+              value.transfer};
+    for (const LayerPhase &use : value.uses) {
+      LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
+      bool isSame = there.layer == own.producer.layer &&
+                    there.phase == own.producer.phase;
+      if (placeOf(use.layer).shard == chosen && !isSame)
+        own.uses.push_back(there);
+    }
+    if (!own.uses.empty())
+      result.values.push_back(std::move(own));
+  }
+}
+
+void Builder::addResidents() {
+  for (const Resident &resident : fine.residents) {
+    Resident own{resident.bytes, resident.kind, {}};
+    for (int64_t layer : resident.layers)
+      if (placeOf(layer).shard == chosen)
+        own.layers.push_back(layerOf(layer));
+    std::sort(own.layers.begin(), own.layers.end());
+    if (!own.layers.empty())
+      result.residents.push_back(std::move(own));
+  }
+}
+
+/// By level: the layer of the gang.
+static std::vector<int64_t> layersByLevel(const std::vector<size_t> &ends) {
+  std::vector<int64_t> layers;
+  for (size_t layer = 0; layer < ends.size(); ++layer)
+    layers.resize(ends[layer], int64_t(layer));
+  return layers;
+}
+
+Problem Builder::build() {
+  ofLevel = layersByLevel(sharded.ends);
+  cells.resize(ofLevel.size() * ways);
+  for (size_t layer = 0; layer < fine.layers.size(); ++layer)
+    cells[at({sharded.places[layer].level, sharded.places[layer].shard})]
+        .push_back(int64_t(layer));
+  result.cluster = gangs.cluster;
+  result.shards = int64_t(ways);
+  result.forwardOnly = fine.forwardOnly;
+  result.wholeBackward = fine.wholeBackward;
+  result.joinsResults = fine.joinsResults;
+  result.samples = 1; // Replicas take whole microbatches.
+  result.slotAlignment = fine.slotAlignment;
+  result.microbatches = fine.microbatches;
+  result.recompute = fine.recompute;
+  result.level = fine.level;
+  result.offload = OffloadChoice::None;
+  result.orders = fine.orders;
+  result.model = fine.model;
+  result.model.sharesRings = false;
+  chooseShard();
+  collectMessages();
+  addLayers();
+  addValues();
+  addResidents();
+  return std::move(result);
+}
+
+/// By layer of the gang: whether it is linked to the layer before.
+static std::vector<bool> linkedLayers(const Problem &problem,
+                                      const ShardedLayers &sharded) {
+  std::vector<int64_t> ofLevel = layersByLevel(sharded.ends);
+  std::vector<bool> gets(sharded.ends.size(), false),
+      returns(sharded.ends.size(), problem.forwardOnly);
+  for (const Value &value : problem.values) {
+    int64_t from = ofLevel[sharded.places[size_t(value.producer.layer)].level];
+    bool isForward = value.producer.phase == ActionKind::Forward;
+    for (const LayerPhase &use : value.uses) {
+      int64_t to = ofLevel[sharded.places[size_t(use.layer)].level];
+      if (isForward && use.phase == ActionKind::Forward && to == from + 1)
+        gets[size_t(to)] = true;
+      if (!isForward && to == from - 1)
+        returns[size_t(from)] = true;
+    }
+  }
+  for (size_t layer = 0; layer < gets.size(); ++layer)
+    gets[layer] = gets[layer] && returns[layer];
+  return gets;
+}
+
+void joinToChain(const Problem &problem, ShardedLayers &layers) {
+  for (bool isChain = false; !isChain;) {
+    std::vector<bool> linked = linkedLayers(problem, layers);
+    std::vector<size_t> ends;
+    for (size_t layer = 0; layer < linked.size(); ++layer)
+      if (layer + 1 == linked.size() || linked[layer + 1])
+        ends.push_back(layers.ends[layer]);
+    isChain = ends.size() == layers.ends.size();
+    layers.ends = std::move(ends);
+  }
+}
+
+Result<Problem> gangProblem(const Problem &problem, const ShardedLayers &layers,
+                            GangTimes times) {
+  if (problem.cluster.devices.size() < layers.ways)
+    return Error{std::to_string(layers.ways) + " shards need " +
+                 std::to_string(layers.ways) + " devices, cluster '" +
+                 problem.cluster.name + "' has " +
+                 std::to_string(problem.cluster.devices.size())};
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  return Builder(problem, *network, layers, times).build();
+}
+
+} // namespace stagewright

@@ -1,0 +1,70 @@
+//===- PlanGangs.cpp - pipelines of gangs ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Bounds.h"
+#include "stagewright/Planning/GangProblem.h"
+#include <algorithm>
+#include <limits>
+
+namespace stagewright {
+
+Result<GangProblems> gangProblems(const Problem &problem,
+                                  const ShardedLayers &layers) {
+  GangProblems problems;
+  for (auto [times, one] : {std::pair(GangTimes::Most, &problems.most),
+                            std::pair(GangTimes::Least, &problems.least),
+                            std::pair(GangTimes::Compute, &problems.compute)}) {
+    Result<Problem> made = gangProblem(problem, layers, times);
+    if (!made)
+      return made.error();
+    *one = std::move(*made);
+  }
+  return problems;
+}
+
+PlacedFamily gangFamily(const Problem &problem, const std::string &schedule) {
+  PlacedFamily family;
+  for (const Generator &generator : allGenerators()) {
+    bool isAround = generator.placement == Placement::Linear ||
+                    generator.placement == Placement::Loop;
+    if (isAround && !generator.isSearched &&
+        generator.splitsBackward != problem.wholeBackward &&
+        (schedule.empty() || schedule == generator.name))
+      family.generators.push_back(generator);
+  }
+  return family;
+}
+
+/// The bound of single gangs.
+static Result<Seconds> boundOfSingle(const Problem &problem,
+                                     const PlacedFamily &family) {
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  int64_t most = std::min(int64_t(problem.cluster.devices.size()),
+                          problem.joinsResults ? 1 : problem.microbatches);
+  int64_t copies = family.pipelines > 0 ? family.pipelines : most;
+  if (copies > most)
+    return Seconds(std::numeric_limits<double>::infinity());
+  return placedLowerBound(problem, *network, {{1, copies}},
+                          /*splitsBackward=*/true);
+}
+
+Result<Seconds> gangBound(const GangProblems &problems,
+                          const PlacedFamily &family) {
+  PlacedFamily several = family;
+  several.leastRanks = std::max<int64_t>(2, family.leastRanks);
+  Result<Seconds> bound = placedFamilyBound(problems.least, several);
+  if (!bound || family.leastRanks > 1)
+    return bound;
+  Result<Seconds> single = boundOfSingle(problems.compute, family);
+  if (!single)
+    return single;
+  return std::min(*bound, *single);
+}
+
+} // namespace stagewright

@@ -1,0 +1,163 @@
+//===- Shards.cpp - plans of layers that are split ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shards.h"
+
+#include "stagewright/Pipelines/Shards.h"
+#include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Planning/Request.h"
+
+#include <limits>
+
+namespace stagewright {
+
+namespace {
+/// Collects the plans for all numbers of shards.
+class Best {
+public:
+  void take(int64_t ways, Result<Planned> planned);
+  Result<Planned> result() &&;
+
+private:
+  std::optional<Planned> best;
+  Seconds bound = Seconds(std::numeric_limits<double>::infinity());
+  std::vector<std::string> outcomes;
+};
+} // namespace
+
+void Best::take(int64_t ways, Result<Planned> planned) {
+  std::string text = ways == 1
+                         ? "whole layers"
+                         : "layers over " + std::to_string(ways) + " shards";
+  if (!planned) {
+    outcomes.push_back(text + ": " + planned.error().message);
+    return;
+  }
+  outcomes.push_back(text + ": " + toString(planned->plan.time) +
+                     ", at least " + toString(planned->plan.familyBound));
+  bound = std::min(bound, planned->plan.familyBound);
+  if (!best || planned->plan.time < best->plan.time)
+    best = std::move(*planned);
+}
+
+Result<Planned> Best::result() && {
+  if (!best)
+    return Error{"no number of shards has a plan", outcomes};
+  best->plan.familyBound = std::min(bound, best->plan.time);
+  std::vector<std::string> &lines = best->plan.explanation;
+  lines.insert(lines.begin(), outcomes.begin(), outcomes.end());
+  return std::move(*best);
+}
+
+/// Plans the gangs of one form of the backwards; no plan if there is no
+/// schedule for it.
+static Result<std::optional<Planned>>
+planForm(const PlanOptions &options, Input input, const std::string &fixed) {
+  GangProblems &problems = *input.gangs;
+  Planned planned{problems.most, {}, {}};
+  if (options.uniform) {
+    Result<std::vector<UniformPlan>> uniform = uniformPlans(problems.most);
+    if (!uniform)
+      return uniform.error();
+    planned.uniform = std::move(*uniform);
+  }
+  if (!fixed.empty()) {
+    planned.problem.fixedPlan = fixed;
+    Result<Plan> plan = makePlan(planned.problem, {"fixed", options.schedule,
+                                                   options.chunks.value_or(0),
+                                                   options.placement});
+    if (!plan)
+      return plan.error();
+    planned.plan = std::move(*plan);
+    return std::optional(std::move(planned));
+  }
+  PlacedFamily family = gangFamily(
+      problems.most, options.schedule == "auto" ? "" : options.schedule);
+  family.chunks = options.chunks.value_or(0);
+  if (family.generators.empty())
+    return std::optional<Planned>();
+  Result<Plan> plan = planPlaced(problems.most, family);
+  if (!plan)
+    return plan.error();
+  Result<Seconds> bound = gangBound(problems, family);
+  if (!bound)
+    return bound.error();
+  planned.plan = std::move(*plan);
+  planned.plan.familyBound = std::min(*bound, planned.plan.time);
+  return std::optional(std::move(planned));
+}
+
+/// The better plan of whole backwards and of halves.
+static Result<Planned> planWays(const PlanOptions &options, size_t file,
+                                const std::string &fixed, int64_t ways) {
+  std::optional<Planned> best;
+  std::optional<Error> problem;
+  for (bool halves : {false, true}) {
+    if (!fixed.empty() && halves != splitsBackward(fixed))
+      continue;
+    Result<Input> input = readInput(options, file, halves, ways);
+    if (!input)
+      return input.error();
+    if (halves && input->problem.forwardOnly)
+      continue;
+    Result<std::optional<Planned>> found =
+        planForm(options, std::move(*input), fixed);
+    if (!found) {
+      if (!problem)
+        problem = found.error();
+      continue;
+    }
+    if (!*found)
+      continue;
+    if (!best) {
+      best = std::move(*found);
+      continue;
+    }
+    Seconds bound =
+        std::min(best->plan.familyBound, (*found)->plan.familyBound);
+    std::vector<UniformPlan> uniform = std::move(best->uniform);
+    std::move((*found)->uniform.begin(), (*found)->uniform.end(),
+              std::back_inserter(uniform));
+    if ((*found)->plan.time < best->plan.time)
+      best = std::move(*found);
+    best->plan.familyBound = bound;
+    best->uniform = std::move(uniform);
+    sortByTime(best->uniform);
+  }
+  if (best)
+    return std::move(*best);
+  return problem ? *problem
+                 : Error{"the schedule '" + options.schedule +
+                         "' does not go around the devices, as those of shards "
+                         "do; use another one, such as interleaved-zb"};
+}
+
+/// The cluster of the options, or else of the module.
+static Result<Cluster> clusterOf(const PlanOptions &options, size_t file) {
+  if (!options.cluster.empty())
+    return loadCluster(options.cluster);
+  Result<Input> input = readInput(options, file);
+  if (!input)
+    return input.error();
+  return input->problem.cluster;
+}
+
+Result<Planned> planShards(const PlanOptions &options, size_t file,
+                           const std::string &fixed,
+                           const std::function<Result<Planned>()> &whole) {
+  if (options.tensorParallel != "auto")
+    return planWays(options, file, fixed, *options.shards());
+  Result<Cluster> cluster = clusterOf(options, file);
+  if (!cluster)
+    return cluster.error();
+  Best best;
+  for (int64_t ways : numbersOfShards(*cluster))
+    best.take(ways, ways == 1 ? whole() : planWays(options, file, fixed, ways));
+  return std::move(best).result();
+}
+
+} // namespace stagewright

@@ -1,0 +1,35 @@
+//===- Shards.h - plans of layers that are split ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_PLAN_SHARDS_H
+#define STAGEWRIGHT_TOOLS_PP_PLAN_SHARDS_H
+
+#include "Input.h"
+
+#include "stagewright/Planning/Uniform.h"
+
+#include <functional>
+
+namespace stagewright {
+
+/// A problem and its plan.
+struct Planned {
+  Problem problem;
+  Plan plan;
+  std::vector<UniformPlan> uniform;
+};
+
+/// The best plan of a module whose layers are split as --tensor-parallel asks
+/// for, with a bound on all such plans. `whole` plans whole layers; `fixed` is
+/// the plan of --plan, of gangs, or empty.
+Result<Planned> planShards(const PlanOptions &options, size_t file,
+                           const std::string &fixed,
+                           const std::function<Result<Planned>()> &whole);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_TOOLS_PP_PLAN_SHARDS_H
