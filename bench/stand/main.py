@@ -25,6 +25,7 @@ BENCHES = {
     "compile": "compile time by pass against the number of operations, beside jax.jit's",
     "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
     "size": "LLaMA-2 7B and 70B, Mixtral and GPT-3 on 8 to 1,024 GPUs: plan, compile, dry run; no GPU is needed",
+    "megatron": "GPTs of 1.7 to 1,008 billion parameters: our plans beside Megatron-LM's published degrees, in one simulator",
     "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
     "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, beside JAX with optax",
     "planners": "seconds of the planners beside those of public programs",
@@ -66,7 +67,7 @@ def options(parser):
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"how wide half of the interval may be (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
-                        help="size, faults, growth, checkpoints: only this part (a wrong name lists them); may repeat")
+                        help="size, megatron, faults, growth, checkpoints: only this part (a wrong name lists them); may repeat")
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: how many runs are struck (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: of what is random (default: 1)")
     parser.add_argument("--update", action="store_true", help="counts: write the table anew")

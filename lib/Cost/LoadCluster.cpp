@@ -31,7 +31,7 @@ static constexpr int64_t kMostCores = 1024;
 static constexpr std::string_view kPeak = ",peak";
 
 /// Max hosts of a preset.
-static constexpr int64_t kMostHosts = 128;
+static constexpr int64_t kMostHosts = 512;
 
 /// The cluster of `preset`.
 static Cluster instantiate(const Preset &preset) {

@@ -18,6 +18,14 @@ PipelineBlock blockAt(const PipelineModel &model, const PipelineEngine &engine,
           engine.rows.scale.seconds(engine.ends[at])};
 }
 
+Ticks releaseOf(const PipelineEngine &engine, size_t at, uint32_t resource) {
+  size_t microbatches = engine.numMicrobatches();
+  const PipelineRow &row = engine.rows[at / microbatches];
+  std::span<const uint32_t> lanes = engine.rows.list(row.lanes);
+  bool isLane = lanes[at % microbatches % lanes.size()] == resource;
+  return engine.ends[at] - (isLane ? 0 : row.latency);
+}
+
 namespace {
 
 class Walk {
@@ -118,7 +126,8 @@ bool Walk::addCollective(Ticks makespan) {
   return !path.empty();
 }
 
-/// The last block that used a resource of block `at`, if it ended at its start.
+/// The last block that used a resource of block `at`, if it freed it when that
+/// block started.
 size_t Walk::holderBefore(size_t at) const {
   size_t found = bySerial.size();
   forEachResource(engine, at, [&](uint32_t resource) {
@@ -127,8 +136,15 @@ size_t Walk::holderBefore(size_t at) const {
         std::lower_bound(list.begin(), list.end(), at, [&](size_t a, size_t b) {
           return engine.serials[a] < engine.serials[b];
         });
-    if (own != list.begin() && engine.ends[*(own - 1)] == engine.starts[at])
-      found = *(own - 1);
+    // Transfers that are all latency pass without holding a shared resource.
+    while (own != list.begin()) {
+      size_t other = *--own;
+      Ticks release = releaseOf(engine, other, resource);
+      if (release == engine.starts[at])
+        found = other;
+      if (release == engine.starts[at] || release != engine.starts[other])
+        break;
+    }
   });
   return found;
 }
@@ -181,9 +197,13 @@ std::pair<size_t, WaitReason> Walk::before(size_t at) const {
 std::vector<CriticalBlock> Walk::run(Ticks makespan) {
   if (!addCollective(makespan))
     last = lastBlock(makespan, model.stages.size());
-  while (last < bySerial.size()) {
+  // Of a transfer that others wait for, only the part until then is critical.
+  for (Ticks until = kNever; last < bySerial.size();) {
     auto [next, reason] = before(last);
     path.push_back({blockAt(model, engine, last), reason});
+    if (until < engine.ends[last])
+      path.back().block.end = engine.rows.scale.seconds(until);
+    until = engine.starts[last];
     last = next;
   }
   std::reverse(path.begin(), path.end());

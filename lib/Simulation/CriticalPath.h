@@ -22,6 +22,9 @@ namespace stagewright {
 PipelineBlock blockAt(const PipelineModel &model, const PipelineEngine &engine,
                       size_t at);
 
+/// When block number `at` frees `resource`, one of those that it holds.
+Ticks releaseOf(const PipelineEngine &engine, size_t at, uint32_t resource);
+
 /// Calls `visit` once with every resource that block number `at` holds.
 template <typename Visit>
 void forEachResource(const PipelineEngine &engine, size_t at, Visit visit) {

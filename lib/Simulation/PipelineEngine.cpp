@@ -8,6 +8,7 @@
 #include "PipelineEngine.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace stagewright {
@@ -65,7 +66,8 @@ void PipelineEngine::startTails() {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return stageEnds[a] < stageEnds[b];
   });
-  std::fill(busy.begin(), busy.end(), 0);
+  // Before its first collective a processor delays none.
+  std::fill(busy.begin(), busy.end(), std::numeric_limits<Ticks>::min() / 2);
   for (size_t stage : order) {
     Ticks all = rows.overlapped[stage] + rows.tails[stage];
     if (all == 0)

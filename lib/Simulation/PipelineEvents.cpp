@@ -91,12 +91,14 @@ void PipelineEngine::addEvent(Event event) {
 /// Frees what `event` no longer needs, and completes its block if it has ended.
 void PipelineEngine::handle(const Event &event) {
   const PipelineRow &row = rows[event.block.row];
+  uint32_t own = resourceOf(row, event.block.microbatch);
   if (event.isSent || row.latency == 0)
     for (uint32_t link : sharedOf(row, event.block.microbatch))
-      freeResource(link);
+      if (link != own)
+        freeResource(link);
   if (event.isSent)
     return;
-  freeResource(resourceOf(row, event.block.microbatch));
+  freeResource(own);
   complete(event.block);
 }
 

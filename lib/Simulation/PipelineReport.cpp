@@ -90,8 +90,12 @@ void Report::addBlocks() {
     forEachResource(engine, at, [&](uint32_t resource) {
       if (resource < model.numProcessors)
         timeline.processors[resource].push_back(block);
-      else
-        timeline.links[resource - model.numProcessors].push_back(block);
+      else if (Ticks end = releaseOf(engine, at, resource);
+               end > engine.starts[at] || end == engine.ends[at]) {
+        PipelineBlock held = block;
+        held.end = engine.rows.scale.seconds(end);
+        timeline.links[resource - model.numProcessors].push_back(held);
+      }
     });
   }
 }

@@ -72,9 +72,9 @@ inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
     if (turn.row->frees)
       endStay(*turn.row, end);
   }
-  freeAt[resource] = end;
   for (uint32_t link : links)
     freeAt[link] = end - turn.row->latency;
+  freeAt[resource] = end;
   ends[turn.begin + microbatch] = end;
   if (recorded)
     record(turn.begin + microbatch, start, end);

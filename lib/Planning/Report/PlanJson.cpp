@@ -80,6 +80,8 @@ std::string planToJson(const Problem &problem, const Plan &plan,
   else
     result["schedule"] = plan.schedule;
   result["microbatches"] = problem.microbatches;
+  if (problem.shards > 1)
+    result["shards"] = problem.shards;
   ordered_json &stages = result["stages"] = ordered_json::array();
   for (const StagePlan &stage : plan.stages)
     stages.push_back(stageToJson(problem, stage));

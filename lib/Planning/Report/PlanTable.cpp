@@ -146,6 +146,8 @@ std::string planTable(const Problem &problem, const Plan &plan, bool explain) {
       (plan.stages.size() == 1 ? " stage" : " stages") + " on cluster '" +
       problem.cluster.name + "', " + std::to_string(problem.microbatches) +
       (problem.microbatches == 1 ? " microbatch" : " microbatches");
+  if (problem.shards > 1)
+    text += ", layers over " + std::to_string(problem.shards) + " devices";
   if (plan.objective != "time") {
     char value[32];
     std::snprintf(value, sizeof(value), "%.6g", plan.value);

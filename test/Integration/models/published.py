@@ -3,9 +3,11 @@
     llama2_7b     LLaMA-2 (Touvron et al., 2023, arXiv:2307.09288): 32 layers of width 4096, sequence 4096
     llama2_70b    the same paper: 80 layers of width 8192, 8 heads of keys and values for 64 of queries
     gpt3_175b     GPT-3 (Brown et al., 2020, arXiv:2005.14165), table 2.1: 96 layers of width 12288, sequence 2048
+    megatron_gpt  GPT with Megatron-LM's vocabulary of 51,200 (Narayanan et al., 2021, arXiv:2104.04473, table 1): the 1.7B model;
+                  L, D and H (layers, width, heads) give the others
     mixtral_8x7b  Mixtral (Jiang et al., 2024, arXiv:2401.04088), table 1: 32 layers of 8 experts, 2 for each token
 
-STAGEWRIGHT_PUBLISHED="B=8,L=2,T=512" changes microbatch (1), layers and sequence.
+STAGEWRIGHT_PUBLISHED="B=8,L=2,T=512" changes microbatch (1), layers and sequence, and for GPT also D, H and V (vocabulary).
 """
 
 import functools
@@ -119,10 +121,19 @@ def mixtral_8x7b():
     return llama(32000, 4096, 32, 8, 14336, 32, 4096, base=1e6, experts=8)
 
 
-def gpt3_175b():
-    s, d = sizes("STAGEWRIGHT_PUBLISHED", B=1, L=96, T=2048), 12288
+def gpt(vocabulary, width, heads, layers):
+    s = sizes("STAGEWRIGHT_PUBLISHED", B=1, L=layers, T=2048, D=width, H=heads, V=vocabulary)
+    d = s["D"]
     norm = dict(g=shape(d), b=shape(d))
     layer = dict(ln1=norm, ln2=norm, qkv=shape(d, 3 * d), qkv_b=shape(3 * d), o=shape(d, d), o_b=shape(d),
                  fc=shape(d, 4 * d), fc_b=shape(4 * d), proj=shape(4 * d, d), proj_b=shape(d))
-    params = dict(wte=shape(50257, d), wpe=shape(s["T"], d), lnf=norm, layers=[layer] * s["L"])
-    return step(functools.partial(gpt_loss, heads=96), params, s)
+    params = dict(wte=shape(s["V"], d), wpe=shape(s["T"], d), lnf=norm, layers=[layer] * s["L"])
+    return step(functools.partial(gpt_loss, heads=s["H"]), params, s)
+
+
+def gpt3_175b():
+    return gpt(50257, 12288, 96, 96)
+
+
+def megatron_gpt():
+    return gpt(51200, 2304, 24, 24)

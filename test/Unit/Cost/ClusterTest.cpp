@@ -57,8 +57,8 @@ TEST(Cluster, WrongNames) {
             "their size");
   EXPECT_EQ(loadCluster("h100:x").error().message,
             "cluster 'h100:x' needs a number of hosts, as in h100:4");
-  EXPECT_EQ(loadCluster("h100:129").error().message,
-            "cluster 'h100' has 1 to 128 hosts, got 129");
+  EXPECT_EQ(loadCluster("h100:513").error().message,
+            "cluster 'h100' has 1 to 512 hosts, got 513");
   EXPECT_EQ(loadCluster("uneven-8-4-2-2:2").error().message,
             "cluster 'uneven-8-4-2-2' has hosts of its own, got "
             "'uneven-8-4-2-2:2'; leave the number out");

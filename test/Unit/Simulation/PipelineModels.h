@@ -58,6 +58,7 @@ inline PipelineModel randomModel(std::mt19937 &random) {
     PipelineStage stage;
     stage.times = {time(), time(), time()};
     stage.tail = below(2) ? time() : Seconds();
+    stage.overlapped = below(3) ? Seconds() : time();
     stage.processors = {dedicated ? n : below(model.numProcessors)};
     for (size_t p = 0; !dedicated && p < model.numProcessors; ++p)
       if (p != stage.processors[0] && below(4) == 0)
@@ -87,8 +88,17 @@ inline PipelineModel randomModel(std::mt19937 &random) {
       channel.forwardLanes = some(1);
       channel.backwardLanes = below(2) ? channel.forwardLanes : some(1);
       if (below(2)) {
-        channel.forwardShared = {some(0)};
-        channel.backwardShared = {some(0)};
+        // One list for all lanes, or one for each.
+        auto lists = [&](const std::vector<size_t> &lanes) {
+          std::vector<std::vector<size_t>> shared;
+          for (size_t i = 0, count = below(2) ? 1 : lanes.size(); i < count;
+               ++i)
+            shared.push_back(some(0));
+          return shared;
+        };
+        channel.forwardShared = lists(channel.forwardLanes);
+        channel.backwardShared = lists(channel.backwardLanes);
+        channel.latency = below(2) ? time() : Seconds();
       }
       model.channels.push_back(channel);
     }

@@ -27,7 +27,23 @@ struct Block {
   int64_t m, length, window;
   int turn; ///< within a window
   std::vector<size_t> waits, resources;
+  /// Other resources, which are free in the last `latency` of its time.
+  std::vector<size_t> shared = {};
+  int64_t latency = 0;
   int64_t start = -1, end = -1;
+
+  bool holds(size_t resource, int64_t now) const {
+    auto has = [&](const std::vector<size_t> &some) {
+      return std::count(some.begin(), some.end(), resource) > 0;
+    };
+    return start >= 0 && ((end > now && has(resources)) ||
+                          (end - latency > now && has(shared)));
+  }
+  std::vector<size_t> all() const {
+    std::vector<size_t> both = resources;
+    both.insert(both.end(), shared.begin(), shared.end());
+    return both;
+  }
 
   auto priority() const { return std::tuple(!backward, m, number); }
 };
@@ -67,17 +83,20 @@ private:
   int64_t lastCollective(const std::vector<int64_t> &stageEnds) const {
     std::set<std::pair<int64_t, size_t>> waiting;
     for (size_t n = 0; n < stageEnds.size(); ++n)
-      if (whole(model.stages[n].tail) > 0)
+      if (whole(model.stages[n].tail + model.stages[n].overlapped) > 0)
         waiting.insert({stageEnds[n], n});
     std::map<size_t, int64_t> freeAt;
     int64_t last = 0;
     for (auto [end, n] : waiting) {
-      int64_t start = end;
-      for (size_t processor : model.stages[n].processors)
-        start = std::max(start, freeAt[processor]);
-      for (size_t processor : model.stages[n].processors)
-        freeAt[processor] = start + whole(model.stages[n].tail);
-      last = std::max(last, start + whole(model.stages[n].tail));
+      const PipelineStage &stage = model.stages[n];
+      int64_t done = end + whole(stage.tail);
+      for (size_t processor : stage.processors)
+        if (freeAt.count(processor))
+          done = std::max(done, freeAt[processor] +
+                                    whole(stage.overlapped + stage.tail));
+      for (size_t processor : stage.processors)
+        freeAt[processor] = done;
+      last = std::max(last, done);
     }
     return last;
   }
@@ -141,42 +160,34 @@ private:
     }
     for (size_t c = 0; c < model.channels.size(); ++c) {
       const PipelineChannel &channel = model.channels[c];
-      auto held = [&](const std::vector<size_t> &lanes,
-                      const std::vector<std::vector<size_t>> &shared) {
+      // Adds the block of a transfer.
+      auto add = [&](bool backward, Seconds seconds, int64_t window, int turn,
+                     size_t waits, const std::vector<size_t> &lanes,
+                     const std::vector<std::vector<size_t>> &shared) {
         size_t lane = size_t(m) % lanes.size();
-        std::vector<size_t> all = {lanes[lane]};
-        if (!shared.empty()) {
-          const std::vector<size_t> &own =
-              shared[shared.size() == 1 ? 0 : lane];
-          all.insert(all.end(), own.begin(), own.end());
-        }
-        for (size_t &resource : all)
+        int64_t length = whole(seconds);
+        Block block{backward, true,         c, m, length, window, turn,
+                    {waits},  {lanes[lane]}};
+        if (!shared.empty())
+          block.shared = shared[shared.size() == 1 ? 0 : lane];
+        for (size_t &resource : block.resources)
           resource += model.numProcessors;
-        return all;
+        for (size_t &resource : block.shared)
+          resource += model.numProcessors;
+        block.latency = std::min(length, whole(channel.latency));
+        blocks.push_back(block);
       };
       if (channel.hasForward) {
         blocks[base + channel.to].waits.push_back(blocks.size());
-        blocks.push_back({false,
-                          true,
-                          c,
-                          m,
-                          whole(channel.forward),
-                          w + 2 * depths[channel.from] + 1,
-                          1,
-                          {base + channel.from},
-                          held(channel.forwardLanes, channel.forwardShared)});
+        add(false, channel.forward, w + 2 * depths[channel.from] + 1, 1,
+            base + channel.from, channel.forwardLanes, channel.forwardShared);
       }
       if (channel.hasBackward && !model.forwardOnly) {
         blocks[base + stages + channel.from].waits.push_back(blocks.size());
-        blocks.push_back({true,
-                          true,
-                          c,
-                          m,
-                          whole(channel.backward),
-                          w + 4 * deepest - 2 * depths[channel.to] + 1,
-                          0,
-                          {base + stages + channel.to},
-                          held(channel.backwardLanes, channel.backwardShared)});
+        add(true, channel.backward,
+            w + 4 * deepest - 2 * depths[channel.to] + 1, 0,
+            base + stages + channel.to, channel.backwardLanes,
+            channel.backwardShared);
       }
     }
   }
@@ -206,7 +217,7 @@ private:
     std::vector<std::vector<size_t>> lists(model.numProcessors +
                                            model.numLinks);
     for (size_t b : sorted)
-      for (size_t resource : unique(blocks[b].resources))
+      for (size_t resource : unique(blocks[b].all()))
         lists[resource].push_back(b);
     std::vector<size_t> next(lists.size(), 0);
     std::vector<int64_t> free(lists.size(), 0);
@@ -216,7 +227,7 @@ private:
         size_t number = size_t(&block - blocks.data());
         int64_t start = 0;
         bool can = block.start < 0;
-        for (size_t resource : unique(block.resources)) {
+        for (size_t resource : unique(block.all())) {
           can = can && lists[resource][next[resource]] == number;
           start = std::max(start, free[resource]);
         }
@@ -228,10 +239,12 @@ private:
           continue;
         block.start = start;
         block.end = start + block.length;
-        for (size_t resource : unique(block.resources)) {
+        for (size_t resource : unique(block.all()))
           ++next[resource];
+        for (size_t resource : block.shared)
+          free[resource] = block.end - block.latency;
+        for (size_t resource : block.resources)
           free[resource] = block.end;
-        }
         progress = true;
       }
     }
@@ -244,10 +257,8 @@ private:
 
   bool isFree(const Block &block, int64_t now) const {
     for (const Block &other : blocks)
-      for (size_t resource : block.resources)
-        if (other.start >= 0 && other.end > now &&
-            std::count(other.resources.begin(), other.resources.end(),
-                       resource))
+      for (size_t resource : block.all())
+        if (other.holds(resource, now))
           return false;
     return true;
   }
@@ -318,8 +329,9 @@ private:
       }
       int64_t next = -1;
       for (const Block &block : blocks)
-        if (block.end > now && (next < 0 || block.end < next))
-          next = block.end;
+        for (int64_t time : {block.end, block.end - block.latency})
+          if (block.start >= 0 && time > now && (next < 0 || time < next))
+            next = time;
       now = next;
     }
   }
