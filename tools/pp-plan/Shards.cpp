@@ -53,6 +53,18 @@ Result<Planned> Best::result() && {
   return std::move(*best);
 }
 
+/// `planned` with `plan`, which gets the bound of `family`.
+static Result<std::optional<Planned>> withBound(Planned planned, Plan plan,
+                                                const GangProblems &problems,
+                                                const PlacedFamily &family) {
+  Result<Seconds> bound = gangBound(problems, family);
+  if (!bound)
+    return bound.error();
+  plan.familyBound = std::min(*bound, plan.time);
+  planned.plan = std::move(plan);
+  return std::optional(std::move(planned));
+}
+
 /// Plans the gangs of one form of the backwards; no plan if there is no
 /// schedule for it.
 static Result<std::optional<Planned>>
@@ -72,8 +84,8 @@ planForm(const PlanOptions &options, Input input, const std::string &fixed) {
                                                    options.placement});
     if (!plan)
       return plan.error();
-    planned.plan = std::move(*plan);
-    return std::optional(std::move(planned));
+    return withBound(std::move(planned), std::move(*plan), problems,
+                     gangFamily(problems.most, ""));
   }
   PlacedFamily family = gangFamily(
       problems.most, options.schedule == "auto" ? "" : options.schedule);
@@ -83,12 +95,7 @@ planForm(const PlanOptions &options, Input input, const std::string &fixed) {
   Result<Plan> plan = planPlaced(problems.most, family);
   if (!plan)
     return plan.error();
-  Result<Seconds> bound = gangBound(problems, family);
-  if (!bound)
-    return bound.error();
-  planned.plan = std::move(*plan);
-  planned.plan.familyBound = std::min(*bound, planned.plan.time);
-  return std::optional(std::move(planned));
+  return withBound(std::move(planned), std::move(*plan), problems, family);
 }
 
 /// The better plan of whole backwards and of halves.

@@ -105,3 +105,11 @@ pipeline.cluster @lab {
   // expected-error @below {{nic must be positive, got 0.000000e+00}}
   pipeline.fabric nic 0.0
 }
+
+// -----
+
+// fabric_c3: port.
+pipeline.cluster @lab {
+  // expected-error @below {{port must be positive, got -1.000000e+00}}
+  pipeline.fabric port -1.0
+}

@@ -154,6 +154,8 @@ TEST(Cluster, ChecksSpeedRatesAndFabric) {
             "lab.json: fabric: field 'inside' must be an object, got 3");
   EXPECT_EQ(fabricError(R"({"nic": -2})"),
             "lab.json: nic of the fabric needs a positive bandwidth, got -2.0");
+  EXPECT_EQ(fabricError(R"({"port": 0})"),
+            "lab.json: port of the fabric needs a positive bandwidth, got 0.0");
   EXPECT_EQ(fabricError("[]"),
             "lab.json: field 'fabric' must be an object, got []");
 }
@@ -207,6 +209,7 @@ TEST(Cluster, JsonSaysAllOfIt) {
     EXPECT_EQ(read->devices[0].rates, cluster.devices[0].rates);
     EXPECT_EQ(read->devices[0].contractions, cluster.devices[0].contractions);
     EXPECT_EQ(read->fabric.nic, cluster.fabric.nic);
+    EXPECT_EQ(read->fabric.port, cluster.fabric.port);
     EXPECT_EQ(read->links.size(), cluster.links.size());
   }
 }

@@ -1,0 +1,190 @@
+//===- GangProblemTest.cpp - shards of layers as one device ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random chains of layers that are split over shards: the times of gangs
+// against sums by hand, and plans and bounds of gangs against the simulated
+// plan of the devices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/GangProblem.h"
+#include "stagewright/Scheduling/Generators.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace stagewright;
+
+namespace {
+/// Layers of the gang, each with two levels on every shard: the first needs
+/// values of all shards, the second those of its own.
+struct Sharded {
+  Sharded(size_t ways, size_t layers, size_t hosts, std::mt19937 &random);
+
+  size_t number(size_t level, size_t shard) const {
+    return level * places.ways + shard;
+  }
+
+  Problem problem;
+  ShardedLayers places;
+};
+} // namespace
+
+static constexpr double kInside = 8, kBetween = 4, kLatency = 0.5;
+/// Bytes from one shard to another.
+static constexpr int64_t kBytes = 16;
+
+static void addValue(Problem &problem, ActionKind phase, size_t from,
+                     size_t to) {
+  problem.values.push_back(
+      {Bytes(kBytes), {int64_t(from), phase}, {{int64_t(to), phase}}, {}});
+}
+
+Sharded::Sharded(size_t ways, size_t layers, size_t hosts,
+                 std::mt19937 &random) {
+  problem.cluster.name = "hosts";
+  for (size_t d = 0; d < hosts * ways; ++d)
+    problem.cluster.devices.push_back({"d" + std::to_string(d), "c",
+                                       int64_t(d / ways), FlopRate(1),
+                                       Bandwidth(1), Bytes(1 << 30)});
+  problem.cluster.fabric = {Joint{Bandwidth(kInside), Seconds(kLatency)},
+                            Joint{Bandwidth(kBetween), Seconds(kLatency)},
+                            Bandwidth(double(ways) * kBetween),
+                            Bandwidth(kInside)};
+  problem.wholeBackward = true;
+  problem.model.sharesRings = true;
+  problem.microbatches = 4;
+  problem.samples = 1;
+  places.ways = ways;
+  for (size_t level = 0; level < 2 * layers; ++level) {
+    StageTimes times{Seconds(double(20 + random() % 20)),
+                     Seconds(double(40 + random() % 40)), Seconds()};
+    for (size_t shard = 0; shard < ways; ++shard) {
+      problem.layers.push_back({"l" + std::to_string(level) + "." +
+                                    std::to_string(shard),
+                                {times}});
+      places.places.push_back({level, shard});
+      for (size_t other = 0; level > 0 && other < ways; ++other)
+        if (level % 2 == 1 || other == shard) {
+          addValue(problem, ActionKind::Forward, number(level - 1, other),
+                   number(level, shard));
+          addValue(problem, ActionKind::InputGradient, number(level, other),
+                   number(level - 1, shard));
+        }
+    }
+    if (level % 2 == 1)
+      places.ends.push_back(level + 1);
+  }
+}
+
+/// The plan of the devices for a plan of the gangs.
+static Plan onDevices(const Sharded &sharded, const Plan &gangs) {
+  Plan plan;
+  plan.schedule = gangs.schedule;
+  size_t ways = sharded.places.ways;
+  for (const StagePlan &stage : gangs.stages)
+    for (int64_t layer : stage.layers)
+      for (size_t level = 2 * size_t(layer); level < 2 * size_t(layer) + 2;
+           ++level)
+        for (size_t shard = 0; shard < ways; ++shard) {
+          StagePlan &own = plan.stages.emplace_back();
+          own.layers = {int64_t(sharded.number(level, shard))};
+          for (size_t gang : stage.devices)
+            own.devices.push_back(gang * ways + shard);
+        }
+  return plan;
+}
+
+TEST(GangProblem, AGangWaitsForTheMessagesOfItsDevices) {
+  std::mt19937 random(5);
+  for (size_t ways : {2, 4}) {
+    Sharded sharded(ways, 3, 2, random);
+    Result<Problem> most =
+        gangProblem(sharded.problem, sharded.places, GangTimes::Most);
+    Result<Problem> least =
+        gangProblem(sharded.problem, sharded.places, GangTimes::Least);
+    Result<Problem> compute =
+        gangProblem(sharded.problem, sharded.places, GangTimes::Compute);
+    ASSERT_TRUE(most && least && compute);
+    ASSERT_EQ(most->layers.size(), 3u);
+    ASSERT_EQ(most->cluster.devices.size(), 2u);
+    EXPECT_EQ(most->cluster.devices[1].name,
+              "d" + std::to_string(ways) + "-d" + std::to_string(2 * ways - 1));
+    EXPECT_EQ(most->shards, int64_t(ways));
+    // All others send through the port of a device.
+    double wait = kLatency + double((ways - 1) * kBytes) / kInside;
+    for (size_t layer = 0; layer < 3; ++layer) {
+      double forward = 0, backward = 0;
+      for (size_t level = 2 * layer; level < 2 * layer + 2; ++level) {
+        const StageTimes &own =
+            sharded.problem.layers[sharded.number(level, 0)].times[0];
+        forward += own.forward.value;
+        backward += own.inputGradient.value;
+      }
+      EXPECT_DOUBLE_EQ(compute->layers[layer].times[0].forward.value, forward);
+      for (const Problem *problem : {&*most, &*least}) {
+        const StageTimes &times = problem->layers[layer].times[0];
+        EXPECT_DOUBLE_EQ(times.forward.value, forward + wait);
+        EXPECT_DOUBLE_EQ(times.inputGradient.value, backward + wait);
+      }
+    }
+    // Between gangs each shard sends its own values through its own port.
+    Result<Network> network = Network::create(most->cluster);
+    ASSERT_TRUE(network);
+    EXPECT_DOUBLE_EQ(network->bandwidth(0, 1), kBetween);
+  }
+}
+
+TEST(GangProblem, PlansTakeWhatTheirDevicesTake) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Sharded sharded(2 + 2 * (random() % 2), 4 + random() % 5,
+                    2 + random() % 3, random);
+    joinToChain(sharded.problem, sharded.places);
+    Result<GangProblems> problems =
+        gangProblems(sharded.problem, sharded.places);
+    ASSERT_TRUE(problems);
+    PlacedFamily family = gangFamily(sharded.problem, "");
+    family.leastRanks = 2;
+    Result<Plan> plan = planPlaced(problems->most, family);
+    ASSERT_TRUE(plan) << plan.error().message;
+    Plan devices = onDevices(sharded, *plan);
+    Result<Network> network = Network::create(sharded.problem.cluster);
+    ASSERT_TRUE(network);
+    Status status =
+        evaluatePlaced(sharded.problem, *network,
+                       *findGenerator(plan->schedule), devices);
+    ASSERT_TRUE(status) << status.error().message;
+    Result<Seconds> bound = gangBound(*problems, family);
+    ASSERT_TRUE(bound);
+    EXPECT_LE(bound->value, devices.time.value * (1 + 1e-9));
+    EXPECT_NEAR(plan->time.value / devices.time.value, 1, 0.02);
+  }
+}
+
+TEST(GangProblem, JoinsLayersThatAreNoChain) {
+  std::mt19937 random(9);
+  Sharded sharded(2, 3, 2, random);
+  // Nothing returns from the last layer of the gang to the one before.
+  std::erase_if(sharded.problem.values, [](const Value &value) {
+    return value.producer.phase == ActionKind::InputGradient &&
+           value.producer.layer / 2 == 4;
+  });
+  joinToChain(sharded.problem, sharded.places);
+  EXPECT_EQ(sharded.places.ends, (std::vector<size_t>{2, 6}));
+}
+
+TEST(GangProblem, NeedsDevicesForOneGang) {
+  std::mt19937 random(9);
+  Sharded sharded(2, 1, 1, random);
+  sharded.places.ways = 4;
+  Result<Problem> problem =
+      gangProblem(sharded.problem, sharded.places, GangTimes::Most);
+  ASSERT_FALSE(problem);
+  EXPECT_EQ(problem.error().message,
+            "4 shards need 4 devices, cluster 'hosts' has 2");
+}
