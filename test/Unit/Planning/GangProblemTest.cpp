@@ -63,9 +63,8 @@ Sharded::Sharded(size_t ways, size_t layers, size_t hosts,
     StageTimes times{Seconds(double(20 + random() % 20)),
                      Seconds(double(40 + random() % 40)), Seconds()};
     for (size_t shard = 0; shard < ways; ++shard) {
-      problem.layers.push_back({"l" + std::to_string(level) + "." +
-                                    std::to_string(shard),
-                                {times}});
+      problem.layers.push_back(
+          {"l" + std::to_string(level) + "." + std::to_string(shard), {times}});
       places.places.push_back({level, shard});
       for (size_t other = 0; level > 0 && other < ways; ++other)
         if (level % 2 == 1 || other == shard) {
@@ -142,8 +141,8 @@ TEST(GangProblem, PlansTakeWhatTheirDevicesTake) {
   std::mt19937 random(7);
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    Sharded sharded(2 + 2 * (random() % 2), 4 + random() % 5,
-                    2 + random() % 3, random);
+    Sharded sharded(2 + 2 * (random() % 2), 4 + random() % 5, 2 + random() % 3,
+                    random);
     joinToChain(sharded.problem, sharded.places);
     Result<GangProblems> problems =
         gangProblems(sharded.problem, sharded.places);
@@ -155,9 +154,8 @@ TEST(GangProblem, PlansTakeWhatTheirDevicesTake) {
     Plan devices = onDevices(sharded, *plan);
     Result<Network> network = Network::create(sharded.problem.cluster);
     ASSERT_TRUE(network);
-    Status status =
-        evaluatePlaced(sharded.problem, *network,
-                       *findGenerator(plan->schedule), devices);
+    Status status = evaluatePlaced(sharded.problem, *network,
+                                   *findGenerator(plan->schedule), devices);
     ASSERT_TRUE(status) << status.error().message;
     Result<Seconds> bound = gangBound(*problems, family);
     ASSERT_TRUE(bound);
