@@ -122,8 +122,10 @@ void Family::addBlocks(const Problem &problem, const Network &network) {
           std::ceil(costs.microbatches / double(highest(c)) - 1e-9) /
           costs.microbatches;
       double steps = 2 * double(widths[c] - 1);
-      // Of stages with some layers that can be sliced the tail is not known.
-      if (widths[c] > 1 && (!costs.unsliceable.back() || costs.allTurns())) {
+      // The tail is not known if only some layers can be sliced, or if replicas
+      // of unequal speed take turns: it starts after the slowest backward.
+      if (widths[c] > 1 && (!costs.unsliceable.back() ||
+                            (costs.allTurns() && oneClass))) {
         block.reducePerByte =
             steps / double(widths[c]) / reduceBandwidth[widths[c]];
         block.reduceLatency = steps * latency;
