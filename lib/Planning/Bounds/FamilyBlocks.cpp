@@ -124,8 +124,8 @@ void Family::addBlocks(const Problem &problem, const Network &network) {
       double steps = 2 * double(widths[c] - 1);
       // The tail is not known if only some layers can be sliced, or if replicas
       // of unequal speed take turns: it starts after the slowest backward.
-      if (widths[c] > 1 && (!costs.unsliceable.back() ||
-                            (costs.allTurns() && oneClass))) {
+      if (widths[c] > 1 &&
+          (!costs.unsliceable.back() || (costs.allTurns() && oneClass))) {
         block.reducePerByte =
             steps / double(widths[c]) / reduceBandwidth[widths[c]];
         block.reduceLatency = steps * latency;
