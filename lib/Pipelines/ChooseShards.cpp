@@ -274,7 +274,9 @@ FailureOr<ShardChoice> Search::run() {
   setBound(*best->planned, std::min(bound, best->seconds));
   std::vector<Diagnostic> said = std::move(best->ofGraph);
   std::move(best->said.begin(), best->said.end(), std::back_inserter(said));
-  return ShardChoice{optionsOf(best->grid, false), std::move(best->planned),
+  auto generator = findGenerator(best->grid.schedule);
+  bool halves = generator && generator->splitsBackward;
+  return ShardChoice{optionsOf(best->grid, halves), std::move(best->planned),
                      std::move(said)};
 }
 

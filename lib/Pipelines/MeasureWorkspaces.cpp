@@ -239,8 +239,14 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
       takeWorkspaces(node, level, bytes, isSample);
     };
   };
-  // Bytes do not depend on the devices, and few are planned fastest.
-  if (failed(measurer.allLevels({"local:1", all + "1", ""}, take(false))))
+  // Bytes do not depend on the devices, and few are planned fastest. Seconds
+  // may be known for some classes of devices only.
+  bool hasSeconds = llvm::any_of(
+      graph.getBody().getOps<pipeline::NodeOp>(), [](pipeline::NodeOp node) {
+        return node.getCostAttr() && node.getCostAttr().getSeconds();
+      });
+  std::string cluster = hasSeconds ? options.cluster : "local:1";
+  if (failed(measurer.allLevels({cluster, all + "1", ""}, take(false))))
     return failure();
 
   // Measure a replica with one sample; a second one has the others.

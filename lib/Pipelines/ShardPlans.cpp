@@ -91,6 +91,11 @@ Status Planner::addGroup(const GangProblems &problems, PlacedFamily family,
       options.chunks.value_or(1) != 1 ||
       (generator && generator->splitsBackward))
     return {};
+  int64_t most = std::min(int64_t(problems.most.cluster.devices.size()),
+                          fine.joinsResults ? 1 : fine.microbatches);
+  int64_t copies = options.dataParallel.value_or(most);
+  if (copies > most) // Takes other devices, or has nothing to do.
+    return {};
   family.generators.clear(); // Only single gangs are left.
   Result<Seconds> bound = gangBound(problems, family);
   if (!bound)
@@ -98,9 +103,6 @@ Status Planner::addGroup(const GangProblems &problems, PlacedFamily family,
   if (std::isinf(bound->value))
     return noMemory(problems.compute);
   result.bound = std::min(result.bound, *bound);
-  int64_t most = std::min(int64_t(problems.most.cluster.devices.size()),
-                          fine.joinsResults ? 1 : fine.microbatches);
-  int64_t copies = options.dataParallel.value_or(most);
   StagesOfShards stages;
   stages.schedule = generator           ? options.schedule
                     : levels.size() > 1 ? kOfOneGroup

@@ -241,7 +241,7 @@ void Builder::addCopies() {
 }
 
 /// Of stages on the same devices, the one that uses a value of stage `from`
-/// first: that nearest to `from`. None for stages on the devices of `from`.
+/// first: that nearest to `from`.
 std::set<int64_t> Builder::firstUsers(int64_t from,
                                       const std::set<int64_t> &users) const {
   std::map<std::vector<size_t>, int64_t> first;
@@ -390,10 +390,16 @@ void Builder::addChannel(int64_t from, int64_t to, const Traffic &forward,
   else
     for (size_t i = 0; i < lanes; ++i)
       channel.backwardLanes.push_back(model.numLinks++);
-  for (size_t i = 0; i < lanes; ++i) {
-    channel.forwardShared.emplace_back(sent[i].begin(), sent[i].end());
-    channel.backwardShared.emplace_back(returned[i].begin(), returned[i].end());
-  }
+  auto lists = [](const std::vector<std::set<size_t>> &all) {
+    std::vector<std::vector<size_t>> shared;
+    for (const std::set<size_t> &links : all)
+      shared.emplace_back(links.begin(), links.end());
+    bool isNone = std::all_of(all.begin(), all.end(),
+                              [](const auto &links) { return links.empty(); });
+    return isNone ? std::vector<std::vector<size_t>>() : shared;
+  };
+  channel.forwardShared = lists(sent);
+  channel.backwardShared = lists(returned);
   model.channels.push_back(std::move(channel));
 }
 

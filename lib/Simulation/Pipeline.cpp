@@ -60,6 +60,9 @@ static Status checkChannel(const PipelineModel &model, size_t number) {
                  " to stage " + std::to_string(channel.to) +
                  "; expected a later one of " +
                  std::to_string(model.stages.size()) + " stages"};
+  if (Status status = checkTime(channel.latency, "the latency of " + name);
+      !status)
+    return status;
   for (const auto &[has, seconds, lanes, shared] :
        {std::tie(channel.hasForward, channel.forward, channel.forwardLanes,
                  channel.forwardShared),

@@ -127,6 +127,10 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
     return failure();
   if (!*cluster)
     return emitError(module.getLoc(), noCluster(file).message);
+  if (ways > 1 && !module.getOps<pipeline::GraphOp>().empty())
+    return emitError(module.getLoc())
+           << "layers of a graph cannot be split; give the step that it was "
+              "formed from, or leave out --tensor-parallel";
   if (failed(compileTo(Level::Graph, module, compile, untimed)))
     return failure();
   auto graphs = llvm::to_vector(module.getOps<pipeline::GraphOp>());
@@ -153,6 +157,7 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
   Input input{std::move(*problem), true, {}};
   if (ways == 1)
     return input;
+  input.problem.model.sharedNics = options.model.sharedNics;
   FailureOr<GangProblems> gangs =
       gangProblemsOf(graphs.front(), input.problem, ways);
   if (failed(gangs))
@@ -221,6 +226,10 @@ Result<Input> readInput(const PlanOptions &options, size_t number, bool halves,
   for (Problem *problem : all)
     if (Status status = applyOptions(options, number, *problem); !status)
       return status.error();
+  for (size_t i = 1; i < all.size(); ++i) { // Shards have no other choice.
+    all[i]->offload = OffloadChoice::None;
+    all[i]->samples = 1;
+  }
   return input;
 }
 

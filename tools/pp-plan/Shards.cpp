@@ -10,8 +10,11 @@
 #include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Request.h"
+#include "stagewright/Scheduling/Generators.h"
 
+#include <iterator>
 #include <limits>
+#include <optional>
 
 namespace stagewright {
 
@@ -103,8 +106,17 @@ static Result<Planned> planWays(const PlanOptions &options, size_t file,
                                 const std::string &fixed, int64_t ways) {
   std::optional<Planned> best;
   std::optional<Error> problem;
+  std::optional<bool> form; // The only one of the schedule or the plan.
+  if (!fixed.empty()) {
+    form = splitsBackward(fixed);
+  } else if (options.schedule != "auto") {
+    Result<Generator> generator = findGenerator(options.schedule);
+    if (!generator)
+      return generator.error();
+    form = generator->splitsBackward;
+  }
   for (bool halves : {false, true}) {
-    if (!fixed.empty() && halves != splitsBackward(fixed))
+    if (form && halves != *form)
       continue;
     Result<Input> input = readInput(options, file, halves, ways);
     if (!input)

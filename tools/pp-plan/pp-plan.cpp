@@ -179,6 +179,10 @@ Status checkOptions(const PlanOptions &options) {
     return Error{"--tensor-parallel has a planner of its own; leave out "
                  "--planner=" +
                  options.planner};
+  if (!options.tensorParallel.empty() &&
+      (!options.placement.empty() || !options.orders.empty()))
+    return Error{"--tensor-parallel goes around the devices, in the order of a "
+                 "schedule; leave out --placement and --orders"};
   if (options.tensorParallel.empty() && !options.shardHints.empty())
     return Error{"--shard states what --tensor-parallel splits; give that too, "
                  "as --tensor-parallel=2"};

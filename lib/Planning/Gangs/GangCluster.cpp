@@ -7,6 +7,7 @@
 
 #include "Gangs/GangCluster.h"
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -37,21 +38,25 @@ static std::vector<double> linksIn(const Network &network, size_t gang,
   return links;
 }
 
-/// The slowest link between corresponding devices of two gangs.
-static Link linkBetween(const Network &network, size_t a, size_t b,
-                        size_t ways) {
+/// The slowest link between corresponding devices of two gangs, or the fastest.
+static Link linkBetween(const Network &network, size_t a, size_t b, size_t ways,
+                        bool isBest) {
   Link link{a, b, Bandwidth(network.bandwidth(a * ways, b * ways)), Seconds()};
   for (size_t i = 0; i < ways; ++i) {
     size_t from = a * ways + i, to = b * ways + i;
-    link.bandwidth =
-        std::min(link.bandwidth, Bandwidth(network.bandwidth(from, to)));
-    link.latency = std::max(link.latency, Seconds(network.latency(from, to)));
+    Bandwidth bandwidth(network.bandwidth(from, to));
+    Seconds latency(network.latency(from, to));
+    link.bandwidth = isBest ? std::max(link.bandwidth, bandwidth)
+                            : std::min(link.bandwidth, bandwidth);
+    link.latency = i == 0   ? latency
+                   : isBest ? std::min(link.latency, latency)
+                            : std::max(link.latency, latency);
   }
   return link;
 }
 
 GangCluster gangCluster(const Cluster &cluster, const Network &network,
-                        size_t ways) {
+                        size_t ways, bool isBest) {
   GangCluster result;
   result.cluster.name = cluster.name;
   std::vector<size_t> classOf = cluster.classOfDevices();
@@ -64,7 +69,8 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
     for (size_t i = gang * ways; i < (gang + 1) * ways; ++i) {
       const Device &member = cluster.devices[i];
       own.push_back(classOf[i]);
-      device.memory = std::min(device.memory, member.memory);
+      device.memory = isBest ? std::max(device.memory, member.memory)
+                             : std::min(device.memory, member.memory);
       if (!member.hostBandwidth || !device.hostBandwidth)
         device.hostBandwidth.reset();
       else
@@ -86,37 +92,49 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
   }
   // All shards of a gang send at a time and share the NIC of their host.
   result.cluster.fabric = cluster.fabric;
-  if (std::optional<Bandwidth> &nic = result.cluster.fabric.nic)
+  if (std::optional<Bandwidth> &nic = result.cluster.fabric.nic; nic && !isBest)
     *nic = Bandwidth(nic->value * double(mostHosts) / double(ways));
   bool isFabric = cluster.links.empty() && cluster.fabric.between &&
                   (mostHosts > 1 || cluster.fabric.inside);
   for (size_t a = 0; a < count && !isFabric; ++a)
     for (size_t b = a + 1; b < count; ++b)
-      result.cluster.links.push_back(linkBetween(network, a, b, ways));
+      result.cluster.links.push_back(linkBetween(network, a, b, ways, isBest));
   return result;
 }
 
 double waitInGang(const Network &network, size_t gang, size_t shard,
-                  const std::vector<int64_t> &bytes) {
+                  const std::vector<int64_t> &bytes, GangWaits how) {
   size_t ways = bytes.size(), to = gang * ways + shard;
+  // Stages with at most two channels do not wait for their own messages.
+  auto count =
+      size_t(ways) - 1 -
+      size_t(std::count(bytes.begin(), bytes.end(), 0) - (bytes[shard] == 0));
+  bool haveLanes = how.areShared && (count > 2 || !how.isLeast);
+  struct Lane {
+    double seconds = 0, least = std::numeric_limits<double>::infinity();
+  };
   // By lane, inside the host and between hosts; without a lane, by sender.
-  std::map<std::pair<int, size_t>, double> lanes;
-  double latency = 0;
+  std::map<std::pair<int, size_t>, Lane> lanes;
+  double latest = 0;
   for (size_t i = 0; i < ways; ++i) {
     if (i == shard || bytes[i] == 0)
       continue;
     size_t from = gang * ways + i;
     bool isInside = network.hostOf(from) == network.hostOf(to);
-    auto lane = isInside ? network.portLane(to, from) : network.lane(to, from);
-    int kind = !lane ? 2 : isInside ? 0 : 1;
-    lanes[{kind, lane.value_or(i)}] +=
-        double(bytes[i]) / network.bandwidth(from, to);
-    latency = std::max(latency, network.latency(from, to));
+    auto number =
+        isInside ? network.portLane(to, from) : network.lane(to, from);
+    int kind = !number || !haveLanes ? 2 : isInside ? 0 : 1;
+    Lane &lane = lanes[{kind, kind == 2 ? i : *number}];
+    double latency = network.latency(from, to);
+    lane.seconds += double(bytes[i]) / network.bandwidth(from, to);
+    lane.least = std::min(lane.least, latency);
+    latest = std::max(latest, latency);
   }
   double slowest = 0;
-  for (const auto &[lane, seconds] : lanes)
-    slowest = std::max(slowest, seconds);
-  return slowest + latency;
+  for (const auto &[number, lane] : lanes)
+    slowest =
+        std::max(slowest, lane.seconds + (how.isLeast ? lane.least : latest));
+  return slowest;
 }
 
 } // namespace stagewright

@@ -21,14 +21,23 @@ struct GangCluster {
   std::vector<size_t> distinct;
 };
 
+/// With `isBest`, for bounds: the fastest of corresponding links, a NIC for
+/// each shard, and the largest memory, instead of the slowest, a part, the
+/// smallest.
 GangCluster gangCluster(const Cluster &cluster, const Network &network,
-                        size_t ways);
+                        size_t ways, bool isBest);
+
+/// How the messages of a device wait for each other.
+struct GangWaits {
+  bool isLeast = false;  ///< For bounds.
+  bool areShared = true; ///< CostModel::sharedNics.
+};
 
 /// Seconds that device `shard` of gang `gang` waits for `bytes`, by shard that
 /// sends them. Those that come through one lane of its port or its host's NIC
 /// come one after the other.
 double waitInGang(const Network &network, size_t gang, size_t shard,
-                  const std::vector<int64_t> &bytes);
+                  const std::vector<int64_t> &bytes, GangWaits how);
 
 } // namespace stagewright
 

@@ -28,7 +28,8 @@ public:
   Builder(const Problem &fine, const Network &network,
           const ShardedLayers &sharded, GangTimes kind)
       : fine(fine), network(network), sharded(sharded), kind(kind),
-        ways(sharded.ways), gangs(gangCluster(fine.cluster, network, ways)) {}
+        ways(sharded.ways), gangs(gangCluster(fine.cluster, network, ways,
+                                              kind != GangTimes::Most)) {}
 
   Problem build();
 
@@ -114,7 +115,8 @@ double Builder::waitOf(const Cell &cell, size_t phase) const {
   double wait = isMost ? 0 : std::numeric_limits<double>::infinity();
   for (size_t gang : gangs.distinct) {
     double own =
-        waitInGang(network, gang, cell.shard, messages[phase][at(cell)]);
+        waitInGang(network, gang, cell.shard, messages[phase][at(cell)],
+                   {!isMost, fine.model.sharedNics});
     wait = isMost ? std::max(wait, own) : std::min(wait, own);
   }
   return wait;

@@ -8,7 +8,6 @@
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/GangProblem.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
 
@@ -47,11 +46,11 @@ static Result<Seconds> boundOfSingle(const Problem &problem,
     return network.error();
   int64_t most = std::min(int64_t(problem.cluster.devices.size()),
                           problem.joinsResults ? 1 : problem.microbatches);
-  int64_t copies = family.pipelines > 0 ? family.pipelines : most;
-  if (copies > most)
-    return Seconds(std::numeric_limits<double>::infinity());
-  return placedLowerBound(problem, *network, {{1, copies}},
-                          /*splitsBackward=*/true);
+  std::vector<PipelineShape> shapes;
+  for (int64_t copies = 1; copies <= most; ++copies)
+    if (family.pipelines == 0 || family.pipelines == copies)
+      shapes.push_back({1, copies});
+  return placedLowerBound(problem, *network, shapes, /*splitsBackward=*/true);
 }
 
 Result<Seconds> gangBound(const GangProblems &problems,

@@ -174,18 +174,19 @@ void Families::estimate(Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   std::vector<double> work(where.ranks, 0);
+  double forward = 0;
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
     int64_t rank =
         rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
     size_t number = classOf[rank * pipelines];
     for (int64_t layer = s == 0 ? 0 : candidate.ends[s - 1];
-         layer < candidate.ends[s]; ++layer)
-      work[rank] += problem.layers[layer].times[number].total().value;
+         layer < candidate.ends[s]; ++layer) {
+      const StageTimes &times = problem.layers[layer].times[number];
+      work[rank] += times.total().value;
+      forward += times.forward.value;
+    }
   }
   double busiest = *std::max_element(work.begin(), work.end());
-  double forward = 0;
-  for (const Layer &layer : problem.layers)
-    forward += layer.times.front().forward.value;
   bool halves = std::any_of(
       generators.begin(), generators.end(),
       [](const Generator &generator) { return generator.splitsBackward; });
