@@ -180,14 +180,11 @@ Result<Network> Network::create(const Cluster &cluster) {
   return network;
 }
 
-std::optional<size_t> Network::portLane(size_t device, size_t peer) const {
-  if (portLanes[device] == 0)
-    return std::nullopt;
-  return peer % portLanes[device];
-}
-
 std::optional<size_t> Network::lane(size_t device, size_t peer) const {
   size_t host = hosts[device];
+  if (host == hosts[peer])
+    return portLanes[device] == 0 ? std::nullopt
+                                  : std::optional(peer % portLanes[device]);
   if (!(nics[host] < all[host]))
     return std::nullopt;
   size_t lanes = lanesOf(nics[host], fastest[host]);

@@ -7,6 +7,7 @@
 
 #include "ShardPlans.h"
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Scheduling/Generators.h"
 #include <cmath>
 #include <limits>

@@ -10,7 +10,6 @@
 
 #include "ShardStages.h"
 #include "stagewright/Pipelines/Compile.h"
-#include "stagewright/Pipelines/Shards.h"
 
 namespace stagewright {
 

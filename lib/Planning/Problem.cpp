@@ -164,6 +164,14 @@ bool Problem::mayOffload() const {
                      [](const Device &device) { return device.hostBandwidth; });
 }
 
+Bytes Problem::gradients() const {
+  Bytes bytes;
+  for (const Resident &resident : residents)
+    if (resident.kind == ResidentKind::Gradient && !resident.layers.empty())
+      bytes += resident.bytes;
+  return bytes;
+}
+
 int64_t Problem::mostLevels() const {
   size_t most = 0;
   for (const Layer &layer : layers)

@@ -42,13 +42,12 @@ public:
   /// Whether that is less than the total that the host's devices can send to
   /// other hosts, so that their messages delay each other.
   bool sharesNic(size_t host) const { return nics[host] < wanted[host]; }
-  /// The lane of its host's NIC by which a device exchanges messages with a
-  /// peer on another host. A NIC has as many lanes, each way, as messages it
-  /// can carry at full speed; the messages of one lane wait for each other.
-  /// None if the NIC can carry all messages of its devices at once.
+  /// The lane by which a device exchanges messages with a peer: of the port of
+  /// the device if the peer is on its host, else of the NIC of its host. Both
+  /// have as many lanes, each way, as messages that they can carry at full
+  /// speed; the messages of one lane wait for each other. None if they can
+  /// carry all messages of the device, or of the host's devices, at once.
   std::optional<size_t> lane(size_t device, size_t peer) const;
-  /// The same for its port inside its host.
-  std::optional<size_t> portLane(size_t device, size_t peer) const;
   /// The max bandwidth between any two devices, in bytes a second.
   double largestBandwidth() const { return largest; }
 

@@ -177,6 +177,9 @@ struct Problem {
     return samples != 1 && layers[layer].sliceable;
   }
 
+  /// Bytes of all gradients, each once.
+  Bytes gradients() const;
+
   /// Sizes of held values are rounded up to a multiple of this, in bytes.
   int64_t slotAlignment = 1;
   /// The highest level of all layers.

@@ -118,12 +118,11 @@ double LeastTimes::path(double microbatches, bool splitsBackward) const {
 }
 
 double LeastTimes::sumOfAll(const Problem &problem, int64_t replicas) const {
-  double bytes = 0;
-  for (const Resident &resident : problem.residents)
-    if (resident.kind == ResidentKind::Gradient && !resident.layers.empty())
-      bytes += double(resident.bytes.value);
+  if (replicas < 2)
+    return 0;
   double part = 2 * double(replicas - 1) / double(replicas);
-  return replicas < 2 ? 0 : part * bytes / bandwidths[size_t(replicas)];
+  return part * double(problem.gradients().value) /
+         bandwidths[size_t(replicas)];
 }
 
 Seconds placedLowerBound(const Problem &problem, const Network &network,

@@ -31,7 +31,7 @@ static std::vector<double> linksIn(const Network &network, size_t gang,
       if (a == b)
         continue;
       bool isInside = network.hostOf(a) == network.hostOf(b);
-      auto lane = isInside ? network.portLane(a, b) : network.lane(a, b);
+      auto lane = network.lane(a, b);
       links.insert(links.end(), {network.bandwidth(a, b), network.latency(a, b),
                                  double(isInside), lane ? double(*lane) : -1});
     }
@@ -121,8 +121,7 @@ double waitInGang(const Network &network, size_t gang, size_t shard,
       continue;
     size_t from = gang * ways + i;
     bool isInside = network.hostOf(from) == network.hostOf(to);
-    auto number =
-        isInside ? network.portLane(to, from) : network.lane(to, from);
+    auto number = network.lane(to, from);
     int kind = !number || !haveLanes ? 2 : isInside ? 0 : 1;
     Lane &lane = lanes[{kind, kind == 2 ? i : *number}];
     double latency = network.latency(from, to);

@@ -11,20 +11,6 @@
 
 namespace stagewright {
 
-Result<GangProblems> gangProblems(const Problem &problem,
-                                  const ShardedLayers &layers) {
-  GangProblems problems;
-  for (auto [times, one] : {std::pair(GangTimes::Most, &problems.most),
-                            std::pair(GangTimes::Least, &problems.least),
-                            std::pair(GangTimes::Compute, &problems.compute)}) {
-    Result<Problem> made = gangProblem(problem, layers, times);
-    if (!made)
-      return made.error();
-    *one = std::move(*made);
-  }
-  return problems;
-}
-
 PlacedFamily gangFamily(const Problem &problem, const std::string &schedule) {
   PlacedFamily family;
   for (const Generator &generator : allGenerators()) {

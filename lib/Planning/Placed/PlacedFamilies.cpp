@@ -156,13 +156,11 @@ void Families::add(const StagePlacement &where, int64_t pipelines) {
 double Families::sumsOf(int64_t ranks, int64_t pipelines) const {
   if (problem.forwardOnly || pipelines < 2)
     return 0;
-  Bytes bytes;
-  for (const Resident &resident : problem.residents)
-    if (resident.kind == ResidentKind::Gradient)
-      bytes += resident.bytes;
   std::vector<size_t> devices(static_cast<size_t>(pipelines));
   std::iota(devices.begin(), devices.end(), 0);
-  return allReduceTime(network, devices, Bytes(bytes.value / ranks)).value;
+  return allReduceTime(network, devices,
+                       Bytes(problem.gradients().value / ranks))
+      .value;
 }
 
 /// Sets `bound` to the work of the busiest rank on all its microbatches, or to
@@ -367,39 +365,6 @@ Result<Seconds> placedFamilyBound(const Problem &problem,
   if (!network)
     return network.error();
   return Families(problem, *network, family).bound();
-}
-
-/// Every generator that `problem` can run, except those for twin placements,
-/// which hold weights twice.
-static PlacedFamily allFamilies(const Problem &problem) {
-  PlacedFamily family;
-  for (const Generator &generator : allGenerators())
-    if (generator.placement != Placement::Twin &&
-        !(generator.splitsBackward && problem.wholeBackward))
-      family.generators.push_back(generator);
-  return family;
-}
-
-Result<Plan> planPlaced(const Problem &problem) {
-  Result<Plan> plan = planPlaced(problem, allFamilies(problem));
-  return plan ? withSearchedOrder(problem, std::move(*plan)) : plan;
-}
-
-Result<Plan> planAuto(const Problem &problem) {
-  Result<Plan> plain = planSpp(problem);
-  if (plain)
-    plain = withSearchedOrder(problem, std::move(*plain));
-  // These need one stage per device, which planSpp() plans.
-  if (problem.stages > 0 || problem.offload == OffloadChoice::All)
-    return plain;
-  Result<Plan> placed = planPlaced(problem);
-  if (!placed || (plain && !savesEnough(placed->time, plain->time)))
-    return plain;
-  // The bound is for plans of both families.
-  if (Result<Network> network = Network::create(problem.cluster))
-    placed->familyBound =
-        std::min(placed->familyBound, familyLowerBound(problem, *network));
-  return placed;
 }
 
 } // namespace stagewright

@@ -69,14 +69,14 @@ TEST(Network, MessagesInsideAHostShareThePortsOfItsDevices) {
   // All at the speed of the port, which carries one message at a time.
   EXPECT_EQ(network(4, 5).bandwidth(0, 1), 5);
   EXPECT_EQ(network(4, 5).bandwidth(0, 4), 3);
-  EXPECT_EQ(network(4, 5).portLane(0, 1), 0u);
-  EXPECT_EQ(network(4, 6).portLane(0, 3), 0u);
+  EXPECT_EQ(network(4, 5).lane(0, 1), 0u);
+  EXPECT_EQ(network(4, 6).lane(0, 3), 0u);
   // Two at a time, chosen by the peer.
-  EXPECT_EQ(network(4, 12).portLane(0, 2), 0u);
-  EXPECT_EQ(network(4, 12).portLane(0, 3), 1u);
+  EXPECT_EQ(network(4, 12).lane(0, 2), 0u);
+  EXPECT_EQ(network(4, 12).lane(0, 3), 1u);
   // One peer, or a port with the bandwidth for all.
-  EXPECT_EQ(network(2, 6).portLane(0, 1), std::nullopt);
-  EXPECT_EQ(network(4, 18).portLane(0, 3), std::nullopt);
+  EXPECT_EQ(network(2, 6).lane(0, 1), std::nullopt);
+  EXPECT_EQ(network(4, 18).lane(0, 3), std::nullopt);
 }
 
 TEST(Network, MessagesShareTheLanesOfANic) {
