@@ -34,7 +34,7 @@ def losses(path):
     return [line["loss"] for line in lines], [line["seconds"] for line in lines]
 
 
-def followed(session, name, command, environment):
+def followed(session, name, command, environment, steps=STEPS):
     """(losses, seconds) of a run that writes its metrics to NAME.jsonl, with progress shown while it runs; and its output."""
     metrics, log = session.work / f"training.{name}.jsonl", session.work / f"training.{name}.log"
     metrics.unlink(missing_ok=True)
@@ -45,7 +45,7 @@ def followed(session, name, command, environment):
         while run.poll() is None:
             clock.sleep(0.5)
             if found := losses(metrics)[0]:
-                progress.update(f"step {len(found)} of {STEPS}, loss {found[-1]:.4f}")
+                progress.update(f"step {len(found)} of {steps}, loss {found[-1]:.4f}")
     if run.returncode:
         progress.done(f"FAILED (exit {run.returncode})")
         raise Failure(f"{' '.join(map(str, command))}\n{shortened(log.read_text())}")

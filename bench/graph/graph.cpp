@@ -16,6 +16,7 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "Files/MappedFile.h"
 #include "Files/Safetensors.h"
 #include "Memory/HostTensors.h"
 

@@ -19,15 +19,22 @@ BENCHES = {
     "pipeline": "two ranks beside torch.distributed.pipelining and jax.jit on two cores; the bubble",
     "overhead": "microseconds that an action and a hop cost",
     "hosts": "two hosts with a slow link: a plan that knows it beside one that does not",
+    "family": "every plan of a family of plans on four devices, run: the planner's choice beside the best",
+    "unequal": "two fast and two slow devices: shares by speed beside equal ones, on ranks slowed down",
+    "ready": "1F1B on four ranks with actions delayed at random: in its order beside what is ready, and pp-sim's figures",
     "shards": "every layer split over two cores, beside two threads and jax.jit with NamedSharding",
     "sums": "two replicas: gradients summed beside the rest of the backward, or at the end",
+    "averaging": "delayed averages: simulated on 1 to 256 workers; over a slow link; the losses of a GPT beside synchronous training",
     "messages": "a message between two processes beside MPI's own ping-pong and torch.distributed's",
     "compile": "compile time by pass against the number of operations, beside jax.jit's",
     "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
     "size": "LLaMA-2 7B and 70B, Mixtral and GPT-3 on 8 to 1,024 GPUs: plan, compile, dry run; no GPU is needed",
     "megatron": "GPTs of 1.7 to 1,008 billion parameters: our plans beside Megatron-LM's published degrees, in one simulator",
+    "drivers": "plans that each driver of pp-plan --search evaluates until it has one within 1 % of the optimum; nothing runs",
+    "flows": "sampled training of graph neural networks: policies for NICs, placements; nothing runs",
     "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
     "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, beside JAX with optax",
+    "graphs": "GraphSAGE and GAT on sampled neighbours of 100,000 nodes: loss and accuracy beside JAX with the same samples",
     "planners": "seconds of the planners beside those of public programs",
     "faults": "fifty runs that are killed, stopped or raise, on four ranks and on two, and what is lost; busy processors",
     "growth": "20,000 steps with checkpoints: memory and open files of every process",
@@ -67,7 +74,7 @@ def options(parser):
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"how wide half of the interval may be (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
-                        help="size, megatron, faults, growth, checkpoints: only this part (a wrong name lists them); may repeat")
+                        help="size, megatron, drivers, family, faults, graphs, growth, checkpoints, averaging: only this part (a wrong name lists them); may repeat")
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: how many runs are struck (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: of what is random (default: 1)")
     parser.add_argument("--update", action="store_true", help="counts: write the table anew")

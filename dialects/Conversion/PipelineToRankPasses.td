@@ -26,7 +26,8 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     their backward. Sums over microbatches become accumulator arguments of the bodies. Schedule, program, graph and bodies
     without callers are erased. If the order is that of a generator defined for every number of microbatches, with one stage per
     rank, loop bounds come from the argument of the entry; else the program runs the order as it is, as loops or as a table, and
-    is marked `only`.
+    is marked `only`. With credits the rank chooses at run time: a lane of rows for each kind and stage, and rings as deep as the
+    credits.
     Every rank has the part of `@update` for the parameters that it owns, `@update.R`, called at the end of its program, which
     replaces parameters and state in place. Numbers computed from the values of several ranks, such as the norm of all
     gradients, are computed on every rank from what `@update.sums.R` of the others sent; a rank that reads a parameter of

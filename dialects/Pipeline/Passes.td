@@ -45,6 +45,23 @@ def SplitSlices : Pass<"pipeline-split-slices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def Annotate : Pass<"pipeline-annotate", "::mlir::ModuleOp"> {
+  let summary = "mark parameters whose layers are replicated or split as the user says";
+  let description = [{
+    **Why** Some users know how layers are best placed; models from PyTorch and ONNX have no scopes that say so.
+    **Expects** `@step` with roles; without them the passes that infer them run first.
+    **Leaves** `pipeline.annotation` on every parameter whose name, or a module that holds it, matches a glob. What it means is
+    what the scopes `stagewright.replicate(n)` and `stagewright.split(n)` of a JAX model mean; `pipeline-form-graph` and
+    `pipeline-shard` read both. The first glob that matches a parameter wins.
+    **Never** changes an operation.
+  }];
+  let options = [
+    Option<"annotate", "annotate", "std::string", "\"\"",
+           "A file with lines of the form GLOB=replicate(N) or GLOB=split(N), or such a text, with commas between">];
+  let statistics = [Statistic<"numAnnotated", "annotated", "Parameters annotated">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
 def RaiseAttention : Pass<"pipeline-raise-attention", "::mlir::ModuleOp"> {
   let summary = "recognise attention, forward and backward, as one operation each";
   let description = [{
@@ -75,14 +92,15 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
     `pipeline.split_dim` split. Parts are summed or joined where an operation needs more than its shard has. Each part of a
     parameter, of its gradient and of an optimizer's state is an argument or result of its own (`pipeline.slice`). Locations
     name one layer per level of the model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level to the
-    next, so the layers of a level run in parallel.
+    next, so the layers of a level run in parallel. Parameters of layers with `split(n)` are split, those with `replicate(n)`
+    are whole, and each shard computes its samples with them.
     **Never** changes a value except through the order in which a sum over a split dimension is added.
   }];
   let options = [
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
-           "several arrays side by side; GLOB=whole; GLOB=auto for the fastest choice; default: "
+           "several arrays side by side; GLOB=whole; GLOB=auto for the fastest choice; NAME=DIM of a batch; default: "
            "`pipeline.split_dim`, else auto">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Devices and links that auto optimises for: preset or file; default: the module's, else this host">,
@@ -95,6 +113,20 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
                     Statistic<"numScatters", "scatters", "Sums of which each shard keeps its own rows">,
                     Statistic<"numExchanges", "exchanges", "Values that change from one split to another">,
                     Statistic<"numJoins", "joins", "Values joined from their parts">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PrintLayouts : Pass<"pipeline-print-layouts", "::mlir::ModuleOp"> {
+  let summary = "print which dimensions are split together, and what prevents a split";
+  let description = [{
+    **Why** Shows what `pipeline-shard` can split before a plan is made, and which operation is in the way where it cannot.
+    **Expects** `@step` with roles; without them the passes that infer them run first.
+    **Leaves** Text on standard output, as `pp-plan --explain-layouts`: the linkage classes (dimensions that can only be split
+    together) by layer, equal layers once, each with the hints that split it.
+    **Never** changes an operation.
+  }];
+  let options = [Option<"ways", "ways", "int64_t", "2", "Number of shards">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
 }
@@ -114,7 +146,8 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     contractions whose result is many times larger than their operands are recomputed. `pipeline.stash` on the graph reports the
     choice, for information only. With `stash=written` no contraction is repeated, and values that are in memory anyway are
     kept. Constants and short chains of cheap operations on arguments are copied into every node that reads them. A gradient
-    that is a sum over layers is yielded in parts.
+    that is a sum over layers is yielded in parts. Annotated layers (`replicate(n)`, `split(n)`: scopes, or `pipeline-annotate`)
+    are listed in `pipeline.annotations`; a layer is split where an annotation begins or ends.
     **Never** changes a value: the nodes, run one after another, compute what the function did, up to the order in which the
     parts of a gradient are summed.
   }];
@@ -300,6 +333,9 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
 
     Replicas of a stage work on slices of every microbatch, `rows` samples each in proportion to the speed of their devices,
     unless one of its layers mixes rows of the batch (`pipeline-infer-sliceable`).
+
+    Consecutive layers with one annotation `replicate(n)` (`pipeline.annotations` of the graph) are one stage with n replicas; the
+    planner finds the other stages.
     **Never** changes the graph's nodes or what they compute.
   }];
   let options = [
@@ -364,6 +400,53 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def AssignCredits : Pass<"pipeline-assign-credits", "::mlir::ModuleOp"> {
+  let summary = "let ranks run actions as they become ready, within credits";
+  let description = [{
+    **Why** A rank that follows an order waits for the next action even if a later one could run. If actions take longer at
+    random, that time adds up. A rank that runs what is ready needs a limit of the microbatches in flight instead of an order.
+    **Expects** A `pipeline.schedule`; without one, `pipeline-schedule` runs first. Layers are not split over ranks.
+    **Leaves** `credits` of each stage in the schedule: as many microbatches as pass through the stage in the time of a round
+    trip to the last stage and back (Little's law), one more where transfers return microbatches out of phase, and fewer where
+    the memory of a device is short. `spare` adds more, so that a stage has work while another is late. If memory is short a remark states them, and the predicted increase of the step. Without costs all
+    stages count as equal. Proved: no ready-first execution with these credits is ever stuck.
+    **Never** changes which rank runs an action, nor the order of microbatches within one kind and stage.
+  }];
+  let options = [
+    ListOption<"credits", "credits", "int64_t",
+               "Credits of each stage, in place of those that the pass computes">,
+    Option<"spare", "spare", "int64_t", "0",
+           "More credits for each stage, for actions whose times vary">];
+  let statistics = [Statistic<"numCredits", "credits", "Sum of the credits of all stages">,
+                    Statistic<"numCapped", "credits-capped", "Credits that memory does not allow">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def DelayAveraging : Pass<"pipeline-delay-averaging", "::mlir::ModuleOp"> {
+  let summary = "let replicas update their own parameters, and average them every few steps, some steps later";
+  let description = [{
+    **Why** A sum of gradients that takes longer than a backward delays every step. Replicas that train on their own for `every`
+    steps send a fraction of the bytes, and an average that is merged `delay` steps after it began is summed while those steps
+    run (DaSGD, Zhou et al. 2020). Training is then not the synchronous one: this is a choice of the user.
+    **Expects** A `pipeline.schedule`, else `pipeline-schedule` runs first; a stage with replicas, and an `@update`.
+    **Leaves** `averaging` on the program, with the predicted seconds of an average and of a step; `delay=auto` is the number of
+    steps for which an average takes, rounded up. `merge=convex` keeps `xi` of a replica's own parameters and takes the rest from
+    the average, so the last `delay` steps of a round count for `xi` only; `merge=corrected` adds the difference between the
+    average and what the replica had as it began. `delay=0` is local SGD. With `every=1 delay=0` the program is left as it is:
+    gradients are summed in every step, exactly.
+    **Never** averages an optimizer's state: it stays each replica's own.
+  }];
+  let options = [
+    Option<"every", "every", "int64_t", "4", "Steps from one average to the next">,
+    Option<"delay", "delay", "std::string", "\"auto\"",
+           "Steps from the begin of an average until it is merged, 0 to `every`; auto: as many as it takes">,
+    Option<"xi", "xi", "double", "0.25", "Share of its own parameters that a replica keeps in a convex merge, 0 to 1">,
+    Option<"merge", "merge", "std::string", "\"corrected\"", "convex or corrected">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ScheduleCommunication : Pass<"pipeline-schedule-communication", "::mlir::ModuleOp"> {
   let summary = "make the messages of every schedule explicit";
   let description = [{
@@ -387,6 +470,39 @@ def ScheduleCommunication : Pass<"pipeline-schedule-communication", "::mlir::Mod
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
 
+def FlowAnalysis : Pass<"pipeline-flow-analysis", "::mlir::ModuleOp"> {
+  let summary = "find what the stages of every program send between hosts";
+  let description = [{
+    **Why** Transfers between hosts share NICs. How many connections a NIC has decides what rate each can be guaranteed.
+    **Expects** A `pipeline.program` on a cluster whose costs are known. Stages on twins are not supported.
+    **Leaves** On every program `pipeline.flows`: for each pair of stages and of their hosts, and each direction, a connection
+    with its bytes per step; `pipeline.nics`: connections out of and into each host (a node of the cluster); and
+    `pipeline.degree`: the max of these. Replicas that take turns have one connection for each turn.
+    **Never** changes the plan.
+  }];
+  let statistics = [Statistic<"numConnections", "connections", "Connections between hosts">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
+def ScheduleFlows : Pass<"pipeline-schedule-flows", "::mlir::ModuleOp"> {
+  let summary = "give transfers between hosts rates, and prove how long a step takes at most";
+  let description = [{
+    **Why** With a guaranteed rate for each connection, a step takes at most the max number of connections of a NIC times its
+    critical path, whatever the other transfers do. See docs/placement.md.
+    **Expects** A `pipeline.schedule` in which every stage runs its microbatches in order.
+    **Leaves** On the program what `pipeline-flow-analysis` leaves, with the guaranteed rate of each connection. On every
+    schedule `pipeline.flow_schedule`: the policy, the degree, the critical path with every transfer alone on its NICs, the time
+    of the busiest NIC, and the simulated makespan, in seconds; a remark shows them. `pipeline-verify-schedule` computes them
+    again from the module.
+    **Never** changes an order of actions, and does not pace the transport.
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"oes\"",
+           "oes: guaranteed rates, and what is left by water-filling; guaranteed: only these; fair: max-min; fifo: the first "
+           "transfer takes all, without a guarantee">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
 def VerifySchedule : Pass<"pipeline-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "prove that every schedule is complete and free of deadlocks";
   let description = [{
@@ -395,7 +511,8 @@ def VerifySchedule : Pass<"pipeline-verify-schedule", "::mlir::ModuleOp"> {
     **Expects** Any number of `pipeline.schedule`.
     **Leaves** The module as it is. Proved of each schedule: complete, each action after what it needs and on a rank that has
     its stage, all ranks finish. If `pipeline-schedule-communication` made messages explicit, also: they belong to the orders,
-    match at both ends, and finish even if a send completes only once its receive is posted.
+    match at both ends, and finish even if a send completes only once its receive is posted. If `pipeline-schedule-flows` left a
+    certificate, also: its numbers are those of the schedule.
     **Never** changes anything.
   }];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];

@@ -110,4 +110,27 @@ def Pipeline_PlanAttr : AttrDef<PipelineDialect, "Plan"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Pipeline_AveragingAttr : AttrDef<PipelineDialect, "Averaging"> {
+  let mnemonic = "averaging";
+  let summary = "How replicas that update their own parameters average them";
+  let description = [{
+    At the end of every `every`-th step the average of the replicas' parameters begins; `delay` steps later, at most `every`, each
+    replica merges it. `convex`: its parameters x become `xi` x + (1 - `xi`) times the average. `corrected`: x + average - what x
+    was when the average began. `all_reduce` and `step` are the predicted seconds of an average and of a step without it.
+
+    ```mlir
+    #pipeline.averaging<every = 4, delay = 1, xi = 2.5e-01 : f64, merge = "convex">
+    ```
+  }];
+  let parameters = (ins "int64_t":$every, "int64_t":$delay, "::mlir::FloatAttr":$xi, "::mlir::StringAttr":$merge,
+                        OptionalParameter<"::mlir::FloatAttr">:$all_reduce, OptionalParameter<"::mlir::FloatAttr">:$step);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isCorrected() const { return getMerge().getValue() == "corrected"; }
+    /// The steps of a round that last, as a share of all: a convex merge throws away 1 - xi of the last `delay` steps.
+    double progress() const;
+  }];
+}
+
 #endif // STAGEWRIGHT_PIPELINE_ATTRIBUTES_TD

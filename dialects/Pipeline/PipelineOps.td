@@ -279,10 +279,11 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
     - (program_c5) a boundary names a node, one of its results with the stated type, and two stages of the program.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$graph, FlatSymbolRefAttr:$cluster,
-                       I64Attr:$microbatches, OptionalAttr<Pipeline_PlanAttr>:$plan);
+                       I64Attr:$microbatches, OptionalAttr<Pipeline_PlanAttr>:$plan,
+                       OptionalAttr<Pipeline_AveragingAttr>:$averaging);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `of` $graph `on` $cluster `microbatches` $microbatches (`plan` $plan^)? $body attr-dict
+    $sym_name `of` $graph `on` $cluster `microbatches` $microbatches (`plan` $plan^)? (`averaging` $averaging^)? $body attr-dict
   }];
 }
 
@@ -297,7 +298,7 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     or memory.
 
     `replica_of` is what `pipeline-split-replicas` leaves: the stage that this one was a replica of, its number among them,
-    and how many they are.
+    and how many they are; then its samples of a microbatch, and all of these.
 
     Example:
     ```mlir
@@ -305,7 +306,7 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     ```
     Constraints:
     - (stage_c1) `rows` has one positive number for every device;
-    - (stage_c2) `replica_of` is three numbers: a stage, a number, and a count above it;
+    - (stage_c2) `replica_of` is five numbers: a stage, a number and a count above it, samples and a number not below them;
     - (stage_c3) `levels` has one number for every layer, none below 0;
     - (stage_c4) `offload` names layers of the stage, each once, and does not stand beside `recompute`, which keeps nothing
       that a forward makes.
@@ -343,15 +344,20 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
     ```
     Constraints:
     - (schedule_c1) the program exists;
-    - (schedule_c2) ranks are numbered 0, 1, 2, … in order.
+    - (schedule_c2) ranks are numbered 0, 1, 2, … in order;
+    - (schedule_c3) there are `credits` for every stage, each at least 1.
+
+    With `credits [2, 1]` ranks do not follow the orders: each runs its actions as they become ready, with at most 2
+    microbatches in flight on stage 0 and 1 on stage 1, from their forward to the end of their backward.
 
     Rank r is the r-th device in the order of the stages' first devices; of a stage with `rows` the first device stands
     for all, which run the same actions. That actions can be read, and are those of
     the program on ranks that have their stages, is proved by `pipeline-schedule` and by whatever reads a schedule.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind);
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind,
+                       OptionalAttr<DenseI64ArrayAttr>:$credits);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `of` $program `kind` $kind $body attr-dict";
+  let assemblyFormat = "$sym_name `of` $program `kind` $kind (`credits` $credits^)? $body attr-dict";
 }
 
 def Pipeline_OrderOp : Pipeline_Op<"order", [HasParent<"ScheduleOp">]> {

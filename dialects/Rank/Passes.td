@@ -19,7 +19,7 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
     **Leaves** The programs as they were, each with `memory`: bytes by purpose, the arena and its live peak.
     **Never** approximates: loops are unrolled for the given number of microbatches, and every claim, send, receive and release
     is run in an abstract machine. The programs have no branches, so one run that ends proves that every run ends, and a run
-    that is stuck shows the cycle.
+    that is stuck shows the cycle. Programs that choose what they run are marked graphs, for which the same holds.
   }];
   let options = [
     Option<"microbatches", "microbatches", "int64_t", "0",

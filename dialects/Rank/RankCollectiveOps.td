@@ -74,4 +74,39 @@ def Rank_AwaitReducedOp : Rank_CollectiveUse<"await_reduced"> {
   let assemblyFormat = "$collective attr-dict";
 }
 
+def Rank_AverageOp : Rank_CollectiveUse<"average", [AttrSizedOperandSegments]> {
+  let summary = "the average of the parameters of replicas: begun, merged or neither, by the number of the step";
+  let description = [{
+    Replicas that update their own parameters average them at the end of every `every`-th step, and merge the average `delay`
+    steps later. The op counts the step in `step`. If it is a multiple of `every`, it writes the parameters times `weight` to
+    `sum`, each at a multiple of 64 bytes, and begins the collective. If an average was begun `delay` steps before, it waits for
+    that and merges it, before it begins another: each parameter x becomes `xi` x + (1 - `xi`) a, or with a snapshot, which is
+    taken as the average begins, x + (a - snapshot). With `delay` 0 both are done in one step, and `corrected` makes x = a.
+
+    So the sum runs while `delay` whole steps do. Every rank of the collective begins and awaits it in the same steps, and has
+    begun it in a step that all have ended, so an await never waits for another rank's program; with `delay` 0 it is an
+    all-reduce and its await. `turns` is the number of replicas that take microbatches in turn: a step needs as many.
+
+    Example:
+    ```mlir
+    rank.average @average.0 (%w, %b) step %step sum %a snapshot %s every 4 delay 1 xi 0.25 corrected weight 0.5
+    ```
+    Constraints:
+    - (average_c1) the collective exists and this rank is among its ranks;
+    - (average_c2) `step` is state of one 64-bit integer; `sum`, and the snapshot, are state of the collective's type, whose
+      bytes are those of the parameters, each rounded up to 64;
+    - (average_c3) `every` is positive, `delay` from 0 to `every`, `xi` from 0 to 1, `weight` above 0 and at most 1, `turns`
+      positive;
+    - (average_c4) it has a snapshot if it is corrected and delayed, and else none.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$collective, Variadic<Rank_Buffer>:$parameters, Rank_Buffer:$step, Rank_Buffer:$sum,
+                       Optional<Rank_Buffer>:$snapshot, Rank_IntAttr:$every, Rank_IntAttr:$delay, F64Attr:$xi,
+                       UnitAttr:$corrected, F64Attr:$weight, DefaultValuedAttr<Rank_IntAttr, "1">:$turns);
+  let assemblyFormat = [{
+    $collective `(` $parameters `)` `step` $step `sum` $sum (`snapshot` $snapshot^)? `every` $every `delay` $delay `xi` $xi
+    (`corrected` $corrected^)? `weight` $weight (`turns` $turns^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // STAGEWRIGHT_RANK_COLLECTIVE_OPS_TD

@@ -37,6 +37,9 @@ def RankDialect : Dialect {
     /// On a stage function: most bytes of its temporaries that live at once;
     /// its workspace takes no fewer.
     static constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
+    /// Marks arguments and results of a step that are state of averages over
+    /// replicas, not of the model: they are 0 at first.
+    static constexpr llvm::StringLiteral kAveraging = "rank.averaging";
     /// Depth of a ring that has one slot per microbatch; n times that has one
     /// for every n-th.
     static constexpr int64_t kAll = -1;

@@ -146,6 +146,8 @@ def Rank_ProgramOp : Rank_Op<"program", [
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     EntryOp getEntry();
+    /// Whether it chooses what it runs, so that no order tells which slots are held at once.
+    bool isReadyFirst();
   }];
 }
 
@@ -177,6 +179,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %n = rank.buffer "layer0.F.2" stash at 1024 : memref<2x4xf32>
     %o = rank.buffer "layer1.F.0" stash depth 2 at 1024 starts [64, 0, 128, 64] : memref<2x4xf32>
     %h = rank.buffer "layer0.F.1.host" stash host depth 4 : memref<2x4xf32>
+    %v = rank.buffer "params/v" parameter 1 own 7 weight 0.25 : memref<8x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
     `at 1024` places the slots of a stash in the workspace, the first at that byte: what they take while one is held
@@ -184,13 +187,16 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     With `starts [0, 4096, 0]` microbatch m lies `starts[m]` bytes behind that byte instead of in slot m mod depth:
     stashes that are not full at the same time share the bytes (a frame of slots, for programs of one number of
     microbatches).
+    `own 7` is for a parameter, gradient or state of a replica that differs from the others: the host also reads and sets this rank's
+    buffer as the state at position 7 of the step. `weight 0.25` is its weight in the parameter, gradient or accumulator that the
+    host reads, the sum over the replicas.
     A `host` stash lies in the memory of the device's host. Nothing computes on it: `rank.offload` fills it, `rank.fetch`
     empties it.
 
     Constraints:
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
       given for `gradient`, and is not given for the others;
-    - (buffer_c2) only a parameter, a gradient or a state is a slice;
+    - (buffer_c2) only a parameter, a constant, a gradient or a state is a slice;
     - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive
       or `all`, and `all by N` of stashes alone;
     - (buffer_c4) a workspace is a vector of i8;
@@ -198,16 +204,19 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative;
     - (buffer_c7) only a stash with a place has starts, multiples of 64 and not negative, in a program of one number of
       microbatches;
-    - (buffer_c8) only a stash without a place lies on the host.
+    - (buffer_c8) only a stash without a place lies on the host;
+    - (buffer_c9) only a parameter or state is a replica's own, of the type of the step's argument there, and only a parameter,
+      gradient or accumulator with a position has a weight, above 0 and at most 1.
   }];
   let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
                        OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,
                        Rank_MemoryTypeAttr:$type, OptionalAttr<Rank_IntAttr>:$place,
-                       OptionalAttr<DenseI64ArrayAttr>:$starts, UnitAttr:$on_host);
+                       OptionalAttr<DenseI64ArrayAttr>:$starts, UnitAttr:$on_host,
+                       OptionalAttr<Rank_IntAttr>:$own, OptionalAttr<F64Attr>:$weight);
   let results = (outs Rank_Buffer:$buffer);
   let assemblyFormat = [{
     $buffer_name $kind (`host` $on_host^)? ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? (`at` $place^)?
-    (`starts` $starts^)?
+    (`starts` $starts^)? (`own` $own^)? (`weight` $weight^)?
     attr-dict `:` $type
   }];
   let hasVerifier = 1;
@@ -296,6 +305,40 @@ def Rank_TableOp : Rank_Op<"table", [Pure]> {
   let arguments = (ins Index:$row, DenseI64ArrayAttr:$cases, DenseI64ArrayAttr:$microbatches);
   let results = (outs Index:$which, Index:$microbatch);
   let assemblyFormat = "`[` $row `]` `cases` $cases `microbatches` $microbatches attr-dict";
+  let hasVerifier = 1;
+}
+
+def Rank_ChooseOp : Rank_Op<"choose"> {
+  let summary = "the next row of a table whose order the ranks find as they run";
+  let description = [{
+    The rows of the table lie in lanes: the first `lanes[0]` rows are lane 0, the next `lanes[1]` lane 1. Every lane runs
+    its rows in order. The operation waits until the next row of some lane can run: its messages have arrived, the slots
+    that it claims and acquires are free, and the rows that it follows are done. Of several it takes the one with the
+    lowest number in `turns`. `after [0, 2]` says, in pairs, that
+    microbatch m of lane 0 follows microbatch m of lane 2.
+
+    Example:
+    ```mlir
+    scf.for %k = %c0 to %c4 step %c1 {
+      %row = rank.choose lanes [2, 2] turns [0, 1, 2, 3] after [0, 1]
+      %case, %m = rank.table[%row] cases [0, 0, 1, 1] microbatches [0, 1, 0, 1]
+      scf.index_switch %case
+      case 0 {
+        rank.action B stage 0 microbatch %m { ... }
+        scf.yield
+      }
+      ...
+    }
+    ```
+    Constraints:
+    - (choose_c1) at least one lane, each with at least one row, and a turn for each row;
+    - (choose_c2) pairs are of two different lanes;
+    - (choose_c3) it lies in a loop of an entry, in a program of one number of microbatches;
+    - (choose_c4) its row is read by a table of as many rows.
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$lanes, DenseI64ArrayAttr:$turns, DenseI64ArrayAttr:$after);
+  let results = (outs Index:$row);
+  let assemblyFormat = "`lanes` $lanes `turns` $turns `after` $after attr-dict";
   let hasVerifier = 1;
 }
 

@@ -81,17 +81,19 @@ def Rank_AddOp : Rank_Op<"add", [SameTypeOperands]> {
 def Rank_CombineOp : Rank_Op<"combine"> {
   let summary = "turns the sum over microbatches into the result of the step";
   let description = [{
-    `sum` leaves it, `mean` divides it by the number of microbatches.
+    `sum` leaves it, `mean` divides it by the number of microbatches. With `scale` the result is multiplied by that: what one
+    replica adds to a gradient is the gradient of its own samples times their share of all.
 
     Example:
     ```mlir
     rank.combine mean %dw over %M : memref<8x4xf32>
+    rank.combine mean %dw over %M scale 4.0 : memref<8x4xf32>
     ```
     Constraints:
-    - (combine_c1) a mean is of floats.
+    - (combine_c1) a mean is of floats, and so is what is scaled.
   }];
-  let arguments = (ins Rank_Combine:$combine, Rank_Memory:$target, Index:$count);
-  let assemblyFormat = "$combine $target `over` $count attr-dict `:` type($target)";
+  let arguments = (ins Rank_Combine:$combine, Rank_Memory:$target, Index:$count, OptionalAttr<F64Attr>:$scale);
+  let assemblyFormat = "$combine $target `over` $count (`scale` $scale^)? attr-dict `:` type($target)";
   let hasVerifier = 1;
 }
 

@@ -1,4 +1,4 @@
-//===- device.h - attention and convolutions on a device ----------*- C -*-===//
+//===- device.h - attention, convolutions and sums on a device ----*- C -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,6 +55,19 @@ typedef struct sw_attention_desc {
   int32_t has_bias;   ///< 0 or 1
   int32_t bias_dtype; ///< SW_F32 or `dtype`
 } sw_attention_desc;
+
+/// The last argument of a kernel that adds to sums, 64 bits, which the runtime
+/// sets; 0 changes nothing. Bit SW_SUMS_ZERO + i: sum i begins with zeros, not
+/// with its contents. Bit SW_SUMS_DIVIDE + i: what is stored of sum i is
+/// divided by the number in the bits from SW_SUMS_COUNT on; if the kernel adds
+/// to a part of the sum only, what is added is divided. A kernel has at most
+/// SW_SUMS_MOST of them.
+enum sw_sums {
+  SW_SUMS_ZERO = 0,
+  SW_SUMS_DIVIDE = 16,
+  SW_SUMS_COUNT = 32,
+  SW_SUMS_MOST = 16
+};
 
 /// The tensor that `convolve` writes; it reads the other two.
 typedef enum sw_convolve {

@@ -46,7 +46,7 @@ extern "C" {
 
 /// Version of this ABI and of the artifact's section. Loading an artifact of
 /// another version is an error.
-#define SW_ABI_VERSION 6u
+#define SW_ABI_VERSION 7u
 
 /// Element types, in the order of the names in the manifest:
 /// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16 f8e4m3fn f8e5m2.
@@ -163,9 +163,9 @@ typedef struct sw_contraction_desc {
 /// Buffer, channel, node and collective numbers are those of the manifest; `m`
 /// is a microbatch, and every pointer returned is aligned to 64 bytes. After a
 /// failure anywhere in the step, `acquire`, `release`, `claim`, `send`, `recv`,
-/// `release_channel`, `action_begin`, `all_reduce`, `await_reduced`, `offload`
-/// and `fetch` do not return: they leave the rank's entry by longjmp, so frames
-/// of generated code must not own resources.
+/// `release_channel`, `action_begin`, `all_reduce`, `await_reduced`, `offload`,
+/// `fetch`, `choose` and `average` do not return: they leave the rank's entry
+/// by longjmp, so frames of generated code must not own resources.
 ///
 /// In an artifact for a device every address is a device address, and every
 /// call only appends to the rank's program, in order: no work has run when the
@@ -252,6 +252,12 @@ typedef struct sw_api {
   void (*fetch)(sw_rank *rank, int64_t host, int64_t buffer, int64_t m);
   /// Waits for that copy; returns the slot's address. May be called again.
   void *(*fetched)(sw_rank *rank, int64_t buffer, int64_t m);
+  /// On CPUs, for ranks without a fixed order: waits until a row of the
+  /// manifest can run, and returns its number. The row before is done.
+  int64_t (*choose)(sw_rank *rank);
+  /// At the end of a step: counts it, and begins or merges average `average` of
+  /// the rank's manifest if it is due. CPUs only.
+  void (*average)(sw_rank *rank, int64_t average);
 } sw_api;
 
 //===----------------------------------------------------------------------===//
@@ -296,6 +302,12 @@ typedef struct sw_options {
                         ///< every run, which is faster
   int32_t finite;       ///< on CPUs: stop the step if a loss, or a parameter
                         ///< after its update, is NaN or infinite
+  const char *dilate;   ///< on CPUs: ranks that compute slower, by factors,
+                        ///< "2:1.48,3:1.48"; null: none
+  const char *pace;     ///< on CPUs: times of actions in place of those that
+                        ///< they take, "F:5ms,B:10ms", random delays,
+                        ///< "jitter:0.5,seed:7", and, of messages between
+                        ///< threads, "hop:1ms"; null: none
 } sw_options;
 
 /// The reason for the last failure on this thread; empty if there was none.
@@ -368,6 +380,12 @@ SW_EXPORT int sw_step_run(sw_step *step);
 /// Copies one result out into `tensor->data`; type and shape must agree.
 SW_EXPORT int sw_step_get_output(sw_step *step, int64_t position,
                                  const sw_tensor *tensor);
+/// Copies `bytes` bytes of a result to `data`, from byte `offset` of its
+/// row-major elements, so that a large result can be saved in little memory.
+/// With several processes both calls are collective, and only the process of
+/// rank 0 gets data; the others may pass null.
+SW_EXPORT int sw_step_read_output(sw_step *step, int64_t position,
+                                  int64_t offset, int64_t bytes, void *data);
 
 /// Wall time of the last step, seconds.
 SW_EXPORT double sw_step_seconds(const sw_step *step);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "stagewright/Analysis/Layers.h"
+#include "stagewright/Analysis/Annotations.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -228,7 +228,8 @@ void stagewright::pipeline::assignBackward(const StepGraph &graph,
 }
 
 Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
-                                           const LayerOptions &options) {
+                                           const LayerOptions &options,
+                                           const StepAnnotations *annotations) {
   Layers layers;
   layers.layerOf.assign(graph.ops.size(), -1);
   Scopes scopes;
@@ -240,6 +241,8 @@ Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
   if (!options.useScopes || (!assignBy(collectScopes(graph, options)) &&
                              !assignBy(collectParameterScopes(graph, options))))
     assignForwardByStructure(graph, layers);
+  if (annotations)
+    splitAtAnnotations(graph, *annotations, layers);
   for (size_t number = graph.ops.size(); number-- > 0;)
     if (graph.ops[number].isChained())
       joinParts(graph, number, /*floor=*/0, layers);

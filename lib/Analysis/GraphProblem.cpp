@@ -8,6 +8,7 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "GraphLevels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "stagewright/Analysis/Annotations.h"
 #include "stagewright/Analysis/CountFlops.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Rows.h"
@@ -246,6 +247,15 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   addLevels(graph, values, problem);
   addArguments(graph, problem);
   addResults(graph, problem);
+  for (const AnnotatedLayers &own : annotatedLayers(graph)) {
+    if (own.annotation.splits)
+      return graph.emitOpError()
+             << "has layers that are to be split, by " << own.annotation.text()
+             << ", but they are whole; compile the step with pp-compile, or "
+             << "give stagewright-pipeline shards=" << own.annotation.count;
+    problem.askedStages.push_back(
+        {own.first, own.end, own.annotation.count, own.annotation.text()});
+  }
   return problem;
 }
 

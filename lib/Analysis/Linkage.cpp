@@ -181,6 +181,26 @@ void Linkage::link(Operation &op) {
       });
 }
 
+std::optional<unsigned> loopReading(linalg::LinalgOp op, Value value,
+                                    int64_t dim) {
+  std::optional<unsigned> loop;
+  for (OpOperand &use : value.getUses()) {
+    if (!op->isProperAncestor(use.getOwner()))
+      continue;
+    auto read = dyn_cast<tensor::ExtractOp>(use.getOwner());
+    auto index = read ? read.getIndices()[dim].getDefiningOp<linalg::IndexOp>()
+                      : nullptr;
+    if (!index || index->getParentOp() != op ||
+        (loop && *loop != index.getDim()))
+      return std::nullopt;
+    loop = unsigned(index.getDim());
+  }
+  if (!loop || op.getStaticLoopRanges()[*loop] !=
+                   cast<RankedTensorType>(value.getType()).getDimSize(dim))
+    return std::nullopt;
+  return loop;
+}
+
 void Linkage::linkStructured(linalg::LinalgOp op) {
   if (op.hasDynamicShape() || !op.hasPureTensorSemantics())
     return;
@@ -202,6 +222,13 @@ void Linkage::linkStructured(linalg::LinalgOp op) {
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     joinOperand(result,
                 op.getMatchingIndexingMap(op.getDpsInitOperand(int64_t(i))));
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (SmallVector<Nodes> *list = dimsOf(value))
+      for (auto [dim, nodes] : llvm::enumerate(*list))
+        if (std::optional<unsigned> loop = loopReading(op, value, int64_t(dim)))
+          join(own[*loop], nodes);
 }
 
 void Linkage::linkReshape(Value small, Value large,

@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
-#include <set>
 
 using namespace mlir;
 using namespace stagewright::pipeline;
@@ -55,10 +54,9 @@ static std::vector<ScopePath> holdersOfParameters(const StepGraph &graph) {
   return holders;
 }
 
-std::vector<ScopePath>
-stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
-  std::vector<ScopePath> holders = holdersOfParameters(graph);
-  std::vector<ScopePath> paths(graph.ops.size());
+std::vector<std::set<int>>
+stagewright::pipeline::parametersReadFirst(const StepGraph &graph) {
+  std::vector<std::set<int>> firsts(graph.ops.size());
   // The parameter that a free operation reads and passes on whole; -1: none.
   std::vector<int> handed(graph.ops.size(), -1);
   std::set<int> read;
@@ -79,10 +77,20 @@ stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
       handed[number] = *parameters.begin();
     if (!entry.isChained())
       continue;
+    for (int parameter : parameters)
+      if (read.insert(parameter).second)
+        firsts[number].insert(parameter);
+  }
+  return firsts;
+}
+
+std::vector<ScopePath>
+stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
+  std::vector<ScopePath> holders = holdersOfParameters(graph);
+  std::vector<ScopePath> paths;
+  for (const std::set<int> &parameters : parametersReadFirst(graph)) {
     std::optional<ScopePath> path;
     for (int parameter : parameters) {
-      if (!read.insert(parameter).second)
-        continue;
       const ScopePath &holder = holders[parameter];
       if (!path)
         path = holder;
@@ -91,7 +99,7 @@ stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
                       .first,
                   path->end());
     }
-    paths[number] = path.value_or(ScopePath());
+    paths.push_back(path.value_or(ScopePath()));
   }
   return paths;
 }

@@ -10,8 +10,13 @@
 
 #include "stagewright/Analysis/Scope.h"
 #include "stagewright/Analysis/StepGraph.h"
+#include <set>
 
 namespace stagewright::pipeline {
+
+/// For each operation of the forward of `graph`: the arguments that are
+/// parameters which it is the first to read, whole.
+std::vector<std::set<int>> parametersReadFirst(const StepGraph &graph);
 
 /// For each operation of `graph`: the common path of the modules that contain
 /// the parameters which it is the first to read; empty if there are none or

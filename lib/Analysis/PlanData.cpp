@@ -8,6 +8,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/CommunicationData.h"
 #include "stagewright/Analysis/PlacementData.h"
+#include "stagewright/Scheduling/ReadyFirst.h"
 #include "stagewright/Scheduling/Verify.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
@@ -167,7 +168,11 @@ LogicalResult verifySchedule(ScheduleOp schedule) {
   FailureOr<Schedule> data = readSchedule(schedule);
   if (failed(data))
     return failure();
-  Status status = verify(*data, stageGraphOf(programOf(schedule)));
+  StageGraph graph = stageGraphOf(programOf(schedule));
+  Status status = verify(*data, graph);
+  if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits();
+      credits && status)
+    status = checkCredits(graph, credits->vec()); // schedule_c3
   if (status) {
     if (failed(verifyRanks(schedule, *data)))
       return failure();

@@ -7,11 +7,15 @@
 
 #include "stagewright/Analysis/ScheduleData.h"
 #include "mlir/IR/Diagnostics.h"
+#include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/PlacementData.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
@@ -102,10 +106,13 @@ static Schedule pickPipeline(const Schedule &schedule,
   return countPipelines(ranks) > 1 ? oneOf(schedule, ranks, number) : schedule;
 }
 
-std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
+/// The seconds of a step, and by rank those of its actions; fails without an
+/// error if costs are unknown.
+static FailureOr<std::pair<Seconds, std::vector<double>>>
+timeRanks(ProgramOp program, const Schedule &schedule) {
   FailureOr<ScheduleProblem> problem = knownProblemOf(program);
   if (failed(problem))
-    return {};
+    return failure();
   std::vector<double> work(schedule.ranks.size(), 0);
   Seconds makespan;
   ReplicaRanks all = ranksOfStages(program);
@@ -115,17 +122,62 @@ std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
     problem->microbatches = one.microbatches;
     Result<ScheduleTiming> timing = timeSchedule(one, *problem);
     if (!timing)
-      return {};
+      return failure();
     makespan = std::max(makespan, timing->makespan);
     std::vector<int64_t> ranks = ranksOfPipeline(all, k);
     for (auto [place, own] : llvm::enumerate(timing->work))
       work[pipelines == 1 ? place : ranks[place]] = own.value;
   }
-  if (makespan.value <= 0)
+  return std::pair(makespan, work);
+}
+
+std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
+  auto times = timeRanks(program, schedule);
+  if (failed(times) || times->first.value <= 0)
     return {};
-  for (double &share : work)
-    share = 1 - share / makespan.value;
-  return work;
+  for (double &share : times->second)
+    share = 1 - share / times->first.value;
+  return times->second;
+}
+
+FailureOr<AveragingTimes> averagingTimes(ProgramOp program,
+                                         const Schedule &schedule) {
+  auto step = timeRanks(program, schedule);
+  if (failed(step))
+    return program.emitOpError()
+           << "has no costs from which a step's time can be predicted; run "
+           << "pipeline-estimate-cost with the cluster's rates or a profile";
+  Cluster cluster = readCluster(clusterOf(program));
+  Result<Network> network = Network::create(cluster);
+  if (!network)
+    return emitError(clusterOf(program).getLoc()) << network.error().message;
+  llvm::StringMap<size_t> numberOf;
+  for (auto [number, device] : llvm::enumerate(cluster.devices))
+    numberOf[device.name] = number;
+  GraphOp graph = graphOf(program);
+  auto yield = cast<YieldOp>(graph.getBody().front().getTerminator());
+  SmallVector<int64_t> stageOfLayer = stageOfLayers(program);
+  AveragingTimes times = {Seconds(), step->first};
+  for (StageOp stage : program.getBody().front().getOps<StageOp>()) {
+    int64_t bytes = 0;
+    for (auto [value, result] :
+         llvm::zip(yield.getOperands(), yield.getResults())) {
+      auto role =
+          graph.getResultAttrOfType<StringAttr>(result, PipelineDialect::kRole);
+      auto node = value.getDefiningOp<NodeOp>();
+      auto type = cast<RankedTensorType>(value.getType());
+      if (role && role.getValue() == "gradient" && node &&
+          stageOfLayer[node.getLayer()] == int64_t(stage.getIndex()))
+        bytes += type.getNumElements() *
+                 llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    }
+    std::vector<size_t> devices;
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+      devices.push_back(numberOf[device.getValue()]);
+    times.allReduce = std::max(times.allReduce,
+                               allReduceTime(*network, devices, Bytes(bytes)));
+  }
+  return times;
 }
 
 std::string describeTimes(ProgramOp program, const Schedule &schedule) {

@@ -7,6 +7,7 @@
 
 #include "stagewright/Analysis/Scope.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "stagewright/Dialect/Pipeline/IR/Annotation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -49,8 +50,10 @@ static SmallVector<StringRef> splitPath(StringRef path) {
   return parts;
 }
 
-/// Appends the scopes in one component, without the transformations around.
-static void appendScopes(StringRef component, ScopePath &scopes) {
+/// Calls `take` on the names in one component, without the transformations
+/// around.
+static void eachName(StringRef component,
+                     llvm::function_ref<void(StringRef)> take) {
   while (component.ends_with(")")) {
     auto [word, rest] = component.split('(');
     if (!isTransformation(word))
@@ -59,23 +62,45 @@ static void appendScopes(StringRef component, ScopePath &scopes) {
   }
   if (component.contains('/')) {
     for (StringRef part : splitPath(component))
-      appendScopes(part, scopes);
+      eachName(part, take);
     return;
   }
-  bool isName = !component.empty() && llvm::all_of(component, [](char c) {
+  take(component);
+}
+
+/// Appends `name` if it is a scope of the user.
+static void appendScope(StringRef name, ScopePath &scopes) {
+  bool isName = !name.empty() && llvm::all_of(name, [](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '.' || c == ':' || c == '-';
   });
   // The arrow excludes einsum formulas without a comma: "ij->ji".
-  if (isName && !isFrameworkName(component))
-    scopes.push_back(component);
+  if (isName && !isFrameworkName(name) && !isAnnotationScope(name))
+    scopes.push_back(name);
 }
 
 ScopePath stagewright::pipeline::parseScopePath(StringRef path) {
   ScopePath scopes;
   SmallVector<StringRef> parts = splitPath(path);
   for (StringRef part : ArrayRef(parts).drop_back())
-    appendScopes(part, scopes);
+    eachName(part, [&](StringRef name) { appendScope(name, scopes); });
   return scopes;
+}
+
+llvm::SmallVector<StringRef, 1>
+stagewright::pipeline::annotationScopesOf(Location location) {
+  llvm::SmallVector<StringRef, 1> found;
+  location->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named || !named.getName().getValue().contains(kAnnotationScope))
+      return WalkResult::advance();
+    for (StringRef part : splitPath(named.getName().getValue()))
+      eachName(part, [&](StringRef name) {
+        if (isAnnotationScope(name) && !llvm::is_contained(found, name))
+          found.push_back(name);
+      });
+    return WalkResult::advance();
+  });
+  return found;
 }
 
 ScopePath stagewright::pipeline::scopeOf(Location location) {

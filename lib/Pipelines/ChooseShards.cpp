@@ -14,6 +14,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/Text.h"
 #include "stagewright/Support/Units.h"
 #include <limits>
 #include <list>
@@ -228,12 +229,9 @@ void Search::tell(const Found &found) {
     return;
   }
   remark << ": " << toString(found.seconds) << " a step";
-  auto counted = [](int64_t count, const char *one, const char *several) {
-    return std::to_string(count) + " " + (count == 1 ? one : several);
-  };
   if (grid.ways > 1)
-    remark << ", in " << counted(grid.stages(), "stage", "stages") << " and "
-           << counted(grid.copies, "copy", "copies");
+    remark << ", in " << counted(grid.stages(), "stage") << " and "
+           << counted(grid.copies, "copy");
   if (grid.chunks > 1)
     remark << ", " << grid.chunks << " stages on each device";
   if (!grid.schedule.empty())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Pipelines/Compile.h"
+#include "ApplyAnnotations.h"
 #include "PlanStep.h"
 #include "Report.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -64,6 +65,16 @@ private:
 };
 } // namespace
 
+static LogicalResult checkAveraging(ModuleOp module) {
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    if (program.getAveraging())
+      return program.emitOpError()
+             << "averages the parameters of replicas, which runs on CPUs only; "
+             << "compile for the host, or leave out the averages, so that "
+             << "replicas sum their gradients in every step";
+  return success();
+}
+
 /// Reports ranks whose arena exceeds the memory of their device. The planner
 /// counts what is live between actions; temporaries are known only now.
 static LogicalResult checkMemory(ModuleOp module) {
@@ -89,15 +100,21 @@ static LogicalResult checkMemory(ModuleOp module) {
   return success();
 }
 
-/// Adds the passes from a step, a graph or a program to the schedule.
-static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
-                          Level to, bool scheduled,
-                          std::shared_ptr<DeviceTarget> device) {
-  manager.addPass(createPlanStep(options, to, std::move(device)));
-  if (to >= Level::Program)
-    manager.addPass(pipeline::createApplyRecompute());
-  if (to < Level::Schedule || scheduled)
-    return;
+/// Reports ranks on a GPU that run actions as they become ready.
+static LogicalResult checkOrder(ModuleOp module) {
+  for (auto program : module.getOps<rank::ProgramOp>())
+    if (program.isReadyFirst())
+      return emitError(program.getLoc())
+             << "rank " << program.getRank() << " runs actions as they become "
+             << "ready, which a GPU cannot: the host enqueues a step, or "
+             << "replays its CUDA graph, before it is known what is ready; use "
+             << "--execution=ordered, or leave out the target";
+  return success();
+}
+
+/// Adds the passes from a program to its schedule.
+static void chooseSchedule(OpPassManager &manager,
+                           const CompileOptions &options) {
   if (options.shards)
     manager.addPass(pipeline::createSendOnce());
   pipeline::ScheduleOptions how;
@@ -109,18 +126,52 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
   manager.addPass(pipeline::createSchedule(how));
 }
 
+/// Adds the passes from a step, a graph or a program to the schedule.
+static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
+                          Level to, bool scheduled,
+                          std::shared_ptr<DeviceTarget> device) {
+  manager.addPass(createPlanStep(options, to, std::move(device)));
+  if (to >= Level::Program)
+    manager.addPass(pipeline::createApplyRecompute());
+  if (to < Level::Schedule)
+    return;
+  if (!scheduled)
+    chooseSchedule(manager, options);
+  pipeline::AssignCreditsOptions credits;
+  credits.spare = options.spareCredits.value_or(0);
+  if (options.execution == Execution::Ready)
+    manager.addPass(pipeline::createAssignCredits(credits));
+  if (!options.averageEvery)
+    return;
+  pipeline::DelayAveragingOptions averaging;
+  averaging.every = *options.averageEvery;
+  if (!options.averageDelay.empty())
+    averaging.delay = options.averageDelay;
+  averaging.xi = options.averageXi.value_or(averaging.xi);
+  if (!options.averageMerge.empty())
+    averaging.merge = options.averageMerge;
+  manager.addPass(pipeline::createDelayAveraging(averaging));
+}
+
 /// Adds the passes from a schedule to rank programs. These are verified for the
 /// given number of microbatches and for each number at which their loops change
 /// form, since an artifact runs with any, unless its order is for one number.
 static void buildRank(OpPassManager &manager, const CompileOptions &options,
                       bool onDevice) {
   LowerPipelineToRankOptions lower;
-  if (onDevice)
+  if (onDevice) {
+    manager.addPass(std::make_unique<ModuleStep>(
+        "check-averaging", "refuse averages over replicas on devices",
+        checkAveraging));
     lower.bucketBytes = kDeviceBucketBytes;
+  }
   lower.bucketBytes = options.bucketBytes.value_or(lower.bucketBytes);
   manager.addPass(createLowerPipelineToRank(lower));
-  if (onDevice)
+  if (onDevice) {
+    manager.addPass(std::make_unique<ModuleStep>(
+        "check-order", "refuse ranks that choose what they run", checkOrder));
     manager.addPass(device::createDeviceCastParameters());
+  }
   if (options.shards)
     manager.addPass(rank::createShareRings());
   rank::VerifyRankProgramsOptions verify;
@@ -191,17 +242,19 @@ void buildCompilePipeline(OpPassManager &manager, const CompileOptions &asked,
   buildTarget(manager, options, to, std::move(device), report);
 }
 
-LogicalResult compileTo(Level to, ModuleOp module,
-                        const CompileOptions &options, TimingScope &timing,
-                        CompileReport *report,
+LogicalResult compileTo(Level to, ModuleOp module, const CompileOptions &asked,
+                        TimingScope &timing, CompileReport *report,
                         function_ref<LogicalResult(PassManager &)> configure) {
+  From from = has<rank::ProgramOp>(module)        ? From::Rank
+              : has<pipeline::ScheduleOp>(module) ? From::Schedule
+                                                  : From::Step;
+  CompileOptions options = asked;
+  if (from == From::Step && failed(applyAnnotations(module, options)))
+    return failure();
   std::string problem;
   auto device = createTarget(options, problem);
   if (failed(device))
     return module.emitError() << problem;
-  From from = has<rank::ProgramOp>(module)        ? From::Rank
-              : has<pipeline::ScheduleOp>(module) ? From::Schedule
-                                                  : From::Step;
   PassManager manager(module.getContext());
   manager.enableTiming(timing);
   if (configure && failed(configure(manager)))

@@ -74,11 +74,22 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
       *this, "sequence-parallel",
       llvm::cl::desc("Shards keep only their rows of large sums"),
       llvm::cl::init(true)};
+  Text annotate{*this, "annotate",
+                llvm::cl::desc("File of lines GLOB=replicate(N) or split(N)")};
   Text plan{*this, "plan", llvm::cl::desc("Stages, as \"[0,3)x2 [3,6)x1\"")};
   Text schedule{*this, "schedule",
                 llvm::cl::desc("A schedule's name, plan, auto or FILE.csv"),
                 llvm::cl::init("plan")};
   Text objective{*this, "objective", llvm::cl::desc("makespan or span")};
+  Option<Execution> execution{
+      *this, "execution", llvm::cl::desc("How a rank runs its actions"),
+      llvm::cl::init(Execution::Ordered),
+      llvm::cl::values(
+          clEnumValN(Execution::Ordered, "ordered", "as scheduled"),
+          clEnumValN(Execution::Ready, "ready", "as they become ready"))};
+  Number spareCredits{*this, "spare-credits",
+                      llvm::cl::desc("More microbatches in flight per stage"),
+                      llvm::cl::init(-1)};
   Text layers{*this, "layers",
               llvm::cl::desc("auto, flow, a depth or a pattern")};
   Text profile{*this, "profile", llvm::cl::desc("File of measured costs")};
@@ -106,6 +117,18 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
                      llvm::cl::desc("Bytes per bucket of summed gradients"),
                      llvm::cl::init(-1)};
 
+  Number averageEvery{*this, "average-every",
+                      llvm::cl::desc("Steps between averages over replicas"),
+                      llvm::cl::init(-1)};
+  Text averageDelay{
+      *this, "average-delay",
+      llvm::cl::desc("Steps until an average is merged, or auto")};
+  Option<double> averageXi{*this, "average-xi",
+                           llvm::cl::desc("Share that a replica keeps"),
+                           llvm::cl::init(0.25)};
+  Text averageMerge{*this, "average-merge",
+                    llvm::cl::desc("convex or corrected")};
+
   CompileOptions values() const {
     auto number = [](const Number &option) {
       return option == -1 ? std::nullopt : std::optional<int64_t>(option);
@@ -125,9 +148,12 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
     values.shardHints = shardHints;
     values.dataParallel = number(dataParallel);
     values.sequenceParallel = sequenceParallel;
+    values.annotate = annotate;
     values.plan = plan;
     values.schedule = schedule;
     values.objective = objective;
+    values.execution = execution;
+    values.spareCredits = number(spareCredits);
     values.layers = layers;
     values.profile = profile;
     values.repeatRatio = number(repeatRatio);
@@ -137,6 +163,10 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
     values.float32 = tf32;
     values.scoreBytes = number(scoreBytes);
     values.bucketBytes = number(bucketBytes);
+    values.averageEvery = number(averageEvery);
+    values.averageDelay = averageDelay;
+    values.averageXi = averageXi;
+    values.averageMerge = averageMerge;
     return values;
   }
 };

@@ -68,7 +68,7 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
 namespace {
 /// Options with which a copy of the graph is lowered.
 struct Trial {
-  std::string cluster;
+  Cluster cluster;
   std::string plan;    ///< Puts all layers on one stage.
   std::string replica; ///< Suffix of the nodes of the replica measured.
   int64_t level = 0;   ///< Recomputation level of all layers.
@@ -104,7 +104,9 @@ FailureOr<NodeBytes> Measurer::workspaces(const Trial &how) {
   bool merged =
       pipeline::hasWholeBackward(graph) || pipeline::isForwardOnly(graph);
   pipeline::PartitionOptions partition;
-  partition.cluster = how.cluster;
+  for (auto other : llvm::to_vector(trial->getOps<pipeline::ClusterOp>()))
+    other.erase();
+  pipeline::writeCluster(*trial, how.cluster);
   partition.microbatches = 1;
   partition.memory = "4194304GiB";
   partition.plan = how.plan;
@@ -239,14 +241,19 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
       takeWorkspaces(node, level, bytes, isSample);
     };
   };
-  // Bytes do not depend on the devices, and few are planned fastest. Seconds
-  // may be known for some classes of devices only.
+  // Bytes do not depend on the devices, and one is planned fastest. Seconds may
+  // be known for some classes of devices only.
   bool hasSeconds = llvm::any_of(
       graph.getBody().getOps<pipeline::NodeOp>(), [](pipeline::NodeOp node) {
         return node.getCostAttr() && node.getCostAttr().getSeconds();
       });
-  std::string cluster = hasSeconds ? options.cluster : "local:1";
-  if (failed(measurer.allLevels({cluster, all + "1", ""}, take(false))))
+  Cluster one = *localCluster(1);
+  if (hasSeconds) { // memoryIsShort() has found a cluster.
+    one = **pipeline::findCluster(module, options.cluster);
+    one.devices.resize(1);
+    one.links.clear();
+  }
+  if (failed(measurer.allLevels({one, all + "1", ""}, take(false))))
     return failure();
 
   // Measure a replica with one sample; a second one has the others.
@@ -255,7 +262,7 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
   if (failed(samples) || *samples < 2)
     return LogicalResult(samples);
   return measurer.allLevels(
-      {"local:2", all + "2:1+" + std::to_string(*samples - 1), ".r0"},
+      {*localCluster(2), all + "2:1+" + std::to_string(*samples - 1), ".r0"},
       take(true));
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanShards.h"
+#include "ApplyAnnotations.h"
 #include "ShardStages.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
@@ -63,7 +64,7 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
                           << "' with " << groups.chunks
                           << " on each places them otherwise";
   if (groups.chunks < 1 || groups.stages % groups.chunks != 0)
-    return emitError(loc) << groups.stages << " stages are no multiple of "
+    return emitError(loc) << groups.stages << " stages are not a multiple of "
                           << groups.chunks << " on each device; give a "
                           << "multiple with --stages";
   return groups;
@@ -105,7 +106,17 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
   if (failed(problem))
     return failure();
   std::vector<ShardLevel> levels = levelsOf(graph, *problem, ways);
-  Result<std::vector<size_t>> ends = cutLevels(levels, groups->stages);
+  std::vector<size_t> asked = annotatedEnds(graph, levels);
+  if (!asked.empty() && int64_t(asked.size()) != groups->stages)
+    return emitError(loc)
+           << groups->stages
+           << " stages are to be made, but annotations can be " << asked.size()
+           << ": where shards compute layers of two of them "
+           << "without an exchange of values between, no stage can end; join "
+           << "these two, or move their border behind a residual connection";
+  Result<std::vector<size_t>> ends =
+      asked.empty() ? cutLevels(levels, groups->stages)
+                    : Result<std::vector<size_t>>(std::move(asked));
   if (!ends)
     return emitError(loc) << ends.error().message;
   StagesOfShards stages{{}, groups->schedule};

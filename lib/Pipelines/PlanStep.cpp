@@ -127,6 +127,11 @@ void buildGraph(OpPassManager &manager, const CompileOptions &options,
                 bool split) {
   manager.addPass(pipeline::createInferRoles());
   manager.addPass(pipeline::createSplitSlices());
+  if (!options.annotate.empty()) {
+    pipeline::AnnotateOptions annotate;
+    annotate.annotate = options.annotate;
+    manager.addPass(pipeline::createAnnotate(annotate));
+  }
   if (options.shards) {
     pipeline::ShardOptions shards;
     shards.ways = *options.shards;

@@ -32,6 +32,40 @@ static std::string layerNames(pipeline::GraphOp graph, ArrayRef<int64_t> layers,
   return text;
 }
 
+/// Describes how replicas average their parameters, for the manifest and, as
+/// text, to `stream`.
+static llvm::json::Value describeAveraging(pipeline::AveragingAttr rule,
+                                           llvm::raw_ostream &stream) {
+  double xi = rule.getXi().getValueAsDouble();
+  llvm::json::Object facts{{"every", rule.getEvery()},
+                           {"delay", rule.getDelay()},
+                           {"merge", rule.getMerge().getValue()},
+                           {"progress", rule.progress()}};
+  stream << llvm::formatv("replicas average every {0} steps, merged {1} later "
+                          "({2}",
+                          rule.getEvery(), rule.getDelay(),
+                          rule.getMerge().getValue());
+  if (!rule.isCorrected()) {
+    facts["xi"] = xi;
+    stream << llvm::formatv(", xi {0}", xi);
+  }
+  stream << llvm::formatv("): progress {0:F2} of {1} steps, averages {2} old\n",
+                          rule.progress(), rule.getEvery(), rule.getDelay());
+  if (!rule.getAllReduce())
+    return facts;
+  Seconds sum(rule.getAllReduce().getValueAsDouble());
+  Seconds step(rule.getStep().getValueAsDouble());
+  Seconds exposed = std::max(Seconds(), sum - double(rule.getDelay()) * step);
+  facts["all_reduce_s"] = sum.value;
+  facts["step_s"] = step.value;
+  facts["exposed_s"] = exposed.value;
+  stream << llvm::formatv("an average takes {0} beside steps of {1}: {2} of it "
+                          "exposed per {3} steps\n",
+                          toString(sum), toString(step), toString(exposed),
+                          rule.getEvery());
+  return facts;
+}
+
 static void describeProgram(pipeline::ProgramOp program, ArrayRef<double> idle,
                             CompileReport *report) {
   pipeline::GraphOp graph = pipeline::graphOf(program);
@@ -66,6 +100,8 @@ static void describeProgram(pipeline::ProgramOp program, ArrayRef<double> idle,
     plan["bound"] = bound;
     plan["planner"] = promise.getPlanner().getValue();
   }
+  if (pipeline::AveragingAttr rule = program.getAveragingAttr())
+    plan["averaging"] = describeAveraging(rule, stream);
   if (!idle.empty())
     plan["idle"] = llvm::json::Array(idle);
   std::string json;
@@ -94,6 +130,12 @@ void describePlan(ModuleOp module, CompileReport *report) {
         pipeline::describeTimes(pipeline::programOf(schedule), *data);
     report->grid = *grid + "schedule " + data->kind +
                    (times.empty() ? "" : ": " + times) + "\n";
+    if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits()) {
+      llvm::raw_string_ostream stream(report->grid);
+      stream << "ranks run what is ready; credits of the stages: ";
+      llvm::interleaveComma(*credits, stream);
+      stream << "\n";
+    }
   }
   for (auto program : module.getOps<pipeline::ProgramOp>())
     describeProgram(program, idle, report);

@@ -102,8 +102,9 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   for (auto [number, stage] : llvm::enumerate(stages)) {
     if (number % size_t(ways) == 0) {
       bool isTail = stage.place.tail && stage.place.level == before;
+      bool mayEnd = stage.place.isWhole() && !isTail;
       levels.push_back(
-          {.joinsHead = isTail, .canEnd = stage.place.isWhole() && !isTail});
+          {.joinsHead = isTail, .mayEnd = mayEnd, .canEnd = mayEnd});
       before = stage.place.level;
     }
     levels.back().layers.emplace_back(stage.layers.begin(), stage.layers.end());
@@ -115,7 +116,7 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
     levels[level].joinsHead =
         levels[level].joinsHead && !waitsInside(problem, places, level - 1);
   countBytes(problem, places, levels);
-  levels.back().canEnd = false; // Nothing follows.
+  levels.back().mayEnd = levels.back().canEnd = false; // Nothing follows.
   dropWideEnds(levels);
   return levels;
 }

@@ -21,8 +21,9 @@ struct ShardLevel {
   int64_t bytes = 0;    ///< That cross the end of it, for one microbatch.
   /// Whether it is a tail that can be one stage of its device with its head.
   bool joinsHead = false;
-  /// Whether a stage of a pipeline can end after it.
-  bool canEnd = false;
+  /// Whether a stage of a pipeline can end after it, and whether that is to be
+  /// considered.
+  bool mayEnd = false, canEnd = false;
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.

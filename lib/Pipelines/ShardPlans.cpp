@@ -132,9 +132,11 @@ Status Planner::run(ShardPlans &result) const {
 }
 
 FailureOr<GangProblems> gangProblemsOf(pipeline::GraphOp graph,
-                                       const Problem &fine, int64_t ways) {
+                                       const Problem &fine, int64_t ways,
+                                       bool repeats) {
   ShardedLayers sharded =
       shardedLayersOf(levelsOf(graph, fine, ways), ways, fine);
+  sharded.repeats = repeats;
   Result<GangProblems> problems = gangProblems(fine, sharded);
   if (!problems)
     return emitError(graph.getLoc()) << problems.error().message;

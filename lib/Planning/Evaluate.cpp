@@ -8,6 +8,7 @@
 #include "stagewright/Planning/Evaluate.h"
 #include "Bindings.h"
 #include "FitLevels.h"
+#include "FitShares.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
 #include <cmath>
@@ -21,7 +22,7 @@ struct Fit {
   bool fits = true;
   /// Where the most memory is missing, or the least is left.
   size_t stage = 0, device = 0;
-  Bytes need;
+  Bytes need, over; ///< Of the device; `over` is negative if it fits.
 };
 } // namespace
 
@@ -43,10 +44,101 @@ static Fit fitOf(const Problem &problem, const LayerIndex &index,
       if (double(over.value) <= least)
         continue;
       least = double(over.value);
-      fit = {over.value <= 0, s, device, need[device]};
+      fit = {over.value <= 0, s, device, need[device], over};
     }
   }
   return fit;
+}
+
+/// `plan`, which does not fit under `order`, in each way in which it does: with
+/// layers that recompute or are offloaded, and with other shares of replicas;
+/// if neither suffices, with both. `always`: with the first in any case.
+static std::vector<Plan> repairsOf(const Problem &problem,
+                                   const LevelCurve &curve, Plan plan,
+                                   ExecutionOrder order, bool always) {
+  plan.order = order;
+  std::vector<Plan> found;
+  auto keep = [&](Plan &&trial) {
+    if (fitOf(problem, curve.layers(), trial, order).fits)
+      found.push_back(std::move(trial));
+  };
+  auto fitted = [&](Plan trial) {
+    curve.fit(trial, order);
+    return trial;
+  };
+  if (always || !curve.empty())
+    keep(fitted(plan));
+  Plan shared = plan;
+  if (fitShares(problem, curve.layers(), shared, order))
+    keep(std::move(shared));
+  shared = plan;
+  if (found.empty() && !curve.empty() &&
+      fitShares(problem, curve.layers(), shared, order,
+                [&](StagePlan &stage) { curve.leastMemory(stage); }))
+    keep(fitted(std::move(shared)));
+  return found;
+}
+
+/// Why stage `s` of `plan` cannot fit under `order`, at the levels of least
+/// memory and with any shares; empty for lack of memory alone. None if it can.
+static std::optional<std::string> whyLost(const Problem &problem,
+                                          const LevelCurve &curve, Plan plan,
+                                          size_t s, ExecutionOrder order) {
+  StagePlan &stage = plan.stages[s];
+  bool isFixed = !stage.alternatives.empty();
+  if (isFixed) // The planner that chose them has checked their memory.
+    return std::nullopt;
+  curve.leastMemory(stage);
+  std::vector<Bytes> bytes = memoryOf(problem, curve.layers(), plan, s, order);
+  bool fits = true;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    fits &= bytes[i] <= problem.cluster.devices[stage.devices[i]].memory;
+  if (fits)
+    return std::nullopt;
+  if (!mayShare(problem, stage))
+    return "";
+  int64_t room = 0;
+  bool hasEmpty = false;
+  for (const ReplicaRoom &replica :
+       roomsOf(problem, curve.layers(), plan, s, order)) {
+    room += replica.most;
+    hasEmpty |= replica.most == 0;
+  }
+  if (room < problem.samples)
+    return "; with any shares its devices have room for " +
+           std::to_string(room) + " of the " + std::to_string(problem.samples) +
+           " samples of a microbatch";
+  if (hasEmpty)
+    return "; a device of the stage has no room for a single sample";
+  return std::nullopt;
+}
+
+/// The error for a plan that fits under no order; `fit` is the closest one. It
+/// names a stage that cannot fit, if there is one: the tightest stage may fit
+/// with recomputation or other shares.
+static Error notFitting(const Problem &problem, const LevelCurve &curve,
+                        const Plan &plan, ExecutionOrder order, Fit fit) {
+  std::optional<std::string> why =
+      whyLost(problem, curve, plan, fit.stage, order);
+  for (size_t s = 0; s < plan.stages.size() && !why; ++s) {
+    why = whyLost(problem, curve, plan, s, order);
+    if (!why)
+      continue;
+    std::vector<Bytes> need = memoryOf(problem, curve.layers(), plan, s, order);
+    fit.over = Bytes(std::numeric_limits<int64_t>::min());
+    for (size_t i = 0; i < need.size(); ++i) {
+      size_t device = plan.stages[s].devices[i];
+      Bytes over = need[i] - problem.cluster.devices[device].memory;
+      if (over > fit.over)
+        fit = {false, s, device, need[i], over};
+    }
+  }
+  return Error{
+      "stage " + std::to_string(fit.stage) + " needs " + toString(fit.need) +
+      " on device " + problem.cluster.devices[fit.device].name + ", has " +
+      toString(problem.cluster.devices[fit.device].memory) + why.value_or("") +
+      "; use more stages, fewer microbatches or a device with " +
+      toString(fit.over) + " more"};
 }
 
 Seconds boundOf(Seconds bound, Seconds time) {
@@ -69,29 +161,28 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
   std::optional<std::pair<Plan, PipelineModel>> leveled;
   Seconds best(std::numeric_limits<double>::infinity());
   std::optional<Fit> closest;
+  ExecutionOrder closestOrder = plan.order;
   std::vector<std::pair<ExecutionOrder, Fit>> tooLarge;
   for (ExecutionOrder order : problem.orders) {
     std::optional<Plan> stated = curve.offloadAll(plan, order);
     Fit fit = fitOf(problem, curve.layers(), stated ? *stated : plan, order);
     if (!fit.fits || stated) {
       if (!fit.fits) {
-        if (!closest || fit.need < closest->need)
+        if (!closest || fit.over < closest->over) {
           closest = fit;
+          closestOrder = order;
+        }
         tooLarge.push_back({order, fit});
       }
-      if (!stated && curve.empty())
-        continue;
-      Plan trial = stated ? std::move(*stated) : plan;
-      trial.order = order;
-      curve.fit(trial, order);
-      if (!fitOf(problem, curve.layers(), trial, order).fits)
-        continue;
-      PipelineModel slower = pipelineOf(problem, network, trial);
-      Seconds time = makespanOf(slower, order, best);
-      if (!(time < best))
-        continue;
-      best = time;
-      leveled = {std::move(trial), std::move(slower)};
+      for (Plan &trial : repairsOf(problem, curve, stated ? *stated : plan,
+                                   order, stated.has_value())) {
+        PipelineModel slower = pipelineOf(problem, network, trial);
+        Seconds time = makespanOf(slower, order, best);
+        if (!(time < best))
+          continue;
+        best = time;
+        leveled = {std::move(trial), std::move(slower)};
+      }
       continue;
     }
     Seconds time = makespanOf(model, order);
@@ -105,15 +196,16 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
     if (!closest)
       return Error{"stages that share a device wait for each other in every "
                    "allowed order; allow the order greedy"};
-    const Device &device = problem.cluster.devices[closest->device];
-    return Error{"stage " + std::to_string(closest->stage) + " needs " +
-                 toString(closest->need) + " on device " + device.name +
-                 ", has " + toString(device.memory) +
-                 "; use more stages, fewer microbatches or a device with " +
-                 toString(closest->need - device.memory) + " more"};
+    return notFitting(problem, curve, plan, closestOrder, *closest);
   }
-  if (leveled)
+  std::vector<size_t> reshared; // Stages whose shares are not those by speed.
+  if (leveled) {
+    for (size_t s = 0; s < plan.stages.size(); ++s)
+      if (sharesOf(problem, plan.stages[s]) !=
+          sharesOf(problem, leveled->first.stages[s]))
+        reshared.push_back(s);
     std::tie(plan, model) = std::move(*leveled);
+  }
   for (StagePlan &stage : plan.stages)
     if (std::all_of(stage.levels.begin(), stage.levels.end(),
                     [](int64_t level) { return level == 0; }))
@@ -133,6 +225,8 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
     if (makespanOf(model, order, best) < best)
       excluded = &fit;
   findBindings(model, plan);
+  for (size_t s : reshared)
+    plan.stages[s].binding = Binding::Memory;
   if (excluded)
     plan.stages[excluded->stage].binding = Binding::Memory;
   plan.planBound = boundOf(planLowerBound(model), plan.time);

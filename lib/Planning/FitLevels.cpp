@@ -59,6 +59,15 @@ void LevelCurve::state(std::vector<StagePlan> &stages) const {
   }
 }
 
+void LevelCurve::leastMemory(StagePlan &stage) const {
+  if (mayRise && !stage.recompute && stage.levels.empty() &&
+      stage.alternatives.empty())
+    for (int64_t layer : stage.layers)
+      stage.levels.push_back(int64_t(problem.layers[layer].levels.size()));
+  if (mayOffload(stage) && stage.offload.empty())
+    stage.offload = stage.layers;
+}
+
 void LevelCurve::fit(Plan &plan, ExecutionOrder order) const {
   auto fits = [&](size_t s) {
     std::vector<Bytes> need = memoryOf(problem, index, plan, s, order);

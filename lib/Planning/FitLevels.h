@@ -67,6 +67,10 @@ public:
   /// problem requests; none if neither does, or if nothing can be offloaded.
   std::optional<Plan> offloadAll(const Plan &plan, ExecutionOrder order) const;
 
+  /// Gives `stage` the levels, and offloads the layers, with which it needs the
+  /// least memory of its devices, as far as fit() may.
+  void leastMemory(StagePlan &stage) const;
+
   /// Gives every stage of `plan` the lowest levels at which it fits under
   /// `order`, else the highest; or offloads layers if a microbatch then takes
   /// less time. Stages share no devices.

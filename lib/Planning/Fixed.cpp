@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FitShares.h"
 #include "Piper/PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
@@ -167,11 +168,15 @@ static Status finish(const Problem &problem, const Network &network,
     return status;
   // Without recomputation; simulateSamples() may raise levels.
   Status fits = verify(problem, plan);
+  bool shares = std::any_of(
+      plan.stages.begin(), plan.stages.end(),
+      [&](const StagePlan &stage) { return mayShare(problem, stage); });
   if (Status status = simulateSamples(problem, network, plan); !status)
-    return fits ? status
-                : Error{fits.error().message +
-                        "; give the stage fewer layers or more replicas, or "
-                        "the device more memory"};
+    return fits || shares
+               ? status // It also says for how many samples there is room.
+               : Error{fits.error().message +
+                       "; give the stage fewer layers or more replicas, or "
+                       "the device more memory"};
   plan.value = plan.time.value;
   return {};
 }

@@ -29,6 +29,23 @@ struct LayerIndex {
 StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
                         const StagePlan &stage);
 
+/// Bytes of stage `stage` of `plan` on a device under `order`, by the device's
+/// share of each microbatch. They do not fall as the share grows.
+class SharedBytes {
+public:
+  SharedBytes(const Problem &problem, const Plan &plan, size_t stage,
+              ExecutionOrder order, StageMemory memory);
+
+  Bytes of(double share) const {
+    return memory.with(inFlight, microbatches, share, routes, atOnce);
+  }
+
+private:
+  StageMemory memory;
+  ByLife inFlight;
+  int64_t microbatches, routes, atOnce;
+};
+
 /// memoryOf(), likewise.
 std::vector<Bytes> memoryOf(const Problem &problem, const LayerIndex &index,
                             const Plan &plan, size_t stage,

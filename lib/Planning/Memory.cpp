@@ -268,15 +268,23 @@ static Holding holdingOf(const Problem &problem, const Plan &plan, size_t stage,
           std::max<int64_t>(1, routesOf(problem, plan) / own)};
 }
 
+SharedBytes::SharedBytes(const Problem &problem, const Plan &plan, size_t stage,
+                         ExecutionOrder order, StageMemory stages)
+    : memory(stages), microbatches(problem.microbatches),
+      atOnce(slotsAtOnce(toString(order))) {
+  Holding holding = holdingOf(problem, plan, stage, order);
+  inFlight = holding.inFlight;
+  routes = holding.routes;
+  memory.leaving = slotsLeaving(toString(order));
+}
+
 static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
                                   size_t stage, ExecutionOrder order,
-                                  StageMemory memory) {
-  auto [inFlight, routes] = holdingOf(problem, plan, stage, order);
-  memory.leaving = slotsLeaving(toString(order));
+                                  const StageMemory &memory) {
+  SharedBytes ofShare(problem, plan, stage, order, memory);
   std::vector<Bytes> bytes;
   for (double share : sharesOf(problem, plan.stages[stage]))
-    bytes.push_back(memory.with(inFlight, problem.microbatches, share, routes,
-                                slotsAtOnce(toString(order))));
+    bytes.push_back(ofShare.of(share));
   return bytes;
 }
 

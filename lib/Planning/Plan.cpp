@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Plan.h"
+#include "stagewright/Planning/AskedStages.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
 #include <algorithm>
@@ -202,6 +203,8 @@ Status verifyStages(const Problem &problem, const Plan &plan) {
       return status;
   std::vector<int64_t> stageOf;
   if (Status status = checkCover(problem, plan, stageOf); !status)
+    return status;
+  if (Status status = verifyAskedStages(problem, plan); !status)
     return status;
   return checkFlow(problem, stageOf);
 }

@@ -59,13 +59,30 @@ private:
     std::vector<double> shares;
   };
   Runners runnersOf(int64_t stage, int64_t m) const;
+  std::map<size_t, Runners> byHost(const Runners &runners) const;
+  /// Senders and receivers of the forward values of a microbatch.
+  using Sides = std::pair<Runners, Runners>;
   void addChannel(int64_t from, int64_t to, const Traffic &forward,
                   const Traffic &backward);
+  void addChannel(int64_t from, int64_t to, const Traffic &forward,
+                  const Traffic &backward, size_t lanes,
+                  const std::vector<Sides> &sides);
   std::vector<size_t> sharedLinks(int64_t fromStage, int64_t toStage,
                                   const std::vector<size_t> &from,
                                   const std::vector<size_t> &to);
-  Seconds leastLatency(const StagePlan &from, const StagePlan &to) const;
+  std::vector<size_t> nicsOf(const std::vector<size_t> &from,
+                             const std::vector<size_t> &to) const;
+  size_t ownLink(const Runners &from, const Runners &to, int64_t bytes,
+                 Seconds time);
+  Seconds leastLatency(const Sides &sides) const;
   size_t linkOf(const Lane &lane, bool leaving);
+  size_t addLink(double rate = 0) {
+    if (model.sharing != LinkSharing::Turns) {
+      model.linkRates.resize(model.numLinks, 0);
+      model.linkRates.push_back(rate);
+    }
+    return model.numLinks++;
+  }
 
   const Problem &problem;
   const Network &network;
@@ -144,6 +161,8 @@ size_t Channels::linkOf(const Lane &lane, bool leaving) {
 std::vector<size_t> Channels::sharedLinks(int64_t fromStage, int64_t toStage,
                                           const std::vector<size_t> &from,
                                           const std::vector<size_t> &to) {
+  if (model.sharing != LinkSharing::Turns)
+    return nicsOf(from, to);
   if (!problem.model.sharedNics)
     return {};
   constexpr int64_t kOfChain = 2;
@@ -171,12 +190,46 @@ std::vector<size_t> Channels::sharedLinks(int64_t fromStage, int64_t toStage,
   return shared;
 }
 
-/// The min latency between devices of two stages.
-Seconds Channels::leastLatency(const StagePlan &from,
-                               const StagePlan &to) const {
+/// The NICs that flows from devices `from` to devices `to` share.
+std::vector<size_t> Channels::nicsOf(const std::vector<size_t> &from,
+                                     const std::vector<size_t> &to) const {
+  std::set<size_t> nics;
+  for (size_t u : from)
+    for (size_t v : to)
+      if (size_t a = network.hostOf(u), b = network.hostOf(v); a != b)
+        nics.insert({2 * a, 2 * b + 1});
+  return {nics.begin(), nics.end()};
+}
+
+/// A link with the rate of a flow of `bytes` per microbatch that takes `time`
+/// alone, so that the flow takes no more of the NICs than that.
+size_t Channels::ownLink(const Runners &from, const Runners &to, int64_t bytes,
+                         Seconds time) {
+  double part = 0;
+  for (size_t u = 0; u < from.devices.size(); ++u)
+    for (size_t v = 0; v < to.devices.size(); ++v)
+      if (from.devices[u] != to.devices[v])
+        part += from.shares[u] * to.shares[v];
+  return addLink(double(bytes) * part / time.value);
+}
+
+/// The runners on each host.
+std::map<size_t, Channels::Runners>
+Channels::byHost(const Runners &runners) const {
+  std::map<size_t, Runners> hosts;
+  for (size_t i = 0; i < runners.devices.size(); ++i) {
+    Runners &own = hosts[network.hostOf(runners.devices[i])];
+    own.devices.push_back(runners.devices[i]);
+    own.shares.push_back(runners.shares[i]);
+  }
+  return hosts;
+}
+
+/// The min latency between devices of two sides.
+Seconds Channels::leastLatency(const Sides &sides) const {
   double least = std::numeric_limits<double>::infinity();
-  for (size_t u : from.devices)
-    for (size_t v : to.devices)
+  for (size_t u : sides.first.devices)
+    for (size_t v : sides.second.devices)
       least = std::min(least, u == v ? 0 : network.latency(u, v));
   return Seconds(least);
 }
@@ -191,43 +244,65 @@ Channels::Runners Channels::runnersOf(int64_t stage, int64_t m) const {
 
 /// Adds the channel between two stages. If replicas take turns, each lane has
 /// the transfers of every so many microbatches; all take the time of the
-/// slowest.
+/// slowest. If flows share links, replicas that share every microbatch have a
+/// channel for each pair of their hosts.
 void Channels::addChannel(int64_t from, int64_t to, const Traffic &forward,
                           const Traffic &backward) {
+  int64_t senders = turnsOf(problem, plan.stages[size_t(from)]),
+          receivers = turnsOf(problem, plan.stages[size_t(to)]);
+  std::vector<Sides> sides;
+  for (int64_t m = 0; m < std::lcm(senders, receivers); ++m)
+    sides.emplace_back(runnersOf(from, m), runnersOf(to, m));
+  auto lanes = size_t(std::max(senders, receivers));
+  if (model.sharing == LinkSharing::Turns || lanes > 1)
+    return addChannel(from, to, forward, backward, lanes, sides);
+  for (const auto &[a, here] : byHost(sides[0].first))
+    for (const auto &[b, there] : byHost(sides[0].second))
+      addChannel(from, to, forward, backward, 1, {{here, there}});
+}
+
+void Channels::addChannel(int64_t from, int64_t to, const Traffic &forward,
+                          const Traffic &backward, size_t lanes,
+                          const std::vector<Sides> &sides) {
   PipelineChannel channel;
   channel.from = size_t(from);
   channel.to = size_t(to);
   channel.hasForward = forward.any;
   channel.hasBackward = backward.any;
-  channel.latency =
-      leastLatency(plan.stages[size_t(from)], plan.stages[size_t(to)]);
-  int64_t senders = turnsOf(problem, plan.stages[size_t(from)]),
-          receivers = turnsOf(problem, plan.stages[size_t(to)]);
-  auto lanes = size_t(std::max(senders, receivers));
+  channel.latency = Seconds(std::numeric_limits<double>::infinity());
+  for (const Sides &some : sides)
+    channel.latency = std::min(channel.latency, leastLatency(some));
   std::vector<std::set<size_t>> sent(lanes), returned(lanes);
   auto addAll = [](const std::vector<size_t> &links, std::set<size_t> &all) {
     all.insert(links.begin(), links.end());
   };
-  for (int64_t m = 0; m < std::lcm(senders, receivers); ++m) {
-    Runners here = runnersOf(from, m), there = runnersOf(to, m);
+  for (size_t m = 0; m < sides.size(); ++m) {
+    const auto &[here, there] = sides[m];
     auto seconds = [&](const Traffic &what) {
       return transferTime(network, here.devices, here.shares, there.devices,
                           there.shares, Bytes(what.bytes), what.given);
     };
     channel.forward = std::max(channel.forward, seconds(forward));
     channel.backward = std::max(channel.backward, seconds(backward));
-    addAll(sharedLinks(from, to, here.devices, there.devices),
-           sent[size_t(m) % lanes]);
+    addAll(sharedLinks(from, to, here.devices, there.devices), sent[m % lanes]);
     addAll(sharedLinks(to, from, there.devices, here.devices),
-           returned[size_t(m) % lanes]);
+           returned[m % lanes]);
   }
+  bool areFlows = model.sharing != LinkSharing::Turns;
+  for (auto [what, time, all] :
+       {std::tuple(&forward, channel.forward, &sent),
+        std::tuple(&backward, channel.backward, &returned)})
+    for (size_t i = 0; areFlows && i < lanes; ++i)
+      if (!(*all)[i].empty() && what->bytes > 0 && time > channel.latency)
+        (*all)[i].insert(ownLink(sides[i].first, sides[i].second, what->bytes,
+                                 time - channel.latency));
   for (size_t i = 0; i < lanes; ++i)
-    channel.forwardLanes.push_back(model.numLinks++);
-  if (problem.model.halfDuplex)
+    channel.forwardLanes.push_back(addLink());
+  if (problem.model.halfDuplex && !areFlows)
     channel.backwardLanes = channel.forwardLanes;
   else
     for (size_t i = 0; i < lanes; ++i)
-      channel.backwardLanes.push_back(model.numLinks++);
+      channel.backwardLanes.push_back(addLink());
   auto lists = [](const std::vector<std::set<size_t>> &all) {
     std::vector<std::vector<size_t>> shared;
     for (const std::set<size_t> &links : all)

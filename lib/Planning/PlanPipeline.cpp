@@ -26,6 +26,7 @@ public:
   PipelineModel build();
 
 private:
+  void addNics();
   void addStage(StagePlan &stage);
   void addTail(StagePlan &stage, PipelineStage &result,
                const std::vector<double> &shares) const;
@@ -46,6 +47,7 @@ private:
 PipelineModel Builder::build() {
   model.microbatches = problem.microbatches;
   model.forwardOnly = problem.forwardOnly;
+  model.sharing = problem.model.sharing;
   stageOf.assign(problem.layers.size(), 0);
   for (size_t s = 0; s < plan.stages.size(); ++s)
     for (int64_t layer : plan.stages[s].layers)
@@ -53,9 +55,12 @@ PipelineModel Builder::build() {
   for (StagePlan &stage : plan.stages)
     addStage(stage);
   addProcessors();
+  addNics();
   addCopies();
   addChannels(problem, network, plan, {stageOf, shares}, model);
   addTies();
+  if (model.sharing != LinkSharing::Turns)
+    model.linkRates.resize(model.numLinks, 0);
   return std::move(model);
 }
 
@@ -131,10 +136,15 @@ void Builder::addTail(StagePlan &stage, PipelineStage &result,
   // For each layer: the all-reduces of it and of the layers before it, which
   // start after its backward, less the backwards that still run then.
   Seconds reduced, running;
+  SlowestPair slowestPair;
+  for (size_t a = 0; a < stage.devices.size() && !bytes.empty(); ++a)
+    for (size_t b = a + 1; b < stage.devices.size(); ++b)
+      slowestPair.add(network, stage.devices[a], stage.devices[b]);
   for (size_t i = 0; i < stage.layers.size(); ++i) {
     int64_t layer = stage.layers[i];
     if (auto found = bytes.find(layer); found != bytes.end()) {
-      reduced += allReduceTime(network, stage.devices, Bytes(found->second));
+      reduced += allReduceTime(slowestPair, stage.devices.size(),
+                               Bytes(found->second));
       stage.tail = std::max(stage.tail, reduced - running);
     }
     Seconds slowest;
@@ -175,6 +185,23 @@ void Builder::addProcessors() {
               .first->second);
   }
   model.numProcessors = numbers.size();
+}
+
+/// Where flows share links, the NIC of each host is two links.
+void Builder::addNics() {
+  if (model.sharing == LinkSharing::Turns)
+    return;
+  for (size_t host = 0; host < network.numHosts(); ++host) {
+    double rate = 0;
+    for (size_t u = 0; u < network.size(); ++u)
+      for (size_t v = 0; v < network.size(); ++v)
+        if (network.hostOf(u) == host && network.hostOf(v) != host)
+          rate = std::max(rate, network.bandwidth(u, v));
+    if (std::isfinite(network.nic(host)))
+      rate = network.nic(host);
+    model.linkRates.insert(model.linkRates.end(), 2, rate);
+  }
+  model.numLinks = model.linkRates.size();
 }
 
 /// Each device has one copy engine to its host and another one from it.

@@ -66,14 +66,16 @@ static Problem withSamples(Problem asked) {
   return asked;
 }
 
-Result<Plan> runPlanner(const Planner &planner, const Problem &asked) {
+Result<Plan>
+runPlanner(const Problem &asked,
+           const std::function<Result<Plan>(const Problem &)> &planner) {
   if (Status status = asked.check(); !status)
     return status.error();
   const Problem problem = withSamples(asked);
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  Result<Plan> plan = planner.plan(problem);
+  Result<Plan> plan = planner(problem);
   if (!plan)
     return plan.error();
   Seconds work = workLowerBound(problem);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Problem.h"
+#include "stagewright/Planning/AskedStages.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <cmath>
@@ -75,7 +75,7 @@ static Status checkLayers(const Problem &problem) {
            {times.forward, times.inputGradient, times.weightGradient})
         if (!(time.value >= 0) || !std::isfinite(time.value))
           return Error{"layer '" + layer.name +
-                       "' takes a time that is negative or no number, got " +
+                       "' takes a time that is negative or not a number, got " +
                        std::to_string(time.value)};
     if (layer.levels.size() >= kMostLevels)
       return Error{"layer '" + layer.name + "' has " +
@@ -109,10 +109,10 @@ static Status checkValues(const Problem &problem) {
       return outOfRange("a value", value.producer.layer);
     if (value.transfer &&
         !(value.transfer->value >= 0 && std::isfinite(value.transfer->value)))
-      return Error{"a value of layer '" +
-                   problem.layers[value.producer.layer].name +
-                   "' has a transfer time that is negative or no number, got " +
-                   std::to_string(value.transfer->value)};
+      return Error{
+          "a value of layer '" + problem.layers[value.producer.layer].name +
+          "' has a transfer time that is negative or not a number, got " +
+          std::to_string(value.transfer->value)};
     for (const LayerPhase &use : value.uses) {
       if (!exists(use.layer))
         return outOfRange("a use of a value", use.layer);
@@ -185,6 +185,8 @@ Status Problem::check() const {
   if (Status status = checkRequest(*this); !status)
     return status;
   if (Status status = checkLayers(*this); !status)
+    return status;
+  if (Status status = checkAskedStages(*this); !status)
     return status;
   return checkValues(*this);
 }

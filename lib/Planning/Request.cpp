@@ -145,7 +145,8 @@ static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
   bool retimes = request.schedule != "auto" && !isSimulated(request);
   if (retimes) {
     problem.orders = {ExecutionOrder::OneFOneB};
-    if (problem.fixedPlan.empty() && problem.maxReplicas == 0)
+    if (problem.fixedPlan.empty() && problem.askedStages.empty() &&
+        problem.maxReplicas == 0)
       problem.maxReplicas = 1;
     problem.recompute = false;
     if (problem.offload == OffloadChoice::All)
@@ -173,6 +174,22 @@ static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
   return plan;
 }
 
+/// Checks that stages that are asked for can be planned as requested.
+static Status checkAsked(const Problem &problem, const PlanRequest &request) {
+  if (problem.askedStages.empty() || !problem.fixedPlan.empty())
+    return {};
+  const std::string &source = problem.askedStages.front().source;
+  if (request.planner != "auto" && request.planner != "spp")
+    return Error{"planner '" + request.planner +
+                 "' takes no annotated layers, as by " + source +
+                 "; use spp, or remove the annotations"};
+  if (asksForPlaces(request))
+    return Error{"annotated layers, as by " + source +
+                 ", are planned with one stage per device; leave out chunks= "
+                 "and placement=, or the schedule that needs them"};
+  return {};
+}
+
 Result<Plan> makePlan(Problem problem, const PlanRequest &request) {
   if (Status status = request.check(problem.stages, !problem.fixedPlan.empty());
       !status)
@@ -180,9 +197,11 @@ Result<Plan> makePlan(Problem problem, const PlanRequest &request) {
   for (auto [name, order] : kSimulatedSchedules)
     if (name == request.schedule)
       problem.orders = {order};
+  if (Status status = checkAsked(problem, request); !status)
+    return status.error();
   bool isPlaced = asksForPlaces(request) ||
                   (request.schedule != "auto" && !isSimulated(request) &&
-                   choosesPlanner(request));
+                   choosesPlanner(request) && problem.askedStages.empty());
   if (!isPlaced || !problem.fixedPlan.empty())
     return planDevices(request, std::move(problem));
   PlacedFamily family;

@@ -38,15 +38,23 @@ int64_t routesOf(const Problem &problem, const Plan &plan) {
   return routes;
 }
 
-/// Rounds `shares` to whole samples, `samples` in all: down first, then each
-/// sample left goes to the replica that finishes first with it (or the lower).
+/// Rounds `shares` to whole samples, `samples` in all: down first, but to one
+/// at least if there are enough, then each sample left goes to the replica that
+/// finishes first with it (or the lower). This minimises the last finish.
 static std::vector<double> wholeSamples(const std::vector<double> &shares,
                                         int64_t samples) {
+  int64_t least = samples >= int64_t(shares.size()) ? 1 : 0;
+  auto roundDown = [&](double share) {
+    return std::max(least, int64_t(std::floor(share * double(samples) + 1e-9)));
+  };
   std::vector<int64_t> counts;
-  int64_t left = samples;
-  for (double share : shares) {
-    counts.push_back(int64_t(std::floor(share * double(samples) + 1e-9)));
-    left -= counts.back();
+  for (double share : shares)
+    counts.push_back(roundDown(share));
+  int64_t left =
+      samples - std::accumulate(counts.begin(), counts.end(), int64_t(0));
+  if (left < 0) { // Very slow replicas got more than their share.
+    counts.assign(shares.size(), 1);
+    left = samples - int64_t(shares.size());
   }
   for (; left > 0; --left) {
     // The replica that would finish first with one more sample.

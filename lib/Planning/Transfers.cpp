@@ -7,7 +7,6 @@
 
 #include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
 
@@ -63,21 +62,29 @@ Seconds transferTime(const Network &network, size_t from, size_t to,
   return Seconds(slowest + network.latency(from, to));
 }
 
-Seconds allReduceTime(const Network &network,
-                      const std::vector<size_t> &devices, Bytes bytes) {
-  size_t replicas = devices.size();
+void SlowestPair::add(const Network &network, size_t a, size_t b) {
+  bandwidth = std::min(bandwidth, network.bandwidth(a, b));
+  latency = std::max(latency, network.latency(a, b));
+}
+
+Seconds allReduceTime(const SlowestPair &slowest, size_t replicas,
+                      Bytes bytes) {
   if (replicas < 2 || bytes.value <= 0)
     return Seconds();
-  double bandwidth = std::numeric_limits<double>::infinity(), latency = 0;
-  for (size_t a = 0; a < replicas; ++a)
-    for (size_t b = a + 1; b < replicas; ++b) {
-      bandwidth =
-          std::min(bandwidth, network.bandwidth(devices[a], devices[b]));
-      latency = std::max(latency, network.latency(devices[a], devices[b]));
-    }
   double steps = 2 * double(replicas - 1);
-  return Seconds(steps / double(replicas) * double(bytes.value) / bandwidth +
-                 steps * latency);
+  return Seconds(steps / double(replicas) * double(bytes.value) /
+                     slowest.bandwidth +
+                 steps * slowest.latency);
+}
+
+Seconds allReduceTime(const Network &network,
+                      const std::vector<size_t> &devices, Bytes bytes) {
+  SlowestPair slowest;
+  if (bytes.value > 0)
+    for (size_t a = 0; a < devices.size(); ++a)
+      for (size_t b = a + 1; b < devices.size(); ++b)
+        slowest.add(network, devices[a], devices[b]);
+  return allReduceTime(slowest, devices.size(), bytes);
 }
 
 } // namespace stagewright

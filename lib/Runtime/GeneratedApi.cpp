@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Averaging.h"
 #include "Error.h"
 #include "Faults/Guarded.h"
 #include "Products/Blas.h"
@@ -128,6 +129,23 @@ void awaitReduced(sw_rank *rank, int64_t collective) {
   });
 }
 
+int64_t choose(sw_rank *rank) {
+  return guarded(rank, [&]() -> int64_t {
+    if (!rank->chooser)
+      raise("the program chooses a row, but the manifest lists none");
+    int64_t start = rank->recorder ? now() : 0;
+    rank->transport->progress();
+    int64_t row = rank->chooser->choose(*rank->transport);
+    if (rank->recorder)
+      rank->recorder->chosen(rank->chooser->last(), start);
+    return row;
+  });
+}
+
+void averageParameters(sw_rank *rank, int64_t number) {
+  guarded(rank, [&] { average(*rank, number); });
+}
+
 void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
   guarded(rank, [&] {
     rank->transport->progress();
@@ -135,6 +153,8 @@ void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
     rank->where->beginAction(kind, stage, m);
     if (rank->injection)
       rank->injection->beginAction(*rank);
+    if (rank->dilation)
+      rank->dilation->beginAction(kind, m);
     if (rank->checker)
       rank->checker->beginAction();
     if (rank->recorder)
@@ -152,6 +172,8 @@ void nodeBegin(sw_rank *rank, int64_t node) {
   rank->where->beginNode(node);
   if (rank->recorder)
     rank->recorder->beginNode();
+  if (rank->dilation)
+    rank->dilation->beginNode();
 }
 
 void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
@@ -159,6 +181,8 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
     const auto &nodes = rank->described->nodes;
     if (node < 0 || size_t(node) >= nodes.size())
       raise("node ", node, " does not exist");
+    if (rank->dilation)
+      rank->dilation->endNode(*rank->transport);
     rank->where->endNode();
     if (rank->recorder)
       rank->recorder->endNode(node);
@@ -227,7 +251,7 @@ const sw_api &generatedCodeApi() {
       ofDevices, // convolve_on
       allReduce, awaitReduced,
       ofDevices, // otherwise
-      copySlot,  copySlot,       slot};
+      copySlot,  copySlot,       slot,        choose,    averageParameters};
   return api;
 }
 

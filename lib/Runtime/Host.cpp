@@ -11,7 +11,7 @@
 #include "DType.h"
 #include "Error.h"
 #include "Faults/Deadline.h"
-#include "Files/MappedFile.h"
+#include "Files/AtomicFile.h"
 #include "Memory/HostTensors.h"
 #include "Processes/Processes.h"
 #include "Processes/Rendezvous.h"
@@ -72,8 +72,7 @@ int describe(const std::vector<Interface> &list, int64_t index,
 }
 
 void write(const char *path, const std::string &text) {
-  std::span<const std::byte> part = std::as_bytes(std::span(text));
-  writeFileAtomically(path, {&part, 1});
+  writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
 /// Agrees on `error` with all processes. If one does not arrive within the
@@ -190,7 +189,9 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
              options->processes != 0,
              options->any_hosts != 0,
              options->any_order != 0,
-             options->finite != 0};
+             options->finite != 0,
+             options->dilate ? options->dilate : "",
+             options->pace ? options->pace : ""};
     }
     return new sw_step{makeRunner(program->artifact, own)};
   });
@@ -222,6 +223,14 @@ int sw_step_get_output(sw_step *step, int64_t position,
                        const sw_tensor *tensor) {
   return guarded(-1, [&] {
     step->step->getOutput(position, *tensor);
+    return 0;
+  });
+}
+
+int sw_step_read_output(sw_step *step, int64_t position, int64_t offset,
+                        int64_t bytes, void *data) {
+  return guarded(-1, [&] {
+    step->step->readOutput(position, offset, bytes, data);
     return 0;
   });
 }

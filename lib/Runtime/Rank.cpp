@@ -23,6 +23,8 @@ void runRank(sw_rank &rank, sw_entry entry) {
   rank.where->begin();
   if (rank.injection)
     rank.injection->beginStep();
+  if (rank.chooser)
+    rank.chooser->begin();
   here() = {&rank, &frame, false};
   if (_setjmp(frame) == 0) {
     entry(&rank, rank.microbatches);

@@ -8,10 +8,12 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_RANK_H
 #define STAGEWRIGHT_LIB_RUNTIME_RANK_H
 
+#include "Chooser.h"
 #include "Faults/Injection.h"
 #include "Memory/Checker.h"
 #include "Memory/Layout.h"
 #include "Recording/Recorder.h"
+#include "Threads/Dilation.h"
 #include "Threads/Pool.h"
 #include "Transport.h"
 
@@ -29,6 +31,8 @@ struct sw_rank {
   stagewright::runtime::Recorder *recorder = nullptr; ///< null unless recording
   stagewright::runtime::Pool *pool = nullptr;         ///< null: one thread
   stagewright::runtime::Injection *injection = nullptr; ///< null: no faults
+  stagewright::runtime::Dilation *dilation = nullptr;   ///< null: full speed
+  stagewright::runtime::Chooser *chooser = nullptr;     ///< null: a fixed order
   /// Where the rank is in the step; owned by the transport.
   stagewright::runtime::Whereabouts *where = nullptr;
   /// The manifest, if results must be finite; null: they are not checked.

@@ -7,12 +7,23 @@
 
 #include "Runner.h"
 
+#include "Averaging.h"
 #include "Cuda/DeviceStep.h"
+#include "DType.h"
 #include "Error.h"
 #include "Processes/ProcessStep.h"
 #include "Threads/Step.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace stagewright::runtime {
+
+/// The bytes of a result as the host gets it.
+static int64_t hostBytes(const Interface &result, int64_t microbatches) {
+  HostTensor tensor = hostResult(result, microbatches);
+  return tensorBytes(tensor.dtype, tensor.shape).value_or(0);
+}
 
 Runner::Runner(std::shared_ptr<const Artifact> source,
                const StepOptions &options)
@@ -37,11 +48,67 @@ Runner::Runner(std::shared_ptr<const Artifact> source,
             "; compiler and runtime do not belong together");
     predicted.push_back(runtime::predictedPeak(manifest(), int64_t(r), count));
   }
-  given.resize(manifest().arguments.size());
+  for (size_t r = 0; r < manifest().ranks.size(); ++r)
+    choosers.push_back(
+        manifest().ranks[r].rows.empty()
+            ? nullptr
+            : std::make_unique<Chooser>(manifest().ranks[r], int64_t(r)));
+  requireTurns(manifest(), count);
+  for (const Interface &argument : manifest().arguments)
+    given.push_back(argument.averaging); // Arenas are 0 at first.
   if (options.trace > 0 || options.profile)
     for (size_t r = 0; r < manifest().ranks.size(); ++r)
       records.push_back(std::make_unique<Recorder>(
           manifest(), r, count, options.trace, options.profile));
+}
+
+void Runner::getOutput(int64_t position, sw_tensor tensor) {
+  requireResult(position);
+  if (!receives())
+    tensor.data = &tensor; // Never written.
+  size_t result = findResult(manifest(), count, position, tensor);
+  readPieces(result, {0, hostBytes(manifest().results[result], count)},
+             static_cast<std::byte *>(tensor.data));
+}
+
+void Runner::readOutput(int64_t position, int64_t offset, int64_t bytes,
+                        void *to) {
+  requireResult(position);
+  size_t result = findResult(manifest(), position);
+  const Interface &it = manifest().results[result];
+  int64_t all = hostBytes(it, count);
+  if (offset < 0 || bytes < 0 || offset > all || bytes > all - offset)
+    raise("result ", it.label(), " has ", all, " bytes, so ", bytes,
+          " bytes from byte ", offset, " cannot be read");
+  if (bytes > 0 && !to && receives())
+    raise("result ", it.label(), " has null data, expected room for ", bytes,
+          " bytes");
+  readPieces(result, {offset, offset + bytes}, static_cast<std::byte *>(to));
+}
+
+void Runner::readPieces(size_t result, ByteRange range, std::byte *to) {
+  if (const Interface &it = manifest().results[result]; it.averaged) {
+    int64_t size = dtypeSize(it.dtype);
+    if (range.begin % size != 0 || range.end % size != 0)
+      raise("result ", it.label(),
+            " is an average over replicas, so whole "
+            "elements of ",
+            size, " bytes are read, not bytes ", range.begin, " to ",
+            range.end);
+    if (receives() && range.end > range.begin)
+      std::memset(to, 0, size_t(range.end - range.begin));
+  }
+  for (int64_t at = range.begin; at < range.end; at += pieceBytes) {
+    ByteRange piece = {at, std::min(range.end, at + pieceBytes)};
+    read(result, piece, receives() ? to + (at - range.begin) : nullptr);
+  }
+}
+
+bool Runner::entersAverages(size_t argument, const HostArenas &arenas) const {
+  const Interface &it = manifest().arguments[argument];
+  if (it.role == "parameter")
+    restartRounds(arenas);
+  return it.averaging || it.role == "parameter";
 }
 
 void Runner::requireInputs() const {
@@ -79,7 +146,7 @@ std::string Runner::checkPeaks() const {
     int64_t rings = int64_t(manifest().ranks[r].buffers.size());
     for (const Ring &ring : layouts[r].channels)
       rings += ring.stride > 0;
-    bool exact = count == manifest().microbatches;
+    bool exact = count == manifest().microbatches && !choosers[r];
     if (seen > predicted[r] + rings * alignment ||
         (exact && seen < predicted[r] - rings * alignment))
       return "rank " + std::to_string(r) + ": live bytes reached " +
@@ -106,6 +173,12 @@ std::vector<double> Runner::lastIdle() {
 
 std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
                                    const StepOptions &options) {
+  for (auto [name, value] :
+       {std::pair("dilate", &options.dilate), std::pair("pace", &options.pace)})
+    if (!value->empty() && artifact->manifest().cuda)
+      raise(name, " is '", *value,
+            "', but only ranks on CPUs can be slowed down, and the artifact's "
+            "target is a GPU; leave it out");
   if (options.processes) {
     if (!Processes::get())
       raise("a rank for this process needs the others; call sw_connect first");

@@ -15,7 +15,8 @@
 #define STAGEWRIGHT_LIB_RUNTIME_RUNNER_H
 
 #include "Artifact/Artifact.h"
-#include "Memory/Layout.h"
+#include "Chooser.h"
+#include "Memory/HostTensors.h"
 #include "Recording/Recorder.h"
 #include "Traffic.h"
 
@@ -35,6 +36,8 @@ struct StepOptions {
   bool anyHosts = false;    ///< any placement of ranks on hosts
   bool anyOrder = false;    ///< sums on devices: faster, not reproducible
   bool finite = false;      ///< NaN or infinity in results is an error
+  std::string dilate = {};  ///< factors of slower ranks (Threads/Dilation.h)
+  std::string pace = {};    ///< times of actions, in the same file
 };
 
 class Runner {
@@ -47,7 +50,10 @@ public:
   virtual void setInput(int64_t position, const sw_tensor &tensor) = 0;
   /// Runs one step; throws an `Error` with the first failure.
   virtual void run() = 0;
-  virtual void getOutput(int64_t position, const sw_tensor &tensor) = 0;
+  /// Copies a result, or bytes [offset, offset + bytes) of it, to the host.
+  /// Collective; only the process that `receives` needs memory for it.
+  void getOutput(int64_t position, sw_tensor tensor);
+  void readOutput(int64_t position, int64_t offset, int64_t bytes, void *to);
   /// Highest number of live bytes; -1 unless checking.
   virtual int64_t peak(int64_t rank) const = 0;
   /// Bytes that the runtime allocated for a rank.
@@ -78,14 +84,24 @@ public:
   virtual std::vector<double> lastIdle();
 
 protected:
+  /// Copies a part of a result, at most `pieceBytes`, so that no implementation
+  /// holds more; its first byte goes to `to`.
+  virtual void read(size_t result, ByteRange part, std::byte *to) = 0;
+  /// Whether results are copied to this process.
+  virtual bool receives() const { return true; }
   /// Throws where an argument was not set.
   void requireInputs() const;
   /// Throws where result `position` has no value: no step has run, and it is no
   /// parameter or state that was set before the first one.
   void requireResult(int64_t position) const;
+  /// Whether an argument that the host sets belongs to averages over replicas,
+  /// so that running sums must end first. A new parameter begins a new round in
+  /// `arenas`.
+  bool entersAverages(size_t argument, const HostArenas &arenas) const;
   /// Sets the arguments whose data is in the artifact.
   void fillConstants();
-  /// The error if the peak of live bytes is wrong; else empty.
+  /// The error if the peak of live bytes is wrong; else empty. Ranks that
+  /// choose what they run may stay below the peak.
   std::string checkPeaks() const;
 
   std::shared_ptr<const Artifact> artifact;
@@ -96,6 +112,10 @@ protected:
   std::vector<int64_t> predicted; ///< live bytes by rank
   std::vector<bool> given;        ///< by argument
   std::vector<std::unique_ptr<Recorder>> records;
+  std::vector<std::unique_ptr<Chooser>> choosers; ///< by rank; null: an order
+
+private:
+  void readPieces(size_t result, ByteRange range, std::byte *to);
 };
 
 /// A step of the artifact for its target and the options.

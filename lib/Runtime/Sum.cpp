@@ -89,14 +89,34 @@ void addInto(void *to, const void *from, int64_t count) {
                    Added(Element::load(sums, i) + Element::load(terms, i)));
 }
 
-/// The two ways of adding.
+template <typename Element>
+void addWeighted(void *to, std::span<const Term> terms, int64_t count) {
+  using Stored = typename Element::Stored;
+  using Added = typename Element::Added;
+  Added sums[strip];
+  for (int64_t at = 0; at < count; at += strip) {
+    int64_t size = std::min(strip, count - at);
+    std::fill_n(sums, size, Added(0));
+    for (const Term &term : terms) {
+      auto *from = static_cast<const Stored *>(term.from) + at;
+      auto weight = Added(term.weight);
+      for (int64_t i = 0; i < size; ++i)
+        sums[i] += Added(weight * Element::load(from, i));
+    }
+    for (int64_t i = 0; i < size; ++i)
+      Element::store(static_cast<Stored *>(to) + at, i, sums[i]);
+  }
+}
+
+/// The ways of adding.
 struct Adder {
   void (*toAll)(std::span<std::byte *const>, int64_t, int64_t) = nullptr;
   void (*into)(void *, const void *, int64_t) = nullptr;
+  void (*weighted)(void *, std::span<const Term>, int64_t) = nullptr;
 };
 
 template <typename Element> constexpr Adder adder() {
-  return {add<Element>, addInto<Element>};
+  return {add<Element>, addInto<Element>, addWeighted<Element>};
 }
 
 Adder adderOf(sw_dtype dtype) {
@@ -146,6 +166,11 @@ void sumToAll(sw_dtype dtype, std::span<std::byte *const> arrays, int64_t begin,
 
 void sumInto(sw_dtype dtype, void *to, const void *from, int64_t count) {
   required(dtype).into(to, from, count);
+}
+
+void weightedSum(sw_dtype dtype, void *to, std::span<const Term> terms,
+                 int64_t count) {
+  required(dtype).weighted(to, terms, count);
 }
 
 } // namespace stagewright::runtime

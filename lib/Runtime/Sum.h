@@ -16,6 +16,7 @@
 #include "stagewright-rt/runtime.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace stagewright::runtime {
@@ -27,6 +28,17 @@ void sumToAll(sw_dtype dtype, std::span<std::byte *const> arrays, int64_t begin,
 
 /// Adds `count` elements at `from` to those at `to`.
 void sumInto(sw_dtype dtype, void *to, const void *from, int64_t count);
+
+/// One array of a weighted sum.
+struct Term {
+  double weight = 1; ///< Rounded to the type in which elements are added.
+  const void *from = nullptr;
+};
+
+/// Replaces `count` elements at `to`, which may be one of `terms`, by the sum
+/// of the terms in their order.
+void weightedSum(sw_dtype dtype, void *to, std::span<const Term> terms,
+                 int64_t count);
 
 /// Whether elements of `dtype` can be summed.
 bool canSum(sw_dtype dtype);

@@ -12,7 +12,8 @@
 //   free -> claimed(m) -> published(m) -> received(m) -> free
 //      sender: claim, send          receiver: recv, release
 //
-// Each sum over ranks runs once per step.
+// Each sum over ranks runs once per step, or is carried over steps: begun at
+// the end of one and awaited at the end of the same or of a later one.
 //
 // Ranks are threads (ThreadTransport.h) or processes
 // (Processes/MessageTransport.h).
@@ -22,12 +23,14 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 
+#include "Artifact/Manifest.h"
 #include "Faults/Whereabouts.h"
 #include "Traffic.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,10 +54,19 @@ public:
   virtual std::byte *held(int64_t rank, int64_t channel, int64_t m) = 0;
   virtual void release(int64_t rank, int64_t channel, int64_t m) = 0;
 
+  /// Whether `recv`, or `claim` if the rank sends, would not wait. For the
+  /// rank's own thread.
+  virtual bool isReady(int64_t rank, const Need &need) = 0;
+  /// Waits until one of `needs` is ready.
+  virtual void waitForAny(int64_t rank, std::span<const Need> needs) = 0;
+
   /// The rank's bucket of a collective is complete. Never waits.
   virtual void allReduce(int64_t rank, int64_t collective) = 0;
-  /// Waits until the sum over the ranks is in the bucket.
+  /// Waits until the sum over the ranks is in the bucket. A carried sum that is
+  /// not running is there already.
   virtual void awaitReduced(int64_t rank, int64_t collective) = 0;
+  /// Between steps: completes the carried sums of the ranks of this process.
+  virtual void settle() {}
 
   /// Advances messages in flight, if that needs calls of the rank.
   virtual void progress() noexcept {}

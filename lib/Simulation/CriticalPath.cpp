@@ -182,12 +182,14 @@ std::pair<size_t, WaitReason> Walk::before(size_t at) const {
     if (engine.ends[other] == engine.starts[at])
       return {other, WaitReason::Input};
   }
-  if (const PipelineRow &row = engine.rows[at / microbatches];
-      row.freedBy != kNoRow && at % microbatches >= row.freedSlots)
-    if (size_t other =
-            row.freedBy * microbatches + at % microbatches - row.freedSlots;
-        engine.ends[other] == engine.starts[at])
-      return {other, WaitReason::Resource};
+  for (uint32_t by : engine.rows.list(engine.rows[at / microbatches].freedBy)) {
+    uint32_t slots = engine.rows[by].madeSlots;
+    size_t other = by * microbatches + at % microbatches - slots;
+    if (at % microbatches >= slots && engine.ends[other] == engine.starts[at])
+      return {other, engine.rows[by].kind == BlockKind::SendForward
+                         ? WaitReason::Input
+                         : WaitReason::Resource};
+  }
   if (size_t leave = liftedCap(at); leave != none)
     return {leave, WaitReason::Cap};
   size_t holder = holderBefore(at);

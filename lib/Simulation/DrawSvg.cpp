@@ -7,7 +7,7 @@
 
 #include "stagewright/Simulation/DrawSvg.h"
 #include "BlockLook.h"
-#include "SvgCanvas.h"
+#include "stagewright/Support/SvgCanvas.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <array>

@@ -8,6 +8,7 @@
 #include "stagewright/Simulation/Pipeline.h"
 #include "PipelineEngine.h"
 #include "stagewright/Support/Limits.h"
+#include <algorithm>
 #include <cmath>
 
 namespace stagewright {
@@ -55,7 +56,11 @@ static Status checkStage(const PipelineModel &model, size_t number) {
 static Status checkChannel(const PipelineModel &model, size_t number) {
   const PipelineChannel &channel = model.channels[number];
   std::string name = "channel " + std::to_string(number);
-  if (channel.from >= channel.to || channel.to >= model.stages.size())
+  if (channel.distance < 0 || (channel.distance > 0 && !model.forwardOnly))
+    return Error{name + " has distance " + std::to_string(channel.distance) +
+                 "; expected 0, or more in a pipeline without backwards"};
+  if (std::max(channel.from, channel.to) >= model.stages.size() ||
+      (channel.from >= channel.to && channel.distance == 0))
     return Error{name + " goes from stage " + std::to_string(channel.from) +
                  " to stage " + std::to_string(channel.to) +
                  "; expected a later one of " +
@@ -84,8 +89,23 @@ static Status checkChannel(const PipelineModel &model, size_t number) {
     if (Status status = checkNumbers(links, model.numLinks, name + " has link");
         !status)
       return status;
+    if (model.sharing == LinkSharing::Turns)
+      continue;
+    for (const std::vector<size_t> &ofLane : shared)
+      for (size_t link : ofLane)
+        if (double rate = model.linkRates[link];
+            !std::isfinite(rate) || rate <= 0)
+          return Error{"the rate of link " + std::to_string(link) + " is " +
+                       std::to_string(rate) +
+                       " bytes per second; expected a positive finite number"};
   }
   return {};
+}
+
+bool PipelineModel::hasReturns() const {
+  return std::any_of(
+      channels.begin(), channels.end(),
+      [](const PipelineChannel &channel) { return channel.distance > 0; });
 }
 
 Status PipelineModel::check() const {
@@ -97,6 +117,9 @@ Status PipelineModel::check() const {
   if (!std::isfinite(collectiveSlowdown) || collectiveSlowdown < 1)
     return Error{"expected a collective slowdown of at least 1 but got " +
                  std::to_string(collectiveSlowdown)};
+  if (sharing != LinkSharing::Turns && linkRates.size() != numLinks)
+    return Error{"expected the rates of " + std::to_string(numLinks) +
+                 " links but got " + std::to_string(linkRates.size())};
   for (size_t stage = 0; stage < stages.size(); ++stage)
     if (Status status = checkStage(*this, stage); !status)
       return status;

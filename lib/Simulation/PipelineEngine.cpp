@@ -138,13 +138,20 @@ void PipelineEngine::endStay(const PipelineRow &row, Ticks end) {
     collectivesUntil[processor] = std::max(collectivesUntil[processor], until);
 }
 
+bool hasWindows(const PipelineModel &model) {
+  return model.sharing == LinkSharing::Turns && !model.hasReturns();
+}
+
 Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
                           Seconds atMost, bool record) {
   recorded = record;
   prepare(model, nullptr, atMost);
   caps.clear();
   if (order == ExecutionOrder::Window)
-    return runWindow();
+    return hasWindows(model) ? runWindow() : kNever;
+
+  if (order == ExecutionOrder::GPipe && model.hasReturns())
+    order = ExecutionOrder::Greedy;
 
   caps.assign(model.stages.size(), std::numeric_limits<int64_t>::max());
   int64_t replicas = 0; // Of this stage and all later ones.

@@ -16,16 +16,9 @@
 #ifndef STAGEWRIGHT_SIMULATION_PIPELINEENGINE_H
 #define STAGEWRIGHT_SIMULATION_PIPELINEENGINE_H
 
-#include "PipelineRows.h"
+#include "LinkFlows.h"
 
 namespace stagewright {
-
-inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
-
-/// One block.
-struct BlockId {
-  uint32_t row = 0, microbatch = 0;
-};
 
 /// Blocks that a processor runs in the listed order.
 struct Sequence {
@@ -41,6 +34,10 @@ struct ReadyQueue {
   uint32_t first = 0, count = 0;
   uint32_t flags = 0; ///< The first of `isListed`.
 };
+
+/// Whether the window order is defined for `model`: its total order of blocks
+/// needs times that are known beforehand.
+bool hasWindows(const PipelineModel &model);
 
 class PipelineEngine {
 public:
@@ -168,6 +165,10 @@ private:
     bool isSent = false; ///< Only the block's shared resources become free.
   };
   void addEvent(Event event);
+  bool sharesRates() const { return model->sharing != LinkSharing::Turns; }
+  void layFlows();
+  void endFlows();
+  LinkFlows flows; ///< Transfers on links, if they share rates.
   void handle(const Event &event);
   std::vector<Event> events; ///< A heap, the earliest first.
   std::vector<uint16_t> pending;

@@ -73,9 +73,14 @@ void PipelineEngine::start(BlockId block) {
   if (end == now)
     return complete(block);
   busy[resource] = 1;
-  addEvent({end, block});
   std::span<const uint32_t> links = sharedOf(row, block.microbatch);
-  if (links.empty() || row.latency == row.duration)
+  bool usesLinks = !links.empty() && row.latency != row.duration;
+  if (usesLinks && sharesRates()) {
+    uint32_t connection = firstQueue[block.row] + laneOf(row, block.microbatch);
+    return flows.start(block, connection, row.duration - row.latency, now);
+  }
+  addEvent({end, block});
+  if (!usesLinks)
     return;
   for (uint32_t link : links)
     busy[link] = 1;
@@ -86,6 +91,35 @@ void PipelineEngine::start(BlockId block) {
 void PipelineEngine::addEvent(Event event) {
   events.push_back(event);
   std::push_heap(events.begin(), events.end(), kLater);
+}
+
+/// States the connections of all transfers. A lane of a row is one.
+void PipelineEngine::layFlows() {
+  flows.reset(model->sharing, model->linkRates,
+              sharesRates() ? queues.size() : 0);
+  for (uint32_t number = 0; sharesRates() && number < queues.size(); ++number) {
+    const PipelineRow &row = rows[queues[number].row];
+    if (row.transfer && row.duration != row.latency)
+      flows.connect(number, rows.shared(row, queues[number].lane),
+                    static_cast<uint32_t>(model->numProcessors));
+  }
+}
+
+/// Ends the transfers whose last byte has left at `now`; it arrives after the
+/// latency.
+void PipelineEngine::endFlows() {
+  for (BlockId block; flows.takeEnded(now, block);) {
+    const PipelineRow &row = rows[block.row];
+    Ticks end = now + row.latency;
+    if (recorded)
+      ends[at(block)] = end;
+    if (end != now) {
+      addEvent({end, block});
+      continue;
+    }
+    freeResource(resourceOf(row, block.microbatch));
+    complete(block);
+  }
 }
 
 /// Frees what `event` no longer needs, and completes its block if it has ended.
@@ -226,8 +260,8 @@ void PipelineEngine::layEvents() {
     auto begin = pending.begin() +
                  static_cast<std::ptrdiff_t>(number * size_t(microbatches));
     std::fill(begin, begin + microbatches, static_cast<uint16_t>(waits));
-    if (row.freedBy != kNoRow)
-      for (uint32_t m = row.freedSlots; m < microbatches; ++m)
+    for (uint32_t freedBy : rows.list(row.freedBy))
+      for (uint32_t m = rows[freedBy].madeSlots; m < microbatches; ++m)
         ++begin[m];
   }
   std::sort(sequences.begin(), sequences.end(),
@@ -243,6 +277,7 @@ void PipelineEngine::layEvents() {
     part.end = number + 1;
   }
   layQueues();
+  layFlows();
   for (uint32_t number = 0; number < rows.size(); ++number)
     if (rows[number].before.begin == rows[number].before.end)
       for (uint32_t m = 0; m < microbatches; ++m)
@@ -256,9 +291,14 @@ Ticks PipelineEngine::runEvents() {
     do
       startTransfers();
     while (startComputes());
-    if (cut || events.empty())
+    if (cut)
       break;
-    now = events.front().time;
+    flows.share(now);
+    Ticks first = events.empty() ? kNever : events.front().time;
+    now = std::min(first, flows.next());
+    if (now == kNever)
+      break;
+    endFlows();
     while (!events.empty() && events.front().time == now) {
       Event event = events.front();
       std::pop_heap(events.begin(), events.end(), kLater);

@@ -49,6 +49,8 @@ template <typename Visit>
 void PipelineEngine::forResources(const ReadyQueue &queue, Visit visit) const {
   const PipelineRow &row = rows[queue.row];
   visit(rows.list(row.lanes)[queue.lane]);
+  if (sharesRates())
+    return;
   for (uint32_t shared : rows.shared(row, queue.lane))
     visit(shared);
 }
@@ -57,6 +59,8 @@ bool PipelineEngine::isFree(const ReadyQueue &queue) const {
   const PipelineRow &row = rows[queue.row];
   if (busy[rows.list(row.lanes)[queue.lane]])
     return false;
+  if (sharesRates())
+    return true;
   for (uint32_t shared : rows.shared(row, queue.lane))
     if (busy[shared])
       return false;

@@ -32,6 +32,9 @@ TickScale TickScale::of(const PipelineModel &model) {
   }
   for (const PipelineTie &tie : model.ties)
     seen(tie.seconds, once);
+  // Where all channels share a link, each is so many times slower.
+  if (model.sharing != LinkSharing::Turns)
+    each *= 2 * static_cast<double>(std::max<size_t>(1, model.channels.size()));
   // An upper bound on the makespan: everything runs one after another.
   double all = (once + each * static_cast<double>(model.microbatches)) *
                std::max(1.0, model.collectiveSlowdown);
@@ -76,7 +79,7 @@ void PipelineRows::findDepths(const PipelineModel &model) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const PipelineChannel &channel : model.channels)
-      if (depths[channel.to] <= depths[channel.from]) {
+      if (channel.distance == 0 && depths[channel.to] <= depths[channel.from]) {
         depths[channel.to] = depths[channel.from] + 1;
         changed = true;
       }
@@ -156,9 +159,8 @@ void PipelineRows::addCopies(const PipelineModel &model) {
     edges.emplace_back(comes, gradientOf[number]);
     auto free = [&](uint32_t by, uint32_t of, size_t slots) {
       auto all = static_cast<uint32_t>(slots * stage.processors.size());
-      rows[of].freedBy = by;
       rows[by].makesFree = of;
-      rows[of].freedSlots = rows[by].madeSlots = all;
+      rows[by].madeSlots = all;
     };
     size_t last = find(BlockKind::WeightGradient, number);
     free(leaves, forwardOf[number], stage.leavingSlots);
@@ -193,7 +195,13 @@ void PipelineRows::addChannels(const PipelineModel &model) {
       row.shared = appendShared(channel.forwardShared, model.numProcessors);
       uint32_t send = add(row);
       edges.emplace_back(forwardOf[channel.from], send);
-      edges.emplace_back(send, forwardOf[channel.to]);
+      if (channel.distance == 0) {
+        edges.emplace_back(send, forwardOf[channel.to]);
+      } else {
+        rows[send].makesFree = forwardOf[channel.to];
+        rows[send].madeSlots = static_cast<uint32_t>(
+            std::min(channel.distance, model.microbatches));
+      }
     }
     if (channel.hasBackward && !model.forwardOnly) {
       row.kind = BlockKind::SendBackward;
@@ -228,6 +236,11 @@ void PipelineRows::link() {
   auto second = [](const auto &edge) { return edge.second; };
   list(&PipelineRow::before, second, first);
   list(&PipelineRow::after, first, second);
+  edges.clear();
+  for (uint32_t row = 0; row < rows.size(); ++row)
+    if (rows[row].makesFree != kNoRow)
+      edges.emplace_back(row, rows[row].makesFree);
+  list(&PipelineRow::freedBy, second, first);
 }
 
 void PipelineRows::build(const PipelineModel &model,

@@ -59,10 +59,10 @@ struct PipelineRow {
   Part shared;        ///< Resources used too: one list, or one for each lane.
   Ticks latency = 0;  ///< Their part of the duration at its end is free.
   Part before, after; ///< Rows waited for, and rows that wait.
-  /// Slots: microbatch m also waits for m - freedSlots of row `freedBy`, and
-  /// m + madeSlots of row `makesFree` waits for m of this row. kNoRow: none.
-  uint32_t freedBy = kNoRow, makesFree = kNoRow;
-  uint32_t freedSlots = 0, madeSlots = 0;
+  /// Microbatch m + madeSlots of row `makesFree` also waits for m of this row.
+  /// kNoRow: none. `freedBy`: the rows whose makesFree is this row.
+  uint32_t makesFree = kNoRow, madeSlots = 0;
+  Part freedBy;
 };
 
 /// Which stages split backwards or recompute, and for which microbatches.

@@ -65,6 +65,9 @@ Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
                                           ExecutionOrder order) {
   if (Status status = model.check(); !status)
     return status.error();
+  if (order == ExecutionOrder::Window && !hasWindows(model))
+    return Error{"the order 'window' is not defined where links share rates or "
+                 "a channel leads to a later microbatch; choose 1f1b or gpipe"};
   PipelineEngine engine;
   Ticks makespan =
       engine.run(model, order, Seconds(std::numeric_limits<double>::infinity()),

@@ -54,9 +54,10 @@ inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
   Ticks start = 0;
   for (uint32_t before : turn.before)
     start = std::max(start, ends[before * size_t(microbatches) + microbatch]);
-  if (turn.row->freedBy != kNoRow && microbatch >= turn.row->freedSlots)
-    start = std::max(start, ends[turn.row->freedBy * size_t(microbatches) +
-                                 microbatch - turn.row->freedSlots]);
+  for (uint32_t by : rows.list(turn.row->freedBy))
+    if (uint32_t slots = rows[by].madeSlots; microbatch >= slots)
+      start =
+          std::max(start, ends[by * size_t(microbatches) + microbatch - slots]);
   uint32_t resource =
       turn.lanes[turn.lanes.size() == 1 ? 0 : microbatch % turn.lanes.size()];
   start = std::max(start, freeAt[resource]);

@@ -31,6 +31,7 @@ Seconds StageTimes::of(ActionKind kind) const {
 
 StepTimes unitTimes(int64_t stages) {
   return {std::vector<StageTimes>(stages, {Seconds(1), Seconds(1), Seconds(1)}),
+          {},
           {}};
 }
 
@@ -56,7 +57,7 @@ Result<Timeline> simulate(const Schedule &schedule, const StageGraph &graph,
         hop = times.hops[wait.edge - graph.edges.data()];
       start = std::max(start, ends[wait.on] + hop);
     }
-    ends[number] = start + times.stages[action.stage].of(action.kind);
+    ends[number] = start + times.of(action, dependences->rank(number));
     rank.push_back({action, start, ends[number]});
     timeline.makespan = std::max(timeline.makespan, ends[number]);
   }

@@ -45,4 +45,25 @@ std::string withMembers(std::string_view object, std::string_view more) {
   return all.append(object).append(separate ? "," : "").append(more);
 }
 
+static std::string pluralOf(std::string_view one) {
+  auto ends = [&](std::string_view with) { return one.ends_with(with); };
+  if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy"))
+    return std::string(one.substr(0, one.size() - 1)) + "ies";
+  return std::string(one) + (ends("s") || ends("ch") ? "es" : "s");
+}
+
+std::string counted(int64_t count, std::string_view one) {
+  return std::to_string(count) + " " +
+         (count == 1 ? std::string(one) : pluralOf(one));
+}
+
+uint64_t fnv1a(std::string_view bytes) {
+  uint64_t value = 0xcbf29ce484222325;
+  for (unsigned char byte : bytes) {
+    value ^= byte;
+    value *= 0x100000001b3;
+  }
+  return value;
+}
+
 } // namespace stagewright

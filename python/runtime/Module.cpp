@@ -12,19 +12,25 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Training/SaveResults.h"
+
 #include "stagewright-rt/runtime.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace nb = nanobind;
+using namespace stagewright::runtime;
 
 namespace {
 
@@ -34,11 +40,31 @@ using Input =
 using Output = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 /// Position, type and shape of an argument or result.
 using Described = std::tuple<int64_t, int32_t, Shape>;
+/// Role, name, type and shape of a tensor of a checkpoint.
+using Saved = std::tuple<std::string, std::string, int32_t, Shape>;
 
 void check(bool good) {
   if (!good)
     throw std::runtime_error(sw_error());
 }
+
+/// A checkpoint that is being written (CheckpointDraft), which the thread of a
+/// step may share.
+struct Draft {
+  std::shared_ptr<CheckpointDraft> shared;
+
+  Draft(const std::string &directory, int64_t step,
+        const std::vector<Saved> &list, const std::string &data) {
+    CheckpointTensors tensors;
+    for (const auto &[role, name, dtype, shape] : list)
+      tensors[role][name] = {sw_dtype(dtype), shape};
+    shared = std::make_shared<CheckpointDraft>(directory, step, tensors, data);
+  }
+  void append(Input bytes) {
+    shared->append(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  }
+  void commit(int64_t keep) { shared->commit(keep); }
+};
 
 /// Holds a step for one call: the interpreter's lock is away while a step runs,
 /// so that another thread may come in.
@@ -59,7 +85,7 @@ private:
 class Step {
 public:
   Step(const std::string &path, int64_t microbatches, bool trace, bool check,
-       bool profile, int32_t threads)
+       bool profile, int32_t threads, const std::string &dilate)
       : program(sw_load(path.c_str()), sw_unload), step(nullptr, nullptr) {
     ::check(program != nullptr);
     sw_options options = {sizeof(sw_options),
@@ -75,7 +101,9 @@ public:
                           /*processes=*/0,
                           /*any_hosts=*/0,
                           /*any_order=*/0,
-                          /*finite=*/0};
+                          /*finite=*/0,
+                          dilate.c_str(),
+                          /*pace=*/nullptr};
     step = {sw_step_create(program.get(), &options), sw_step_destroy};
     ::check(step != nullptr);
   }
@@ -115,6 +143,27 @@ public:
     }
     if (status != 0)
       throw std::runtime_error(error);
+  }
+
+  /// Saves results, with the bytes of each, as the tensors of `draft`. A thread
+  /// writes them while they are read, and then brings them to the disk.
+  void save(const Draft &draft,
+            const std::vector<std::pair<int64_t, int64_t>> &results,
+            int64_t keep) {
+    Busy busy(running);
+    nb::gil_scoped_release unlocked;
+    std::vector<WholeResult> all;
+    for (auto [position, bytes] : results)
+      all.push_back({position, bytes});
+    if (!writer)
+      writer.emplace();
+    saveCheckpoint(step.get(), all, true, *writer, draft.shared, keep);
+  }
+  /// Waits until the last checkpoint is on the disk; throws if it is not.
+  void finishSaving() {
+    nb::gil_scoped_release unlocked;
+    if (writer)
+      writer->finish();
   }
 
   double seconds() const { return sw_step_seconds(step.get()); }
@@ -164,13 +213,21 @@ private:
   std::unique_ptr<sw_program, void (*)(sw_program *)> program;
   std::unique_ptr<sw_step, void (*)(sw_step *)> step;
   std::atomic<bool> running = false;
+  std::optional<BackgroundWriter> writer;
 };
 
 } // namespace
 
 NB_MODULE(_stagewright_runtime, module) {
+  module.def("recover_checkpoints", &recoverCheckpoints);
+  nb::class_<Draft>(module, "CheckpointDraft")
+      .def(nb::init<const std::string &, int64_t, const std::vector<Saved> &,
+                    const std::string &>())
+      .def("append", &Draft::append)
+      .def("commit", &Draft::commit);
   nb::class_<Step>(module, "Step")
-      .def(nb::init<const std::string &, int64_t, bool, bool, bool, int32_t>())
+      .def(nb::init<const std::string &, int64_t, bool, bool, bool, int32_t,
+                    const std::string &>())
       .def("manifest", &Step::manifest)
       .def("blas", &Step::blas)
       .def("arguments", &Step::arguments)
@@ -178,6 +235,8 @@ NB_MODULE(_stagewright_runtime, module) {
       .def("set", &Step::set)
       .def("get", &Step::get)
       .def("run", &Step::run)
+      .def("save", &Step::save)
+      .def("finish_saving", &Step::finishSaving)
       .def("seconds", &Step::seconds)
       .def("arena_bytes", &Step::arenaBytes)
       .def("predicted_bytes", &Step::predictedBytes)

@@ -3,15 +3,17 @@
     stagewright.import_jax(function, example_arguments, "model.mlir")    a JAX step -> MLIR + example arguments
     stagewright.torch.import_step(module, loss, batch, "model.mlir")     the same for PyTorch
     stagewright.onnx.import_step("model.onnx", "model.mlir", loss=...)   the same for an ONNX file
+    stagewright.replicate(2), stagewright.split(2)                       annotations of layers in a JAX model
     stagewright.load("step.swx")                                         a compiled step -> a callable on numpy arrays
     stagewright.Run("step.swx", "model.inputs.safetensors", ...)         many steps on batches from Python
 
 Heavy packages are imported on first use: running a compiled step needs neither JAX nor MLIR.
 """
 
+from stagewright.annotations import replicate, split
 from stagewright.errors import ImportFailure, RunFailure
 
-__all__ = ["ImportFailure", "Run", "RunFailure", "import_jax", "load"]
+__all__ = ["ImportFailure", "Run", "RunFailure", "import_jax", "load", "replicate", "split"]
 
 
 def import_jax(*args, **kwargs):

@@ -1,18 +1,19 @@
-"""Checkpoints in the format of pp-run (lib/Runtime/Training): a folder for each step, with the tensors under the model's names
-in safetensors, and checksums. A checkpoint is written to a temporary folder and renamed, so it is never incomplete."""
+"""Checkpoints in the format of pp-run: a folder for each step, with the tensors under the model's names in safetensors, and
+checksums. They are written as pp-run does it (lib/Runtime/Training): to a temporary folder that is renamed, so a checkpoint is
+never incomplete."""
 
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import shutil
 import zlib
 
 from stagewright.errors import RunFailure
+from stagewright.runtime import as_bytes, binding, contiguous, type_number
 
 VERSION = 1
 FILES = {"parameter": "params.safetensors", "state": "state.safetensors"}
+AVERAGING = "averaging/"  # names of the state of averages over replicas begin with it
 
 
 def folders(directory):
@@ -23,28 +24,26 @@ def folders(directory):
 def write(directory, step, tensors, keep=3, data=None):
     """Writes {role: {name: array}} and keeps the last `keep` checkpoints; `data` is the state of the batch iterator, and must
     be JSON."""
-    from safetensors.numpy import save_file
+    arrays = [(role, name, contiguous(array)) for role, name, array in ordered(tensors)]
+    draft = begin(directory, step, [(role, name, type_number(array), array.shape) for role, name, array in arrays], data)
+    try:
+        for _, _, array in arrays:
+            draft.append(as_bytes(array))
+        draft.commit(keep)
+    except RuntimeError as error:
+        raise RunFailure(str(error)) from None
 
-    directory = pathlib.Path(directory)
-    place, draft = directory / f"step-{step:012d}", directory / f".writing-step-{step:012d}"
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
-    manifest = {"version": VERSION, "step": step, "files": {}}
-    if data is not None:
-        manifest["data"] = data
-    for role, name in FILES.items():
-        save_file(tensors[role], draft / name)
-        _synchronise(draft / name)
-        contents = (draft / name).read_bytes()
-        manifest["files"][name] = {"bytes": len(contents), "crc32": zlib.crc32(contents)}
-    (draft / "checkpoint.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    _synchronise(draft / "checkpoint.json")
-    _synchronise(draft)
-    shutil.rmtree(place, ignore_errors=True)  # left by an earlier run for the same step
-    os.rename(draft, place)
-    _synchronise(directory)
-    for old in folders(directory)[:-keep]:
-        shutil.rmtree(old)
+
+def ordered(tensors):
+    """(role, name, value) of {role: {name: value}}, in the order of a checkpoint's files."""
+    return [(role, name, tensors[role][name]) for role in FILES for name in sorted(tensors[role])]
+
+
+def begin(directory, step, described, data=None):
+    """A checkpoint to be filled: the bytes of the tensors `described`, (role, name, number of the type, shape) of each, follow in
+    the order of `ordered`."""
+    return binding().CheckpointDraft(str(directory), step, [(*it[:3], list(it[3])) for it in described],
+                                     "" if data is None else json.dumps(data))
 
 
 def read(folder):
@@ -72,12 +71,18 @@ def read(folder):
 
 
 def require_place(directory, resume):
-    """Checks that a new run has a folder without checkpoints, and that a resumed run has some there."""
-    found = folders(directory)
-    if found and not resume:
-        raise RunFailure(f"'{directory}' has a checkpoint already, '{found[-1].name}'; go on from it with resume=True, or give "
-                         "another folder")
-    if not found and resume:
+    """Checks that a new run has a folder without checkpoints, and that a resumed run has some there, and removes what a killed
+    run left. A new run removes nothing from a folder with checkpoints, where another run may be writing."""
+    def refuse_others():
+        found = folders(directory)
+        if found and not resume:
+            raise RunFailure(f"'{directory}' has a checkpoint already, '{found[-1].name}'; go on from it with resume=True, or give "
+                             "another folder")
+
+    refuse_others()
+    binding().recover_checkpoints(str(directory))
+    refuse_others()
+    if resume and not folders(directory):
         raise RunFailure(f"'{directory}' has no checkpoint; without resume the run begins at step 1")
 
 
@@ -98,6 +103,10 @@ def newest(directory, shapes):
 
 def _require(folder, role, shapes, wanted):
     foreign = "it is of another model or optimizer"
+    if any(name.startswith(AVERAGING) for name in {*shapes, *wanted}):
+        foreign += ", or of replicas that average their parameters otherwise; resume with the plan of that run"
+    if not any(name.startswith(AVERAGING) for name in shapes):  # of a synchronous run: the first round begins
+        wanted = {name: shape for name, shape in wanted.items() if not name.startswith(AVERAGING)}
     for name, shape in wanted.items():
         if name not in shapes:
             raise RunFailure(f"'{folder}' has no {role} '{name}'; {foreign}")
@@ -106,12 +115,3 @@ def _require(folder, role, shapes, wanted):
     for name in shapes:
         if name not in wanted:
             raise RunFailure(f"'{folder}' has {role} '{name}', which the step has not; {foreign}")
-
-
-def _synchronise(path):
-    """Flushes a file, or a folder's entries, to disk (fsync)."""
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -36,7 +36,8 @@ loss with gradients, and the optimizer as the update. Steps that update paramete
 
 If the example of a parameter has a jax.sharding.NamedSharding, pp-compile --tensor-parallel=N splits it accordingly, along
 the only mesh axis that splits parameters, or the axis --shard-axis (option "shard_axis"). with_sharding_constraint on computed
-values splits the parameters that must be split with them. The mesh may have any number of devices, even one.
+values splits the parameters that must be split with them, and so do the layouts (Shardy) in functions from jax.export. The mesh
+may have any number of devices, even one.
 
 The option "validation" is a function of the step's arguments that returns only the loss. It is written to
 MODEL.validation.mlir; compile this with pp-compile for pp-run --validation.
@@ -44,6 +45,7 @@ MODEL.validation.mlir; compile this with pp-compile for pp-run --validation.
 Layers are found by scopes: write `with jax.named_scope("h3"):` around each. A lax.scan over stacked layers is
 unrolled: its iterations are the layers, and each layer owns its slice of the stacked parameters. Other loops are
 unrolled too, unless they have many iterations of a small body, or an end that depends on an argument.
+`with stagewright.replicate(2):` around layers makes them one stage on two devices, `with stagewright.split(2):` splits them.
 
 With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(module, **batch) and its gradients:
 
@@ -144,6 +146,9 @@ def _parser():
     command.add_argument("-o", "--output", metavar="RUN.html", help="HTML page to write")
     command.add_argument("--tensorboard", metavar="FOLDER", help="folder for events, for tensorboard --logdir FOLDER")
     command.add_argument("--title", help="page title (default: the artifact's name)")
+    command = commands.add_parser("source", help="compute batches; pp-run --source starts this")
+    command.add_argument("function", metavar="FILE.py:NAME", help="function of seed, step and microbatch; returns arrays by name")
+    command.add_argument("seed", type=int, metavar="SEED", help="first argument of the function")
     return parser
 
 
@@ -296,9 +301,15 @@ def _report(arguments):
         print(f"{arguments.tensorboard}: {write_events(metrics, arguments.tensorboard)} scalars")
 
 
+def _source(arguments):
+    from stagewright.source import serve
+
+    sys.exit(serve(arguments.function, arguments.seed))
+
+
 def main(argv=None):
     arguments = _parser().parse_args(argv)
     try:
-        {"import": _import, "weights": _weights, "report": _report}[arguments.command](arguments)
+        {"import": _import, "weights": _weights, "report": _report, "source": _source}[arguments.command](arguments)
     except (ImportFailure, ReportFailure, WeightsFailure) as error:
         sys.exit(f"error: {error}")

@@ -8,6 +8,7 @@ binding of the C ABI in stagewright-rt/runtime.h.
 """
 
 import json
+import math
 
 import numpy as np
 
@@ -25,13 +26,15 @@ def _dtype(number):
     return np.dtype(_NAMES[number])
 
 
-def _number(array, position):
+def type_number(array, what="a tensor"):
+    """The sw_dtype of an array; `what` names it in the error if it has none."""
     if array.dtype.name not in _NAMES:
-        raise TypeError(f"argument {position} has type {array.dtype.name}, which no step takes")
+        raise TypeError(f"{what} has type {array.dtype.name}, which no step takes")
     return _NAMES.index(array.dtype.name)
 
 
-def _binding():
+def binding():
+    """The module _stagewright_runtime."""
     try:  # Next to the package in a source tree, inside it in a wheel.
         import _stagewright_runtime
     except ModuleNotFoundError:
@@ -39,7 +42,14 @@ def _binding():
     return _stagewright_runtime
 
 
-def _bytes(array):
+def contiguous(value):
+    """A contiguous array in the byte order of the machine; names of types do not include that."""
+    array = np.require(value, requirements="C")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def as_bytes(array):
+    """The memory of a contiguous array."""
     return array.reshape(-1).view(np.uint8)
 
 
@@ -47,17 +57,19 @@ class Step:
     """A loaded step: its arenas and waiting threads. Created by `load`."""
 
     def __init__(self, path, microbatches=None, check_memory=False, trace=False, profile=False,
-                 threads_per_rank=1):
+                 threads_per_rank=1, dilate=None):
         if microbatches is not None and microbatches < 1:
             raise ValueError(f"the number of microbatches is {microbatches}, expected at least 1")
         if not 1 <= threads_per_rank <= 1024:
             raise ValueError(f"the number of threads per rank is {threads_per_rank}, expected 1 to 1024")
-        self._step = _binding().Step(str(path), microbatches or 0, trace, check_memory, profile,
-                                               threads_per_rank)
+        self._step = binding().Step(str(path), microbatches or 0, trace, check_memory, profile,
+                                     threads_per_rank, ",".join(f"{rank}:{by}" for rank, by in (dilate or {}).items()))
         self.manifest = json.loads(self._step.manifest())
         self.microbatches = microbatches or self.manifest["microbatches"]
-        # The runtime sets microbatch indices itself, and constants of the imported graph are in the artifact.
-        filled = {a["position"] for a in self.manifest["arguments"] if a["role"] == "microbatch" or "symbol" in a}
+        # The runtime sets microbatch indices itself, constants of the imported graph are in the artifact, and the state of
+        # averages over replicas is 0 at first.
+        filled = {a["position"] for a in self.manifest["arguments"]
+                  if a["role"] == "microbatch" or "symbol" in a or "averaging" in a}
         self._arguments = [a for a in self._step.arguments(self.microbatches) if a[0] not in filled]
         self._results = self._step.results(self.microbatches)
 
@@ -71,10 +83,8 @@ class Step:
                 raise ValueError(f"the step takes {len(positions)} arguments, but got {len(arguments)}")
             arguments = dict(zip(positions, arguments))
         for position, value in arguments.items():
-            array = np.ascontiguousarray(value)
-            array = array.astype(array.dtype.newbyteorder("="), copy=False)  # type names do not include the byte order
-            shape = list(np.shape(value))  # ascontiguousarray turns a scalar into a vector
-            self._step.set(int(position), _number(array, position), shape, _bytes(array))
+            array = contiguous(value)
+            self._step.set(int(position), type_number(array, f"argument {position}"), list(array.shape), as_bytes(array))
 
     def run(self, arguments=None):
         """Sets `arguments`, if given, runs one step and returns its results by position."""
@@ -84,15 +94,31 @@ class Step:
         return self.results()
 
     def results(self):
-        """The results of the last step, a list by position; each call makes new arrays."""
-        return [self.result(position) for position, *_ in self._results]
+        """The results of the last step, a list by position; each call makes new arrays. Without the state of averages over
+        replicas, which `result` returns."""
+        own = {r["position"] for r in self.manifest["results"] if "averaging" in r}
+        return [self.result(position) for position, *_ in self._results if position not in own]
 
     def result(self, position):
         """The result of the last step at a position."""
-        dtype, shape = next((dtype, shape) for at, dtype, shape in self._results if at == position)
+        dtype, shape = self.described(position)
         array = np.empty(shape, _dtype(dtype))
-        self._step.get(position, dtype, shape, _bytes(array))
+        self._step.get(position, dtype, shape, as_bytes(array))
         return array
+
+    def described(self, position):
+        """(number of the type, shape) of the result at a position."""
+        return next((dtype, shape) for at, dtype, shape in self._results if at == position)
+
+    def save(self, draft, positions, keep):
+        """Writes results of the last step to a checkpoint that checkpoints.begin returned, piece by piece: a thread writes while
+        this one reads, and brings the files to the disk later."""
+        sizes = (_dtype(dtype).itemsize * math.prod(shape) for dtype, shape in map(self.described, positions))
+        self._step.save(draft, list(zip(positions, sizes)), keep)
+
+    def finish_saving(self):
+        """Waits until the last checkpoint is on the disk."""
+        self._step.finish_saving()
 
     @property
     def last_idle(self):
@@ -131,5 +157,6 @@ class Step:
 
 
 def load(path, **options):
-    """Loads an artifact of pp-compile. Options: microbatches, check_memory, trace, profile, threads_per_rank."""
+    """Loads an artifact of pp-compile. Options: microbatches, check_memory, trace, profile, threads_per_rank, and dilate
+    ({rank: factor}: how many times slower a rank computes, to try plans for unequal devices)."""
     return Step(path, **options)

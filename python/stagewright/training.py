@@ -9,7 +9,6 @@ Checkpoints, metrics and seeds are those of pp-run: either can resume a run of t
 
 from __future__ import annotations
 
-import concurrent.futures
 import itertools
 import json
 import math
@@ -17,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import weakref
 
 import numpy as np
 
@@ -52,11 +52,12 @@ class Run:
         self.values = [(self._constant(name), value) for name, value in (values or {}).items()]
         given = inputs if isinstance(inputs, dict) else _read_inputs(inputs)
         fed = {a["position"] for a in self.batches} | {a["position"] for a, _ in self.values}
-        self.step.set({a["position"]: self._given(given, a) for a in self.arguments if a["position"] not in fed})
+        self.step.set({a["position"]: self._given(given, a) for a in self.arguments
+                       if a["position"] not in fed and "averaging" not in a})
         self.keys = {} if same_seed else {a["position"]: np.asarray(given[a["position"]]) for a in self.arguments
                                           if a["role"] == "seed"}
-        self.writer = concurrent.futures.ThreadPoolExecutor(1)
-        self.writing, self.saved = None, -1
+        self.saved = -1
+        self.ending = weakref.finalize(self, self.step.finish_saving)  # also at the end of the program
         if resume:
             self._resume()
         self.appends = resume
@@ -101,13 +102,25 @@ class Run:
             self.save()
             self._finish()
 
+    def sampled(self, source, seed=0):
+        """Batches for `train` from a source of `pp-run --source`, a function of seed, step and microbatch that returns arrays by
+        name: either run can resume the other's."""
+        def batch(step):
+            parts = [source(seed, step, m) for m in range(self.step.microbatches)]
+            return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+        return batch
+
     def save(self):
-        """Writes a checkpoint of the last step on a thread, unless it exists."""
+        """Writes a checkpoint of the last step, unless it exists, piece by piece; a thread brings it to the disk."""
         if self.saved == self.done:
             return
         self._finish()
         self.saved = self.done
-        self.writing = self.writer.submit(files.write, self.checkpoints, self.done, self.tensors(), self.keep, self.data)
+        positions = {role: {r["name"]: r["position"] for r in self.replaced if r["role"] == role} for role in files.FILES}
+        saved = files.ordered(positions)
+        draft = files.begin(self.checkpoints, self.done, [(role, name, *self.step.described(at)) for role, name, at in saved],
+                            self.data)
+        self._writing(self.step.save, draft, [at for _, _, at in saved], self.keep)
 
     def tensors(self):
         """{role: {name: array}} of the parameters and the state after the last step."""
@@ -123,8 +136,14 @@ class Run:
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(0)
 
     def _finish(self):
-        if self.writing is not None:
-            self.writing.result()
+        self._writing(self.step.finish_saving)
+
+    def _writing(self, call, *arguments):
+        try:
+            call(*arguments)
+        except RuntimeError as error:
+            self.ending.detach()  # it would repeat the error at the end of the program
+            raise RunFailure(str(error)) from None
 
     def _resume(self):
         names = {(result["role"], result["name"]) for result in self.replaced}
@@ -132,7 +151,8 @@ class Run:
         shapes = {role: {a["name"]: tuple(a["shape"]) for a in arguments if a["role"] == role} for role in files.FILES}
         self.done, tensors, self.data = files.newest(self.checkpoints, shapes)
         self.saved = self.done
-        self.step.set({a["position"]: tensors[a["role"]][a["name"]] for a in arguments})
+        # Parameters first: setting one begins a new round of averages.
+        self.step.set({a["position"]: tensors[a["role"]][a["name"]] for a in arguments if a["name"] in tensors[a["role"]]})
         if self.metrics and os.path.isfile(self.metrics):
             _cut_lines(self.metrics, self.done)
 

@@ -84,7 +84,7 @@ def make(bundle, build, root, nccl=None, table=tuple(cases.ALL), device="cuda"):
     """Makes the folder `bundle` with the cases of a table and a reduced copy of the library `nccl`. Returns 0 if everything
     compiled, 1 if some cases did not (they are listed)."""
     if bundle.exists() and not (bundle / "cases.json").exists():
-        raise SystemExit(f"{bundle} exists and is no bundle; name another folder")
+        raise SystemExit(f"{bundle} exists and is not a bundle; name another folder")
     shutil.rmtree(bundle, ignore_errors=True)
     for folder in ("bin", "lib/cpp", "artifacts", "models", "plans"):
         (bundle / folder).mkdir(parents=True)

@@ -102,7 +102,7 @@ def run(script, options):
         print("gpu-check: no NVIDIA GPU here (nvidia-smi finds none): nothing was checked")
         return NO_GPU
     if not (bundle / "cases.json").exists():
-        print(f"gpu-check: {bundle} is no bundle; make one with gpu-check --pack")
+        print(f"gpu-check: {bundle} is not a bundle; make one with gpu-check --pack")
         return 1
     for folder in (out, scratch):
         folder.mkdir(parents=True, exist_ok=True)

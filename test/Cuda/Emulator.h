@@ -14,21 +14,15 @@
 
 #include "Memory.h"
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <random>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
 /// An entry point of one of NVIDIA's libraries.
-#define EMULATED(Result)                                                       \
-  extern "C" __attribute__((visibility("default"))) Result
+#define EMULATED extern "C" __attribute__((visibility("default")))
 
 namespace emulator {
 
@@ -39,46 +33,30 @@ constexpr int success = 0, invalidValue = 1, outOfMemory = 2, noDevice = 100,
               launchFailed = 719, captureUnsupported = 900,
               captureUnjoined = 904, captureIsolation = 905;
 
-/// Returns false if it is not complete; it is then called again.
-using Work = std::function<bool()>;
-
 struct Operation;
 using Operations = std::vector<std::shared_ptr<Operation>>;
 
 struct Operation {
   int device, stream;
-  Work work;          ///< may be null: dependencies only
-  bool holds = false; ///< nothing else may run on its device meanwhile
+  std::function<void()> work; ///< may be null: dependencies only
+  /// Whether what `work` has begun is complete; nothing else may run on its
+  /// device until then. Null if it is complete at once.
+  std::function<bool()> isComplete;
   Operations after = {};
-  bool done = false;
+  bool begun = false, done = false;
 };
 
-class Scheduler {
-public:
-  Scheduler();
+/// Adds an operation to those that wait.
+void schedule(std::shared_ptr<Operation> operation);
+/// Runs operations until `list` is done; false if that is not possible now.
+bool reach(const Operations &list);
+/// Runs operations until `list` is done; false if one has failed.
+bool await(const Operations &list);
+/// Runs all operations.
+void finish();
+/// The error of the operation that failed, after which none runs.
+const std::string &error();
 
-  void add(std::shared_ptr<Operation> operation);
-  /// Runs one operation to completion; false if none can complete now.
-  bool advance();
-  /// Runs operations until `list` is done; false if that is not possible now.
-  bool reached(const Operations &list);
-  /// Runs all operations.
-  void finish();
-  /// The error of the operation that failed, after which none runs.
-  const std::string &error() const { return problem; }
-
-private:
-  bool mayRun(const Operation &operation) const;
-  /// Sorts operations into the order in which they are tried.
-  void arrange(Operations &ready) const;
-
-  Operations waiting;
-  std::vector<std::shared_ptr<Operation>> holders; ///< by device, may be null
-  std::string problem;
-};
-
-/// The scheduler of all devices. Callers must hold `lock()`.
-Scheduler &scheduler();
 /// Held by every entry point that changes state.
 std::recursive_mutex &lock();
 /// The random numbers of the emulator, seeded.
@@ -97,20 +75,15 @@ struct Stream {
   Operations &tail() { return capturing ? captured : last; }
 };
 
-struct Event {
-  int id;
-  unsigned flags = 0;
-  bool recorded = false, captured = false;
-  Clock clock = {};
-  int64_t time = 0;
-  Operations last = {};
-};
-
+/// The variable STAGEWRIGHT_EMULATOR_<name>; empty if it is not set.
+std::string variable(const std::string &name);
+/// The same as a number, or the default.
+int64_t setting(const std::string &name, int64_t fallback);
 /// Adds a line to the log: a word and `key=value` pairs.
 void log(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/// The error that STAGEWRIGHT_EMULATOR_FAIL requests for this call, else 0.
-int failure(const char *symbol);
-/// A mistake of the caller, as STAGEWRIGHT_EMULATOR_FAULT requests one: the
+/// The error that the variable FAIL requests for this call, else 0.
+int failure(const std::string &symbol);
+/// A mistake of the caller, as the variable FAULT requests one: the
 /// call does nothing and reports success, or an argument has another value.
 struct Fault {
   bool drops = false;
@@ -132,7 +105,7 @@ struct Fault {
   }
 };
 /// The fault of this call; calls are counted by symbol.
-Fault faultOf(const char *symbol);
+Fault faultOf(const std::string &symbol);
 /// Applies the fault to the arguments; returns whether it drops the call.
 template <typename... Arguments>
 bool isDropped(const char *symbol, Arguments &...arguments) {
@@ -150,21 +123,11 @@ bool isDropped(const char *symbol, Arguments &...arguments) {
   return 0
 /// Writes the log now.
 void writeLog();
-/// An environment variable, or the default.
-int64_t setting(const char *name, int64_t fallback);
-
 /// Whether kernels compute. Otherwise calls are only recorded, and the contents
 /// of memory are undefined.
 bool executes();
-
 /// The compute capability of all devices: 90 for 9.0.
 int architecture();
-
-/// The PTX of an image that a device of this architecture (90: sm_90) runs, for
-/// the highest one if there are several. Empty if it runs only the image's
-/// machine code; none if it runs nothing of the image. Throws `ptx::Unknown` if
-/// the image has another format.
-std::optional<std::string_view> ptxOf(const void *image, uint32_t architecture);
 
 struct Context {
   int device;
@@ -175,12 +138,13 @@ int currentDevice();
 bool reaches(int device, int other);
 /// The stream itself, or the default stream of the current device for null.
 Stream &streamOf(Stream *stream);
+inline int idOf(Stream *stream) { return streamOf(stream).id; }
 /// Enqueues work on a stream; an error if the stream is of another device. In a
-/// capture the work runs at each replay. If it `holds` the device, nothing else
-/// runs there meanwhile.
-int enqueue(Stream *stream, Work work, bool holds = false);
+/// capture the work runs at each replay.
+int enqueue(Stream *stream, std::function<void()> work,
+            std::function<bool()> isComplete = nullptr);
 /// Whether all `bytes` at `address` are pinned.
-bool isPinned(const void *address, size_t bytes);
+bool isPinned(const void *address, int64_t bytes);
 
 } // namespace emulator
 

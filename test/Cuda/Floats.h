@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <ranges>
 
 namespace emulator {
 
@@ -35,50 +36,31 @@ struct Bfloat16 {
 /// A float of 8 bits (E4M3: no infinities, one NaN; E5M2: infinities and NaNs
 /// as in IEEE 754).
 template <int exponent, int mantissa> struct Float8 {
-  static constexpr bool finite = exponent == 4;
-  static constexpr int bias = (1 << (exponent - 1)) - 1;
-  /// The largest finite value: 448 (E4M3) or 57344 (E5M2).
-  static constexpr float largest = finite ? 448.f : 57344.f;
+  static constexpr bool isFinite = exponent == 4;
   uint8_t bits = 0;
 
   Float8() = default;
-  /// On overflow: the largest finite value (satfinite), or infinity.
-  explicit Float8(float value, bool saturates = true) {
-    uint8_t sign = std::signbit(value) ? 0x80 : 0;
-    float magnitude = std::fabs(value);
-    if (std::isnan(value)) {
-      bits = uint8_t(0x7f | (finite ? sign : 0));
-      return;
-    }
-    int power = 0;
-    std::frexp(magnitude, &power);
-    int step = std::max(power - 1, 1 - bias) - mantissa;
-    float rounded =
-        std::ldexp(std::nearbyint(std::ldexp(magnitude, -step)), step);
-    if (rounded > largest) {
-      uint8_t over = finite ? 0x7f : 0x7c;
-      bits = sign | (saturates ? uint8_t(finite ? 0x7e : 0x7b) : over);
-      return;
-    }
-    uint8_t code = 0;
-    if (rounded > 0) {
-      std::frexp(rounded, &power);
-      int field = std::max(power - 1, 1 - bias);
-      int steps = int(std::ldexp(rounded, mantissa - field));
-      bool normal = steps >> mantissa;
-      code = uint8_t(((normal ? field + bias : 0) << mantissa) |
-                     (steps & ((1 << mantissa) - 1)));
-    }
-    bits = sign | code;
+  /// Saturates: more than the largest number (448 or 57344) becomes it.
+  explicit Float8(float value) {
+    // The code after a positive number's is that of the next larger number.
+    std::ranges::iota_view codes(0, isFinite ? 0x7e : 0x7b);
+    auto nearest = std::ranges::partition_point(codes, [&](int code) {
+      float middle = (valueOf(code) + valueOf(code + 1)) / 2;
+      float size = std::fabs(value);
+      return size > middle || (size == middle && code % 2 == 1);
+    });
+    bits = std::isnan(value) ? 0x7f : uint8_t(nearest - codes.begin());
+    bits |= std::signbit(value) && !std::isnan(value) ? 0x80 : 0;
   }
   operator float() const {
-    int field = bits >> mantissa & ((1 << exponent) - 1);
-    int rest = bits & ((1 << mantissa) - 1);
-    float sign = bits & 0x80 ? -1.f : 1.f;
-    if (finite ? (bits & 0x7f) == 0x7f : field == (1 << exponent) - 1)
-      return finite || rest ? NAN : sign * INFINITY;
-    float size = field ? float((1 << mantissa) + rest) : float(rest);
-    return sign * std::ldexp(size, std::max(field, 1) - bias - mantissa);
+    return std::copysign(valueOf(bits & 0x7f), bits & 0x80 ? -1.f : 1.f);
+  }
+
+private:
+  /// The float16 with the same fields, whose exponent has 5 bits.
+  static float valueOf(int code) {
+    auto half = std::bit_cast<Half>(uint16_t(code << (10 - mantissa)));
+    return isFinite && code == 0x7f ? NAN : float(half) * (isFinite ? 256 : 1);
   }
 };
 using E4M3 = Float8<4, 3>;

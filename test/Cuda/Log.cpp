@@ -7,11 +7,8 @@
 
 #include "Emulator.h"
 
-#include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <unistd.h>
 #include <utility>
@@ -19,21 +16,23 @@
 namespace emulator {
 
 namespace {
-/// The lines logged so far.
+/// The lines logged so far. They remain until the process is gone: threads that
+/// carry messages may log while it ends.
 struct Lines {
   std::mutex mutex;
   std::string text;
   void write() {
-    std::string name;
-    if (const char *path = std::getenv("STAGEWRIGHT_EMULATOR_LOG"))
-      name = path;
+    std::string name = variable("LOG");
     if (size_t at = name.find("%d"); at != std::string::npos)
       name.replace(at, 2, std::to_string(getpid()));
     if (!name.empty())
       std::ofstream(name) << text;
   }
-  ~Lines() { write(); }
-} lines;
+} &lines = *new Lines;
+
+struct AtEnd {
+  ~AtEnd() { writeLog(); }
+} atEnd;
 } // namespace
 
 void writeLog() {
@@ -42,55 +41,54 @@ void writeLog() {
 }
 
 void log(const char *format, ...) {
-  char line[16384]; // Enough for 511 arguments of a kernel.
   va_list arguments;
   va_start(arguments, format);
-  int size = std::vsnprintf(line, sizeof(line), format, arguments);
-  va_end(arguments);
   std::lock_guard lock(lines.mutex);
-  size_t length = std::min(size_t(size), sizeof(line) - 1);
-  lines.text.append(line, length).append("\n");
+  lines.text += text(format, arguments) + "\n";
+  va_end(arguments);
 }
 
-int failure(const char *symbol) {
-  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_FAIL");
-  size_t size = std::strlen(symbol);
-  if (!wanted || std::strncmp(wanted, symbol, size) != 0 || wanted[size] != '=')
+std::string variable(const std::string &name) {
+  const char *text = std::getenv(("STAGEWRIGHT_EMULATOR_" + name).c_str());
+  return text ? text : "";
+}
+
+int64_t setting(const std::string &name, int64_t fallback) {
+  std::string text = variable(name);
+  return text.empty() ? fallback : std::atoll(text.c_str());
+}
+
+int failure(const std::string &symbol) {
+  std::string wanted = variable("FAIL");
+  int64_t device = setting("FAIL_DEVICE", -1);
+  if (!wanted.starts_with(symbol + "=") ||
+      (device >= 0 && device != currentDevice()))
     return 0;
-  int64_t device = setting("STAGEWRIGHT_EMULATOR_FAIL_DEVICE", -1);
-  return device < 0 || device == currentDevice() ? std::atoi(wanted + size + 1)
-                                                 : 0;
+  return std::atoi(wanted.c_str() + symbol.size() + 1);
 }
 
-Fault faultOf(const char *symbol) {
-  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_FAULT");
-  if (!wanted)
+Fault faultOf(const std::string &symbol) {
+  std::string wanted = variable("FAULT");
+  if (wanted.empty())
     return {};
   std::lock_guard guard(lock());
   static auto &calls = *new std::map<std::string, int>;
-  std::string call = symbol + (":" + std::to_string(calls[symbol]++));
-  if (std::strncmp(wanted, call.c_str(), call.size()) != 0)
+  std::string call = symbol + ":" + std::to_string(calls[symbol]++);
+  if (!wanted.starts_with(call))
     return {};
-  const char *rest = wanted + call.size();
-  if (*rest == '\0')
-    return {.drops = true};
-  if (*rest != ':')
-    return {};
-  char *sign = nullptr; // Of the number, or '='.
-  int argument = int(std::strtol(rest + 1, &sign, 10));
-  bool adds = *sign != '=';
-  return {false, argument, adds, std::atoll(sign + !adds)};
-}
-
-int64_t setting(const char *name, int64_t fallback) {
-  const char *text = std::getenv(name);
-  return text && *text ? std::atoll(text) : fallback;
+  int argument = 0;
+  char sign = 0;
+  long long number = 0;
+  if (std::sscanf(wanted.c_str() + call.size(), ":%d%c%lld", &argument, &sign,
+                  &number) == 3)
+    return {false, argument, sign != '=', sign == '-' ? -number : number};
+  return {.drops = wanted == call};
 }
 
 } // namespace emulator
 
 /// The lines logged since the last call of this function.
-EMULATED(const char *) emulatorTake() {
+EMULATED const char *emulatorTake() {
   static std::string taken;
   std::lock_guard lock(emulator::lines.mutex);
   taken = std::exchange(emulator::lines.text, "");

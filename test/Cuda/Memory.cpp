@@ -9,19 +9,26 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <string>
+#include <cstdlib>
 #include <sys/mman.h>
 
 namespace emulator {
 
-namespace {
-std::string shown(uint64_t address, int64_t bytes) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%ld bytes at %#lx", bytes, address);
-  return text;
+std::string text(const char *format, va_list arguments) {
+  char *made = nullptr;
+  int size = vasprintf(&made, format, arguments);
+  std::string copy(made, size_t(size));
+  std::free(made);
+  return copy;
 }
-} // namespace
+
+std::string text(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::string made = text(format, arguments);
+  va_end(arguments);
+  return made;
+}
 
 Memory::Memory() {
   // Halves the size if it is refused: sanitizers map shadow memory as well.
@@ -32,8 +39,8 @@ Memory::Memory() {
     if (at == MAP_FAILED)
       continue;
     base = reinterpret_cast<uint64_t>(at);
-    content = static_cast<std::byte *>(at) + size;
-    known = static_cast<uint8_t *>(at) + 2 * size;
+    content = {static_cast<std::byte *>(at) + size,
+               static_cast<uint8_t *>(at) + 2 * size};
     mprotect(at, size, PROT_NONE);
     return;
   }
@@ -61,11 +68,11 @@ bool Memory::free(uint64_t address) {
   auto found = blocks.find(address);
   if (found == blocks.end())
     return false;
-  size_t at = size_t(address - base),
-         size = size_t(found->second.end - address);
+  Place freed = content + int64_t(address - base);
   // Frees the pages; their addresses are not used again.
-  madvise(content + at, size, MADV_DONTNEED);
-  madvise(known + at, size, MADV_DONTNEED);
+  for (void *it :
+       {static_cast<void *>(freed.bytes), static_cast<void *>(freed.marks)})
+    madvise(it, found->second.end - address, MADV_DONTNEED);
   blocks.erase(found);
   return true;
 }
@@ -84,34 +91,31 @@ const Memory::Block *Memory::blockOf(uint64_t address, int64_t bytes) const {
   return last = &block;
 }
 
-std::byte *Memory::find(uint64_t address, int64_t bytes) {
-  return blockOf(address, bytes) ? content + (address - base) : nullptr;
+Place Memory::find(uint64_t address, int64_t bytes) const {
+  return blockOf(address, bytes) ? content + int64_t(address - base) : Place();
 }
 
-std::byte *Memory::at(uint64_t address, int64_t bytes, const char *what) {
-  if (std::byte *found = find(address, bytes))
+Place Memory::at(uint64_t address, int64_t bytes, const char *what) const {
+  if (Place found = find(address, bytes); found.bytes)
     return found;
-  throw Violation(std::string(what) + " " + shown(address, bytes) +
-                  ", which are not allocated");
+  throw Violation(text("%s %ld bytes at %#lx, which are not allocated", what,
+                       bytes, address));
 }
 
-void Memory::scratch(uint64_t address, int64_t bytes) {
-  std::byte *first = at(address, bytes, "uses a workspace of");
+void Memory::scratch(uint64_t address, int64_t bytes) const {
+  Place first = at(address, bytes, "uses a workspace of");
   int64_t size = std::min<int64_t>(bytes, 4096);
-  for (int64_t from : {int64_t(0), bytes - size}) {
-    std::memset(first + from, 0xcb, size_t(size));
-    std::memset(marks(address) + from, 0, size_t(size));
-  }
+  first.fill(size, 0xcb, 0);
+  (first + (bytes - size)).fill(size, 0xcb, 0);
 }
 
 void Memory::requireKnown(uint64_t address, int64_t bytes,
                           const char *what) const {
-  const uint8_t *first = marks(address);
+  const uint8_t *first = find(address, bytes).marks;
   if (const void *hole = std::memchr(first, 0, size_t(bytes)))
-    throw Violation(std::string(what) + " " + shown(address, bytes) +
-                    ", of which byte " +
-                    std::to_string(static_cast<const uint8_t *>(hole) - first) +
-                    " was never written");
+    throw Violation(
+        text("%s %ld bytes at %#lx, of which byte %ld was never written", what,
+             bytes, address, static_cast<const uint8_t *>(hole) - first));
 }
 
 bool Memory::isWhole(uint64_t address, int64_t bytes) const {

@@ -14,16 +14,42 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_MEMORY_H
 #define STAGEWRIGHT_TEST_CUDA_MEMORY_H
 
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <stdexcept>
+#include <string>
 
 namespace emulator {
+
+/// What printf would print.
+std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+std::string text(const char *format, va_list arguments);
 
 /// An operation that is an error on a device or has an undefined result.
 struct Violation : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// Bytes, each with a mark: 0 if nothing ever wrote it.
+struct Place {
+  std::byte *bytes = nullptr;
+  uint8_t *marks = nullptr;
+
+  Place operator+(int64_t offset) const {
+    return {bytes + offset, marks + offset};
+  }
+  void fill(int64_t size, int byte, uint8_t mark) const {
+    std::memset(bytes, byte, size_t(size));
+    std::memset(marks, mark, size_t(size));
+  }
+  /// Bytes that were never written remain marked as such.
+  void copy(const Place &from, int64_t size) const {
+    std::memmove(bytes, from.bytes, size_t(size));
+    std::memmove(marks, from.marks, size_t(size));
+  }
 };
 
 class Memory {
@@ -42,14 +68,12 @@ public:
   int64_t bytesInAll() const { return reserved; }
 
   /// The content of these bytes, or null if they are not in one allocation.
-  std::byte *find(uint64_t address, int64_t bytes);
+  Place find(uint64_t address, int64_t bytes) const;
   /// The same, but throws `Violation` for null; `what` is a verb for the error.
-  std::byte *at(uint64_t address, int64_t bytes, const char *what);
+  Place at(uint64_t address, int64_t bytes, const char *what) const;
   /// The same for a workspace: both of its ends lose their content, as a
   /// library may write anywhere in it.
-  void scratch(uint64_t address, int64_t bytes);
-  /// The marks of bytes that `find` has found: 0 if never written.
-  uint8_t *marks(uint64_t address) const { return known + (address - base); }
+  void scratch(uint64_t address, int64_t bytes) const;
   /// Throws `Violation` if one of the bytes was never written.
   void requireKnown(uint64_t address, int64_t bytes, const char *what) const;
   /// Whether these bytes are a whole allocation.
@@ -66,8 +90,7 @@ private:
 
   int64_t reserved = int64_t(1) << 36; ///< bytes; less if mmap refuses
   uint64_t base = 0;
-  std::byte *content = nullptr;
-  uint8_t *known = nullptr;
+  Place content; ///< of all addresses from `base` on
   int64_t used = 0;
   std::map<uint64_t, Block> blocks;
   mutable uint64_t lastBegin = 0; ///< address of the block found last

@@ -22,56 +22,56 @@
 namespace emulator {
 
 std::mt19937 &chance() {
-  static auto &it =
-      *new std::mt19937(unsigned(setting("STAGEWRIGHT_EMULATOR_SEED", 0)));
+  static auto &it = *new std::mt19937(unsigned(setting("SEED", 0)));
   return it;
 }
 
-Scheduler::Scheduler() : holders(64) {}
+namespace {
 
-void Scheduler::add(std::shared_ptr<Operation> operation) {
-  std::erase_if(operation->after, [](const auto &it) { return it->done; });
-  waiting.push_back(std::move(operation));
+// Never freed.
+auto &waiting = *new Operations;
+/// The operations that hold a device, by device; may be null.
+auto &holders = *new std::array<std::shared_ptr<Operation>, 64>;
+auto &problem = *new std::string;
+
+bool areDone(const Operations &list) {
+  return std::ranges::all_of(list, [](const auto &it) { return it->done; });
 }
 
-bool Scheduler::mayRun(const Operation &operation) const {
-  if (const auto &holder = holders[size_t(operation.device)];
-      holder && holder.get() != &operation)
-    return false;
-  return std::all_of(operation.after.begin(), operation.after.end(),
-                     [](const auto &it) { return it->done; });
+/// The operations that may run, in the order in which they are tried.
+Operations ready() {
+  static const int64_t seed = setting("SEED", 0);
+  Operations list;
+  std::ranges::copy_if(waiting, std::back_inserter(list),
+                       [](const std::shared_ptr<Operation> &it) {
+                         const auto &holder = holders[size_t(it->device)];
+                         return (!holder || holder == it) && areDone(it->after);
+                       });
+  std::shuffle(list.begin(), list.end(), chance());
+  if (seed % 2 != 0)
+    std::ranges::sort(list, {}, [](const std::shared_ptr<Operation> &it) {
+      uint32_t mixed = uint32_t(seed * 1000 + it->stream + 1) * 2654435761u;
+      return (mixed ^ mixed >> 15) * 2246822519u;
+    });
+  return list;
 }
 
-void Scheduler::arrange(Operations &ready) const {
-  static const int64_t seed = setting("STAGEWRIGHT_EMULATOR_SEED", 0);
-  std::shuffle(ready.begin(), ready.end(), chance());
-  if (seed % 2 == 0)
-    return;
-  auto place = [](const std::shared_ptr<Operation> &it) {
-    uint32_t mixed = uint32_t(seed * 1000 + it->stream + 1) * 2654435761u;
-    return (mixed ^ mixed >> 15) * 2246822519u;
-  };
-  std::sort(ready.begin(), ready.end(),
-            [&](const auto &a, const auto &b) { return place(a) < place(b); });
-}
-
-bool Scheduler::advance() {
+/// Runs one operation to completion; false if none can complete now.
+bool advance() {
   if (!problem.empty())
     return false;
-  Operations ready;
-  for (const auto &it : waiting)
-    if (mayRun(*it))
-      ready.push_back(it);
-  arrange(ready);
-  for (const auto &it : ready) {
+  for (const auto &it : ready()) {
     auto &holder = holders[size_t(it->device)];
     if (holder && holder != it)
       continue; // One that began in this loop holds the device.
-    if (it->holds)
-      holder = it;
     try {
-      if (it->work && !it->work())
+      if (it->work && !it->begun)
+        it->work();
+      it->begun = true;
+      if (it->isComplete && !it->isComplete()) {
+        holder = it;
         continue;
+      }
     } catch (const std::exception &error) {
       problem = error.what();
       log("violation %s", problem.c_str());
@@ -79,7 +79,7 @@ bool Scheduler::advance() {
     }
     it->done = true;
     it->after.clear();
-    if (it->holds)
+    if (it->isComplete)
       holder = nullptr;
     std::erase(waiting, it);
     return true;
@@ -87,26 +87,33 @@ bool Scheduler::advance() {
   return false;
 }
 
-bool Scheduler::reached(const Operations &list) {
-  auto all = [&] {
-    return std::all_of(list.begin(), list.end(),
-                       [](const auto &it) { return it->done; });
-  };
-  while (!all())
+} // namespace
+
+const std::string &error() { return problem; }
+
+void schedule(std::shared_ptr<Operation> operation) {
+  std::erase_if(operation->after, [](const auto &it) { return it->done; });
+  waiting.push_back(std::move(operation));
+}
+
+bool reach(const Operations &list) {
+  while (!areDone(list))
     if (!advance())
       return false;
   return true;
 }
 
-void Scheduler::finish() {
+bool await(const Operations &list) {
+  for (; !reach(list); std::this_thread::yield())
+    if (!problem.empty())
+      return false;
+  return true;
+}
+
+void finish() {
   while (problem.empty() && !waiting.empty())
     if (!advance())
       std::this_thread::yield();
-}
-
-Scheduler &scheduler() {
-  static Scheduler &it = *new Scheduler; // Never freed.
-  return it;
 }
 
 std::recursive_mutex &lock() {

@@ -65,6 +65,8 @@ class Step:
 
     def __init__(self, manifest, memory, streams):
         self.memory, self.rank_of = memory, {stream: rank for rank, stream in enumerate(streams)}
+        # The last argument of these is no address, but bits and a count (sw_sums).
+        self.sums = {kernel["name"] for kernel in manifest["kernels"] if kernel["sums"] or kernel["adds"]}
         self.stage_rank = {stage: rank for rank, it in enumerate(manifest["ranks"]) for stage in it["stages"]}
         self.clocks, self.events = collections.defaultdict(collections.Counter), {}
         self.open, self.order, self.calls = [], collections.defaultdict(list), collections.defaultdict(list)
@@ -127,7 +129,10 @@ class Step:
         assert action is None or action[0] == rank, f"{line}\nis called within {action} of another rank"
         if action:
             self.calls[action].append((word, fields.get("kernel"), fields.get("a"), fields.get("b"), fields.get("plan")))
-        texts = fields.get("arguments", "").split(",") + [fields.get(key, "") for key in ("to", "from", "first")]
+        arguments = fields.get("arguments", "").split(",")
+        if fields.get("kernel") in self.sums:
+            arguments.pop()
+        texts = arguments + [fields.get(key, "") for key in ("to", "from", "first")]
         for address in (int(text, 16) for text in texts if text.startswith("0x")):
             if address < 1 << 32:  # A number, not an address.
                 continue

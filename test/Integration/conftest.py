@@ -14,4 +14,8 @@ from workshop import Workshop  # noqa: E402
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory):
-    return Workshop(tmp_path_factory.mktemp("integration"))
+    # The parent of the folders of all processes of pytest-xdist, if this is one.
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    shared.mkdir(exist_ok=True)
+    return Workshop(tmp_path_factory.mktemp("integration"), shared)

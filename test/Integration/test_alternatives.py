@@ -4,7 +4,6 @@
 import json
 import re
 import struct
-import sys
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ from safetensors.numpy import load_file
 
 import golden
 from emulator import NEEDED, TARGET, emulated
-from test_attention import ALL, computed
-from test_kernels import HERE, PTXAS, SIZES, check_spills, compiled
+from test_attention import ALL
+from test_kernels import PTXAS, SIZES, check_spills, compiled
 from tiers import thorough
-from workshop import call, tool
+from workshop import tool
 
 pytestmark = NEEDED
 KERNELS_ONLY = {"STAGEWRIGHT_ALTERNATIVES": "1"}
@@ -24,15 +23,10 @@ SHAPES = {"STAGEWRIGHT_FLOAT8": "D=64,L=3,B=32"}
 
 def stepped(workshop, model, env, artifact, run):
     """(JAX's results, the artifact's results) on the same inputs."""
-    def make():
-        prefix = workshop.path("alternatives", model, *env.values())
-        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefix, env=env)
-        return prefix
-    prefix = workshop.once(("alternatives golden", model, *env.values()), make)
+    inputs, expected = workshop.golden(model, 2, env)
     out = workshop.path("alternatives.out.safetensors")
-    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}",
-         env=emulated() | run)
-    return load_file(f"{prefix}.golden.safetensors"), load_file(out)
+    tool("pp-run", artifact, f"--inputs={inputs}", "--microbatches=2", f"--outputs={out}", env=emulated() | run)
+    return expected, load_file(out)
 
 
 @pytest.mark.parametrize("model", ["gpt.py:gpt", "mlp.py:mlp"])
@@ -59,8 +53,7 @@ def test_attention_without_the_library(workshop, sizes):
     env = {"STAGEWRIGHT_GPT": sizes}
     artifact = compiled(workshop, "gpt.py:gpt_bfloat16", env, 1, *TARGET, ALL)
     expected, found = stepped(workshop, "gpt.py:gpt_bfloat16", env, artifact, KERNELS_ONLY)
-    reference, _ = computed(workshop, "gpt.py:gpt", env, ALL)
-    ours, theirs = golden.short_float_errors(expected, found, reference)
+    ours, theirs = golden.short_float_errors(expected, found, workshop.golden("gpt.py:gpt", 2, env)[1])
     assert ours <= 1.5 * theirs
 
 
@@ -73,9 +66,7 @@ def test_products_of_8_bits(workshop, sizes, target, run):
     env = {"STAGEWRIGHT_FLOAT8": sizes}
     artifact = compiled(workshop, "float8.py:float8", env, 1, *target)
     expected, found = stepped(workshop, "float8.py:float8", env, artifact, run)
-    reference, _ = stepped(workshop, "float8.py:float32", env,
-                           compiled(workshop, "float8.py:float32", env, 1, "--target=host"), {})
-    ours, theirs = golden.short_float_errors(expected, found, reference)
+    ours, theirs = golden.short_float_errors(expected, found, workshop.golden("float8.py:float32", 2, env)[1])
     assert 0 < ours <= 1.1 * theirs
 
 

@@ -4,7 +4,6 @@ JAX's; errors in a kernel or a call are reported."""
 import os
 import re
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import golden
 from emulator import NEEDED, TARGET, emulated
 from test_kernels import compiled
 from tiers import thorough
-from workshop import BUILD, HERE, call, tool
+from workshop import BUILD, tool
 
 pytestmark = NEEDED
 
@@ -27,11 +26,7 @@ MICROBATCHES = 2
 
 def values(workshop, model, sizes):
     """(path of inputs, JAX's golden values)."""
-    def make():
-        prefix = workshop.path("emulated", model, *sizes.values())
-        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, MICROBATCHES, "-o", prefix, env=sizes)
-        return f"{prefix}.inputs.safetensors", load_file(f"{prefix}.golden.safetensors")
-    return workshop.once(("emulated golden", model, *sizes.values()), make)
+    return workshop.golden(model, MICROBATCHES, sizes)
 
 
 class Run:

@@ -93,6 +93,8 @@ def test_python_and_pp_run_go_on_where_the_other_stopped(workshop, text):
     artifact, flags = workshop.artifact(MODEL, 2, "1f1b"), dict(checkpoints=parts, metrics=workshop.path("parts.jsonl"))
     first = list(stagewright.Run(artifact, inputs(workshop), **flags).train(batches(text, ids.shape), 3))
     go(workshop, text, 2, parts, 6, "--resume")
+    # As of a run that was killed while it replaced its checkpoint.
+    (parts / "step-000000000006").rename(parts / ".replaced-step-000000000006")
     run = stagewright.Run(artifact, inputs(workshop), resume=True, **flags)
     last = list(run.train(batches(text, ids.shape), 9))
     assert [figures["step"] for figures in first + last] == [1, 2, 3, 7, 8, 9] and 0 < last[0]["bubble"] < 1
@@ -114,7 +116,7 @@ class Loader:
             yield batch
 
     def state_dict(self):
-        return {"place": self.place}
+        return {"place": self.place, "seed": 2**127 + 1}  # generators have such numbers
 
     def load_state_dict(self, state):
         self.told.append(state)
@@ -129,7 +131,7 @@ def test_a_loader_is_told_where_it_was(workshop, text):
     loader = Loader(text, ids.shape)
     other = stagewright.Run(artifact, inputs(workshop), checkpoints=folder, resume=True)
     losses += [f["loss"] for f in other.train(loader, 6)]
-    assert loader.told == [{"place": 4}]
+    assert loader.told == [{"place": 4, "seed": 2**127 + 1}]
     straight = stagewright.Run(artifact, inputs(workshop))
     assert losses == [f["loss"] for f in straight.train(batches(text, ids.shape), 6)]
 
@@ -213,3 +215,33 @@ def test_what_does_not_fit_in_python_is_said(workshop, text, options, steps, wan
     with pytest.raises(stagewright.RunFailure, match=wanted):
         run = stagewright.Run(workshop.artifact(MODEL, 1, "1f1b"), inputs(workshop), **options)
         list(run.train(batches(text, (2, 16), 130), steps))
+
+
+LOCKED = """
+import fcntl, os, pathlib, sys
+import numpy as np
+import stagewright
+
+artifact, inputs, folder = sys.argv[1:]
+draft = pathlib.Path(folder, ".writing-step-000000000001")
+draft.mkdir(parents=True)
+held = os.open(draft, os.O_RDONLY)
+fcntl.flock(held, fcntl.LOCK_EX)
+run = stagewright.Run(artifact, inputs, checkpoints=folder, checkpoint_every=1)
+batch = np.zeros((8, 2, 16), np.int32)
+try:
+    for _ in run.train(lambda step: {"ids": batch, "tgt": batch}, 2):
+        pass
+except stagewright.RunFailure as error:
+    print(error)
+"""
+
+
+def test_a_failure_that_was_caught_is_not_repeated_at_the_end(workshop):
+    """Another run, which holds the lock of a checkpoint, writes it; the program that caught the error ends in silence."""
+    folder = workshop.path("locked")
+    done = subprocess.run([sys.executable, "-c", LOCKED, workshop.artifact(MODEL, 1, "1f1b"), inputs(workshop), folder],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert done.stdout == f"checkpoint '{folder}/step-000000000001' is being written by another run; give each run its own folder\n"
+    assert [path.name for path in folder.iterdir()] == [".writing-step-000000000001"]

@@ -2,9 +2,7 @@
 
 import json
 import pathlib
-import re
 import subprocess
-import time
 
 import jax
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 
 from stagewright.frontend.jax_step import load_model
 from tiers import THOROUGH
-from workshop import BUILD, HERE, tool
+from workshop import BUILD, HERE, most_resident, tool
 
 MODEL, MICROBATCHES, STEPS, SHAPE = "training.py:gpt_adamw_100m", 4, 20, (1, 256)
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
@@ -46,16 +44,6 @@ def losses(text):
         parameters, state = update(parameters, gradients, state, rate)
         found.append(float(loss))
     return np.array(found)
-
-
-def most_resident(process):
-    """Peak resident bytes, sampled until the process ends. wait4 would include the memory of the test, which forked it."""
-    most, status = 0, pathlib.Path(f"/proc/{process.pid}/status")
-    while process.poll() is None:
-        if found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text()):
-            most = max(most, int(found[1]) << 10)
-        time.sleep(0.2)
-    return most
 
 
 @THOROUGH

@@ -8,7 +8,6 @@ import math
 import pathlib
 import re
 import subprocess
-import sys
 import sysconfig
 
 import pytest
@@ -19,7 +18,6 @@ from emulator import NEEDED, PTXAS, TARGET, emulated
 from tiers import thorough
 from workshop import HERE, call, tool
 
-ROOT = HERE.parents[1]
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
 MODELS = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "mlp.py:mlp", "moe.py:moe_sorted"]
 MORE = ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "moe.py:moe", "encoder_decoder.py:encoder_decoder"]
@@ -30,51 +28,32 @@ SOURCES = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "gpt.py:gpt_bfl
 MOST_KERNELS = {"gpt.py:gpt": 20, "gpt.py:gpt_bfloat16": 28}
 
 
-def imported(workshop, model, env):
-    def make():
-        path = workshop.path("device", model, *env.values(), "mlir")
-        call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / model, "-o", path,
-             env={"PYTHONPATH": str(ROOT / "python"), **env})
-        return path
-    return workshop.once(("device", model, *env.values()), make)
-
-
 def compiled(workshop, model, env, stages, *flags, cluster="local"):
-    path = workshop.path("device", model, *env.values(), stages, cluster, *flags)
-    tool("pp-compile", imported(workshop, model, env), f"--cluster={cluster}:{stages}", f"--stages={stages}",
-         "--microbatches=2", "-o", path, *flags)
-    return path
+    def make(path):
+        tool("pp-compile", workshop.module(model, env), f"--cluster={cluster}:{stages}", f"--stages={stages}",
+             "--microbatches=2", "-o", path, *flags)
+    parts = model, *env.values(), stages, cluster, *flags
+    return workshop.once(("device", *parts), lambda: workshop.file(make, "device", *parts))
 
 
 @NEEDED
 @pytest.mark.parametrize("model, stages", [("gpt.py:gpt", 2), *thorough((model, 1) for model in (*MODELS, *MORE))])
 def test_kernels_compute_what_jax_does(workshop, model, stages):
-    def make():
-        prefix = workshop.path("device", model)
-        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefix, env=SIZES)
-        return prefix
-    prefix = workshop.once(("device golden", model), make)
+    inputs, expected = workshop.golden(model, 2, SIZES)
     artifact = compiled(workshop, model, SIZES, stages, *TARGET)
     out = workshop.path("device.out.safetensors")
-    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}",
-         env=emulated())
-    wrong = golden.disagreements(load_file(f"{prefix}.golden.safetensors"), load_file(out))
+    tool("pp-run", artifact, f"--inputs={inputs}", "--microbatches=2", f"--outputs={out}", env=emulated())
+    wrong = golden.disagreements(expected, load_file(out))
     assert not wrong, "\n".join(wrong)
 
 
 @NEEDED
 def test_kernels_in_bfloat16_err_as_the_framework_does(workshop):
     out = workshop.path("device.bfloat16.safetensors")
-    prefixes = {}
-    for model in ("gpt.py:gpt", "gpt.py:gpt_bfloat16"):
-        prefixes[model] = workshop.path("device", "bfloat16", model)
-        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefixes[model], env=SIZES)
+    inputs, expected = workshop.golden("gpt.py:gpt_bfloat16", 2, SIZES)
     artifact = compiled(workshop, "gpt.py:gpt_bfloat16", SIZES, 1, *TARGET)
-    inputs = f"--inputs={prefixes['gpt.py:gpt_bfloat16']}.inputs.safetensors"
-    tool("pp-run", artifact, inputs, "--microbatches=2", f"--outputs={out}", env=emulated())
-    golden_values, reference = (load_file(f"{prefixes[m]}.golden.safetensors")
-                                for m in ("gpt.py:gpt_bfloat16", "gpt.py:gpt"))
-    ours, theirs = golden.short_float_errors(golden_values, load_file(out), reference)
+    tool("pp-run", artifact, f"--inputs={inputs}", "--microbatches=2", f"--outputs={out}", env=emulated())
+    ours, theirs = golden.short_float_errors(expected, load_file(out), workshop.golden("gpt.py:gpt", 2, SIZES)[1])
     assert 0 < ours <= 1.5 * theirs
 
 

@@ -70,7 +70,7 @@ def test_a_step_without_such_calls_asks_nobody(workshop):
 
 def test_what_cannot_be_asked_is_an_error(attending):
     assert "--plans requires --dry-run" in refused(attending, "--plans=sm_90")
-    assert "'h100' is no architecture; expected a list as sm_80,sm_90" in refused(attending, "--dry-run", "--plans=h100")
+    assert "'h100' is not an architecture; expected a list as sm_80,sm_90" in refused(attending, "--dry-run", "--plans=h100")
 
 
 @CUDNN

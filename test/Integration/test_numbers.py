@@ -13,7 +13,6 @@ import stagewright
 from emulator import NEEDED, TARGET, emulated
 from stagewright.frontend.jax_step import load_model
 from stagewright.training import fold_in
-from test_kernels import imported
 from tiers import thorough
 from workshop import HERE, tool
 
@@ -70,7 +69,7 @@ def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
 def test_kernels_train_as_jax_and_optax(workshop, monkeypatch, name, stages, tolerance):
     for variable, value in {**emulated(), "STAGEWRIGHT_GPT": DEVICE_SIZES}.items():
         monkeypatch.setenv(variable, value)
-    module = imported(workshop, f"numbers.py:{name}", {"STAGEWRIGHT_GPT": DEVICE_SIZES})
+    module = workshop.module(f"numbers.py:{name}", {"STAGEWRIGHT_GPT": DEVICE_SIZES})
     artifact = workshop.path("numbers", "device", name, "swx")
     tool("pp-compile", module, f"--cluster=local:{stages}", f"--stages={stages}", f"--microbatches={MICROBATCHES}", "--quiet",
          "-o", artifact, *TARGET)

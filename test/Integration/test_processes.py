@@ -42,7 +42,7 @@ def check_as_threads(workshop, name, artifact, threads, ranks=RANKS):
 @pytest.mark.parametrize("kind", WHOLE + SPLIT + CHUNKS + TWINS + ("auto",))
 def test_a_schedule_gives_the_bits_of_threads(workshop, kind):
     threads = run(workshop, kind, scheduled(workshop, kind))
-    check_as_threads(workshop, kind, workshop.path(kind, "swx"), threads)
+    check_as_threads(workshop, kind, threads.artifact, threads)
 
 
 def test_two_ranks(workshop):
@@ -71,8 +71,8 @@ def alive(pid):
 @pytest.mark.parametrize("sign", (signal.SIGKILL, signal.SIGSTOP), ids=("killed", "stopped"))
 def test_a_rank_that_dies_or_hangs_ends_all(workshop, sign):
     """No process remains, and the exit status is not zero."""
-    run(workshop, "1f1b", scheduled(workshop, "1f1b"))
-    started = subprocess.Popen(command(workshop, workshop.path("1f1b", "swx"), "--steps=1000000", "--deadline=2"),
+    artifact = run(workshop, "1f1b", scheduled(workshop, "1f1b")).artifact
+    started = subprocess.Popen(command(workshop, artifact, "--steps=1000000", "--deadline=2"),
                                env={**os.environ, **AS_ROOT}, stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 60
     while len(children(started.pid)) < RANKS:

@@ -103,6 +103,9 @@ def test_goes_on_bit_for_bit(workshop, text):
     run(*plan, whole, STEPS, "--shuffle=3")
     run(*plan, parts, 9, "--shuffle=3", "--checkpoint-every=4")
     assert sorted(p.name[-2:] for p in parts.glob("step-*")) == ["04", "08", "09"]
+    # As of a run that was killed while it replaced its newest checkpoint.
+    newest(parts).rename(parts / ".replaced-step-000000000009")
+    (parts / ".writing-step-000000000009").mkdir()
     run(*plan, parts, STEPS, "--shuffle=3", "--resume", "--keep=2")
     assert len(list(parts.glob("*"))) == 2
     for name in ("params.safetensors", "state.safetensors"):
@@ -239,7 +242,7 @@ def test_the_artifact_may_follow_an_option_of_many(workshop, text):
     (["--data=ids=no.npy"], "cannot open 'no.npy'"),
     (["--resume"], "--resume needs --checkpoints=FOLDER"),
     (["--shuffle=1"], "--shuffle needs --data"),
-    (["--checkpoints=/proc/none"], "'/proc/none' is no folder for checkpoints"),
+    (["--checkpoints=/proc/none"], "'/proc/none' is not a folder for checkpoints"),
     (["--checkpoints=x", "--checkpoint-every=0"], "--checkpoint-every is 0, expected at least 1"),
     (["--validate-every=0"], "--validate-every is 0, expected at least 1"),
     (["--deadline=-1"], "--deadline is -1, expected more than 0 seconds"),

@@ -23,12 +23,11 @@ FILES = tuple(str(TORCH / f"{name}-p4-m8-v2.csv") for name in ("Interleaved1F1B"
 
 def scheduled(workshop, kind, model=GPT, *flags):
     """The text of the scheduled program."""
-    def make():
-        path = workshop.path("schedule", short(kind), model, *flags, "mlir")
+    def make(path):
         tool("pp-compile", workshop.module(model), f"--cluster=local:{RANKS}", f"--schedule={kind}",
              f"--microbatches={MICROBATCHES}", "--emit=schedule", "--quiet", *(flags or ("--max-replicas=1",)), "-o", path)
-        return path.read_text()
-    return workshop.once(("schedule", kind, model, *flags), make)
+    return workshop.once(("schedule", kind, model, *flags),
+                         lambda: workshop.file(make, "schedule", short(kind), model, *flags, "mlir").read_text())
 
 
 def short(kind):
@@ -52,12 +51,13 @@ class Found:
 
     def __init__(self, workshop, name, text, model=GPT):
         self.model = model
-        source, artifact = workshop.path(name, "mlir"), workshop.path(name, "swx")
-        trace = workshop.path(name, "json")
-        source.write_text(text)
-        tool("pp-compile", source, "--quiet", "-o", artifact)
-        self.manifest = json.loads(tool("pp-run", artifact, "--info=json"))
-        self.results, self.printed = workshop.run_artifact(model, artifact, "--check-memory", f"--trace={trace}")
+        def make(path):
+            source = path.with_suffix(".mlir")
+            source.write_text(text)
+            tool("pp-compile", source, "--quiet", "-o", path)
+        self.artifact, trace = workshop.file(make, "found", name, model, "swx"), workshop.path(name, "json")
+        self.manifest = json.loads(tool("pp-run", self.artifact, "--info=json"))
+        self.results, self.printed = workshop.run_artifact(model, self.artifact, "--check-memory", f"--trace={trace}")
         self.events = json.loads(trace.read_text())["traceEvents"]
 
     def order(self, rank):
@@ -156,7 +156,7 @@ def test_an_order_edited_by_hand(workshop):
     found = run(workshop, "edited", new)
     check(workshop, found, new)
     with pytest.raises(AssertionError, match="the artifact runs 8 only: its schedule 'gpipe' is an order for that"):
-        tool("pp-run", workshop.path("edited", "swx"), f"--inputs={workshop.golden(GPT)[0]}", "--microbatches=3")
+        tool("pp-run", found.artifact, f"--inputs={workshop.golden(GPT)[0]}", "--microbatches=3")
 
 
 def recomputed(order, stage, chosen):
@@ -230,8 +230,8 @@ def test_twins_sum_in_buckets(workshop):
     """Smaller buckets give more sums and the same bits."""
     text = scheduled(workshop, "dualpipe")
     artifact, out = workshop.path("buckets", "swx"), workshop.path("buckets", "safetensors")
-    tool("pp-compile", workshop.path("dualpipe", "mlir"), "--bucket-bytes=40000", "--quiet", "-o", artifact)
     few = run(workshop, "dualpipe", text)
+    tool("pp-compile", few.artifact.with_suffix(".mlir"), "--bucket-bytes=40000", "--quiet", "-o", artifact)
     many = json.loads(tool("pp-run", artifact, "--info=json"))["collectives"]
     assert len(many) > len(few.manifest["collectives"]) == 2
     tool("pp-run", artifact, f"--inputs={workshop.golden(GPT)[0]}", f"--outputs={out}", "--check-memory")

@@ -34,6 +34,8 @@ CASES = [
     ("moe.py:moe", 2, "params/h/*/up=0,params/h/*/down=0", ()),   # split by experts
     ("moe.py:moe", 4, "params/h/*/up=2,params/h/*/down=1", ()),   # every expert split
     ("convnet.py:convnet", 2, "*/c1=3,*/c2=2", ()), ("convnet.py:convnet", 4, "*/c1=3,*/c2=2", ()),
+    ("convnet.py:convnet", 4, "image=0,label=0", ()), ("gpt.py:gpt", 2, f"{GPT},ids=1,tgt=1", ()),   # samples, parts of the sequence
+    ("graphs.py:graph_sage", 2, "features=0,ids=0,mask=0,classes=0", ()),   # a table of features split by nodes, and samples
     # Useless splits: values that do not fit are joined.
     ("gpt.py:gpt", 2, "*=0", ()), ("llama.py:llama", 2, "*=0", ()),
 ]
@@ -76,6 +78,30 @@ def test_shards_agree_with_jax(tmp_path, imported, model, ways, hints, flags):
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, *flags)
     agrees_with_jax(artifact, folder)
+
+
+LINKED = ("gpt.py:gpt", "llama.py:llama", "moe.py:moe", "convnet.py:convnet", "encoder_decoder.py:encoder_decoder")
+
+
+def linkage_classes(folder):
+    """What pp-plan --explain-layouts reports: hints of classes that can be split, reasons why others cannot, and the share of
+    contractions that can."""
+    text = tool("pp-plan", folder / "step.mlir", "--explain-layouts")
+    hints, refused = re.findall(r"^    split by --shard='(.*)': ", text, re.M), re.findall(r"^    not split: (.*)", text, re.M)
+    assert len(hints) + len(refused) == len(re.findall(r"^  \d+ class(?:es)? of ", text, re.M))
+    return hints, refused, float(re.search(r"^([\d.]+) % of the flops in contractions can be split", text, re.M)[1])
+
+
+@pytest.mark.parametrize("model, most", [*((model, 2) for model in LINKED), *thorough([(model, None) for model in LINKED])])
+def test_linkage_classes_are_split_or_refused(tmp_path, imported, model, most):
+    """Dimensions that are split together: two ranks with parts of them agree with JAX, or an operation is named that prevents it."""
+    folder = imported(model)
+    hints, refused, share = linkage_classes(folder)
+    assert share >= 95 and hints
+    for reason in refused:
+        assert re.match(r"(linalg|tensor|arith|scf)\.\w+( \(.+\))?( in [^:]+)?: .+", reason), reason
+    for number, own in enumerate(hints[:most]):
+        agrees_with_jax(compiled(folder, tmp_path / f"{number}.swx", 2, own), folder)
 
 
 COPIES = [
@@ -363,3 +389,17 @@ def test_constraints_of_values_are_hints(tmp_path, imported):
     # Without shards a constraint leaves nothing but the attribute of the parameter.
     whole = [tool("pp-compile", it / "step.mlir", "--cluster=local:1", "--emit=rank", "--quiet") for it in (folder, plain)]
     assert re.sub(r", pipeline.split_derived|, pipeline.split_\w+ = \d+ : i64", "", whole[0]) == whole[1]
+
+
+def test_shardings_of_exported_functions_are_hints(tmp_path, imported):
+    """`jax.export` writes the layouts of arguments and of their gradients in Shardy."""
+    plain, artifact = imported("llama.py:llama"), tmp_path / "step.swx"
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/llama.py:llama_exported", "-o", tmp_path / "step.mlir",
+         env={"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
+    text = (tmp_path / "step.mlir").read_text()
+    assert text.count("pipeline.split_hint") == 2 * 2 * len(LLAMA.split(",")) and "sdy" not in text
+    done = subprocess.run([BUILD / "bin/pp-compile", tmp_path / "step.mlir", "--cluster=local:2", "--tensor-parallel=2",
+                           f"--microbatches={MICROBATCHES}", "-o", artifact], capture_output=True, text=True)
+    found = re.search(r"as by --shard='([^']*)'", done.stderr)[1].split(",")
+    assert {f"params/layers/{hint}" for hint in LLAMA.split(",")} <= set(found)
+    agrees_with_jax(artifact, plain)

@@ -87,13 +87,14 @@ def bits(results):
 
 @pytest.mark.parametrize("stages", [2, *thorough((1, 3, 4))])
 def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
-    """20 runs. Each load has new arenas and threads; earlier steps stay loaded, so that addresses differ."""
+    """20 runs of three microbatches. Each load has new arenas and threads; earlier steps stay loaded, so that addresses differ."""
     inputs, _ = workshop.golden(GPT)
-    given = {int(position): array for position, array in load_file(inputs).items()}
+    batches = {str(it["position"]) for it in workshop.manifest(GPT, stages, SCHEDULES[0])["arguments"] if it["role"] == "batch"}
+    given = {int(position): array[:3] if position in batches else array for position, array in load_file(inputs).items()}
     first, loaded = None, []
     for schedule in SCHEDULES:
         for _ in range(2):
-            loaded.append(stagewright.load(workshop.artifact(GPT, stages, schedule)))
+            loaded.append(stagewright.load(workshop.artifact(GPT, stages, schedule), microbatches=3))
             loaded[-1].set(given)
             for _ in range(5):
                 now = bits(loaded[-1].run())

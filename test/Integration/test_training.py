@@ -97,6 +97,14 @@ def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, cop
     trains(path, golden(name, steps_of(name)), steps_of(name))
 
 
+def test_shards_of_samples_train_as_jax_and_optax(workshop, golden):
+    """Parameters are whole; gradients are summed over the shards, and one of them updates."""
+    path = workshop.path("training", "samples", "swx")
+    tool("pp-compile", workshop.module("training.py:mlp_sgd"), "--cluster=local:2", "--tensor-parallel=2", "--shard=x=0,y=0,*=whole",
+         "--microbatches=8", "--quiet", "-o", path)
+    trains(path, golden("mlp_sgd", STEPS), STEPS)
+
+
 def trains(path, expected, steps):
     arguments, options, (losses, leaves), (again, leaves_again) = expected
     step = stagewright.load(path, microbatches=MICROBATCHES)

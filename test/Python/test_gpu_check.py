@@ -59,7 +59,7 @@ def test_what_is_not_there_is_named(tmp_path):
     done = check("--known", tmp_path / "none.json")
     assert done.returncode == 2 and "there is no report" in done.stderr
     done = check("--bundle", tmp_path, path=fake_gpu(tmp_path))
-    assert done.returncode == 1 and "is no bundle; make one with gpu-check --pack" in done.stdout
+    assert done.returncode == 1 and "is not a bundle; make one with gpu-check --pack" in done.stdout
     done = check("--predict", tmp_path, "--out", tmp_path)
     assert done.returncode == 1 and "has no report.json" in done.stderr
 

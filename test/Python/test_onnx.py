@@ -1,6 +1,8 @@
 """ONNX files as steps: what the import writes, which values become parameters, and its error messages."""
 
+import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -267,7 +269,7 @@ def one_node(op, inputs=("x",), kind=TensorProto.FLOAT, opset=18, more=None, sha
      "onnx.version_converter.convert_version(model, 13)"),
     (one_node("Add", ("x", "z"), more={"z": np.ones(3)}, kind=TensorProto.DOUBLE), "initializer 'z' is of type float64"),
     (one_node("Relu", shape=("n", 3)), "dimension 0 of input 'x' has no size in the file; give one, with --dim 'n=SIZE'"),
-    (one_node("Identity", kind=TensorProto.STRING), "input 'x' is no array of numbers"),
+    (one_node("Identity", kind=TensorProto.STRING), "input 'x' is not an array of numbers"),
     (one_node("Relu", ("nothing",)), "the model is not valid ONNX: "),
 ])
 def test_refusals_name_the_node_and_a_way_out(model, message, tmp_path):
@@ -304,3 +306,25 @@ def test_files_that_are_not_models(tmp_path):
 def test_onnx_options_are_for_onnx(tmp_path):
     done = stagewright_command("import", "jax", "model.py:step", "--loss=loss", "-o", tmp_path / "out.mlir")
     assert done.returncode == 1 and "--loss is for onnx" in done.stderr
+
+
+def test_globs_annotate_layers(tmp_path):
+    model = network()
+    signature = stagewright.onnx.import_step(model, str(tmp_path / "step.mlir"), loss="loss", dims={"batch": 4})
+    build = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", pathlib.Path(__file__).parents[2] / "build"))
+
+    def call(tool, *arguments):
+        done = subprocess.run([build / "bin" / tool, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    flags = (tmp_path / "step.mlir", "--cluster=local:4", "--microbatches=2", "--annotate=h.0=replicate(2),*=replicate(1)")
+    stages = json.loads(call("pp-plan", *flags, "--json"))["stages"]
+    assert [len(stage["devices"]) for stage in stages] == [2, 1]
+    call("pp-compile", *flags, "-o", tmp_path / "step.swx")
+    call("pp-run", tmp_path / "step.swx", f"--inputs={tmp_path}/step.inputs.safetensors", "--repeat-microbatch",
+         f"--outputs={tmp_path}/out.safetensors")
+    inputs = load_file(tmp_path / "step.inputs.safetensors")
+    batch = {a.name: inputs[str(i)] for i, a in enumerate(signature.arguments) if a.name in ("x", "y")}
+    batch["y"] = batch["y"].astype(np.int64)
+    loss, = ReferenceEvaluator(model).run(["loss"], batch)
+    np.testing.assert_allclose(load_file(tmp_path / "out.safetensors")["0"], loss, rtol=1e-5)

@@ -1,5 +1,6 @@
 """stagewright.load on artifacts with hand-written rank programs (test/Unit/Runtime/Fixtures)."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -52,6 +53,21 @@ def test_threads_give_the_results_of_one(threads):
     given = arguments()
     for got, want in zip(step.run(given), expected(*given), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_dilated_rank_is_slower_and_computes_the_same(tmp_path):
+    plain, slow = stagewright.load(PIPELINE), stagewright.load(PIPELINE, trace=True, dilate={1: 20000})
+    for before, after in zip(plain.run(arguments()), slow.run(arguments()), strict=True):
+        assert before.tobytes() == after.tobytes()
+    slow.write_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    spent = [event["dur"] for event in events if event["ph"] == "X" and event["name"].startswith("1F")]
+    assert len(spent) == 4 and min(spent) > 1000  # us; some tenths without
+
+
+def test_a_factor_below_one_is_an_error():
+    with pytest.raises(RuntimeError, match="dilate has '1:0.5', but the factor is 0.5, expected 1 to 1000000"):
+        stagewright.load(PIPELINE, dilate={1: 0.5})
 
 
 def test_a_rank_without_threads_is_an_error():

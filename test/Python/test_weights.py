@@ -149,7 +149,7 @@ def test_wrong_weights_are_refused_and_nothing_is_written(change, text, model, t
 @pytest.mark.parametrize("text, message", [
     ("params/embed", "1: 'params/embed' is neither NAME = TENSOR nor ignore PATTERN"),
     ("\na = T(b", "2: 'T(b' lacks a ')'"),
-    ("a = turn(b)", "1: 'turn' is no function; there are T, transpose, reshape, slice, concat, stack"),
+    ("a = turn(b)", "1: 'turn' is not a function; there are T, transpose, reshape, slice, concat, stack"),
     ("a = slice(b, 1)", "1: slice() in 'slice(b, 1)' takes one tensor and then 3 numbers"),
     ("a = b c", "1: 'c' follows where 'b c' should end"),
     ("a = T()", "1: 'T()' lacks a name before ')'"),
@@ -208,9 +208,9 @@ def test_shapes_that_do_not_fit(text, message):
 
 
 @pytest.mark.parametrize("contents, message", [
-    (b"", "is no file of safetensors, or is cut off"),
-    (b"\xff" * 40, "is no file of safetensors, or is cut off"),
-    (b"\x02\0\0\0\0\0\0\0[]", "is no file of safetensors: "),
+    (b"", "is not a safetensors file, or is cut off"),
+    (b"\xff" * 40, "is not a safetensors file, or is cut off"),
+    (b"\x02\0\0\0\0\0\0\0[]", "is not a safetensors file: "),
     (b'\x40\0\0\0\0\0\0\0' + b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'.ljust(64), "or the file is cut off"),
     (b'\x40\0\0\0\0\0\0\0' + b'{"a":{"dtype":"C64","shape":[0],"data_offsets":[0,0]}}'.ljust(64), "has the type C64; known are"),
 ])

@@ -15,13 +15,13 @@
 // BOTH: error: --plan gives the stages and --planner=spp searches for them; give one of the two
 // NOPLAN: error: cannot read '{{.*}}.missing.json': No such file or directory
 // NOJSON: error: '{{.*}}.json' is not JSON: {{.*}}; write it with pp-plan --json
-// SPECIAL: error: cannot write an artifact to '/dev/null', which is no regular file
+// SPECIAL: error: cannot write an artifact to '/dev/null', which is not a regular file
 // FULL: error: cannot write '/dev/full': No space left on device
 // NATIVE: error: operation 'shape.reduce' has no native form; a step is made of linalg, tensor, arith, math and scf operations
 // NOFILE: error: an artifact needs a file; give -o step.swx, or --emit= for text
 // ZERO: error: --microbatches must be a positive number, but is '0'
 // TWO: error: --stages must be a positive number, but is 'two'
-// NOTMLIR: error: '{{.*}}' is no MLIR module
+// NOTMLIR: error: '{{.*}}' is not an MLIR module
 // MISSING: error: cannot open input file
 // CPU: error: processor 'abacus' is unknown; expected 'native' or a name of LLVM, as x86-64-v3
 // WHERE: error: cannot write '{{.*}}step.swx': No such file or directory

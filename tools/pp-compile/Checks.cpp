@@ -86,6 +86,23 @@ LogicalResult checkShards(const CompileOptions &options) {
   return failure();
 }
 
+/// Reports an error if ranks cannot choose what they run.
+LogicalResult checkExecution(const CompileOptions &options) {
+  bool ready = options.execution == Execution::Ready;
+  if (options.spareCredits && !ready) {
+    llvm::errs() << "error: --spare-credits is for --execution=ready; give "
+                    "both or none\n";
+    return failure();
+  }
+  if (!ready || options.shards.value_or(1) == 1)
+    return success();
+  llvm::errs() << "error: --execution=ready needs whole layers: the shards of "
+                  "--tensor-parallel would have to choose the same action, and "
+                  "their messages share rings in one order; leave one of the "
+                  "two out\n";
+  return failure();
+}
+
 } // namespace
 
 LogicalResult check(const Options &options) {
@@ -97,7 +114,7 @@ LogicalResult check(const Options &options) {
                  << how.planner << " searches for them; give one of the two\n";
     return failure();
   }
-  if (failed(checkShards(how)))
+  if (failed(checkShards(how)) || failed(checkExecution(how)))
     return failure();
   if (options.emit == Emit::Artifact &&
       (options.output.empty() || options.output == "-")) {
@@ -107,7 +124,7 @@ LogicalResult check(const Options &options) {
   }
   if (options.emit == Emit::Artifact && isSpecial(options.output)) {
     llvm::errs() << "error: cannot write an artifact to '" << options.output
-                 << "', which is no regular file\n";
+                 << "', which is not a regular file\n";
     return failure();
   }
   return success();

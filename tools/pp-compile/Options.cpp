@@ -53,6 +53,13 @@ cl::opt<std::string> plan(
         "as \"[0,3)x2:3+1 [3,6)x1\", or a FILE.json written by pp-plan --json. "
         "After the colon: the samples of each replica (default: by its speed)"),
     cl::cat(category));
+cl::opt<std::string> annotate(
+    "annotate",
+    cl::desc("How layers are placed, by the names of their parameters or of "
+             "the modules that hold them: a file with lines such as "
+             "'h/*/mlp=split(2)' or 'encoder=replicate(4)', or such a text. In "
+             "JAX the model can say the same with stagewright.split(2)"),
+    cl::value_desc("file"), cl::cat(category));
 cl::opt<std::string> shards(
     "tensor-parallel",
     cl::desc("Split every layer over this many devices. The compiler chooses "
@@ -67,7 +74,8 @@ cl::opt<std::string> shardHints(
         "if the dimension holds several arrays side by side, as "
         "'*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', GLOB=whole, or GLOB=auto for what "
         "saves the most time. The first match wins, then the model's file. If "
-        "neither specifies anything, all are auto"),
+        "neither specifies anything, all are auto. With the exact name of a "
+        "batch, as ids=0, each device works on its part of that"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
 cl::opt<std::string> dataParallel(
     "data-parallel",
@@ -91,6 +99,25 @@ cl::opt<std::string> objective(
     "objective",
     cl::desc("What --schedule=auto minimises: makespan (default) or span"),
     cl::cat(category));
+cl::opt<Execution> execution(
+    "execution",
+    cl::desc(
+        "How a rank runs its actions. Each kind and stage stays in the order "
+        "of its microbatches, so results keep their bits"),
+    cl::values(
+        clEnumValN(Execution::Ordered, "ordered",
+                   "in the order of the schedule (default)"),
+        clEnumValN(Execution::Ready, "ready",
+                   "as they become ready, backwards first, within a number of "
+                   "microbatches in flight per stage; on CPUs. For actions "
+                   "whose times vary")),
+    cl::init(Execution::Ordered), cl::cat(category));
+cl::opt<std::string> spareCredits(
+    "spare-credits",
+    cl::desc("With --execution=ready: more microbatches in flight per stage "
+             "than a step needs whose actions take as long as planned, so that "
+             "no stage waits while another is late (default: 0)"),
+    cl::value_desc("credits"), cl::cat(category));
 cl::opt<std::string>
     chunks("chunks",
            cl::desc("Stages per device (default: what the schedule needs)"),
@@ -188,6 +215,29 @@ cl::opt<std::string> bucketBytes(
              "while the rest of the backward runs (default: 1MiB, on GPUs "
              "25MiB). 0: one replica sums, updates and sends the parameters"),
     cl::value_desc("bytes"), cl::cat(category));
+cl::opt<std::string> averageEvery(
+    "average-every",
+    cl::desc("Do not sum gradients over replicas: each updates its own "
+             "parameters, and they are averaged every so many steps. Training "
+             "is then not the synchronous one (default: exact sums)"),
+    cl::value_desc("steps"), cl::cat(category));
+cl::opt<std::string> averageDelay(
+    "average-delay",
+    cl::desc("With --average-every: steps until an average is merged, which "
+             "hide its sum. 0: steps wait for it; auto (default): as many as "
+             "it takes by the predicted times"),
+    cl::value_desc("steps|auto"), cl::cat(category));
+cl::opt<std::string> averageMerge(
+    "average-merge",
+    cl::desc("corrected (default): add the difference between the average and "
+             "what a replica had as it began, so no step is lost; convex: keep "
+             "--average-xi of a replica's parameters, the rest is the average"),
+    cl::value_desc("corrected|convex"), cl::cat(category));
+cl::opt<std::string>
+    averageXi("average-xi",
+              cl::desc("Share of its own parameters that a replica keeps in a "
+                       "convex merge (default: 0.25)"),
+              cl::value_desc("0..1"), cl::cat(category));
 cl::opt<std::string> scoreBytes(
     "score-bytes",
     cl::desc(
@@ -267,6 +317,36 @@ LogicalResult readBytes(const cl::opt<std::string> &option,
   return success();
 }
 
+/// Reads the options of averages over replicas; the pass checks their values.
+LogicalResult readAveraging(CompileOptions &options) {
+  if (failed(readNumber(averageEvery, options.averageEvery)))
+    return failure();
+  for (const auto *option : {&averageDelay, &averageMerge, &averageXi})
+    if (!option->empty() && averageEvery.empty()) {
+      llvm::errs() << "error: --" << option->ArgStr
+                   << " says how replicas average their parameters; give "
+                      "--average-every=STEPS, too\n";
+      return failure();
+    }
+  options.averageDelay = averageDelay;
+  options.averageMerge = averageMerge;
+  double xi = 0;
+  if (averageXi.empty())
+    return success();
+  if (StringRef(averageXi).getAsDouble(xi)) {
+    llvm::errs() << "error: --average-xi must be a number from 0 to 1, but is '"
+                 << averageXi << "'\n";
+    return failure();
+  }
+  if (averageMerge != "convex") {
+    llvm::errs() << "error: --average-xi is the share that a replica keeps in "
+                    "a convex merge; give --average-merge=convex, too\n";
+    return failure();
+  }
+  options.averageXi = xi;
+  return success();
+}
+
 LogicalResult readTarget(ArtifactOptions &target) {
   target.cpu = targetCpu;
   if (!noCache)
@@ -304,11 +384,13 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   options.cluster = cluster;
   options.memory = memory;
   options.planner = planner;
+  options.annotate = annotate;
   options.plan = plan;
   options.offload = offload;
   options.schedule = schedule;
   options.placement = placement;
   options.objective = objective;
+  options.execution = execution;
   options.profile = profile;
   options.layers = layers;
   options.shardHints = shardHints;
@@ -323,10 +405,12 @@ LogicalResult readCompileOptions(CompileOptions &options) {
       failed(readShards(options.shards)) ||
       failed(readNumber(dataParallel, options.dataParallel)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
+      failed(readNumber(spareCredits, options.spareCredits, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(recomputeLevel, options.recomputeLevel, 0)) ||
       failed(readBytes(scoreBytes, options.scoreBytes)) ||
       failed(readBytes(bucketBytes, options.bucketBytes)) ||
+      failed(readAveraging(options)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   return success();

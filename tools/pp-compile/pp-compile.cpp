@@ -97,7 +97,7 @@ LogicalResult compile(const Options &options, MLIRContext &context,
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   parsing.stop();
   if (!module) {
-    llvm::errs() << "error: '" << options.input << "' is no MLIR module\n";
+    llvm::errs() << "error: '" << options.input << "' is not an MLIR module\n";
     return failure();
   }
 

@@ -13,6 +13,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Dialect/Pipeline/IR/Annotation.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ExplainLayouts.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Pipelines/Compile.h"
@@ -38,6 +41,15 @@ static Error noMicrobatches(const std::string &file) {
                "--microbatches=M"};
 }
 
+/// The text of an input. Standard input can be read only once, but inputs are
+/// read several times.
+static Result<std::string> textOf(const std::string &file) {
+  if (file != "-")
+    return readTextFile(file);
+  static const Result<std::string> input = readTextFile(file);
+  return input;
+}
+
 Result<std::string> guessFormat(const std::string &text,
                                 const std::string &file) {
   StringRef content = StringRef(text).ltrim();
@@ -51,6 +63,8 @@ Result<std::string> guessFormat(const std::string &text,
     return std::string("dnn-partitioning");
   if (content.starts_with("{") && has("\"TMPCs\""))
     return std::string("piper");
+  if (content.starts_with("{") && has("\"machines\"") && has("\"tasks\""))
+    return std::string("dataflow");
   if (content.starts_with("node") && has(" -- "))
     return std::string("pipedream");
   if (has("pipeline.graph") || has("func.func"))
@@ -62,7 +76,7 @@ Result<std::string> guessFormat(const std::string &text,
     return std::string("chain");
   return Error{"cannot tell what '" + file +
                "' is; say it with --format=mlir|pipedream|dnn-partitioning|"
-               "piper|chain"};
+               "piper|chain|dataflow"};
 }
 
 /// Reads a profile and places it on the cluster of the options, else on its
@@ -71,11 +85,14 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
                                    const std::string &format,
                                    const std::string &text) {
   const std::string &file = options.files[number];
+  if (format == "dataflow")
+    return Error{"a dataflow on standard input is not guessed; give "
+                 "--format=dataflow"};
   Result<ProfileFormat> reader = findProfileFormat(format);
   if (!reader)
     return Error{"unknown format '" + format +
                  "'; there are mlir, pipedream, dnn-partitioning, piper, "
-                 "chain"};
+                 "chain, dataflow"};
   Result<Problem> problem = reader->read(text, file);
   if (!problem)
     return problem;
@@ -106,6 +123,7 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
   compile.cluster = options.cluster;
   compile.profile = options.profile;
   compile.layers = options.layers;
+  compile.annotate = options.annotate;
   compile.target = options.target;
   compile.memory = options.memory;
   compile.recomputeLevel = options.recomputeLevel;
@@ -159,33 +177,124 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
     return input;
   input.problem.model.sharedNics = options.model.sharedNics;
   FailureOr<GangProblems> gangs =
-      gangProblemsOf(graphs.front(), input.problem, ways);
+      gangProblemsOf(graphs.front(), input.problem, ways,
+                     options.recompute && options.repeatsLayers);
   if (failed(gangs))
     return failure();
   input.gangs = std::move(*gangs);
   return input;
 }
 
+static const DialectRegistry &allDialects() {
+  static const DialectRegistry registry = [] {
+    DialectRegistry all;
+    mlir::registerAllDialects(all);
+    mlir::registerAllExtensions(all);
+    stagewright::registerAllDialects(all);
+    return all;
+  }();
+  return registry;
+}
+
+/// The format of the options, else a guess.
+static Result<std::string> formatOf(const PlanOptions &options,
+                                    const std::string &text,
+                                    const std::string &file) {
+  return options.format.empty() ? guessFormat(text, file)
+                                : Result<std::string>(options.format);
+}
+
+namespace {
+/// Parses a module, and prints errors in it at their places while it lives.
+class ModuleReader {
+public:
+  ModuleReader(const std::string &text, const std::string &file)
+      : context(allDialects()), diagnostics(sources, &context) {
+    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, file),
+                               llvm::SMLoc());
+  }
+  OwningOpRef<ModuleOp> parse() {
+    return parseSourceFile<ModuleOp>(sources, &context);
+  }
+
+  MLIRContext context;
+
+private:
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics;
+};
+} // namespace
+
+Result<int64_t> annotatedShards(const PlanOptions &options, size_t number) {
+  const std::string &file = options.files[number];
+  Result<std::string> text = textOf(file);
+  if (!text)
+    return text.error();
+  Result<std::string> format = formatOf(options, *text, file);
+  bool mayHave = !options.annotate.empty() ||
+                 StringRef(*text).contains(pipeline::kAnnotationScope);
+  if (!format || *format != "mlir" || !mayHave)
+    return int64_t(1); // readInput() reports what is wrong.
+  ModuleReader reader(*text, file);
+  OwningOpRef<ModuleOp> module = reader.parse();
+  CompileOptions compile;
+  compile.annotate = options.annotate;
+  if (std::optional<int64_t> ways = options.shards())
+    compile.shards = *ways;
+  if (!module || failed(applyAnnotations(*module, compile)))
+    return Error{"'" + file + "' cannot be planned"};
+  if (compile.stages)
+    return Error{"'" + file +
+                 "' has several annotations split(N) one after "
+                 "the other, each a stage of its own, which pp-plan does not "
+                 "plan; compile it, as with pp-compile --emit=schedule"};
+  return compile.shards.value_or(1);
+}
+
+Result<std::string> explainLayouts(const PlanOptions &options, size_t number) {
+  const std::string &file = options.files[number];
+  Result<std::string> text = textOf(file);
+  if (!text)
+    return text;
+  Result<std::string> format = formatOf(options, *text, file);
+  if (!format)
+    return format;
+  if (*format != "mlir")
+    return Error{"'" + file +
+                 "' is a profile, without dimensions that could be split; give "
+                 "a module to --explain-layouts"};
+  ModuleReader reader(*text, file);
+  OwningOpRef<ModuleOp> module = reader.parse();
+  if (!module)
+    return Error{"'" + file + "' is not an MLIR module"};
+  if (!module->getOps<pipeline::GraphOp>().empty())
+    return Error{"'" + file +
+                 "' is a graph, whose layers cannot be split; give the step "
+                 "that it was formed from to --explain-layouts"};
+  PassManager manager(&reader.context);
+  manager.addPass(pipeline::createInferRoles());
+  manager.addPass(pipeline::createSplitSlices());
+  if (failed(manager.run(*module)))
+    return Error{"'" + file + "' cannot be explained"};
+  auto explained = pipeline::explainLayouts(
+      pipeline::findAnnotatedStep(*module), options.shards().value_or(2));
+  if (failed(explained))
+    return Error{"'" + file + "' cannot be explained"};
+  return *explained;
+}
+
 static Result<Input> readModule(const PlanOptions &options, size_t number,
                                 const std::string &text, bool halves,
                                 int64_t ways) {
   const std::string &file = options.files[number];
-  DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  stagewright::registerAllDialects(registry);
-  MLIRContext context(registry);
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, file),
-                             llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  ModuleReader reader(text, file);
   std::optional<ScopedDiagnosticHandler> quiet;
   if (halves && options.plan.empty()) // The first reading printed them.
-    quiet.emplace(&context, [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+    quiet.emplace(&reader.context, [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> module = reader.parse();
   Error wrong{"'" + file + "' cannot be planned"};
   if (!module)
-    return Error{"'" + file + "' is no MLIR module"};
+    return Error{"'" + file + "' is not an MLIR module"};
   FailureOr<Input> input =
       inputOfModule(*module, options, number, halves, ways);
   if (failed(input))
@@ -196,15 +305,17 @@ static Result<Input> readModule(const PlanOptions &options, size_t number,
 Result<Input> readInput(const PlanOptions &options, size_t number, bool halves,
                         int64_t ways) {
   const std::string &file = options.files[number];
-  Result<std::string> text = readTextFile(file);
+  Result<std::string> text = textOf(file);
   if (!text)
     return text.error();
-  Result<std::string> format = options.format.empty()
-                                   ? guessFormat(*text, file)
-                                   : Result<std::string>(options.format);
+  Result<std::string> format = formatOf(options, *text, file);
   if (!format)
     return format.error();
   if (*format != "mlir") {
+    if (!options.annotate.empty())
+      return Error{"'" + file +
+                   "' is a profile, without parameters that --annotate could "
+                   "name; leave it out"};
     if (!options.tensorParallel.empty())
       return Error{"'" + file +
                    "' is a profile, whose layers cannot be split; leave out "

@@ -35,6 +35,14 @@ struct Input {
 Result<Input> readInput(const PlanOptions &options, size_t file,
                         bool halves = false, int64_t ways = 1);
 
+/// The number of shards that annotations of input `file` ask for; 1 if they ask
+/// for none. Errors as for readInput().
+Result<int64_t> annotatedShards(const PlanOptions &options, size_t file);
+
+/// The text of --explain-layouts for input `file`, which must be a step. Errors
+/// as for readInput().
+Result<std::string> explainLayouts(const PlanOptions &options, size_t file);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_TOOLS_PP_PLAN_INPUT_H

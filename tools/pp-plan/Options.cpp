@@ -7,6 +7,8 @@
 
 #include "Options.h"
 
+#include "stagewright/Planning/Search.h"
+
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -28,6 +30,11 @@ static constexpr const char *kExamples = R"(Examples:
       The time of a given plan.
   pp-plan llama.mlir --cluster=h100:8 --microbatches=256 --target=cuda --uniform
       The plan, and below it the time of every plan with equal stages.
+  pp-plan vgg19.txt --cluster=dapple-a --microbatches=64 --search=dp,q,anneal --search-svg=search.svg
+      Three searches of the plans of contiguous stages, and how fast each was.
+  pp-plan products.json --planner=explore --policy=oes --evals=2000
+      Samplers, workers and servers of a dataflow on machines, with a bound on
+      the time of its iterations.
 
 Exit status: 0: a plan was found; 1: there is none, or a value or an input is
 wrong; 2: the command line cannot be parsed.)";
@@ -38,7 +45,7 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
       ->type_name("FILE");
   app.add_option("--format", options.format,
                  "Format of FILE (default: guessed from its name and content)")
-      ->type_name("mlir|pipedream|dnn-partitioning|piper|chain");
+      ->type_name("mlir|pipedream|dnn-partitioning|piper|chain|dataflow");
   app.add_option("--cluster", options.cluster,
                  "Devices: a preset (--list-clusters) or a file. Append ,peak "
                  "to assume the peak rate for contractions of every size. Not "
@@ -57,6 +64,11 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
          "flow: cut where little data is live; DEPTH: the first DEPTH "
          "components of a scope; or a pattern such as 'transformer/h/*'")
       ->type_name("auto|flow|DEPTH|PATTERN");
+  app.add_option("--annotate", options.annotate,
+                 "How layers of a module are placed, by the names of their "
+                 "parameters: lines such as h/*/mlp=split(2) or "
+                 "encoder=replicate(4), as for pp-compile")
+      ->type_name("FILE");
   app.add_option("--target", options.target,
                  "Target of a module, as in pp-compile: host (default), or "
                  "cuda, where attention is one kernel")
@@ -102,7 +114,8 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   const char *group = "Search";
   app.add_option("--planner", options.planner,
                  "Algorithm (--list-planners; default: auto for a module, spp "
-                 "for a profile). refine:NAME improves the plan of NAME")
+                 "for a profile). refine:NAME improves the plan of NAME. For "
+                 "a dataflow: explore (default), colocate, spread or fixed")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--plan", options.plan,
@@ -151,6 +164,11 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
                  "chosen by cost)")
       ->type_name("GLOB=DIM,...")
       ->group(group);
+  declareSwitch(
+      app, "--recompute-layers", options.repeatsLayers, true, group,
+      "With --tensor-parallel: backwards may repeat the whole forwards of "
+      "layers, messages between the shards included, so that only the inputs "
+      "of layers are kept. pp-compile does not compile such plans yet");
   app.add_option("--orders", options.orders,
                  "Execution orders to choose from: window, greedy, cap-a, "
                  "cap-b, gpipe, 1f1b (default: all; for a module those that "
@@ -170,8 +188,69 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   declareOffload(app, options, group);
 }
 
+static void declareDrivers(CLI::App &app, PlanOptions &options) {
+  const char *group = "Search by drivers";
+  std::string drivers;
+  for (const SearchDriver &driver : allSearchDrivers())
+    drivers += (drivers.empty() ? "" : "; ") + std::string(driver.name) + ": " +
+               driver.summary;
+  app.add_option("--search", options.searches,
+                 "Search the plans of contiguous stages by one driver or by "
+                 "several beside each other, instead of by --planner. " +
+                     drivers)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name(searchDriverNames("|"))
+      ->group(group);
+  app.add_option("--evals", options.evaluations,
+                 "Max plans that each driver evaluates (default: " +
+                     std::to_string(kUsualEvaluations) + "; exhaustive: all)")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--start", options.searchStart,
+                 "Start from the plan of this planner, if its stages are "
+                 "contiguous and on devices of their own, so that no search "
+                 "ends with a slower one. spp (default); none: start from "
+                 "stages of about equal work")
+      ->type_name("PLANNER|none")
+      ->group(group);
+  app.add_option("--seconds", options.seconds,
+                 "Max seconds of each driver, after --start (default: no "
+                 "limit). How many plans that allows depends on the machine, "
+                 "and with it the result")
+      ->type_name("T")
+      ->group(group);
+  app.add_option("--seed", options.seed,
+                 "Seed of the random numbers of q, anneal and random "
+                 "(default: 1)")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--beta", options.beta,
+                 "Constant inverse temperature of anneal (default: the "
+                 "temperature falls)")
+      ->type_name("X")
+      ->group(group);
+  app.add_option("--search-log", options.searchLog,
+                 "Write every evaluated plan to a file. If it exists, the "
+                 "search goes on where it ended")
+      ->type_name("FILE.jsonl")
+      ->group(group);
+  app.add_option("--search-svg", options.searchSvg,
+                 "Write a picture of the best time after each number of "
+                 "evaluated plans")
+      ->type_name("FILE.svg")
+      ->group(group);
+}
+
 static void declareModel(CLI::App &app, PlanOptions &options) {
   const char *group = "Cost model";
+  app.add_option("--policy", options.policy,
+                 "How the transfers of a dataflow share NICs. oes (default): "
+                 "guaranteed rates, and what is left by water-filling; "
+                 "guaranteed: only these; fair: max-min; fifo: the first takes "
+                 "all")
+      ->type_name("oes|guaranteed|fair|fifo")
+      ->group(group);
   CostModel &model = options.model;
   declareSwitch(app, "--no-overlap", model.overlapAllReduce, false, group,
                 "All-reduces start after the last backward of their stage");
@@ -200,6 +279,12 @@ static void declareOutput(CLI::App &app, PlanOptions &options) {
   app.add_flag("--explain", options.explain,
                "Also print the runner-up and why it lost")
       ->group(group);
+  app.add_flag("--explain-layouts", options.explainLayouts,
+               "Instead of a plan, print which dimensions of a module can be "
+               "split over the devices of --tensor-parallel=N (default: 2), "
+               "those that are split together as one class, and which "
+               "operation prevents a split")
+      ->group(group);
   app.add_flag("--uniform", options.uniform,
                "Also print the times of uniform plans: every number of "
                "replicas, devices per pipeline and chunks that uses all "
@@ -227,6 +312,7 @@ void declareOptions(CLI::App &app, PlanOptions &options) {
   app.footer(kExamples);
   declareInput(app, options);
   declareSearch(app, options);
+  declareDrivers(app, options);
   declareModel(app, options);
   declareOutput(app, options);
 }

@@ -18,7 +18,8 @@ namespace stagewright {
 
 struct PlanOptions {
   std::vector<std::string> files;
-  std::string format, cluster, memory, profile, layers, target = "host";
+  std::string format, cluster, memory, profile, layers, annotate,
+      target = "host";
   std::vector<int64_t> microbatches; ///< One, or one per file.
 
   std::string planner, plan, schedule = "auto", placement;
@@ -31,10 +32,19 @@ struct PlanOptions {
   CostModel model;
   std::string tensorParallel; ///< "auto", a number of shards, or empty.
   std::string shardHints;
+  bool repeatsLayers = false;        ///< Of shards: ShardedLayers::repeats.
+  std::vector<std::string> searches; ///< Drivers; empty: `planner`.
+  std::optional<int64_t> evaluations, seed;
+  std::optional<double> seconds, beta;
+  std::string policy; ///< Of a dataflow; empty: oes.
+  std::string searchLog, searchSvg;
+  /// The planner whose plan searches start from, or none; empty: spp.
+  std::string searchStart;
   /// The number in `tensorParallel`, at least 2; none if it has none.
   std::optional<int64_t> shards() const;
 
   bool json = false, explain = false, uniform = false;
+  bool explainLayouts = false;
   std::string output = "-", svg, trace;
   bool listClusters = false, listPlanners = false;
 };

@@ -12,6 +12,7 @@
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Scheduling/Generators.h"
 
+#include <future>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -95,17 +96,45 @@ planForm(const PlanOptions &options, Input input, const std::string &fixed) {
   family.chunks = options.chunks.value_or(0);
   if (family.generators.empty())
     return std::optional<Planned>();
-  Result<Plan> plan = planPlaced(problems.most, family);
+  Result<Plan> plan = options.repeatsLayers && options.recompute
+                          ? planRepeating(problems.most, family)
+                          : planPlaced(problems.most, family);
   if (!plan)
     return plan.error();
   return withBound(std::move(planned), std::move(*plan), problems, family);
 }
 
-/// The better plan of whole backwards and of halves.
+/// Plans one form of the backwards; no plan if it has none of its own.
+static Result<std::optional<Planned>> readAndPlan(const PlanOptions &options,
+                                                  size_t file,
+                                                  const std::string &fixed,
+                                                  int64_t ways, bool halves) {
+  Result<Input> input = readInput(options, file, halves, ways);
+  if (!input)
+    return input.error();
+  if (halves && input->problem.forwardOnly)
+    return std::optional<Planned>();
+  return planForm(options, std::move(*input), fixed);
+}
+
+/// The better plan of two forms of the backwards.
+static Planned better(Planned one, Planned other) {
+  Seconds bound = std::min(one.plan.familyBound, other.plan.familyBound);
+  std::vector<UniformPlan> uniform = std::move(one.uniform);
+  std::move(other.uniform.begin(), other.uniform.end(),
+            std::back_inserter(uniform));
+  Planned best =
+      other.plan.time < one.plan.time ? std::move(other) : std::move(one);
+  best.plan.familyBound = bound;
+  best.uniform = std::move(uniform);
+  sortByTime(best.uniform);
+  return best;
+}
+
+/// The better plan of whole backwards and of halves, each planned on a thread
+/// of its own.
 static Result<Planned> planWays(const PlanOptions &options, size_t file,
                                 const std::string &fixed, int64_t ways) {
-  std::optional<Planned> best;
-  std::optional<Error> problem;
   std::optional<bool> form; // The only one of the schedule or the plan.
   if (!fixed.empty()) {
     form = splitsBackward(fixed);
@@ -115,37 +144,22 @@ static Result<Planned> planWays(const PlanOptions &options, size_t file,
       return generator.error();
     form = generator->splitsBackward;
   }
-  for (bool halves : {false, true}) {
-    if (form && halves != *form)
+  std::vector<std::future<Result<std::optional<Planned>>>> forms;
+  for (bool halves : {false, true})
+    if (!form || halves == *form)
+      forms.push_back(std::async(std::launch::async, [&, halves] {
+        return readAndPlan(options, file, fixed, ways, halves);
+      }));
+  std::optional<Planned> best;
+  std::optional<Error> problem;
+  for (auto &future : forms) {
+    Result<std::optional<Planned>> found = future.get();
+    if (!found && !problem)
+      problem = found.error();
+    if (!found || !*found)
       continue;
-    Result<Input> input = readInput(options, file, halves, ways);
-    if (!input)
-      return input.error();
-    if (halves && input->problem.forwardOnly)
-      continue;
-    Result<std::optional<Planned>> found =
-        planForm(options, std::move(*input), fixed);
-    if (!found) {
-      if (!problem)
-        problem = found.error();
-      continue;
-    }
-    if (!*found)
-      continue;
-    if (!best) {
-      best = std::move(*found);
-      continue;
-    }
-    Seconds bound =
-        std::min(best->plan.familyBound, (*found)->plan.familyBound);
-    std::vector<UniformPlan> uniform = std::move(best->uniform);
-    std::move((*found)->uniform.begin(), (*found)->uniform.end(),
-              std::back_inserter(uniform));
-    if ((*found)->plan.time < best->plan.time)
-      best = std::move(*found);
-    best->plan.familyBound = bound;
-    best->uniform = std::move(uniform);
-    sortByTime(best->uniform);
+    best = best ? better(std::move(*best), std::move(**found))
+                : std::move(**found);
   }
   if (best)
     return std::move(*best);
@@ -173,9 +187,15 @@ Result<Planned> planShards(const PlanOptions &options, size_t file,
   Result<Cluster> cluster = clusterOf(options, file);
   if (!cluster)
     return cluster.error();
+  std::vector<int64_t> numbers = numbersOfShards(*cluster);
+  std::vector<std::future<Result<Planned>>> plans;
+  for (int64_t ways : numbers)
+    plans.push_back(std::async(std::launch::async, [&, ways] {
+      return ways == 1 ? whole() : planWays(options, file, fixed, ways);
+    }));
   Best best;
-  for (int64_t ways : numbersOfShards(*cluster))
-    best.take(ways, ways == 1 ? whole() : planWays(options, file, fixed, ways));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    best.take(numbers[i], plans[i].get());
   return std::move(best).result();
 }
 

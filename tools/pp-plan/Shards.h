@@ -10,6 +10,7 @@
 
 #include "Input.h"
 
+#include "stagewright/Planning/Search.h"
 #include "stagewright/Planning/Uniform.h"
 
 #include <functional>
@@ -21,6 +22,7 @@ struct Planned {
   Problem problem;
   Plan plan;
   std::vector<UniformPlan> uniform;
+  std::vector<SearchOutcome> searches = {};
 };
 
 /// The best plan of a module whose layers are split as --tensor-parallel asks

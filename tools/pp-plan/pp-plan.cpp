@@ -11,9 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dataflows.h"
 #include "Input.h"
 #include "Picture.h"
-#include "Shards.h"
+#include "Searches.h"
 
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Planning/PlanJson.h"
@@ -61,15 +62,23 @@ Result<std::string> readFixedPlan(const PlanOptions &options) {
 
 Result<Planned> planProblem(const PlanOptions &options, Problem problem,
                             const PlanRequest &request) {
-  Result<Plan> plan = makePlan(problem, request);
-  if (!plan)
-    return plan.error();
-  Planned planned{std::move(problem), std::move(*plan), {}};
+  Result<Planned> planned = Error{};
+  if (!options.searches.empty()) {
+    planned = planSearches(options, std::move(problem));
+  } else {
+    Result<Plan> plan = makePlan(problem, request);
+    planned =
+        plan
+            ? Result<Planned>(Planned{std::move(problem), std::move(*plan), {}})
+            : plan.error();
+  }
+  if (!planned)
+    return planned;
   if (options.uniform) {
-    Result<std::vector<UniformPlan>> uniform = uniformPlans(planned.problem);
+    Result<std::vector<UniformPlan>> uniform = uniformPlans(planned->problem);
     if (!uniform)
       return uniform.error();
-    planned.uniform = std::move(*uniform);
+    planned->uniform = std::move(*uniform);
   }
   return planned;
 }
@@ -78,9 +87,9 @@ Result<Planned> planProblem(const PlanOptions &options, Problem problem,
 /// pp-compile does.
 bool choosesHalves(const PlanOptions &options, const Problem &problem,
                    const PlanRequest &request) {
-  return problem.wholeBackward && options.plan.empty() && !options.stages &&
-         !options.chunks && request.placement.empty() &&
-         request.schedule == "auto" &&
+  return problem.wholeBackward && options.plan.empty() &&
+         options.searches.empty() && !options.stages && !options.chunks &&
+         request.placement.empty() && request.schedule == "auto" &&
          (request.planner == "auto" || request.planner == "placed");
 }
 
@@ -124,10 +133,19 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   Result<std::string> fixed = readFixedPlan(options);
   if (!fixed)
     return fixed.error();
-  auto whole = [&] { return planWhole(options, number, *fixed); };
-  return options.tensorParallel.empty()
-             ? whole()
-             : planShards(options, number, *fixed, whole);
+  Result<int64_t> annotated = annotatedShards(options, number);
+  if (!annotated)
+    return annotated.error();
+  PlanOptions own = options;
+  if (*annotated > 1 && !options.searches.empty())
+    return Error{"'" + options.files[number] + "' has annotations split(" +
+                 std::to_string(*annotated) +
+                 "), and --search plans whole layers; leave out one of them"};
+  if (*annotated > 1)
+    own.tensorParallel = std::to_string(*annotated);
+  auto whole = [&] { return planWhole(own, number, *fixed); };
+  return own.tensorParallel.empty() ? whole()
+                                    : planShards(own, number, *fixed, whole);
 }
 
 /// The best plan of all files; files without a plan are skipped.
@@ -186,12 +204,31 @@ Status checkOptions(const PlanOptions &options) {
   if (options.tensorParallel.empty() && !options.shardHints.empty())
     return Error{"--shard states what --tensor-parallel splits; give that too, "
                  "as --tensor-parallel=2"};
+  if (options.explainLayouts && options.tensorParallel == "auto")
+    return Error{"--explain-layouts is for one number of devices; give it as "
+                 "--tensor-parallel=4"};
+  if (options.explainLayouts && !options.shardHints.empty())
+    return Error{"--explain-layouts lists what --shard can split; leave out "
+                 "--shard"};
+  if (options.explainLayouts &&
+      (options.json || !options.svg.empty() || !options.trace.empty() ||
+       !options.planner.empty() || !options.searches.empty() ||
+       !options.plan.empty() || options.stages))
+    return Error{"--explain-layouts prints text and makes no plan; leave out "
+                 "--json, --svg, --trace, --planner, --search, --plan and "
+                 "--stages"};
+  if (options.tensorParallel.empty() && options.repeatsLayers)
+    return Error{"--recompute-layers repeats layers over shards; give "
+                 "--tensor-parallel too"};
   if (options.tensorParallel == "auto" && !options.plan.empty())
     return Error{"--plan is a plan for one number of shards; give it with "
                  "--tensor-parallel=N"};
+  if (Status status = checkSearches(options); !status)
+    return status;
   std::set<std::string> taken;
   std::string output = options.output.empty() ? "-" : options.output;
-  for (const std::string &file : {output, options.svg, options.trace})
+  for (const std::string &file : {output, options.svg, options.trace,
+                                  options.searchLog, options.searchSvg})
     if (!file.empty() && !taken.insert(file).second)
       return Error{"two outputs go to '" + file + "'; give each its own file"};
   return {};
@@ -204,16 +241,43 @@ int fail(const Error &error, int status = 1) {
   return status;
 }
 
+/// Prints the texts of --explain-layouts.
+int explainAll(const PlanOptions &options) {
+  std::string all;
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    Result<std::string> text = explainLayouts(options, i);
+    if (!text)
+      return fail(text.error());
+    all += (i > 0 ? "\n" : "") + *text;
+  }
+  Status status = writeTextFile(options.output, all);
+  return status ? 0 : fail(status.error());
+}
+
 int run(const PlanOptions &options) {
+  Result<bool> dataflow = isDataflow(options);
+  if (!dataflow)
+    return fail(dataflow.error());
+  if (*dataflow) {
+    Status status = placeDataflow(options);
+    return status ? 0 : fail(status.error());
+  }
   Result<Planned> best = planBest(options);
   if (!best)
     return fail(best.error());
-  const auto &[problem, plan, uniform] = *best;
+  const auto &[problem, plan, uniform, searches] = *best;
   if (Status status = writePictures(problem, plan, options.svg, options.trace);
       !status)
     return fail(status.error());
-  std::string text = options.json ? planToJson(problem, plan, uniform)
+  if (!options.searchSvg.empty())
+    if (Status status = writeTextFile(options.searchSvg,
+                                      drawSearch(searches, plan.familyBound));
+        !status)
+      return fail(status.error());
+  std::string text = options.json ? planToJson(problem, plan, uniform, searches)
                                   : planTable(problem, plan, options.explain);
+  if (!searches.empty() && !options.json)
+    text += "\n" + searchTable(*best);
   if (options.uniform && !options.json)
     text += "\n" + uniformTable(problem, uniform, plan.time);
   Status status = writeTextFile(options.output, text);
@@ -240,5 +304,5 @@ int main(int argc, char **argv) {
   if (Status status = checkOptions(options); !status)
     return fail(status.error(), 2);
   stagewright::registerAllPasses();
-  return run(options);
+  return options.explainLayouts ? explainAll(options) : run(options);
 }

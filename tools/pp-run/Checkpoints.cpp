@@ -7,25 +7,34 @@
 
 #include "Checkpoints.h"
 #include "DType.h"
+#include "Training/SaveResults.h"
+
+#include <algorithm>
+#include <tuple>
 
 using namespace stagewright::runtime;
 using nlohmann::json;
 
 /// Throws if a new run finds checkpoints, which it would later take for its
-/// own, or if a resumed run finds none.
+/// own, or if a resumed run finds none. A new run removes nothing from a folder
+/// with checkpoints, where another run may be writing.
 static void requirePlace(const std::string &folder, bool resumes) {
-  std::optional<int64_t> newest = newestStep(folder);
-  if (newest && !resumes)
-    raise("'", folder, "' has a checkpoint of step ", *newest,
-          " already; go on from it with --resume, or give another folder");
-  if (!newest && resumes)
+  auto refuseOthers = [&] {
+    if (std::optional<int64_t> newest = newestStep(folder); newest && !resumes)
+      raise("'", folder, "' has a checkpoint of step ", *newest,
+            " already; go on from it with --resume, or give another folder");
+  };
+  refuseOthers();
+  recoverCheckpoints(folder);
+  refuseOthers();
+  if (resumes && !newestStep(folder))
     raise("'", folder,
           "' has no checkpoint; without --resume the run begins at step 1");
 }
 
 Checkpoints::Checkpoints(std::string where, int64_t keep, bool resumes,
                          const json &manifest)
-    : folder(std::move(where)), snapshot(std::make_shared<Snapshot>()) {
+    : folder(std::move(where)), keep(keep) {
   for (const json &result : manifest.at("results")) {
     std::string role = result.at("role"), name = result.at("name");
     if (role != "parameter" && role != "state")
@@ -37,10 +46,17 @@ Checkpoints::Checkpoints(std::string where, int64_t keep, bool resumes,
              *dtypeFromName(result.at("dtype").get<std::string>()),
              result.at("shape").get<std::vector<int64_t>>()});
   }
+  std::sort(replaced.begin(), replaced.end(),
+            [](const Replaced &a, const Replaced &b) {
+              return std::tie(a.role, a.name) < std::tie(b.role, b.name);
+            });
+  for (const Replaced &it : replaced)
+    tensors[it.role][it.name] = {it.dtype, it.shape};
   if (folder.empty())
     return;
   requirePlace(folder, resumes);
-  writer.emplace(folder, keep);
+  createCheckpoints(folder);
+  writer.emplace();
 }
 
 void Checkpoints::begin(const Launch &launch) {
@@ -50,18 +66,21 @@ void Checkpoints::begin(const Launch &launch) {
     raise("--checkpoints: the step has no optimizer, so nothing changes; "
           "import the model with the option 'update'");
   writes = launch.speaks();
-  for (const Replaced &it : replaced) {
-    int64_t bytes = tensorBytes(it.dtype, it.shape).value_or(0);
-    snapshot->tensors.push_back(
-        {it.role, it.name, it.dtype, it.shape,
-         std::vector<std::byte>(writes ? size_t(bytes) : 0)});
-  }
 }
 
 int64_t Checkpoints::resume(sw_step *step) {
   Checkpoint from = Checkpoint::newest(folder);
   std::map<std::string, std::set<std::string>> names;
-  for (const Replaced &it : replaced) {
+  // A replica's own state comes behind the state that is set for all of them.
+  std::vector<Replaced> inputs = replaced;
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Replaced &a, const Replaced &b) {
+              return a.argument < b.argument;
+            });
+  for (const Replaced &it : inputs) {
+    // After synchronous steps, the first round of averages begins.
+    if (isOfAverages(it.name) && !from.hasAverages())
+      continue;
     auto bytes = from.find(it.role, it.name, it.dtype, it.shape);
     sw_tensor tensor = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
                         const_cast<std::byte *>(bytes.data())};
@@ -74,14 +93,8 @@ int64_t Checkpoints::resume(sw_step *step) {
   return saved = from.step();
 }
 
-/// Waits in all processes for the one that writes. The repeated call shows each
-/// process that the others are alive.
 void Checkpoints::waitForWriting() {
-  for (int busy = 1; busy == 1;) {
-    busy = sw_any(writer->isBusy(0.2));
-    if (busy < 0)
-      raiseLastError();
-  }
+  waitTogether(*writer);
   writer->finish();
 }
 
@@ -89,16 +102,13 @@ void Checkpoints::save(sw_step *step, int64_t steps) {
   if (saved == steps)
     return;
   waitForWriting();
-  for (size_t i = 0; i < replaced.size(); ++i) {
-    const Replaced &it = replaced[i];
-    sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
-                        snapshot->tensors[i].bytes.data()};
-    if (sw_step_get_output(step, it.result, &wanted) != 0)
-      raiseLastError();
-  }
-  snapshot->step = saved = steps;
-  if (writes)
-    writer->write(snapshot);
+  std::vector<WholeResult> results;
+  for (const Replaced &it : replaced)
+    results.push_back({it.result, tensors[it.role][it.name].bytes()});
+  saveCheckpoint(step, results, writes, *writer,
+                 std::make_shared<CheckpointDraft>(folder, steps, tensors),
+                 keep);
+  saved = steps;
 }
 
 void Checkpoints::finish() {
@@ -109,8 +119,15 @@ void Checkpoints::finish() {
 std::string Checkpoints::lastGood(const Launch &launch) {
   if (!writer)
     return "";
-  if (launch.speaks())
-    writer->finish();
-  std::optional<int64_t> step = newestStep(folder);
-  return step ? "step " + std::to_string(*step) + " in '" + folder + "'" : "";
+  std::string text;
+  try {
+    if (launch.speaks())
+      writer->finish();
+  } catch (const std::exception &error) {
+    text = std::string("; saving failed too: ") + error.what();
+  }
+  if (std::optional<int64_t> step = newestStep(folder))
+    text += "; the last checkpoint is step " + std::to_string(*step) + " in '" +
+            folder + "'";
+  return text;
 }

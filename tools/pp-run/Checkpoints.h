@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Saves the parameters and the state of a step in checkpoints, and restores
-// them. A step only waits for copies of them, into memory allocated at the
-// beginning; a thread writes the copies while later steps run. If there are
-// several processes, all of them make the same calls.
+// them. A thread writes them while they are copied from the step, piece by
+// piece, and brings them to the disk while later steps run: a checkpoint of any
+// size needs the same memory. If there are several processes, all of them make
+// the same calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,8 @@
 #define STAGEWRIGHT_TOOLS_PP_RUN_CHECKPOINTS_H
 
 #include "Launch.h"
+
+#include "Files/BackgroundWriter.h"
 #include "Training/Checkpoint.h"
 
 #include <nlohmann/json.hpp>
@@ -39,8 +42,9 @@ public:
   void save(sw_step *step, int64_t steps);
   /// Waits until the last checkpoint is on the disk.
   void finish();
-  /// The newest checkpoint, for error messages. The process that speaks for
-  /// `launch` first waits for the write in progress.
+  /// The newest checkpoint, as the end of an error message; empty if there is
+  /// none. The process that speaks for `launch` first waits for the write in
+  /// progress; if that fails, the text has its error.
   std::string lastGood(const Launch &launch);
 
 private:
@@ -55,9 +59,10 @@ private:
   void waitForWriting();
 
   std::string folder;
-  std::vector<Replaced> replaced;
-  std::shared_ptr<stagewright::runtime::Snapshot> snapshot;
-  std::optional<stagewright::runtime::CheckpointWriter> writer;
+  int64_t keep;
+  std::vector<Replaced> replaced; ///< in the order of roles and names
+  stagewright::runtime::CheckpointTensors tensors;
+  std::optional<stagewright::runtime::BackgroundWriter> writer;
   bool writes = false; ///< whether this process writes
   int64_t saved = -1;  ///< count of steps
 };

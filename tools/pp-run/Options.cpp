@@ -49,6 +49,26 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("N");
   app.add_flag("--pin", options.pin,
                "Pin the N threads of rank r to processors r * N and up");
+  app.add_option(
+         "--dilate", options.dilate,
+         "Slow down the nodes of a rank on a CPU by this factor, to try "
+         "a plan for unequal devices: it sleeps in proportion to its "
+         "own CPU time, or to the time that --pace sets. More ranks with "
+         "commas, or repeat the flag")
+      ->type_name("RANK:FACTOR")
+      ->join(',')
+      ->allow_extra_args(false);
+  app.add_option(
+         "--pace", options.pace,
+         "Time of every action of a kind on a CPU, in place of the time that "
+         "it takes, to try schedules: the rank sleeps. With jitter:MEAN, one "
+         "rank, drawn for each kind and microbatch, takes longer by a random "
+         "part of it, exponential with this mean; seed:NUMBER draws others. "
+         "hop:TIME delays messages between threads. As "
+         "F:5ms,B:10ms,hop:1ms,jitter:0.5,seed:7")
+      ->type_name("KIND:TIME")
+      ->join(',')
+      ->allow_extra_args(false);
   app.add_option("--devices", options.devices,
                  "GPU of every rank, as 0,0,1,1 (default: in order)")
       ->type_name("LIST");
@@ -81,6 +101,10 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--any-order", options.anyOrder,
                "Let GPU libraries sum in any order: faster and smaller, but "
                "results are not reproducible bit for bit");
+  app.add_flag(
+      "--exact", options.exact,
+      "Refuse an artifact whose step is not the synchronous one: whose "
+      "replicas average their parameters (pp-compile --average-every)");
   app.add_option("--deadline", options.deadline,
                  "Max seconds that a rank may make no progress or a step on "
                  "GPUs may take (default: 10 times the median of the previous "

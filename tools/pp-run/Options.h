@@ -19,7 +19,7 @@ namespace stagewright::runtime {
 
 struct Options {
   std::string artifact, inputs, outputs, profile, info, devices, transport, nan,
-      plans;
+      plans, dilate, pace;
   std::vector<std::string> trace;
   std::optional<int64_t> microbatches;
   std::optional<uint32_t> init;
@@ -27,7 +27,7 @@ struct Options {
   bool repeat = false, check = false, pin = false, json = false;
   std::string explainTime; ///< cluster whose rates are used; empty: none
   bool direct = false, dry = false, processes = false, anyHosts = false,
-       anyOrder = false;
+       anyOrder = false, exact = false;
   double deadline = 0;
   MeetingOptions meeting;
   TrainingOptions training;

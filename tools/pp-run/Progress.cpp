@@ -7,7 +7,7 @@
 
 #include "Progress.h"
 #include "Error.h"
-#include "Files/MappedFile.h"
+#include "Files/AtomicFile.h"
 
 #include <cmath>
 #include <cstdarg>
@@ -73,7 +73,7 @@ static void cutLines(const std::string &path, int64_t last) {
     return;
   std::span<const std::byte> part(
       reinterpret_cast<const std::byte *>(kept.data()), kept.size());
-  writeFileAtomically(path, {&part, 1});
+  writeFileAtomically(path, part);
 }
 
 Progress::Progress(const std::string &path, std::optional<int64_t> resumed,

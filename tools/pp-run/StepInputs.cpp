@@ -68,7 +68,8 @@ void StepInputs::foldSeeds(const json &manifest, const std::string &inputs) {
         dtypeSize(key.dtype) != 4)
       raise("seed '", name, "' of type ", dtypeName(key.dtype),
             printShape(seed.shape),
-            " is no key of JAX, which has 2 or 4 words of 32 bits; --same-seed "
+            " is not a key of JAX, which has 2 or 4 words of 32 bits; "
+            "--same-seed "
             "keeps it for all steps");
     seed.words.resize(key.bytes.size() / 4);
     std::memcpy(seed.words.data(), key.bytes.data(), key.bytes.size());

@@ -10,8 +10,10 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "Files/AtomicFile.h"
 #include "Files/MappedFile.h"
 #include "Files/Safetensors.h"
+#include "Training/SaveResults.h"
 
 #include <set>
 
@@ -105,8 +107,11 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
     if (fed.count(it.position))
       continue;
     auto found = tensors.find(name);
-    if (found == tensors.end() && argument.contains("symbol"))
-      continue; // The artifact holds its data.
+    // The artifact holds its data, or it is 0 at first.
+    bool known =
+        argument.contains("symbol") || argument.value("averaging", false);
+    if (found == tensors.end() && known)
+      continue;
     TensorView tensor;
     std::vector<std::byte> storage;
     if (found != tensors.end()) {
@@ -134,21 +139,30 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
 
 void writeOutputs(const sw_program *program, sw_step *step,
                   int64_t microbatches, bool write, const std::string &path) {
-  int64_t count = sw_result_count(program);
-  std::vector<std::vector<std::byte>> storage(count);
-  std::map<std::string, TensorView> tensors;
-  for (int64_t i = 0; i < count; ++i) {
+  std::map<std::string, TensorType> tensors;
+  std::map<std::string, WholeResult> byName;
+  for (int64_t i = 0; i < sw_result_count(program); ++i) {
     Described it = describe(sw_result, program, i, microbatches);
-    if (write)
-      storage[i].resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
-    sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
-                        storage[i].data()};
-    if (sw_step_get_output(step, it.position, &wanted) != 0)
-      raiseLastError();
-    tensors[std::to_string(it.position)] = {it.dtype, it.shape, storage[i]};
+    std::string name = std::to_string(it.position);
+    tensors[name] = {it.dtype, it.shape};
+    byName[name] = {it.position, tensors[name].bytes()};
   }
+  std::vector<WholeResult> results;
+  for (const auto &[name, result] : byName)
+    results.push_back(result);
+  std::optional<AtomicFile> file;
+  BackgroundWriter writer;
   if (write)
-    writeSafetensors(path, tensors);
+    writer.run({}, 0, [&](std::span<const std::byte>) {
+      file.emplace(path);
+      file->write(safetensorsHeader(tensors));
+    });
+  saveResults(step, results, write, writer,
+              [&](std::span<const std::byte> bytes) { file->write(bytes); });
+  waitTogether(writer);
+  writer.finish();
+  if (write)
+    file->commit();
 }
 
 std::optional<double> readNumber(const sw_program *program, sw_step *step,

@@ -41,8 +41,8 @@ void setInputs(const sw_program *program, sw_step *step,
                const nlohmann::json &manifest, int64_t microbatches,
                const std::set<int64_t> &fed, const InputSources &from);
 
-/// Writes every result to the file, atomically. If there are several processes,
-/// all must call it; the one with `write` writes.
+/// Writes every result to the file, atomically and piece by piece. If there are
+/// several processes, all must call it; the one with `write` writes.
 void writeOutputs(const sw_program *program, sw_step *step,
                   int64_t microbatches, bool write, const std::string &path);
 

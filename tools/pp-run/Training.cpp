@@ -7,6 +7,7 @@
 
 #include "Training.h"
 #include "DType.h"
+#include "Faults/Deadline.h"
 
 #include <cstdio>
 #include <unistd.h>
@@ -17,12 +18,29 @@ using nlohmann::json;
 Training::Training(const TrainingOptions &options, const RunFacts &facts,
                    const Launch &launch)
     : options(options), facts(facts), launch(launch),
-      batches(options.data, "--data", options.seed, facts.manifest,
-              facts.microbatches),
-      inputs(options.values, facts.manifest), positions(batches.positions()),
+      inputs(options.values, facts.manifest),
       checkpoints(options.checkpoints, options.keep, options.resume,
                   facts.manifest) {
+  if (options.source.what.empty())
+    batches.emplace(options.data, "--data", options.seed, facts.manifest,
+                    facts.microbatches);
+  else
+    batches.emplace(options.source, facts.manifest, facts.microbatches);
+  positions = batches->positions();
   positions.insert(inputs.positions().begin(), inputs.positions().end());
+}
+
+/// Whether a rank of this process reads one of the arguments at `positions`.
+static bool reads(const json &manifest, const Launch &launch,
+                  const std::set<int64_t> &positions) {
+  for (size_t r = 0; r < manifest.at("ranks").size(); ++r) {
+    if (launch.joined() && int64_t(r) != sw_process())
+      continue;
+    for (const json &buffer : manifest.at("ranks")[r].at("buffers"))
+      if (positions.count(buffer.value("argument", int64_t(-1))))
+        return true;
+  }
+  return false;
 }
 
 int64_t Training::begin(sw_step *step, int64_t steps) {
@@ -34,6 +52,8 @@ int64_t Training::begin(sw_step *step, int64_t steps) {
     raise("the checkpoint is of step ", first, ", and --steps is ", all,
           "; nothing is left to run");
   inputs.check(all);
+  batches->start(all, std::max(sw_step_deadline(step), Deadline::first),
+                 reads(facts.manifest, launch, batches->positions()));
   if (checkpoints.any() && !options.sameSeed)
     inputs.foldSeeds(facts.manifest, facts.inputs);
   if (options.validation.given())
@@ -75,14 +95,14 @@ void Training::beginToTell(sw_step *step, bool recorded) {
     progress.emplace(options.metrics,
                      options.resume ? std::optional(first) : std::nullopt,
                      isatty(STDERR_FILENO) != 0,
-                     Progress::Amounts{batches.samples(), batches.tokens()},
+                     Progress::Amounts{batches->samples(), batches->tokens()},
                      describeRun(facts, step));
   if (progress)
     progress->begin(first, all);
 }
 
 void Training::feed(sw_step *step, int64_t number) {
-  batches.set(step, number);
+  batches->set(step, number);
   inputs.set(step, number);
 }
 

@@ -20,6 +20,7 @@
 
 struct TrainingOptions {
   std::vector<std::string> data, values;
+  SourceOptions source;
   std::optional<uint64_t> seed;
   std::string checkpoints, metrics;
   std::optional<int64_t> every; ///< In steps.
@@ -29,7 +30,8 @@ struct TrainingOptions {
 
   /// Whether progress is printed and recorded during the run.
   bool tells() const {
-    return !data.empty() || !checkpoints.empty() || !metrics.empty();
+    return !data.empty() || !source.what.empty() || !checkpoints.empty() ||
+           !metrics.empty();
   }
 };
 
@@ -72,7 +74,7 @@ public:
   void finish(sw_step *step);
   /// Whether the run saves checkpoints, so that an interrupted run can resume.
   bool saves() const { return checkpoints.saves(); }
-  /// The last checkpoint, for error messages; empty if there is none.
+  /// The last checkpoint, as the end of an error message.
   std::string lastGood() { return checkpoints.lastGood(launch); }
 
 private:
@@ -81,7 +83,7 @@ private:
   const TrainingOptions &options;
   RunFacts facts;
   const Launch &launch;
-  Batches batches;
+  std::optional<Batches> batches;
   StepInputs inputs;
   std::set<int64_t> positions;
   Checkpoints checkpoints;

@@ -46,6 +46,22 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
                  "Shuffle the samples in every epoch, with this seed")
       ->type_name("SEED")
       ->group(group);
+  app.add_option("--source", options.source.what,
+                 "All batch arguments of every step from function NAME(seed, "
+                 "step, microbatch) of a Python file, which returns arrays by "
+                 "name, or from a library (stagewright-rt/source.h), which "
+                 "gets TEXT")
+      ->type_name("FILE.py:NAME|LIBRARY.so[:TEXT]")
+      ->group(group);
+  app.add_option("--source-seed", options.source.seed,
+                 "Seed of the source (default: 0)")
+      ->type_name("SEED")
+      ->group(group);
+  app.add_option("--source-ahead", options.source.ahead,
+                 "Max number of batches that the source computes before their "
+                 "step begins (default: 2)")
+      ->type_name("N")
+      ->group(group);
   app.add_option("--checkpoints", options.checkpoints,
                  "Folder for checkpoints of parameters and state, after the "
                  "last step or if the run is interrupted")
@@ -91,5 +107,14 @@ void checkTraining(const TrainingOptions &options) {
           " needs --checkpoints=FOLDER");
   if (options.seed && options.data.empty())
     raise("--shuffle needs --data");
+  const SourceOptions &source = options.source;
+  if (source.what.empty() && (source.seed != 0 || source.ahead != 2))
+    raise(source.seed ? "--source-seed" : "--source-ahead", " needs --source");
+  if (!source.what.empty() && !options.data.empty())
+    raise("--source gives all batch arguments; leave out --data");
+  if (source.ahead < 0 || source.ahead > 1000)
+    raise("--source-ahead is ", source.ahead, ", expected 0 to 1000");
+  if (!source.what.empty())
+    parseSourceName(source.what);
   checkValidation(options.validation);
 }

@@ -23,13 +23,14 @@
 
 #include "Error.h"
 #include "Faults/Deadline.h"
-#include "Files/MappedFile.h"
+#include "Files/AtomicFile.h"
 #include "Recording/Recorder.h"
 #include "Threads/Processors.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -126,7 +127,11 @@ void runStep(const Options &options, Launch &launch, Training &training,
              const sw_program *program, sw_step *step, const json &manifest,
              int64_t count, int64_t number) {
   launch.begin();
-  training.feed(step, number);
+  try {
+    training.feed(step, number);
+  } catch (const Error &error) { // Of this process alone.
+    raise(error.what(), training.lastGood());
+  }
   try {
     if (sw_step_run(step) != 0)
       launch.raiseEverywhere();
@@ -137,16 +142,25 @@ void runStep(const Options &options, Launch &launch, Training &training,
           requireFinite(readLoss(program, step, manifest, count));
       });
   } catch (const Error &error) {
-    std::string text = error.what(), last = training.lastGood();
+    std::string text = error.what();
     if (training.saves())
       text = "step " + std::to_string(number + 1) + ": " + text;
-    if (!last.empty())
-      text += "; the last checkpoint is " + last;
+    text += training.lastGood();
     if (launch.joined())
       throw Agreed(text);
     raise(text);
   }
   training.after(step, number);
+}
+
+void checkExact(const Options &options, const json &manifest) {
+  for (const json &rank : manifest.at("ranks"))
+    if (options.exact && rank.contains("averages"))
+      raise("--exact: replicas of '", options.artifact,
+            "' average their parameters every ",
+            rank.at("averages").at(0).at("every"),
+            " steps, so its steps are not the synchronous ones; compile it "
+            "without --average-every");
 }
 
 int run(const Options &options, Launch &launch) {
@@ -160,6 +174,7 @@ int run(const Options &options, Launch &launch) {
             "--init=SEED for a try");
   });
   json manifest = json::parse(sw_manifest(program.get()));
+  launch.together([&] { checkExact(options, manifest); });
   int64_t count =
       options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
   Tracing tracing;
@@ -188,7 +203,9 @@ int run(const Options &options, Launch &launch) {
                     launch.joined(),
                     options.anyHosts,
                     options.anyOrder,
-                    stopsAtNan(options.nan, manifest)};
+                    stopsAtNan(options.nan, manifest),
+                    options.dilate.c_str(),
+                    options.pace.c_str()};
   if (!launch.joined())
     warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
   Owned<sw_step> step(nullptr, sw_step_destroy);
@@ -214,11 +231,10 @@ int run(const Options &options, Launch &launch) {
   });
   launch.together([&] { training->beginTogether(step.get(), how); });
 
-  if (training->saves() || launch.joined())
+  bool isLong = training->saves() || launch.joined();
+  if (isLong)
     catchSignals();
-  DeadlineTeller deadline(launch.speaks() &&
-                              (training->saves() || launch.joined()),
-                          options.deadline);
+  DeadlineTeller deadline(launch.speaks() && isLong, options.deadline);
   LastSeconds seconds, enqueue;
   Figures figures = options.figures();
   int64_t begun = now();
@@ -366,6 +382,9 @@ int supervised(const Options &options, int argc, char **argv) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): from streams, or out of memory
 int main(int argc, char **argv) {
+  // pp-run itself starts this, for --source=LIBRARY.so.
+  if (argc == 4 && std::string_view(argv[1]) == "--serve-source")
+    return serveBatches(argv[2], std::strtoull(argv[3], nullptr, 10));
   CLI::App app("Runs a step compiled by pp-compile, with threads or a process "
                "for each rank. Uses no compiler and no Python.");
   Options options;

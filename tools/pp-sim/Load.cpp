@@ -65,6 +65,7 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
       options.microbatches.value_or(program.getMicrobatches());
   simulation.problem.model.halfDuplex = !options.fullDuplex;
   simulation.problem.model.sharedNics = !options.noNic;
+  simulation.problem.model.sharing = options.sharing;
   if (Status status = simulation.problem.check(); !status)
     return fail(loc, status.error());
   Result<Network> network = Network::create(simulation.problem.cluster);

@@ -21,6 +21,7 @@ struct SimulationOptions {
   std::string order; ///< Empty: the file's schedule, or else the fastest.
   std::optional<int64_t> microbatches;
   bool fullDuplex = false, noNic = false;
+  LinkSharing sharing = LinkSharing::Turns;
   double collectiveSlowdown = 1;
   std::string profile; ///< File with measured times; empty: the plan's.
 };

@@ -33,6 +33,10 @@ Status takePlacement(const ScheduleFlags &flags, bool hasPlacement,
 
 bool hasBackward(const Schedule &schedule);
 
+/// Simulates the schedule of `plain` with --jitter, or with --execution=ready
+/// its actions as they become ready: replaces its order and its times.
+Status execute(const ScheduleFlags &flags, PlainSchedule &plain);
+
 /// Times the schedule of `plain`, computes its lower bounds and checks its
 /// memory.
 Status finish(PlainSchedule &plain);

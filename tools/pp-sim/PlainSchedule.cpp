@@ -7,6 +7,7 @@
 
 #include "PlainParts.h"
 #include "stagewright/Scheduling/Memory.h"
+#include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <tuple>
 
@@ -42,12 +43,8 @@ std::string PlainSchedule::placementText() const {
 }
 
 std::string PlainSchedule::title() const {
-  auto counted = [](int64_t number, const char *what, const char *plural) {
-    return std::to_string(number) + " " + (number == 1 ? what : plural);
-  };
-  return name + ", " + counted(problem.ranks, "rank", "ranks") + ", " +
-         counted(problem.microbatches, "microbatch", "microbatches") + ", " +
-         placementText();
+  return name + ", " + counted(problem.ranks, "rank") + ", " +
+         counted(problem.microbatches, "microbatch") + ", " + placementText();
 }
 
 bool hasBackward(const Schedule &schedule) {
@@ -92,11 +89,15 @@ Result<PlainSchedule> makeSchedule(const ScheduleFlags &flags) {
       flags.objective != "span")
     return Error{"--objective must be makespan or span, but is '" +
                  flags.objective + "'"};
-  if (flags.schedule == "auto")
-    return scheduleOfSearch(flags);
-  return llvm::StringRef(flags.schedule).ends_with(".csv")
-             ? scheduleOfFile(flags)
-             : scheduleOfGenerator(flags);
+  Result<PlainSchedule> plain =
+      flags.schedule == "auto" ? scheduleOfSearch(flags)
+      : llvm::StringRef(flags.schedule).ends_with(".csv")
+          ? scheduleOfFile(flags)
+          : scheduleOfGenerator(flags);
+  if (plain)
+    if (Status status = execute(flags, *plain); !status)
+      return status.error();
+  return plain;
 }
 
 } // namespace stagewright

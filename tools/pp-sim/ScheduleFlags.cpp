@@ -82,6 +82,22 @@ cl::opt<std::string> overlap(
     cl::desc("An overlapped pair of F and B takes this share of the sum "
              "of their times, from 0 to 1 (default: no overlap)"),
     cl::value_desc("VALUE"), cl::cat(category));
+cl::opt<std::string> execution(
+    "execution",
+    cl::desc("ordered (default), or ready: ranks run the actions as they "
+             "become ready, backwards first, as pp-compile --execution=ready"),
+    cl::value_desc("ordered|ready"), cl::cat(category));
+cl::opt<std::string> credits(
+    "credits",
+    cl::desc("With --execution=ready: microbatches in flight on a stage, "
+             "unlimited, or auto (default): as many as its round trip needs"),
+    cl::value_desc("N,...|unlimited|auto"), cl::cat(category));
+cl::opt<std::string> jitter(
+    "jitter",
+    cl::desc("For each kind and microbatch one rank, drawn at random, takes "
+             "longer by a random part of the action, exponential with this "
+             "mean; as pp-run --pace"),
+    cl::value_desc("MEAN[:SEED]"), cl::cat(category));
 cl::opt<bool> forwardOnly("forward-only", cl::desc("Inference: no backward"),
                           cl::cat(category));
 cl::opt<bool>
@@ -128,6 +144,9 @@ ScheduleFlags scheduleFlags() {
   flags.placement = placement;
   flags.objective = objective;
   flags.overlap = overlap;
+  flags.execution = execution;
+  flags.credits = credits;
+  flags.jitter = jitter;
   flags.csv = csv;
   flags.communication = communication;
   flags.recompute = recompute;
@@ -147,7 +166,9 @@ std::string firstScheduleFlag() {
            &objective,   &overlap,
            &forwardOnly, &noSplit,
            &recompute,   &recomputeInput,
-           &csv,         &communication})
+           &csv,         &communication,
+           &execution,   &credits,
+           &jitter})
     if (option->getNumOccurrences() > 0)
       return "--" + option->ArgStr.str();
   return "";
@@ -157,7 +178,8 @@ std::string firstEmptyScheduleFlag() {
   for (const cl::opt<std::string> *option :
        {&schedule, &ranks, &chunks, &group, &forward, &inputGrad, &weightGrad,
         &hop, &activation, &weightGradActivation, &memory, &placement,
-        &objective, &overlap, &recomputeInput, &csv})
+        &objective, &overlap, &recomputeInput, &csv, &execution, &credits,
+        &jitter})
     if (option->getNumOccurrences() > 0 && option->getValue().empty())
       return "--" + option->ArgStr.str() + "=";
   return "";

@@ -21,6 +21,7 @@ struct ScheduleFlags {
   std::string forward, inputGradient, weightGradient, hop;
   std::string activation, weightGradActivation, recomputeInput, memory;
   std::string placement, objective, overlap, csv;
+  std::string execution, credits, jitter;
   bool recompute = false, noSplit = false, forwardOnly = false,
        communication = false;
 };

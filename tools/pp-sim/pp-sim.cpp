@@ -54,6 +54,12 @@ cl::opt<bool> noNic("no-nic",
                     cl::desc("Channels of a host do not share its NIC"),
                     cl::cat(category));
 cl::opt<std::string>
+    policy("policy",
+           cl::desc("Transfers between hosts share NICs as flows, instead of "
+                    "taking turns: oes (guaranteed rates, and what is left by "
+                    "water-filling), guaranteed, fair (max-min) or fifo"),
+           cl::cat(category));
+cl::opt<std::string>
     slowdown("collective-slowdown",
              cl::desc("Factor by which an all-reduce slows down concurrent "
                       "compute (Galvatron measured 1.126)"),
@@ -116,6 +122,15 @@ LogicalResult readOptions(SimulationOptions &options) {
   options.order = order;
   options.fullDuplex = fullDuplex;
   options.noNic = noNic;
+  if (!policy.empty()) {
+    Result<LinkSharing> sharing = parseLinkSharing(policy.getValue());
+    if (!sharing)
+      return fail(Error{"--policy: " + sharing.error().message});
+    if (fullDuplex || noNic)
+      return fail(Error{"--policy has flows share NICs in both directions; "
+                        "leave out --full-duplex and --no-nic"});
+    options.sharing = *sharing;
+  }
   options.profile = profile;
   if (!order.empty() && order != "schedule")
     if (auto parsed = parseExecutionOrder(order.getValue()); !parsed)
@@ -274,7 +289,7 @@ Status refuseMixedFlags() {
                          "plan of an MLIR file"};
   }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &order, &fullDuplex, &noNic, &slowdown, &profile})
+           &order, &fullDuplex, &noNic, &policy, &slowdown, &profile})
     if (option->getNumOccurrences() > 0)
       return Error{"--" + option->ArgStr.str() +
                    " is for the plan of an MLIR file, --schedule needs none; "
@@ -306,7 +321,7 @@ LogicalResult run(MLIRContext &context) {
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return fail(Error{"'" + input + "' is no MLIR module"});
+    return fail(Error{"'" + input + "' is not an MLIR module"});
   FailureOr<Simulation> simulation = simulateModule(*module, options);
   return failed(simulation) ? failure() : report(*simulation);
 }

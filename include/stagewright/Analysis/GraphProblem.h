@@ -14,7 +14,7 @@
 #define STAGEWRIGHT_ANALYSIS_GRAPHPROBLEM_H
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Planning/Problem.h"
+#include "stagewright/Planning/Plan.h"
 
 namespace stagewright::pipeline {
 
@@ -39,6 +39,10 @@ bool joinsResults(GraphOp graph);
 /// cannot be sliced, replicas would take turns; if a result is concatenated
 /// over microbatches too, stages are limited to one device each.
 void shareMicrobatches(GraphOp graph, Problem &problem);
+
+/// The stages of `program` on their devices, as evaluate() needs them, and the
+/// order that it was planned for.
+Plan planOf(ProgramOp program);
 
 } // namespace stagewright::pipeline
 

@@ -23,6 +23,8 @@
 
 namespace stagewright::pipeline {
 
+struct StepAnnotations; // Annotations.h
+
 /// Where layers come from. By default from the scopes, or the modules that hold
 /// the parameters, at the level at which the model repeats (`transformer/h/0`,
 /// `transformer/h/1`).
@@ -54,8 +56,10 @@ struct Layers {
 /// Assigns every live operation that is not free to a layer: first the forward,
 /// then the backward. Guarantees: the layer never decreases along an edge
 /// between forward operations, and never increases between backward operations.
+/// If `annotations` are given, layers are split where these begin and end.
 /// Linear in the number of edges, except for sorting the scopes.
-Layers assignLayers(const StepGraph &graph, const LayerOptions &options);
+Layers assignLayers(const StepGraph &graph, const LayerOptions &options,
+                    const StepAnnotations *annotations = nullptr);
 
 /// The steps of assignLayers.
 ///@{

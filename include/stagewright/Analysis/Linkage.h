@@ -17,8 +17,10 @@
 // The members of a class are factors, so heads alone can be split.
 //
 // Values that depend on no argument (masks, zeros) link nothing: each device
-// makes the part that it needs. Nor do values that a region reads from outside.
-// Time is almost linear in the number of operations.
+// makes the part that it needs. Values that a region reads from outside are
+// linked in the dimensions that a loop indexes: for a look-up the dimensions of
+// the numbers, and those of the table that are not looked up. Time is almost
+// linear in the number of operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +40,11 @@ struct LinkedFactor {
   unsigned linked = 0; ///< The number of the class.
   int64_t size = 0;    ///< More than one.
 };
+
+/// The loop whose index alone selects along dimension `dim` what the region of
+/// `op` reads of `value`, defined outside, all along; nothing if there is none.
+std::optional<unsigned> loopReading(mlir::linalg::LinalgOp op,
+                                    mlir::Value value, int64_t dim);
 
 class Linkage {
 public:

@@ -45,6 +45,17 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule);
 /// costs; empty if they cannot be timed.
 std::vector<double> idleShares(ProgramOp program, const Schedule &schedule);
 
+/// What decides how long an average over replicas takes beside the steps.
+struct AveragingTimes {
+  Seconds allReduce; ///< Of a stage's parameters; max over the stages.
+  Seconds step;      ///< A step without any sum over replicas.
+};
+
+/// Predicts them for `program` in the orders of `schedule`. Fails with an error
+/// if costs are unknown.
+mlir::FailureOr<AveragingTimes> averagingTimes(ProgramOp program,
+                                               const Schedule &schedule);
+
 } // namespace stagewright::pipeline
 
 #endif // STAGEWRIGHT_ANALYSIS_SCHEDULEDATA_H

@@ -50,6 +50,10 @@ enum class Float32Products {
   Tf32x3 ///< contractions as three products of TF32 parts
 };
 
+/// How a rank runs its actions: in the order of the schedule, or as they become
+/// ready, within credits.
+enum class Execution { Ordered, Ready };
+
 /// The options of a compilation. Empty or absent: the module's attribute, else
 /// the default of the pass.
 struct CompileOptions {
@@ -77,6 +81,9 @@ struct CompileOptions {
   /// one with shards, else chosen by the planner.
   std::optional<int64_t> dataParallel;
   bool sequenceParallel = true; ///< A shard keeps its rows of large sums.
+  /// File, or text, of annotations, as for pipeline-annotate. `compileTo` sets
+  /// `shards` if annotations ask for them.
+  std::string annotate;
   std::string plan; ///< stages with their replicas, as for pp-plan --plan
   /// Name of a generator; `plan`: the fastest that the planner finds; `auto`:
   /// the fastest that a search finds for the plan; or a PyTorch file `….csv`.
@@ -85,8 +92,10 @@ struct CompileOptions {
   /// if the schedule, or a better plan, runs I and W apart.
   bool halves = false;
   std::string objective; ///< of `auto`: makespan or span
-  std::string layers;    ///< as for pipeline-form-graph; empty: auto
-  std::string profile;   ///< file that `pp-run --profile` wrote
+  Execution execution = Execution::Ordered;
+  std::optional<int64_t> spareCredits; ///< for each stage; absent: 0
+  std::string layers;  ///< as for pipeline-form-graph; empty: auto
+  std::string profile; ///< file that `pp-run --profile` wrote
   /// Min ratio of the bytes of a contraction's result to those of its operands
   /// for backwards to repeat it; 0: they repeat none.
   std::optional<int64_t> repeatRatio;
@@ -105,6 +114,12 @@ struct CompileOptions {
   /// Bytes of gradients that ranks of a shared stage sum in one bucket, as for
   /// lower-pipeline-to-rank; absent: its default, on GPUs 25 MiB.
   std::optional<int64_t> bucketBytes;
+  /// Steps from one average over replicas to the next, and how it is merged, as
+  /// for pipeline-delay-averaging. Absent: gradients are summed in every step.
+  std::optional<int64_t> averageEvery;
+  std::string averageDelay; ///< empty: auto
+  std::optional<double> averageXi;
+  std::string averageMerge;
 };
 
 /// Reports on the decisions of a compilation, as text.
@@ -126,6 +141,13 @@ void buildCompilePipeline(mlir::OpPassManager &manager,
                           const CompileOptions &options, Level to, From from,
                           std::shared_ptr<DeviceTarget> device,
                           CompileReport *report = nullptr);
+
+/// Marks the parameters that `options.annotate` names, and sets the number of
+/// shards, and of their stages, that split(n) in the step asks for. Emits an
+/// error if annotations or options contradict each other. Does nothing if there
+/// are no annotations, or the layers are formed already.
+mlir::LogicalResult applyAnnotations(mlir::ModuleOp module,
+                                     CompileOptions &options);
 
 /// Runs these passes on `module`, from its current level. Their times are added
 /// to `timing`; `configure` may set up the pass manager as a command line asks,

@@ -19,9 +19,11 @@ namespace stagewright {
 std::vector<int64_t> numbersOfShards(const Cluster &cluster);
 
 /// The problems of gangs for `graph`, whose layers pipeline-shard has split
-/// over `ways` shards; `problem` is that of its layers. Emits errors.
-mlir::FailureOr<GangProblems>
-gangProblemsOf(pipeline::GraphOp graph, const Problem &problem, int64_t ways);
+/// over `ways` shards; `problem` is that of its layers. `repeats`: as in
+/// ShardedLayers. Emits errors.
+mlir::FailureOr<GangProblems> gangProblemsOf(pipeline::GraphOp graph,
+                                             const Problem &problem,
+                                             int64_t ways, bool repeats);
 
 } // namespace stagewright
 

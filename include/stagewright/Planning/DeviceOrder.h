@@ -27,8 +27,9 @@ namespace stagewright {
 std::vector<size_t> recursiveOrder(const Network &network);
 
 /// At most `most` different orders to try: RDO's first, its reverse second,
-/// then those that local rules find on unequal links and devices. On a flat
-/// network of equal devices there is one order.
+/// then all others if `most` suffices for those that differ by more than an
+/// exchange of equal devices, else those that local rules find on unequal links
+/// and devices. On a flat network of equal devices there is one order.
 std::vector<std::vector<size_t>>
 candidateOrders(const Cluster &cluster, const Network &network, size_t most);
 

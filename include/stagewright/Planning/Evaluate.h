@@ -26,6 +26,7 @@
 
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Planning/Plan.h"
+#include <limits>
 
 namespace stagewright {
 
@@ -48,12 +49,23 @@ Seconds transferTime(const Network &network, const std::vector<size_t> &from,
 Seconds transferTime(const Network &network, size_t from, size_t to,
                      Bytes bytes, Seconds given = {});
 
-/// Seconds of a ring all-reduce of `bytes` over `devices`.
+/// The least bandwidth and the largest latency of pairs of devices.
+struct SlowestPair {
+  double bandwidth = std::numeric_limits<double>::infinity(), latency = 0;
+  void add(const Network &network, size_t a, size_t b);
+};
+
+/// Seconds of a ring all-reduce of `bytes` over `replicas` devices, of which
+/// `slowest` is the slowest pair.
+Seconds allReduceTime(const SlowestPair &slowest, size_t replicas, Bytes bytes);
+
+/// Seconds of a ring all-reduce of `bytes` over `devices`. O(devices^2).
 Seconds allReduceTime(const Network &network,
                       const std::vector<size_t> &devices, Bytes bytes);
 
 /// The pipeline of `plan`'s stages, with the seconds of each stage and channel.
-/// Fills the second part of each stage except `memory` and `binding`.
+/// Fills the second part of each stage except `memory` and `binding`. Where
+/// flows share links, 2 h and 2 h + 1 are the NIC of host h, out and in.
 PipelineModel pipelineOf(const Problem &problem, const Network &network,
                          Plan &plan);
 

@@ -42,6 +42,11 @@ struct ShardedLayers {
   /// The levels before which a stage may begin, as the ends of the stages of
   /// the finest cut; the last one is the number of levels.
   std::vector<size_t> ends;
+  /// Whether each layer of the gang has one more level of recomputation, the
+  /// last: it keeps only what other layers of the gang send to it, and its
+  /// backward repeats the whole forward with all messages between the shards
+  /// (checkpoints of whole layers, as in Megatron-LM).
+  bool repeats = false;
 };
 
 /// Removes ends so that each layer of the gang gets a value from the one before
@@ -77,6 +82,11 @@ Result<GangProblems> gangProblems(const Problem &problem,
 /// shards: those that go around the devices and are not searched. `schedule`:
 /// one of them; empty: any.
 PlacedFamily gangFamily(const Problem &problem, const std::string &schedule);
+
+/// planPlaced() of `problem`, whose layers repeat, or of the same without the
+/// level that repeats whole layers if that is faster: a search among more plans
+/// may end with a slower one.
+Result<Plan> planRepeating(const Problem &problem, const PlacedFamily &family);
 
 /// A lower bound on the time of all plans of `family`, including those of
 /// single gangs that run several microbatches at a time.

@@ -13,15 +13,18 @@
 #ifndef STAGEWRIGHT_PLANNING_PLANJSON_H
 #define STAGEWRIGHT_PLANNING_PLANJSON_H
 
+#include "stagewright/Planning/Search.h"
 #include "stagewright/Planning/Uniform.h"
 
 namespace stagewright {
 
 /// The plan as one JSON object, ended by a newline, in seconds and bytes; `gap`
 /// is the time divided by the family bound, minus 1. A quantity that the plan
-/// does not have is left out. Plans of `uniform` that fit are listed as well.
+/// does not have is left out. Plans of `uniform` that fit are listed as well,
+/// and searches.
 std::string planToJson(const Problem &problem, const Plan &plan,
-                       const std::vector<UniformPlan> &uniform = {});
+                       const std::vector<UniformPlan> &uniform = {},
+                       const std::vector<SearchOutcome> &searches = {});
 
 /// Reads the first part of each stage (nodes, devices, recompute, ways) and the
 /// order back; evaluate() finds the rest. `file` names the text in errors.

@@ -17,6 +17,7 @@
 
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Planning/Plan.h"
+#include <functional>
 #include <span>
 
 namespace stagewright {
@@ -48,8 +49,9 @@ inline bool savesEnough(Seconds placed, Seconds plain) {
   return placed < plain * (1 - kLeastSaved);
 }
 
-/// The better of planSpp() and planPlaced(). If a number of stages is
-/// requested, each is on its own devices, and the plan is that of planSpp().
+/// The better of planSpp() and planPlaced(). If stages, or a number of them,
+/// are requested, each is on its own devices, and the plan is that of
+/// planSpp().
 Result<Plan> planAuto(const Problem &problem);
 
 /// Cuts the chain into `stages` stages (default: as many as devices) with the
@@ -204,9 +206,14 @@ struct Planner {
   Result<Plan> (*plan)(const Problem &problem);
 };
 
-/// Runs check(), the planner, the bound over all plans and verify(); used by
+/// Runs check(), `plan`, the bound over all plans and verify(); used by
 /// tools and passes.
-Result<Plan> runPlanner(const Planner &planner, const Problem &problem);
+Result<Plan>
+runPlanner(const Problem &problem,
+           const std::function<Result<Plan>(const Problem &)> &plan);
+inline Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
+  return runPlanner(problem, planner.plan);
+}
 
 /// All planners, the default one first.
 std::span<const Planner> allPlanners();

@@ -130,6 +130,11 @@ struct CostModel {
   bool halfDuplex = true;
   /// Channels that leave or enter one host take turns on its NIC.
   bool sharedNics = true;
+  /// How channels between hosts share NICs. With all but Turns each pair of
+  /// hosts of two stages is a connection in each direction; a host without a
+  /// NIC has one as fast as its fastest link to another host. Only for
+  /// pipelineOf(): planners and their bounds assume Turns.
+  LinkSharing sharing = LinkSharing::Turns;
   /// Bytes of optimizer state for each byte of parameters.
   double optimizerState = 0;
   /// Replicas of unequal speed get unequal slices; otherwise equal ones.
@@ -153,6 +158,14 @@ enum class OffloadChoice {
 /// "none", "auto", "all".
 const char *toString(OffloadChoice choice);
 Result<OffloadChoice> parseOffloadChoice(std::string_view name);
+
+/// Consecutive layers [first, end) that the user wants as one stage with so
+/// many replicas (AskedStages.h).
+struct AskedStage {
+  int64_t first = 0, end = 0;
+  int64_t replicas = 1;
+  std::string source; ///< For errors: "replicate(2) at model.py:12".
+};
 
 struct Problem {
   Cluster cluster;
@@ -192,6 +205,8 @@ struct Problem {
   int64_t microbatches = 1;
   /// Requested stages; 0: the planner chooses.
   int64_t stages = 0;
+  /// Stages that every plan must have, in the order of their layers.
+  std::vector<AskedStage> askedStages = {};
   /// Max devices of one stage; 0: no limit.
   int64_t maxReplicas = 0;
   /// Whether a stage short of memory may keep only its inputs and repeat its

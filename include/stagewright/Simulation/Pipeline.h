@@ -54,7 +54,7 @@ struct PipelineStage {
 
 /// All values that one stage sends to another, and their gradients.
 struct PipelineChannel {
-  size_t from = 0, to = 0; ///< Stages; from < to.
+  size_t from = 0, to = 0; ///< Stages; from < to, unless `distance` > 0.
   Seconds forward, backward;
   /// Transfers of microbatch m occupy forwardLanes[m % size] or
   /// backwardLanes[m % size]; these are equal if the channel is half duplex.
@@ -65,6 +65,9 @@ struct PipelineChannel {
   std::vector<std::vector<size_t>> forwardShared, backwardShared;
   Seconds latency = {};
   bool hasForward = true, hasBackward = true;
+  /// Microbatch m + distance of stage `to` waits for m of stage `from`: 1 for
+  /// parameters that the next iteration uses. Only in forward-only models.
+  int64_t distance = 0;
 };
 
 /// A transfer from stage `from` to stage `to` after the last backward that is
@@ -73,6 +76,28 @@ struct PipelineTie {
   size_t from = 0, to = 0;
   Seconds seconds;
 };
+
+/// How transfers that are under way at once use the links in
+/// PipelineChannel::forwardShared and backwardShared. With all but Turns, a
+/// transfer is a flow: it moves what the slowest of its links carries in its
+/// time less its latency, at a rate that is set again whenever a flow starts or
+/// ends. A connection is a lane of a channel in one direction, with at most one
+/// flow at a time; deg(l) is the number of connections that use link l.
+enum class LinkSharing {
+  Turns, ///< A transfer has its links to itself; others wait for it.
+  /// Online execution scheduling: the min over links l of rate(l) / deg(l) is
+  /// guaranteed, whatever starts later. The rest goes to the present flows by
+  /// max-min water-filling.
+  Oes,
+  Guaranteed, ///< Only the guaranteed rates.
+  Fair,       ///< Max-min fair rates, about those of TCP.
+  Fifo        ///< In the order of the starts, each flow takes all that is left.
+};
+
+/// "turns", "oes", "guaranteed", "fair", "fifo".
+const char *toString(LinkSharing sharing);
+/// A way for flows; not Turns.
+Result<LinkSharing> parseLinkSharing(std::string_view name);
 
 struct PipelineModel {
   std::vector<PipelineStage> stages; ///< In topological order.
@@ -85,11 +110,19 @@ struct PipelineModel {
   /// overlapped part of a stage's last backward, and blocks of other stages
   /// that start during a tail. Galvatron measures 1.126.
   double collectiveSlowdown = 1;
+  LinkSharing sharing = LinkSharing::Turns;
+  /// Bytes per second, by link; unused for Turns and for lanes.
+  std::vector<double> linkRates = {};
 
   /// Checks what the simulator relies on: at least one stage and microbatch,
   /// finite times that are not negative, numbers of stages, processors and
-  /// links in range, and channels from lower to higher stages.
+  /// links in range, channels from lower to higher stages, and positive rates
+  /// of shared links.
   Status check() const;
+
+  /// Whether a channel leads to a later microbatch, so that a stage may wait
+  /// for one behind it in the order of stages.
+  bool hasReturns() const;
 };
 
 /// How each resource chooses its next block. R_i is the number of processors of
@@ -106,7 +139,7 @@ enum class ExecutionOrder {
   CapA,
   /// Greedy with at most 2 R_i - r (DAPPLE P_B).
   CapB,
-  /// All forwards, then all backwards.
+  /// All forwards, then all backwards; Greedy if the model has returns.
   GPipe,
   /// R_i forwards, then strictly one backward, one forward, distributed to the
   /// processors; pipelines side by side each run their own 1F1B.
@@ -124,8 +157,9 @@ const char *toString(ExecutionOrder order);
 Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 
 /// Makespan of the step: from the first start to the last end of a block, of a
-/// tail or of a tie; infinite if it is certain to exceed `atMost`. `model` must
-/// pass check(). Deterministic; O(blocks) for Window, O(blocks log S) for the
+/// tail or of a tie; infinite if it is certain to exceed `atMost`, and for
+/// Window if links share rates or a channel has a distance. `model` must pass
+/// check(). Deterministic; O(blocks) for Window, O(blocks log S) for the
 /// others. No order deadlocks, even if stages share processors.
 ///
 /// Times are integers in a unit that is a power of ten of a second, with at

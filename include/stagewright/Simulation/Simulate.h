@@ -18,6 +18,7 @@
 
 #include "stagewright/Scheduling/StageGraph.h"
 #include "stagewright/Support/Units.h"
+#include <functional>
 
 namespace stagewright {
 
@@ -34,6 +35,13 @@ struct StageTimes {
 struct StepTimes {
   std::vector<StageTimes> stages;
   std::vector<Seconds> hops; ///< By edge of the graph; empty: all 0.
+  /// Added to the time of an action on a rank; empty: nothing.
+  std::function<Seconds(const Action &, int64_t rank)> delay = {};
+
+  Seconds of(const Action &action, int64_t rank) const {
+    Seconds time = stages[action.stage].of(action.kind);
+    return delay ? time + delay(action, rank) : time;
+  }
 };
 
 /// An action with its time.

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_SUPPORT_TEXT_H
 #define STAGEWRIGHT_SUPPORT_TEXT_H
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,13 @@ inline constexpr const char *kFaultReport =
 /// Formats one line per row, with at least two spaces between aligned columns.
 /// All rows have as many cells as the first; cells are ASCII.
 std::string alignColumns(const std::vector<std::vector<std::string>> &rows);
+
+/// "1 device", "3 devices".
+std::string counted(int64_t count, std::string_view one);
+
+/// FNV-1a of `bytes`, 64 bits (Fowler, Noll, Vo): detects accidental changes,
+/// not attacks.
+uint64_t fnv1a(std::string_view bytes);
 
 /// A number without a unit, with up to eight digits: "33", "28.5", "1236.6042".
 std::string plainly(double number);

@@ -30,10 +30,6 @@ namespace stagewright {
 Result<mlir::OwningOpRef<mlir::ModuleOp>> writeGraph(mlir::MLIRContext &context,
                                                      const Problem &problem);
 
-/// The stages of `program` on their devices, as evaluate() needs them, and the
-/// order that it was planned for.
-Plan planOf(pipeline::ProgramOp program);
-
 /// Registers the translations of pp-translate: one import per profile format,
 /// `export-plan`, and `schedule-to-csv`.
 void registerProfileTranslations();

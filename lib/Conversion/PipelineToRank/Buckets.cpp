@@ -183,6 +183,8 @@ void stagewright::torank::chooseBuckets(Plan &plan, int64_t bytes) {
       if (known->second < moment)
         known->second = moment;
       it.bucket.starts[rank] = known->second.start;
+      // Only after all actions do all ranks begin sums in one order.
+      it.bucket.starts[rank].atEnd |= !plan.credits.empty();
     }
     for (int64_t result : it.bucket.results)
       plan.bucketOfResult[result] = int64_t(plan.buckets.size());

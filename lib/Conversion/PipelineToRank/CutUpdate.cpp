@@ -232,7 +232,7 @@ void writeRound(Update &update, Bodies &bodies, int64_t rank, int64_t round) {
   UpdateCall &call = update.parts[rank].rounds.emplace_back();
   SmallVector<Value> values;
   for (auto [i, pack] : llvm::enumerate(update.packs))
-    if (pack.from == rank && pack.round == round) {
+    if (update.senderOf(pack, rank) == rank && pack.round == round) {
       call.made.push_back(i);
       llvm::append_range(values, pack.values);
     }
@@ -303,8 +303,10 @@ LogicalResult stagewright::torank::readUpdate(ModuleOp module, Plan &plan) {
     return failure();
   cutUpdate(plan.numRanks(), *update);
   for (const UpdatePack &pack : update->packs)
-    plan.workspaceOfRank[pack.from] =
-        std::max(plan.workspaceOfRank[pack.from], update->packsEnd());
+    for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
+      if (update->senderOf(pack, rank) == rank)
+        plan.workspaceOfRank[rank] =
+            std::max(plan.workspaceOfRank[rank], update->packsEnd());
   plan.update = std::move(*update);
   return success();
 }

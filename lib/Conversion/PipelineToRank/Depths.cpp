@@ -185,6 +185,36 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
   return success();
 }
 
+/// Chooses depths from the credits of the stages. A copy of a stage has its
+/// share of them.
+static LogicalResult chooseReadyDepths(Plan &plan) {
+  auto slots = [&](StagePhase made, const ActionKey &last) {
+    int64_t copy = last.stage / plan.numStages;
+    StagePhase to = toPhase(last);
+    made.stage = plan.stageNumber(made.stage);
+    to.stage = plan.stageNumber(to.stage);
+    int64_t turns = plan.microbatchesOf[copy].size();
+    int64_t share = llvm::divideCeil(slotsOf(plan.credits, made, to) * turns,
+                                     plan.data.microbatches);
+    return RingDepth{std::clamp<int64_t>(share, 1, std::max<int64_t>(turns, 1)),
+                     false};
+  };
+  for (ChannelPlan &channel : plan.channels)
+    channel.depth =
+        slots(toPhase(plan.values[channel.value].made), channel.last);
+  for (auto &[value, made] : plan.values)
+    for (StashPlan &stash : made.stashes)
+      stash.depth = slots(toPhase(made.made), stash.last);
+  chooseOffloadDepths(plan, [&](const StashPlan &stash) {
+    return stash.first.kind == stash.last.kind
+               ? RingDepth()
+               : slots(toPhase(stash.first), stash.last);
+  });
+  return success();
+}
+
 LogicalResult stagewright::torank::chooseDepths(Plan &plan) {
+  if (!plan.credits.empty())
+    return chooseReadyDepths(plan);
   return plan.family ? chooseFamilyDepths(plan) : chooseOrderDepths(plan);
 }

@@ -7,6 +7,7 @@
 
 #include "Plan.h"
 #include "mlir/Pass/PassManager.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
 namespace stagewright {
@@ -23,16 +24,6 @@ struct LowerPipelineToRankPass
     : stagewright::impl::LowerPipelineToRankBase<LowerPipelineToRankPass> {
   using LowerPipelineToRankBase::LowerPipelineToRankBase;
 
-  /// Schedules `module` unless it has a schedule. The schedule pass runs
-  /// missing earlier passes in the same way.
-  LogicalResult ensureSchedule(ModuleOp module) {
-    if (!module.getOps<pipeline::ScheduleOp>().empty())
-      return success();
-    OpPassManager schedule(ModuleOp::getOperationName());
-    schedule.addPass(pipeline::createSchedule());
-    return runPipeline(schedule, module);
-  }
-
   /// Turns replicas that run slices of microbatches into stages.
   LogicalResult splitReplicas(ModuleOp module) {
     bool slices = false;
@@ -48,7 +39,10 @@ struct LowerPipelineToRankPass
   }
 
   void runOnOperation() override {
-    if (failed(ensureSchedule(getOperation())) ||
+    auto run = [&](OpPassManager &manager) {
+      return runPipeline(manager, getOperation());
+    };
+    if (failed(pipeline::ensureSchedule(getOperation(), run)) ||
         failed(splitReplicas(getOperation())))
       return signalPassFailure();
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
@@ -56,7 +50,8 @@ struct LowerPipelineToRankPass
       return signalPassFailure();
     torank::chooseBuckets(*plan, bucketBytes);
     torank::placeInWorkspace(*plan);
-    if (failed(torank::readUpdate(getOperation(), *plan)))
+    if (failed(torank::readUpdate(getOperation(), *plan)) ||
+        failed(torank::planAverages(*plan)))
       return signalPassFailure();
     FailureOr<torank::EmitStatistics> done =
         torank::emitPrograms(getOperation(), *plan);

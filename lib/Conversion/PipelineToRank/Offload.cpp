@@ -75,7 +75,8 @@ void stagewright::torank::chooseOffload(Plan &plan) {
                         stash.first.kind != ActionKind::Recompute;
   }
   for (int64_t stage = 0; stage < int64_t(plan.rankOfStage.size()); ++stage)
-    plan.fetchesAhead.push_back(fetchesAhead(plan, stage));
+    plan.fetchesAhead.push_back(plan.credits.empty() &&
+                                fetchesAhead(plan, stage));
 }
 
 void stagewright::torank::chooseOffloadDepths(

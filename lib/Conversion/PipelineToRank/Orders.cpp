@@ -146,7 +146,7 @@ static RankOrder compress(const Order &order, int64_t microbatches) {
     cases.insert({static_cast<char>(action.kind), action.stage});
   size_t most = std::min(kMostBodiesPerCase * cases.size(), order.size() / 2);
   if (auto loops = compressOrder(order, microbatches, most))
-    return {std::move(*loops), {}};
+    return {std::move(*loops), {}, {}};
   RankOrder table;
   for (const Action &action : order)
     table.rows.push_back({{action.kind, action.stage}, action.microbatch});
@@ -171,6 +171,11 @@ static void readDevices(Plan &plan) {
 void readOrders(Plan &plan) {
   readDevices(plan);
   plan.orders.resize(plan.data.ranks.size());
+  if (!plan.credits.empty()) {
+    for (auto [rank, order] : llvm::enumerate(plan.orders))
+      order.lanes = lanesOf(orderOfCopies(plan, rank), plan.numStages);
+    return;
+  }
   if (auto segments = matchFamily(plan)) {
     for (auto [order, loops] : llvm::zip_equal(plan.orders, *segments))
       order.loops = std::move(loops);

@@ -24,6 +24,28 @@ StringRef Plan::combineOf(int64_t index) const {
   return role && role.getValue() != "output" ? "mean" : "concat";
 }
 
+bool Plan::keepsParts(int64_t index) const {
+  using pipeline::PipelineDialect;
+  if (!averaging || !isAccumulated(index))
+    return false;
+  auto graph = const_cast<pipeline::GraphOp &>(this->graph);
+  auto role =
+      graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
+  Type element = getElementTypeOrSelf(graph.getResultTypes()[index]);
+  if ((role && role.getValue() == "gradient") || !isa<FloatType>(element) ||
+      element.getIntOrFloatBitWidth() < 16)
+    return false;
+  int64_t parts = 0;
+  for (const AccumulatorPlan &part : accumulators) {
+    if (part.result != index)
+      continue;
+    if (sumsOf(index, rankOfStage[part.stage]).count != 1)
+      return false;
+    ++parts;
+  }
+  return parts > 1;
+}
+
 int64_t Plan::strideOf(int64_t copy) const {
   const std::vector<int64_t> &numbers = microbatchesOf[copy];
   if (pipelines > 1 || numbers.size() < 2)
@@ -73,11 +95,14 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   plan.schedule = schedules.front();
   plan.program = pipeline::programOf(plan.schedule);
   plan.graph = pipeline::graphOf(plan.program);
+  plan.averaging = plan.program.getAveragingAttr();
   plan.stageOfLayer = pipeline::stageOfLayers(plan.program);
   FailureOr<Schedule> data = pipeline::readSchedule(plan.schedule);
   if (failed(data) || failed(pipeline::verifySchedule(plan.schedule)))
     return failure();
   plan.data = std::move(*data);
+  if (auto credits = pipeline::ScheduleOp(plan.schedule).getCredits())
+    plan.credits = credits->vec();
   plan.stageGraph = pipeline::stageGraphOf(plan.program);
   plan.numStages = plan.data.stages;
   for (auto stage :
@@ -85,6 +110,10 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
     auto facts = stage->getAttrOfType<DenseI64ArrayAttr>("replica_of");
     int64_t number = plan.replicaOf.size();
     plan.replicaOf.push_back(facts && !facts.empty() ? -1 - facts[0] : number);
+    int64_t turns = stage.getDevices().size();
+    plan.sharesOfStages.push_back(
+        facts ? std::pair(facts[1], Plan::Share{facts[3], facts[4], false})
+              : std::pair(int64_t(0), Plan::Share{1, turns, turns > 1}));
   }
   plan.splits.assign(plan.numStages, false);
   for (const Order &order : plan.data.ranks)

@@ -34,6 +34,7 @@
 
 #include "Update.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
+#include "stagewright/Scheduling/ReadyFirst.h"
 #include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Simulation/OrderDepths.h"
 #include "stagewright/Simulation/RingDepths.h"
@@ -112,11 +113,12 @@ struct ChannelPlan {
   RingDepth depth;
 };
 
-/// The order of one rank: loops, or a table if it does not repeat. It numbers
-/// microbatches within the rank's pipeline.
+/// The order of one rank: loops, a table if it does not repeat, or lanes if the
+/// rank runs what is ready. It numbers microbatches within the rank's pipeline.
 struct RankOrder {
   std::vector<Segment> loops;
   std::vector<std::pair<ActionKey, int64_t>> rows; ///< With microbatches.
+  std::vector<Lane> lanes;
 };
 
 /// A sum over microbatches: the result of the step, or the part of it, that
@@ -142,6 +144,16 @@ struct BucketPlan {
   std::map<int64_t, Start> starts; ///< By rank.
 };
 
+/// An average over replicas, of the parameters whose gradients are in a bucket.
+/// Positions are arguments of the step that only averages have.
+struct AveragePlan {
+  unsigned bucket = 0;
+  mlir::SmallVector<unsigned> parameters; ///< Arguments of @update.
+  mlir::MemRefType type;                  ///< Of the sum and the snapshot.
+  int64_t step = 0, sum = 0;              ///< Positions.
+  std::map<int64_t, int64_t> snapshots;   ///< Positions by rank; may be empty.
+};
+
 /// All decisions.
 struct Plan {
   pipeline::GraphOp graph;
@@ -153,6 +165,8 @@ struct Plan {
   /// has it and each rank has one stage; else none, and the program runs `data`
   /// alone.
   std::optional<ScheduleFamily> family;
+  /// By stage of the program, if ranks run what is ready; else empty.
+  std::vector<int64_t> credits;
   /// Number of parallel pipelines, which share no rank.
   int64_t pipelines = 1;
   std::vector<int64_t> pipelineOfRank;
@@ -178,6 +192,13 @@ struct Plan {
   std::vector<int64_t> rankOfResult;
   std::vector<int64_t> workspaceOfRank; ///< Bytes.
   std::optional<Update> update;         ///< The optimizer, if there is one.
+  /// If set, replicas update parameters of their own and average them; buckets
+  /// are then not summed.
+  pipeline::AveragingAttr averaging;
+  std::vector<AveragePlan> averages;
+  /// Position of what a replica has for itself, by argument of @update and
+  /// rank.
+  std::map<std::pair<unsigned, int64_t>, int64_t> ownPositions;
 
   ActionKey keyOf(pipeline::NodeOp node) const { return keys.lookup(node); }
   int64_t rankOf(const ActionKey &key) const { return rankOfStage[key.stage]; }
@@ -194,6 +215,18 @@ struct Plan {
   std::string nameOfStage(int64_t stage) const;
   /// A number shared by all copies of a stage and its replicas by slices.
   int64_t originalStage(int64_t stage) const;
+  /// The number of the replica that `rank` belongs to; 0: there is one.
+  int64_t replicaOfRank(int64_t rank) const;
+  /// The samples of a microbatch that `rank` has, and all of them; (1, n) if n
+  /// replicas take microbatches in turn.
+  struct Share {
+    int64_t own = 1, all = 1;
+    bool inTurn = false;
+    friend bool operator==(const Share &, const Share &) = default;
+  };
+  Share shareOf(int64_t rank) const;
+  /// The microbatches that `rank` runs of its first stage.
+  int64_t runsOf(int64_t rank) const;
   /// The accumulator of `rank` that holds its part of result `index`, or the
   /// sum over ranks: the owner's, else the first.
   unsigned accumulatorOf(int64_t index, int64_t rank) const {
@@ -218,6 +251,10 @@ struct Plan {
     return combineOf(index) == "mean" || combineOf(index) == "sum";
   }
 
+  /// Whether each replica keeps its part of result `index`, which the host adds
+  /// as it reads: replicas that average do not wait for each other in a step.
+  bool keepsParts(int64_t index) const;
+
   /// Whether `rank` reads `argument` of the graph, or passes it through.
   bool reads(int64_t rank, mlir::BlockArgument argument) const {
     return readBy.contains({rank, int64_t(argument.getArgNumber())});
@@ -228,6 +265,8 @@ struct Plan {
   /// By stage of the program: its number; or -1 - s, if it was a replica of
   /// stage s before replicas became stages.
   mlir::SmallVector<int64_t> replicaOf;
+  /// By stage of the program: the number of that replica, and its share.
+  mlir::SmallVector<std::pair<int64_t, Share>> sharesOfStages;
   /// Caches for loops over all ranks: by (result, rank), and by (rank,
   /// argument).
   llvm::DenseMap<std::pair<int64_t, int64_t>, Sums> sums;
@@ -279,6 +318,11 @@ void placeInWorkspace(Plan &plan);
 /// Splits @update over the ranks, if the module has it (ReadUpdate.cpp,
 /// CutUpdate.cpp). Call it after placeInWorkspace.
 mlir::LogicalResult readUpdate(mlir::ModuleOp module, Plan &plan);
+
+/// Chooses the averages over replicas, if the program has them, and the
+/// positions of their state (Averages.cpp). Call it after readUpdate. Fails
+/// where a parameter cannot be averaged.
+mlir::LogicalResult planAverages(Plan &plan);
 
 /// The body of `node` that writes `written` and adds `accumulated` to its last
 /// arguments; created if it does not exist yet (Accumulate.cpp). `made` caches

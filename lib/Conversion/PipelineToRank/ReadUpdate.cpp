@@ -45,6 +45,7 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
   pipeline::GraphOp graph = plan.graph;
   int64_t position = 0;
   Places known = argumentsByPosition(graph, position);
+  update.nextPosition = position;
   std::map<unsigned, unsigned> gradients;
   for (unsigned i = 0; i < graph.getFunctionType().getNumResults(); ++i)
     if (textOf(graph.getResultAttrDict(i), PipelineDialect::kRole) ==
@@ -79,6 +80,7 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       it.number = own->second, it.ofStep = true;
     } else if (it.role == "state" || it.role == "constant") {
       it.position = it.slice.value_or(0) > 0 ? position - 1 : position++;
+      update.nextPosition = position;
     } else if (it.role == "parameter" || it.role == "gradient") {
       auto of = numberOf(facts, PipelineDialect::kOf);
       auto parameter =
@@ -269,7 +271,32 @@ private:
     return update.owners[update.homeOf(value)].front();
   }
 
-  /// Adds `value` to a pack of its rank; a tensor gets a pack of its own.
+  /// Checks that `op`, which needs values of several owners, can have those of
+  /// one replica: all stages are divided alike among their replicas.
+  LogicalResult checkReplicas(Operation &op) const {
+    for (ArrayRef<int64_t> ranks : update.owners) {
+      ArrayRef<int64_t> first = update.owners.front();
+      bool alike = ranks.size() == first.size();
+      for (int64_t rank : ranks)
+        alike &= llvm::any_of(first, [&](int64_t other) {
+          return plan.replicaOfRank(other) == plan.replicaOfRank(rank) &&
+                 plan.shareOf(other) == plan.shareOf(rank);
+        });
+      if (alike)
+        continue;
+      return (op.emitOpError()
+              << "of the update needs gradients of all stages, but replicas "
+              << "that average their parameters have gradients of their own, "
+              << "and ranks [" << first << "] share their stage otherwise than "
+              << "ranks [" << ranks << "]; give all stages the same replicas "
+              << "and samples, or an update without a norm over all gradients")
+                 .attachNote(pipeline::ProgramOp(plan.program).getLoc())
+             << "the stages are placed here";
+    }
+    return success();
+  }
+
+  /// Adds `value` to a pack of its owner; a tensor gets a pack of its own.
   LogicalResult send(Operation &op, Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape())
@@ -280,17 +307,19 @@ private:
     if (!sent.insert(value).second)
       return success();
     Type element = type.getElementType();
-    int64_t from = rankOf(value), round = rounds.lookup(value);
+    if (plan.averaging && failed(checkReplicas(op)))
+      return failure();
+    int64_t owner = update.homeOf(value), round = rounds.lookup(value);
     bool number = isNumber(type);
     auto pack = llvm::find_if(update.packs, [&](const UpdatePack &it) {
-      return number && it.from == from && it.round == round &&
+      return number && it.owner == owner && it.round == round &&
              it.type.getElementType() == element &&
              isNumber(it.values.front().getType());
     });
     if (pack == update.packs.end())
       pack = update.packs.insert(
           update.packs.end(),
-          {from, round, RankedTensorType::get({0}, element), {}});
+          {owner, round, RankedTensorType::get({0}, element), {}});
     pack->values.push_back(value);
     pack->type = RankedTensorType::get(
         {number ? int64_t(pack->values.size()) : type.getNumElements()},
@@ -312,6 +341,8 @@ FailureOr<Update> stagewright::torank::placeUpdate(const Plan &plan,
                                                    func::FuncOp function) {
   Update update;
   update.function = function;
+  for (int64_t rank = 0; plan.averaging && rank < plan.numRanks(); ++rank)
+    update.replicaOfRank.push_back(plan.replicaOfRank(rank));
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitError("@update must be a function of one block");
   if (failed(readRoles(plan, update)) || failed(Placer(plan, update).run()))

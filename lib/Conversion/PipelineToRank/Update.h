@@ -46,10 +46,10 @@ struct UpdateArgument {
   int64_t replacedBy = -1;
 };
 
-/// Values that one rank sends to the others in one message.
+/// Values of one owner that a rank sends to the others in one message.
 struct UpdatePack {
-  int64_t from = 0, round = 0;
-  mlir::RankedTensorType type; ///< A vector.
+  int64_t owner = 0, round = 0; ///< Of its values.
+  mlir::RankedTensorType type;  ///< A vector.
   /// Numbers, or one tensor of several elements.
   llvm::SmallVector<mlir::Value> values;
 };
@@ -77,10 +77,14 @@ struct UpdatePart {
 struct Update {
   mlir::func::FuncOp function;
   llvm::SmallVector<UpdateArgument> arguments;
+  int64_t nextPosition = 0; ///< Behind all arguments of the step.
   llvm::SmallVector<UpdatePack> packs;
   std::vector<UpdatePart> parts; ///< By rank.
   /// By owner: its ranks, in increasing order.
   std::vector<llvm::SmallVector<int64_t>> owners;
+  /// By rank: the number of its replica, if replicas update parameters of their
+  /// own; else empty. Values are then sent within a replica only.
+  std::vector<int64_t> replicaOfRank;
   /// By value: the number of its owner; kFree: none, kGlobal: several.
   static constexpr int64_t kFree = -2, kGlobal = -1;
   llvm::DenseMap<mlir::Value, int64_t> home;
@@ -89,6 +93,15 @@ struct Update {
   /// memory of the functions themselves.
   int64_t offsetOf(unsigned number) const;
   int64_t packsEnd() const { return offsetOf(packs.size()); }
+
+  /// The rank whose `pack` is read by rank `to`: the first of the owner, or the
+  /// one of the same replica.
+  int64_t senderOf(const UpdatePack &pack, int64_t to) const {
+    for (int64_t rank : owners[pack.owner])
+      if (!replicaOfRank.empty() && replicaOfRank[rank] == replicaOfRank[to])
+        return rank;
+    return owners[pack.owner].front();
+  }
 
   bool owns(int64_t rank, int64_t owner) const {
     return llvm::is_contained(owners[owner], rank);

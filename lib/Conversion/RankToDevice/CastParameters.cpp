@@ -252,7 +252,7 @@ private:
         rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Stash),
         IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
         TypeAttr::get(memory), IntegerAttr(), DenseI64ArrayAttr(),
-        /*on_host=*/UnitAttr());
+        /*on_host=*/UnitAttr(), /*own=*/IntegerAttr(), /*weight=*/FloatAttr());
 
     // It is live from the beginning, after slots and constants, to the last
     // use.

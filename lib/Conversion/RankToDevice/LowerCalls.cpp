@@ -51,7 +51,7 @@ public:
       : function(function), builder(function.getContext()),
         pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
-  /// `sums`: the kernel has one more argument, the bits of beginSums.
+  /// `sums`: the kernel has one more argument, an sw_sums.
   void launch(func::CallOp call, int64_t kernel, bool sums) {
     Location loc = call.getLoc();
     takeStack(loc);
@@ -289,7 +289,8 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
           {"shared", kernel->getAttrOfType<IntegerAttr>(kShared).getInt()},
           {"arguments", int64_t(kernel.getNumArguments())},
           {"bytes", numbers(kExtents)},
-          {"sums", numbers(kSums)}});
+          {"sums", numbers(kSums)},
+          {"adds", numbers(kAdds)}});
       if (work.get("mean"))
         (*list.back().getAsObject())["mean"] = true;
     }

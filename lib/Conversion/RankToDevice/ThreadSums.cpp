@@ -12,13 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ThreadWriter.h"
+#include "stagewright-rt/device.h"
 
 using namespace mlir;
 
 namespace stagewright::device {
-
-/// Max sums of a kernel: one for each bit of that argument.
-static constexpr size_t kMostSums = 64;
 
 /// Whether `op` writes every element of `init` once.
 static bool writesWhole(linalg::LinalgOp op, OpOperand &init) {
@@ -48,27 +46,71 @@ ThreadWriter::beginSums(linalg::LinalgOp op, OpOperand &init, unsigned count,
     return read();
   auto *bit = llvm::find(sums, int64_t(argument.getArgNumber()));
   if (bit == sums.end()) {
-    if (sums.size() == kMostSums)
+    if (sums.size() == SW_SUMS_MOST)
       return read();
     sums.push_back(argument.getArgNumber());
     bit = &sums.back();
   }
-  if (!zeroBits) {
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  return where(isClear(unsigned(bit - sums.begin()) + SW_SUMS_ZERO),
+               SmallVector<Value>(count, zero), read);
+}
+
+Value ThreadWriter::isClear(unsigned bit) {
+  if (!sumBits) {
     unsigned number = target.getNumArguments();
     (void)target.insertArgument(number, builder.getI64Type(), {}, loc);
-    zeroBits = target.getArgument(number);
+    sumBits = target.getArgument(number);
   }
   auto constant = [&](int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, builder.getI64Type(),
                                         value);
   };
-  Value own = arith::AndIOp::create(
-      builder, loc, zeroBits, constant(int64_t(1) << (bit - sums.begin())));
-  Value reads = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      own, constant(0));
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-  return where(reads, SmallVector<Value>(count, zero), read);
+  Value own =
+      arith::AndIOp::create(builder, loc, sumBits, constant(int64_t(1) << bit));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, own,
+                               constant(0));
+}
+
+Value ThreadWriter::countOfSums(Type type) {
+  Value shift = arith::ConstantIntOp::create(builder, loc, builder.getI64Type(),
+                                             SW_SUMS_COUNT);
+  return arith::UIToFPOp::create(
+      builder, loc, type, arith::ShRUIOp::create(builder, loc, sumBits, shift));
+}
+
+SmallVector<Value> ThreadWriter::endSums(OpOperand &init, ValueRange values) {
+  auto argument = dyn_cast<BlockArgument>(init.get());
+  auto *bit = argument ? llvm::find(sums, int64_t(argument.getArgNumber()))
+                       : sums.end();
+  if (bit == sums.end())
+    return SmallVector<Value>(values);
+  Value keeps = isClear(unsigned(bit - sums.begin()) + SW_SUMS_DIVIDE);
+  auto divide = [&]() -> SmallVector<Value> {
+    Value count = countOfSums(getElementTypeOrSelf(init.get()));
+    return llvm::map_to_vector(values, [&](Value value) -> Value {
+      return arith::DivFOp::create(builder, loc, value, count);
+    });
+  };
+  Value divides = arith::XOrIOp::create(
+      builder, loc, keeps,
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
+  return where(divides, values, divide);
+}
+
+Value ThreadWriter::divisorOf(BlockArgument argument) {
+  size_t bit = sums.size() + adds.size();
+  auto type = cast<MemRefType>(argument.getType());
+  if (bit >= SW_SUMS_MOST || !isa<FloatType>(type.getElementType()) ||
+      !type.getLayout().isIdentity())
+    return {};
+  adds.push_back(argument.getArgNumber());
+  Value keeps = isClear(unsigned(bit) + SW_SUMS_DIVIDE);
+  Value one = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(type.getElementType(), 1));
+  return arith::SelectOp::create(builder, loc, keeps, one,
+                                 countOfSums(type.getElementType()));
 }
 
 } // namespace stagewright::device

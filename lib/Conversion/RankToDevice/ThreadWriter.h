@@ -114,14 +114,24 @@ public:
   //===--- Sums -----------------------------------------------------------===//
   /// The initial values of `count` sums of `op` in its result `init`: what
   /// `read` loads from there. If the buffer is an argument of the kernel that
-  /// `op` writes as a whole, the kernel gets one more argument, a set of bits
-  /// numbered by `sums`: if the bit of the buffer is set, the sums begin with
+  /// `op` writes as a whole, the kernel gets one more argument, an `sw_sums`
+  /// numbered by `sums`: if its bit for the buffer says so, the sums begin with
   /// zeros, and nothing is read.
   llvm::SmallVector<mlir::Value>
   beginSums(mlir::linalg::LinalgOp op, mlir::OpOperand &init, unsigned count,
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> read);
-  /// Arguments of the kernel that may begin with zeros, by bit.
+  /// What to store of such sums: divided by the count of that argument, if its
+  /// bit for the buffer says so.
+  llvm::SmallVector<mlir::Value> endSums(mlir::OpOperand &init,
+                                         mlir::ValueRange values);
+  /// Arguments of the kernel that may begin with zeros and be divided, by bit.
   llvm::SmallVector<int64_t> sums;
+  /// The number by which to divide what the kernel adds to parts of `argument`:
+  /// a count, or 1. Called after all of beginSums; null if there is no bit
+  /// left.
+  mlir::Value divisorOf(mlir::BlockArgument argument);
+  /// Arguments to which the kernel adds such quotients; bits follow the sums'.
+  llvm::SmallVector<int64_t> adds;
 
   //===--- Bodies ---------------------------------------------------------===//
   /// What the body of `op` yields at `indices` of its loops, for the operands'
@@ -186,7 +196,9 @@ private:
 
   mlir::Type place;
   mlir::IRMapping mapping;
-  mlir::Value sharedBase, thread, zeroBits;
+  mlir::Value sharedBase, thread, sumBits;
+  mlir::Value isClear(unsigned bit); ///< of `sumBits`
+  mlir::Value countOfSums(mlir::Type type);
   llvm::DenseMap<mlir::Value, mlir::Value> allocated; ///< pointers by buffer
   mlir::gpu::GPUFuncOp target;
 };

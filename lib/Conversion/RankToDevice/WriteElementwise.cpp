@@ -206,8 +206,10 @@ private:
                made, writer.body(op, laneOf(indices, lane), arguments)))
         list.push_back(value);
     }
-    for (auto [i, list] : llvm::enumerate(made)) {
-      const Operand &o = *operandOf(op.getDpsInitOperand(int64_t(i)));
+    for (auto [i, values] : llvm::enumerate(made)) {
+      OpOperand *init = op.getDpsInitOperand(int64_t(i));
+      const Operand &o = *operandOf(init);
+      SmallVector<Value> list = writer.endSums(*init, values);
       if (isVector(o, lanes)) {
         writer.storeLanes(o.memory, placeOf(o, first), list);
         continue;
@@ -245,7 +247,7 @@ private:
       SmallVector<Value> zeros = laneOf(indices, 0);
       for (unsigned loop : sums)
         zeros[loop] = writer.number(0);
-      writer.store(o.memory, placeOf(o, zeros), value);
+      writer.store(o.memory, placeOf(o, zeros), writer.endSums(init, value)[0]);
     }
   }
 

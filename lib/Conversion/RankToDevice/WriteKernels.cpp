@@ -37,29 +37,33 @@ int64_t extentOf(Type type) {
   return (last + 1) * ((bits + 7) / 8);
 }
 
-/// Whether a kernel divides all numbers of its first argument by its second, a
-/// count, and does nothing else.
-bool makesMean(func::FuncOp kernel) {
+/// Whether a kernel divides all numbers of all arguments but the last by the
+/// last, a count, and does nothing else.
+bool makesMeans(func::FuncOp kernel) {
   auto ops = kernel.front().getOps<linalg::LinalgOp>();
-  if (kernel.getNumArguments() != 2 || !llvm::hasSingleElement(ops))
+  if (kernel.getNumArguments() < 2 || !llvm::hasSingleElement(ops))
     return false;
   linalg::LinalgOp op = *ops.begin();
-  Value buffer = kernel.getArgument(0);
-  if (op.getNumDpsInputs() != 0 || op.getNumDpsInits() != 1 ||
-      op.getDpsInits()[0] != buffer ||
-      !cast<MemRefType>(buffer.getType()).getLayout().isIdentity() ||
-      !op.getIndexingMapsArray()[0].isIdentity())
+  auto buffers = kernel.getArguments().drop_back();
+  if (op.getNumDpsInputs() != 0 ||
+      !llvm::equal(op.getDpsInits(), buffers) || // each of them once
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
     return false;
-  auto division = op.getBlock()
-                      ->getTerminator()
-                      ->getOperand(0)
-                      .getDefiningOp<arith::DivFOp>();
-  if (!division || division.getLhs() != op.getBlock()->getArgument(0))
-    return false;
-  auto count = division.getRhs().getDefiningOp<arith::UIToFPOp>();
-  auto index = count ? count.getIn().getDefiningOp<arith::IndexCastOp>()
-                     : arith::IndexCastOp();
-  return index && index.getIn() == kernel.getArgument(1);
+  for (auto [buffer, quotient, element] :
+       llvm::zip_equal(buffers, op.getBlock()->getTerminator()->getOperands(),
+                       op.getBlock()->getArguments())) {
+    auto division = quotient.getDefiningOp<arith::DivFOp>();
+    if (!division || division.getLhs() != element || !buffer.hasOneUse() ||
+        !cast<MemRefType>(buffer.getType()).getLayout().isIdentity())
+      return false;
+    auto count = division.getRhs().getDefiningOp<arith::UIToFPOp>();
+    auto index = count ? count.getIn().getDefiningOp<arith::IndexCastOp>()
+                       : arith::IndexCastOp();
+    if (!index || index.getIn() != kernel.getArguments().back())
+      return false;
+  }
+  return true;
 }
 
 /// Reports that no device code can be written for `kernel`, with the operations
@@ -144,17 +148,18 @@ struct DeviceWriteKernelsPass
     counts.set("read", builder.getI64IntegerAttr(work.read));
     counts.set("written", builder.getI64IntegerAttr(work.written));
     counts.set("flops", builder.getI64IntegerAttr(int64_t(work.flops)));
-    if (makesMean(kernel))
+    if (makesMeans(kernel))
       counts.set("mean", builder.getUnitAttr());
     function->setAttr(kWork, counts.getDictionary(&getContext()));
     SmallVector<int64_t> extents =
         llvm::map_to_vector(kernel.getArgumentTypes(), extentOf);
-    if (!writer.sums.empty()) {
+    if (!writer.sums.empty() || !writer.adds.empty()) {
       extents.push_back(-1);
       kernel->setAttr(kSums, builder.getUnitAttr());
     }
     function->setAttr(kExtents, builder.getDenseI64ArrayAttr(extents));
     function->setAttr(kSums, builder.getDenseI64ArrayAttr(writer.sums));
+    function->setAttr(kAdds, builder.getDenseI64ArrayAttr(writer.adds));
     function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
         llvm::to_vector_of<int32_t>(writer.shape.block)));
     kernel.eraseBody();

@@ -325,12 +325,39 @@ void ScatterWriter::write() {
   });
 }
 
+/// Lets the runtime divide what is added to the tables (see `divisorOf`).
+void divideAdded(ThreadWriter &writer, Scatter &scatter) {
+  linalg::LinalgOp update = scatter.update;
+  for (auto [i, init] : llvm::enumerate(update.getDpsInits())) {
+    Value old = update.getRegionOutputArgs()[i];
+    Value table = init.getDefiningOp<memref::SubViewOp>().getSource();
+    auto sum = update.getBlock()
+                   ->getTerminator()
+                   ->getOperand(unsigned(i))
+                   .getDefiningOp<arith::AddFOp>();
+    if (!sum || !old.hasOneUse() || !table.hasOneUse() ||
+        (sum.getLhs() == old) == (sum.getRhs() == old))
+      continue;
+    Value divisor = writer.divisorOf(cast<BlockArgument>(table));
+    if (!divisor)
+      continue;
+    OpBuilder builder(scatter.loops.front());
+    Value one = arith::ConstantOp::create(
+        builder, sum.getLoc(), builder.getFloatAttr(sum.getType(), 1));
+    writer.map(one, divisor);
+    builder.setInsertionPoint(sum);
+    OpOperand &added = sum->getOpOperand(sum.getLhs() == old ? 1 : 0);
+    added.set(arith::DivFOp::create(builder, sum.getLoc(), added.get(), one));
+  }
+}
+
 } // namespace
 
 LogicalResult writeScatter(ThreadWriter &writer, func::FuncOp kernel) {
   FailureOr<Scatter> scatter = Scatter::get(kernel);
   if (failed(scatter))
     return failure();
+  divideAdded(writer, *scatter);
   ScatterWriter(writer, *scatter).write();
   return success();
 }

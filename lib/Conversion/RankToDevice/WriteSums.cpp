@@ -270,7 +270,9 @@ LogicalResult writeSums(ThreadWriter &writer, func::FuncOp kernel) {
     Value start =
         fill ? writer.lookup(fill)
              : writer.beginSums(op, *op.getDpsInitOperand(i), 1, read)[0];
-    writer.store(memory, place, sums.combine(i, start, sum));
+    Value whole = sums.combine(i, start, sum);
+    writer.store(memory, place,
+                 writer.endSums(*op.getDpsInitOperand(i), whole)[0]);
   });
   return success();
 }

@@ -39,7 +39,8 @@ struct Writer {
   llvm::MapVector<StringAttr, int64_t> nodes = numberNodes(program);
   rank::LiveWorkspaces workspaces = {};
   IRMapping mapping = {};
-  Value context = {}; ///< the `sw_rank *` of the entry
+  Value context = {};   ///< the `sw_rank *` of the entry
+  int64_t averages = 0; ///< written so far
 
   LLVM::LLVMPointerType pointer() {
     return LLVM::LLVMPointerType::get(builder.getContext());
@@ -115,11 +116,22 @@ struct Writer {
         .Case<rank::AwaitReducedOp>([&](rank::AwaitReducedOp sum) {
           call(loc, "sw_await_reduced", {collective(sum)});
         })
+        .Case<rank::AverageOp>([&](rank::AverageOp average) {
+          call(average.getLoc(), "sw_average",
+               {constant(average.getLoc(), averages++)});
+        })
         .Case<rank::ViewOp>([&](rank::ViewOp view) {
           Value base = slotOf(loc, view.getWorkspace());
           asBuffer(view.getValue(), offset(loc, base, view.getOffset()));
         })
         .Case<rank::TableOp>([&](rank::TableOp table) { writeTable(table); })
+        .Case<rank::ChooseOp>([&](rank::ChooseOp choice) {
+          // The rows and what they wait for are in the manifest.
+          Value row = call(loc, "sw_choose", {}, builder.getI64Type());
+          mapping.map(choice.getRow(),
+                      arith::IndexCastOp::create(builder, loc,
+                                                 builder.getIndexType(), row));
+        })
         .Case<rank::ActionOp>(
             [&](rank::ActionOp action) { writeAction(action); })
         .Case<rank::CallOp>([&](rank::CallOp call) { writeCall(call); })
@@ -247,7 +259,7 @@ struct Writer {
   }
   Value slotOf(Location loc, Value buffer) {
     return call(loc, "sw_slot", {bufferId(loc, buffer), constant(loc, 0)},
-                /*returns=*/true);
+                pointer());
   }
   Value offset(Location loc, Value base, int64_t bytes) {
     if (bytes == 0)
@@ -277,27 +289,26 @@ struct Writer {
                             .getResult(0));
   }
   void returned(Value result, StringRef name, ArrayRef<Value> arguments) {
-    asBuffer(result, call(result.getLoc(), name, arguments, /*returns=*/true));
+    asBuffer(result, call(result.getLoc(), name, arguments, pointer()));
   }
 
   /// Calls a function of the runtime; the rank is always the first argument.
   Value call(Location loc, StringRef name, ArrayRef<Value> rest,
-             bool returns = false) {
+             Type result = {}) {
     SmallVector<Value> arguments = {context};
     llvm::append_range(arguments, rest);
     auto callee = symbols.lookup<LLVM::LLVMFuncOp>(name);
     if (!callee) {
       OpBuilder top(module.getBodyRegion());
-      Type result =
-          returns ? Type(pointer()) : LLVM::LLVMVoidType::get(top.getContext());
       callee = LLVM::LLVMFuncOp::create(
           top, module.getLoc(), name,
           LLVM::LLVMFunctionType::get(
-              result, llvm::to_vector(ValueRange(arguments).getTypes())));
+              result ? result : LLVM::LLVMVoidType::get(top.getContext()),
+              llvm::to_vector(ValueRange(arguments).getTypes())));
       symbols.insert(callee);
     }
     auto op = LLVM::CallOp::create(builder, loc, callee, arguments);
-    return returns ? op.getResult() : Value();
+    return result ? op.getResult() : Value();
   }
 };
 
@@ -366,7 +377,7 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
                        isBuffer))
         return WalkResult::advance();
       call.emitError() << "calls '" << call.getCallee()
-                       << "', which is no function on buffers; run the host "
+                       << "', which is not a function on buffers; run the host "
                           "passes over its body first";
       return WalkResult::interrupt();
     });

@@ -8,6 +8,7 @@
 #include "Manifest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Scheduling/Channels.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -181,6 +182,8 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     if (std::string combine = text(of, "pipeline.combine"); !combine.empty())
       entry["combine"] = combine;
     entry["of"] = number(of, "pipeline.of", -1);
+    if (of && of.contains(rank::RankDialect::kAveraging))
+      entry["averaging"] = true;
     if (of && of.contains("pipeline.value"))
       entry["symbol"] = dataSymbol(index);
   }
@@ -236,7 +239,8 @@ json::Object describe(rank::BufferOp buffer, int64_t id, Replaced &replaced,
   if (auto found = replaced.find({position, slice});
       ofArgument && found != replaced.end()) {
     result = found->second;
-    replaced.erase(found); // Only the first rank provides it.
+    if (!buffer.getWeight())
+      replaced.erase(found); // Only the first rank provides it.
   }
   int64_t list = -1;
   if (DenseI64ArrayAttr own = buffer.getStartsAttr())
@@ -258,7 +262,40 @@ json::Object describe(rank::BufferOp buffer, int64_t id, Replaced &replaced,
   };
   if (buffer.getOnHost())
     entry["on_host"] = true;
+  if (std::optional<int64_t> own = buffer.getOwn()) {
+    entry["own_argument"] = *own;
+    entry["own_result"] = replaced[{*own, -1}];
+  }
+  if (buffer.getWeight())
+    entry["weight"] = buffer.getWeight()->convertToDouble();
   return entry;
+}
+
+/// Describes the averages over replicas of a rank, in the order of its program.
+json::Array describeAverages(rank::ProgramOp program) {
+  llvm::StringMap<int64_t> collectives =
+      numberCollectives(program->getParentOfType<ModuleOp>());
+  DenseMap<Value, int64_t> numbers = numberBuffers(program);
+  json::Array list;
+  program.walk([&](rank::AverageOp it) {
+    json::Array parameters;
+    for (Value parameter : it.getParameters())
+      parameters.push_back(numbers.lookup(parameter));
+    Value snapshot = it.getSnapshot();
+    list.push_back(json::Object{
+        {"collective", collectives.lookup(it.getCollective())},
+        {"every", int64_t(it.getEvery())},
+        {"delay", int64_t(it.getDelay())},
+        {"xi", it.getXi().convertToDouble()},
+        {"corrected", it.getCorrected()},
+        {"weight", it.getWeight().convertToDouble()},
+        {"turns", int64_t(it.getTurns())},
+        {"step", numbers.lookup(it.getStep())},
+        {"sum", numbers.lookup(it.getSum())},
+        {"snapshot", snapshot ? numbers.lookup(snapshot) : int64_t(-1)},
+        {"parameters", std::move(parameters)}});
+  });
+  return list;
 }
 
 /// Describes the sums over ranks: for each rank, the range of buffers summed.
@@ -276,6 +313,12 @@ json::Array describeCollectives(ModuleOp module,
                        {"first", numbers.lookup(sum.getBuffers().front())},
                        {"buffers", int64_t(sum.getBuffers().size())}});
     });
+    program.walk([&](rank::AverageOp average) {
+      buckets[average.getCollective()].push_back(
+          json::Object{{"rank", int64_t(program.getRank())},
+                       {"first", numbers.lookup(average.getSum())},
+                       {"buffers", 1}});
+    });
   }
   json::Array list;
   for (auto sum : module.getOps<rank::CollectiveOp>())
@@ -286,6 +329,34 @@ json::Array describeCollectives(ModuleOp module,
                      {"elements", sum.getType().getNumElements()},
                      {"buckets", std::move(buckets[sum.getSymName()])}});
   return list;
+}
+
+/// The rows of a rank that chooses: what each waits for.
+json::Array describeRows(const rank::RankEvents &rank) {
+  json::Array rows;
+  for (const rank::Row &row : rank.rows) {
+    json::Array receives, claims;
+    for (size_t i = row.begin; i < row.end; ++i) {
+      const rank::Event &event = rank.events[i];
+      json::Array *list = event.kind == rank::EventKind::Recv    ? &receives
+                          : event.kind == rank::EventKind::Claim ? &claims
+                                                                 : nullptr;
+      if (list) {
+        list->push_back(int64_t(event.object));
+        list->push_back(event.microbatch);
+      }
+    }
+    json::Array after;
+    for (size_t before : row.after)
+      after.push_back(int64_t(before));
+    rows.push_back(json::Object{{"name", row.name},
+                                {"lane", row.lane},
+                                {"turn", row.turn},
+                                {"receives", std::move(receives)},
+                                {"claims", std::move(claims)},
+                                {"after", std::move(after)}});
+  }
+  return rows;
 }
 
 json::Object describe(rank::ProgramOp program, Replaced &replaced) {
@@ -308,7 +379,7 @@ json::Object describe(rank::ProgramOp program, Replaced &replaced) {
     for (NamedAttribute entry : known)
       if (auto bytes = dyn_cast<IntegerAttr>(entry.getValue()))
         memory[entry.getName().str()] = bytes.getInt();
-  return json::Object{
+  json::Object object{
       {"rank", int64_t(program.getRank())},
       {"device", program.getDevice()},
       {"host", int64_t(program.getHost().value_or(0))},
@@ -319,6 +390,9 @@ json::Object describe(rank::ProgramOp program, Replaced &replaced) {
       {"nodes", std::move(nodes)},
       {"memory", std::move(memory)},
   };
+  if (json::Array averages = describeAverages(program); !averages.empty())
+    object["averages"] = std::move(averages);
+  return object;
 }
 
 } // namespace
@@ -388,6 +462,25 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
     if (llvm::any_of(program.getBody().getOps<rank::BufferOp>(),
                      [](rank::BufferOp buffer) { return buffer.getOnHost(); }))
       manifest["stagewright"] = 3;
+  // Version 4: so must those that do not choose what ranks run.
+  if (llvm::any_of(programs, [](rank::ProgramOp program) {
+        return program.isReadyFirst();
+      })) {
+    manifest["stagewright"] = 4;
+    FailureOr<rank::Machine> machine = rank::unroll(module, 0);
+    if (failed(machine))
+      return failure();
+    // The programs are verified, so rows can be linked.
+    if (std::optional<rank::Fault> fault = rank::linkRows(*machine))
+      return module.emitError() << fault->error.message;
+    for (auto [number, rank] : llvm::enumerate(machine->ranks))
+      if (rank.isReadyFirst())
+        (*ranks[number].getAsObject())["rows"] = describeRows(rank);
+  }
+  // Version 4: and those that do not know averages over replicas.
+  for (const json::Value &rank : ranks)
+    if (rank.getAsObject()->get("averages"))
+      manifest["stagewright"] = 4;
   manifest["ranks"] = std::move(ranks);
   manifest["stages"] = int64_t(stageCount);
   if (auto grid = module->getAttrOfType<StringAttr>("rank.grid"))

@@ -83,10 +83,36 @@ void writeSlotOp(OpBuilder &builder, Operation *op, IRMapping &mapping) {
       });
 }
 
+/// Writes a combination with a scale.
+void writeScaled(OpBuilder &builder, rank::CombineOp op, IRMapping &mapping) {
+  Location loc = op.getLoc();
+  Value target = mapping.lookup(op.getTarget());
+  auto type = cast<FloatType>(getElementTypeOrSelf(target.getType()));
+  Value count;
+  if (op.getCombine() == rank::Combine::Mean) {
+    count = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                       mapping.lookup(op.getCount()));
+    count = arith::UIToFPOp::create(builder, loc, type, count);
+  }
+  Value scale = arith::ConstantOp::create(
+      builder, loc, FloatAttr::get(type, op.getScale()->convertToDouble()));
+  writeEach(builder, loc, {}, target,
+            [&](OpBuilder &b, Location l, ValueRange args) {
+              Value value = args[0];
+              if (count)
+                value = arith::DivFOp::create(b, l, value, count);
+              value = arith::MulFOp::create(b, l, value, scale);
+              linalg::YieldOp::create(b, l, value);
+            });
+}
+
 /// Writes means of arrays of one type as one loop nest.
 void writeMeans(OpBuilder &builder, ArrayRef<Operation *> ops,
                 IRMapping &mapping) {
-  Location loc = ops[0]->getLoc();
+  auto first = cast<rank::CombineOp>(ops[0]);
+  if (first.getScale())
+    return writeScaled(builder, first, mapping);
+  Location loc = first.getLoc();
   SmallVector<Value> targets;
   for (Operation *op : ops)
     targets.push_back(mapping.lookup(op->getOperand(0)));
@@ -119,7 +145,7 @@ SmallVector<SmallVector<Operation *>> groupsOf(ArrayRef<Operation *> ops,
     auto mean = dyn_cast<rank::CombineOp>(op);
     auto type =
         mean ? cast<MemRefType>(mean.getTarget().getType()) : MemRefType();
-    if (joins && mean && type.getRank() <= 1) {
+    if (joins && mean && !mean.getScale() && type.getRank() <= 1) {
       auto [place, isNew] = open.try_emplace(
           {type, op->getBlock(), mean.getCount()}, groups.size());
       if (!isNew && groups[place->second].size() < kMeansTogether) {
@@ -140,7 +166,7 @@ void skipMeansOfOne(ArrayRef<Operation *> ops) {
   Value count;
   for (Operation *op : ops) {
     auto mean = dyn_cast<rank::CombineOp>(op);
-    if (!mean || mean.getCombine() != rank::Combine::Mean)
+    if (!mean || mean.getCombine() != rank::Combine::Mean || mean.getScale())
       continue;
     if (!branch || branch->getNextNode() != op || mean.getCount() != count) {
       OpBuilder builder(op);
@@ -173,7 +199,8 @@ struct HostOutlineKernelsPass
       });
     llvm::erase_if(slotOps, [](Operation *op) {
       auto combine = dyn_cast<rank::CombineOp>(op);
-      if (!combine || combine.getCombine() != rank::Combine::Sum)
+      if (!combine || combine.getCombine() != rank::Combine::Sum ||
+          combine.getScale())
         return false;
       op->erase(); // the buffer holds the sum already
       return true;

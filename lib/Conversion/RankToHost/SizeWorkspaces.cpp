@@ -75,7 +75,7 @@ Contents::Contents(rank::ProgramOp program)
     : program(program), frames(program) {
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
     if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll() &&
-        !buffer.isCopied())
+        !buffer.isCopied() && !program.isReadyFirst())
       stashes[buffer];
   program.getEntry().walk([&](Operation *op) {
     if (auto call = dyn_cast<rank::CallOp>(op); call && call.getWorkspace())
@@ -274,7 +274,8 @@ struct HostSizeWorkspacesPass
           rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Workspace),
           IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
           TypeAttr::get(MemRefType::get({0}, builder.getI8Type())),
-          IntegerAttr(), DenseI64ArrayAttr(), /*on_host=*/UnitAttr());
+          IntegerAttr(), DenseI64ArrayAttr(), /*on_host=*/UnitAttr(),
+          /*own=*/IntegerAttr(), /*weight=*/FloatAttr());
     program.getEntry().walk([&](rank::CallOp call) {
       auto body = symbols.lookup<func::FuncOp>(call.getCallee());
       auto bytes =

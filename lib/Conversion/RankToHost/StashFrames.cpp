@@ -11,7 +11,8 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-StashFrames::StashFrames(rank::ProgramOp program) : isOnly(program.getOnly()) {
+StashFrames::StashFrames(rank::ProgramOp program)
+    : isOnly(program.getOnly() && !program.isReadyFirst()) {
   if (!isOnly)
     return;
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())

@@ -119,6 +119,64 @@ static bool areInterchangeable(const Cluster &cluster, const Network &network,
   return blocks.size() == 1 || isFlat(network, blocks);
 }
 
+/// Whether exchanging devices `a` and `b` changes nothing.
+static bool areEqual(const Cluster &cluster, const Network &network, size_t a,
+                     size_t b) {
+  const Device &x = cluster.devices[a], &y = cluster.devices[b];
+  if (x.deviceClass != y.deviceClass || x.memory != y.memory)
+    return false;
+  auto isAlike = [&](size_t other) {
+    return network.bandwidth(a, other) == network.bandwidth(b, other) &&
+           network.latency(a, other) == network.latency(b, other) &&
+           (network.hostOf(a) == network.hostOf(other)) ==
+               (network.hostOf(b) == network.hostOf(other));
+  };
+  for (size_t other = 0; other < network.size(); ++other)
+    if (other != a && other != b && !isAlike(other))
+      return false;
+  return true;
+}
+
+/// Adds every order of devices of different speed or memory, except for
+/// exchanges of equal ones, if there are at most `most`; else none, and returns
+/// false. Then any stages on any devices, in any mix, have their devices one
+/// after another in some order.
+static bool addAll(const Cluster &cluster, const Network &network,
+                   const Devices &first, size_t most, Orders &orders) {
+  const Device &one = cluster.devices[first[0]];
+  if (std::all_of(first.begin(), first.end(), [&](size_t device) {
+        const Device &other = cluster.devices[device];
+        return other.deviceClass == one.deviceClass &&
+               other.memory == one.memory;
+      }))
+    return false;             // Only links differ.
+  std::vector<Devices> kinds; // Equal devices.
+  std::vector<size_t> kindOf; // By place in an order; increasing at first.
+  for (size_t device : first) {
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Devices &k) {
+      return areEqual(cluster, network, k[0], device);
+    });
+    kindOf.push_back(size_t(kind - kinds.begin()));
+    if (kind == kinds.end())
+      kinds.push_back({device});
+    else
+      kind->push_back(device);
+  }
+  std::sort(kindOf.begin(), kindOf.end());
+  std::vector<Devices> found;
+  do {
+    if (found.size() == most)
+      return false;
+    std::vector<size_t> taken(kinds.size());
+    Devices &order = found.emplace_back();
+    for (size_t kind : kindOf)
+      order.push_back(kinds[kind][taken[kind]++]);
+  } while (std::next_permutation(kindOf.begin(), kindOf.end()));
+  for (Devices &order : found)
+    orders.add(std::move(order));
+  return true;
+}
+
 static Devices concatenate(const std::vector<Block> &blocks) {
   Devices order;
   for (const Block &block : blocks)
@@ -196,7 +254,8 @@ candidateOrders(const Cluster &cluster, const Network &network, size_t most) {
   Devices order = recursiveOrder(network);
   orders.add(order);
   std::vector<Block> blocks = equalBlocks(cluster, network, order);
-  if (orders.isFull() || areInterchangeable(cluster, network, blocks))
+  if (orders.isFull() || areInterchangeable(cluster, network, blocks) ||
+      addAll(cluster, network, order, most, orders))
     return orders.take();
   addSorted(cluster, network, blocks, orders);
   addPaths(network, blocks, most, orders);

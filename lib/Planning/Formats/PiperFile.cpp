@@ -157,7 +157,7 @@ Status Parser::parseSyncs(const json &object, bool incoming,
     auto other = id ? positionOf.find(*id) : positionOf.end();
     if (other == positionOf.end() || !neighbours.erase(other->second))
       return Error{where + ": field '" + field + "' names '" + key +
-                   "', which is no node that an edge comes " +
+                   "', which is not a node that an edge comes " +
                    (incoming ? "from" : "to")};
     double amount = bytes.is_number() ? bytes.get<double>() : -1;
     if (!bytes.is_number())

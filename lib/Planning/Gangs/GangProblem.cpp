@@ -9,6 +9,7 @@
 #include "Gangs/GangCluster.h"
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace stagewright {
 
@@ -52,6 +53,11 @@ private:
   double secondsOf(size_t level, size_t phase, const std::vector<size_t> &own,
                    int64_t recompute) const;
   uint32_t levelsOf(const LayerPhase &use) const;
+  void addWholeLevel(Layer &layer, size_t first, size_t end) const;
+  /// The level at which a layer of the gang repeats its whole forward; none if
+  /// no level does.
+  std::optional<size_t> wholeLevel(int64_t layer) const;
+  bool addUse(Value &own, const LayerPhase &use);
   void addValues();
   void addResidents();
 
@@ -65,6 +71,7 @@ private:
   std::vector<std::vector<int64_t>> cells; ///< By level and shard: its layers.
   /// By phase, level and shard: bytes from each shard.
   std::vector<std::vector<int64_t>> messages[kPhases];
+  std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
   size_t chosen = 0; ///< The shard whose bytes count: it holds the most.
   Problem result;
 };
@@ -199,8 +206,32 @@ void Builder::addLayers() {
           seconds += Seconds(secondsOf(l, 1, own, k));
       }
     }
+    if (sharded.repeats && !fine.forwardOnly && recompute + 2 <= kMostLevels)
+      addWholeLevel(layer, first, end);
     result.layers.push_back(std::move(layer));
   }
+}
+
+/// Adds the level at which the levels [first, end) of the shards run again,
+/// with their messages. addValues() adds the bytes that they then hold.
+void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
+  RecomputeLevel again{{}, layer.temporaries, layer.sampleTemporaries};
+  for (const std::vector<size_t> &own : gangs.classes) {
+    Seconds &seconds = again.seconds.emplace_back();
+    for (size_t level = first; level < end; ++level)
+      seconds += Seconds(secondsOf(level, 0, own, 0));
+  }
+  layer.levels.push_back(std::move(again));
+}
+
+std::optional<size_t> Builder::wholeLevel(int64_t layer) const {
+  size_t levels = result.layers[size_t(layer)].levels.size(), most = 0;
+  size_t end = sharded.ends[size_t(layer)],
+         first = layer == 0 ? 0 : sharded.ends[size_t(layer) - 1];
+  for (size_t cell = first * ways; cell < end * ways; ++cell)
+    for (int64_t number : cells[cell])
+      most = std::max(most, fine.layers[size_t(number)].levels.size());
+  return levels > most ? std::optional(levels) : std::nullopt;
 }
 
 /// The recomputation levels of a layer of the gang at which `use` exists: each
@@ -213,19 +244,46 @@ uint32_t Builder::levelsOf(const LayerPhase &use) const {
   return levels;
 }
 
+/// Adds a use of the chosen shard. Returns whether it needs a value that the
+/// forward of its own layer makes, and the whole level makes again.
+bool Builder::addUse(Value &own, const LayerPhase &use) {
+  LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
+  bool isHere = there.layer == own.producer.layer,
+       isForward = own.producer.phase == ActionKind::Forward;
+  std::optional<size_t> whole = wholes[size_t(there.layer)];
+  bool isRepeated = false;
+  if (whole && isForward) {
+    uint32_t below = (uint32_t(1) << *whole) - 1;
+    if (isHere && there.phase != ActionKind::Forward) {
+      isRepeated = there.isAt(0);
+      there.levels &= below;
+    } else if (!isHere && there.phase == ActionKind::Forward) {
+      own.uses.push_back({there.layer, ActionKind::InputGradient, ~below});
+    }
+  }
+  if (!isHere || there.phase != own.producer.phase)
+    own.uses.push_back(there);
+  return isRepeated;
+}
+
 /// Adds the values that the chosen shard uses, or sends to itself.
 void Builder::addValues() {
+  for (size_t layer = 0; layer < result.layers.size(); ++layer)
+    wholes.push_back(wholeLevel(int64_t(layer)));
   for (const Value &value : fine.values) {
     Value own{value.bytes,
               {layerOf(value.producer.layer), value.producer.phase},
               {},
               value.transfer};
-    for (const LayerPhase &use : value.uses) {
-      LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
-      bool isSame = there.layer == own.producer.layer &&
-                    there.phase == own.producer.phase;
-      if (placeOf(use.layer).shard == chosen && !isSame)
-        own.uses.push_back(there);
+    bool isRepeated = false;
+    for (const LayerPhase &use : value.uses)
+      if (placeOf(use.layer).shard == chosen)
+        isRepeated |= addUse(own, use);
+    if (isRepeated) { // Held for one microbatch at a time.
+      size_t layer = size_t(own.producer.layer);
+      RecomputeLevel &again = result.layers[layer].levels[*wholes[layer] - 1];
+      again.temporaries += result.slotOf(own.bytes);
+      again.sampleTemporaries += result.slotOf(own.bytes);
     }
     if (!own.uses.empty())
       result.values.push_back(std::move(own));

@@ -24,6 +24,17 @@ PlacedFamily gangFamily(const Problem &problem, const std::string &schedule) {
   return family;
 }
 
+Result<Plan> planRepeating(const Problem &problem, const PlacedFamily &family) {
+  Problem plain = problem;
+  for (Layer &layer : plain.layers)
+    if (!layer.levels.empty())
+      layer.levels.pop_back();
+  Result<Plan> plan = planPlaced(plain, family),
+               other = planPlaced(problem, family);
+  bool isBetter = other && (!plan || other->time < plan->time);
+  return isBetter ? other : plan;
+}
+
 /// The bound of single gangs.
 static Result<Seconds> boundOfSingle(const Problem &problem,
                                      const PlacedFamily &family) {

@@ -27,10 +27,10 @@ double Annealing::energy(double load) const {
 
 std::vector<size_t> Annealing::randomStart() {
   std::vector<size_t> positionOf(graph.size());
-  size_t position = pick(order.size());
+  size_t position = random.pick(order.size());
   for (size_t &place : positionOf) {
-    if (pick(4) == 0)
-      position = pick(order.size());
+    if (random.pick(4) == 0)
+      position = random.pick(order.size());
     place = position;
   }
   return positionOf;
@@ -38,13 +38,13 @@ std::vector<size_t> Annealing::randomStart() {
 
 /// Moves a random node to another device; undoes the move if it is rejected.
 bool Annealing::tryMove(LoadAssignment &loads, double temperature) {
-  int node = int(pick(graph.size()));
-  size_t from = loads.positionOf(node), to = pick(order.size());
+  int node = int(random.pick(graph.size()));
+  size_t from = loads.positionOf(node), to = random.pick(order.size());
   // In half of the cases, the device of a neighbour.
-  if (!graph.netsOf[node].empty() && pick(2) == 0) {
+  if (!graph.netsOf[node].empty() && random.pick(2) == 0) {
     const std::vector<int> &net =
-        graph.nets[graph.netsOf[node][pick(graph.netsOf[node].size())]];
-    to = loads.positionOf(net[pick(net.size())]);
+        graph.nets[graph.netsOf[node][random.pick(graph.netsOf[node].size())]];
+    to = loads.positionOf(net[random.pick(net.size())]);
   }
   if (from == to || !loads.hasRoom(node, to))
     return false;
@@ -56,9 +56,7 @@ bool Annealing::tryMove(LoadAssignment &loads, double temperature) {
       change -= kCutEnergy * double(loads.positionOf(other) == to);
       change += kCutEnergy * double(loads.positionOf(other) == from);
     }
-  // 53 random bits give a number in [0, 1), the same with every library.
-  double chance = double(random() >> 11) * 0x1p-53;
-  if (change <= 0 || chance < std::exp(-change / temperature))
+  if (accepts(change, temperature, random))
     return true;
   loads.move(node, from);
   return false;
@@ -131,7 +129,7 @@ std::vector<size_t> Annealing::improve(std::vector<size_t> start, bool anneal) {
              : 0;
   for (int64_t i = 0; i < tries; ++i) {
     // From 1, the energy of a device with load `scale`, down to 0.001.
-    double temperature = std::pow(1e-3, double(i) / double(tries));
+    double temperature = temperatureAt(double(i) / double(tries), 1, 1e-3);
     if (!tryMove(loads, temperature) || loads.maxLoad() >= least)
       continue;
     least = loads.maxLoad();

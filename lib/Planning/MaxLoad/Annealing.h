@@ -23,7 +23,7 @@
 #define STAGEWRIGHT_PLANNING_ANNEALING_H
 
 #include "MaxLoad/LoadAssignment.h"
-#include <random>
+#include "Search/Metropolis.h"
 
 namespace stagewright {
 
@@ -44,13 +44,12 @@ private:
   bool tryMove(LoadAssignment &loads, double temperature);
   bool climb(LoadAssignment &loads) const;
   bool join(LoadAssignment &loads, double most) const;
-  size_t pick(size_t count) { return size_t(random() % count); }
 
   const Problem &problem;
   const LoadGraph &graph;
   const std::vector<size_t> &order;
   double scale; ///< About the load to be reached.
-  std::mt19937_64 random;
+  SearchRandom random;
 };
 
 } // namespace stagewright

@@ -6,13 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placed/PlacedSearch.h"
+#include "stagewright/Support/Text.h"
 #include <algorithm>
 
 namespace stagewright {
-
-static std::string plural(int64_t count, const char *what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// Checks that there are enough layers and devices, and, for twin placements,
 /// that the number of devices is even.
@@ -30,16 +27,17 @@ static Status checkRequest(const Problem &problem,
   int64_t most = twin ? layers : layers / where.chunks;
   if (where.ranks > most)
     return Error{
-        plural(where.ranks, "device") +
-        (twin ? "" : " with " + plural(where.chunks, "chunk") + " each") +
+        counted(where.ranks, "device") +
+        (twin ? "" : " with " + counted(where.chunks, "chunk") + " each") +
         " need as many layers as stages, the graph has " +
         std::to_string(layers) +
         "; use fewer devices or chunks, or ask for fewer stages"};
   if (where.ranks > devices / request.pipelines)
-    return Error{
-        "the stages need " + plural(where.ranks * request.pipelines, "device") +
-        ", cluster '" + problem.cluster.name + "' has " +
-        std::to_string(devices) + "; ask for fewer stages or a larger cluster"};
+    return Error{"the stages need " +
+                 counted(where.ranks * request.pipelines, "device") +
+                 ", cluster '" + problem.cluster.name + "' has " +
+                 std::to_string(devices) +
+                 "; ask for fewer stages or a larger cluster"};
   if (twin && where.ranks % 2 != 0)
     return Error{"placement twin pairs every device with its mirror image, so "
                  "their number must be even, got " +
@@ -62,7 +60,7 @@ chooseGenerators(const std::vector<Generator> &generators,
   if (generators.size() == 1)
     wants = demandOf(generators.front());
   return Error{"no schedule of those asked for runs " +
-               plural(where.chunks, "chunk") + " per device placed " +
+               counted(where.chunks, "chunk") + " per device placed " +
                toString(where.placement) + "; " + wants};
 }
 

@@ -13,6 +13,7 @@
 #include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace stagewright {
@@ -125,37 +126,72 @@ static std::pair<double, double> heldOf(const StageMemory &memory) {
   return {std::max(activation, kept), kept};
 }
 
+static Error tooLarge(int64_t rank, int64_t bytes, const Device &device) {
+  return Error{"rank " + std::to_string(rank) + " needs " +
+               toString(Bytes(bytes)) + " on device " + device.name +
+               " for parameters, gradients and inputs alone, has " +
+               toString(device.memory) +
+               "; use more devices, fewer microbatches or a device with " +
+               toString(Bytes(bytes) - device.memory) + " more"};
+}
+
+/// Bytes left for the microbatches in flight on a stage whose replicas share
+/// the samples of each, as if one replica had all: what is left on a device
+/// over its share, the min over the devices.
+static Result<double> leftOfShares(const Problem &problem,
+                                   const StagePlan &stage, StageMemory memory,
+                                   int64_t rank) {
+  memory.leaving = slotsLeaving({});
+  std::vector<double> shares = slicesOf(problem, stage);
+  double left = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const Device &device = problem.cluster.devices[stage.devices[i]];
+    int64_t fixed =
+        memory
+            .with(ByLife(), problem.microbatches, shares[i], 1, slotsAtOnce({}))
+            .value +
+        std::llround(shares[i] * double(memory.leaving + slotsComing(1)) *
+                     double(memory.offloaded));
+    if (fixed > device.memory.value)
+      return tooLarge(rank, fixed, device);
+    left = std::min(left, double(device.memory.value - fixed) / shares[i]);
+  }
+  return left;
+}
+
 /// Sets the memory limit, which is one number for all ranks: the least memory
 /// left on any. What stages hold is scaled by that over what their rank has.
 static Status scaleMemory(const Problem &problem,
                           const std::vector<StagePlan> &stages,
+                          const std::vector<StageMemory> &memories,
                           const StagePlacement &where,
                           ScheduleProblem &result) {
   std::vector<double> left;
   std::vector<size_t> devices = devicesOf(stages, where);
   for (int64_t r = 0; r < where.ranks; ++r) {
+    std::vector<int64_t> here =
+        stagesOf(where.placement, where.ranks, where.chunks, r, where.spare);
+    if (here.size() == 1 && !stages[here[0]].rows.empty()) {
+      Result<double> least =
+          leftOfShares(problem, stages[here[0]], memories[size_t(here[0])], r);
+      if (!least)
+        return least.error();
+      left.push_back(*least);
+      continue;
+    }
     const Device &device = problem.cluster.devices[devices[r]];
     // Memory that does not depend on the microbatches in flight: that of none,
     // and the slot in which the next microbatch arrives.
     RankMemory memory;
     int64_t slots = 0; // For copies of offloaded stashes, also independent.
-    for (int64_t s :
-         stagesOf(where.placement, where.ranks, where.chunks, r, where.spare)) {
-      StageMemory own = stageMemory(problem, stages[s]);
+    for (int64_t s : here) {
+      const StageMemory &own = memories[size_t(s)];
       memory.add(own, ByLife(), problem.microbatches);
-      std::vector<double> shares = slicesOf(problem, stages[s]);
-      slots += std::llround(*std::max_element(shares.begin(), shares.end()) *
-                            double(own.leaving + slotsComing(1)) *
-                            double(own.offloaded));
+      slots += (own.leaving + slotsComing(1)) * own.offloaded;
     }
     int64_t fixed = memory.total().value + slots;
     if (fixed > device.memory.value)
-      return Error{"rank " + std::to_string(r) + " needs " +
-                   toString(Bytes(fixed)) + " on device " + device.name +
-                   " for parameters, gradients and inputs alone, has " +
-                   toString(device.memory) +
-                   "; use more devices, fewer microbatches or a device with " +
-                   toString(Bytes(fixed) - device.memory) + " more"};
+      return tooLarge(r, fixed, device);
     left.push_back(double(device.memory.value - fixed));
   }
   result.memory = *std::min_element(left.begin(), left.end());
@@ -190,9 +226,12 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
       stageOf[layer] = int64_t(s);
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   auto loads = loadsOf(problem, stageOf, stages.size());
+  LayerIndex index(problem);
+  std::vector<StageMemory> memories;
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
-    StageMemory memory = stageMemory(problem, stages[s]);
+    const StageMemory &memory =
+        memories.emplace_back(stageMemory(problem, index, stages[s]));
     auto [activation, kept] = heldOf(memory);
     // Inputs of the forward; what arrives in the backward does not count.
     int64_t arrived =
@@ -204,7 +243,8 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
       result.hops.push_back(
           hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
   }
-  if (Status status = scaleMemory(problem, stages, where, result); !status)
+  if (Status status = scaleMemory(problem, stages, memories, where, result);
+      !status)
     return status.error();
   if (Status status = result.check(); !status)
     return status.error();
@@ -223,14 +263,22 @@ static std::vector<std::vector<StashPeak>> heldByRank(const Schedule &schedule,
 static Bytes bytesOf(const Problem &problem, const LayerIndex &index,
                      const std::vector<StagePlan> &stages,
                      const std::vector<StashPeak> &held,
-                     const Schedule &schedule, LifePacker *packer) {
+                     const Schedule &schedule,
+                     const std::vector<StashLife> &lives, LifePacker *packer) {
   RankMemory memory(schedule.kind);
   for (const StashPeak &peak : held)
     memory.add(stageMemory(problem, index, stages[peak.stage]), heldOf(peak),
                problem.microbatches, peak.stage);
-  if (!held.empty())
-    memory.share(schedule.ranks[held.front().rank], packer);
+  memory.share(lives, packer);
   return memory.total();
+}
+
+/// The lives of the stashes of the stages `held` of a rank; none for a single
+/// stage, which shares no memory.
+static std::vector<StashLife> livesOf(const std::vector<StashPeak> &held,
+                                      const Schedule &schedule) {
+  return held.size() < 2 ? std::vector<StashLife>()
+                         : stashLives(schedule.ranks[held.front().rank]);
 }
 
 std::vector<Bytes> memoryOf(const Problem &problem,
@@ -242,8 +290,8 @@ std::vector<Bytes> memoryOf(const Problem &problem,
   std::vector<size_t> devices = devicesOf(stages, where);
   auto held = heldByRank(schedule, where.ranks);
   for (int64_t r = 0; r < where.ranks; ++r)
-    bytes[devices[r]] =
-        bytesOf(problem, index, stages, held[r], schedule, packer);
+    bytes[devices[r]] = bytesOf(problem, index, stages, held[r], schedule,
+                                livesOf(held[r], schedule), packer);
   return bytes;
 }
 
@@ -257,10 +305,11 @@ void fitLevels(const Problem &problem, const LevelCurve &curve,
   auto held = heldByRank(schedule, where.ranks);
   for (int64_t r = 0; r < where.ranks; ++r) {
     std::vector<LeveledStage> here;
+    std::vector<StashLife> lives = livesOf(held[r], schedule);
     for (const StashPeak &peak : held[r])
       here.push_back({&stages[peak.stage], double(peak.held)});
     curve.fit(std::move(here), classOf[devices[r]], [&] {
-      return bytesOf(problem, curve.layers(), stages, held[r], schedule,
+      return bytesOf(problem, curve.layers(), stages, held[r], schedule, lives,
                      packer) <= problem.cluster.devices[devices[r]].memory;
     });
   }

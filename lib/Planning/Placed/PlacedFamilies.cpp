@@ -12,7 +12,6 @@
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 namespace stagewright {
@@ -38,16 +37,19 @@ public:
   Families(const Problem &problem, const Network &network,
            const PlacedFamily &family)
       : problem(problem), network(network), family(family),
-        devices(int64_t(problem.cluster.devices.size())), index(problem) {}
+        devices(int64_t(problem.cluster.devices.size())),
+        gradients(problem.gradients()),
+        classOf(problem.cluster.classOfDevices()), index(problem) {}
 
   Result<Plan> best();
   Seconds bound();
 
 private:
-  void enumerate();
-  void add(const StagePlacement &where, int64_t pipelines);
+  /// `cuts`: with the even cut of each candidate and its estimate.
+  void enumerate(bool cuts);
+  void add(const StagePlacement &where, int64_t pipelines, bool cuts);
   int64_t mostPipelines(const StagePlacement &where) const;
-  double sumsOf(int64_t ranks, int64_t pipelines) const;
+  double sumsOf(int64_t ranks, int64_t pipelines);
   void estimate(Candidate &candidate);
   bool mayFit(const Candidate &candidate);
   void timeCuts();
@@ -60,6 +62,9 @@ private:
   const Network &network;
   const PlacedFamily &family;
   int64_t devices;
+  Bytes gradients;                  ///< Each once.
+  std::vector<size_t> classOf;      ///< By device.
+  std::vector<SlowestPair> slowest; ///< Of the first 1, 2, ... devices.
   LayerIndex index;
   std::vector<Candidate> candidates;
   std::map<int64_t, Problem> firsts; ///< By number of pipelines.
@@ -100,7 +105,7 @@ int64_t Families::mostPipelines(const StagePlacement &where) const {
 }
 
 /// Adds every placement for which a generator is defined.
-void Families::enumerate() {
+void Families::enumerate(bool cuts) {
   auto layers = int64_t(problem.layers.size());
   for (Placement placement :
        {Placement::Linear, Placement::Loop, Placement::V, Placement::Twin}) {
@@ -132,13 +137,13 @@ void Families::enumerate() {
             (ranks == 1 && chunks > 1 && devices > 1))
           continue;
         if (int64_t pipelines = mostPipelines(where); pipelines > 0)
-          add(where, pipelines);
+          add(where, pipelines, cuts);
       }
     }
   }
 }
 
-void Families::add(const StagePlacement &where, int64_t pipelines) {
+void Families::add(const StagePlacement &where, int64_t pipelines, bool cuts) {
   Candidate candidate;
   candidate.request = {where, {}, pipelines};
   for (const Generator &generator : family.generators)
@@ -146,20 +151,26 @@ void Families::add(const StagePlacement &where, int64_t pipelines) {
       candidate.request.generators.push_back(generator);
   if (candidate.request.generators.empty())
     return;
-  candidate.ends = evenCut(problem, candidate.request);
-  estimate(candidate);
+  if (cuts) {
+    candidate.ends = evenCut(problem, candidate.request);
+    estimate(candidate);
+  }
   candidates.push_back(std::move(candidate));
 }
 
 /// Seconds to sum all gradients over pipelines side by side, if each rank sums
 /// an equal part of them.
-double Families::sumsOf(int64_t ranks, int64_t pipelines) const {
+double Families::sumsOf(int64_t ranks, int64_t pipelines) {
   if (problem.forwardOnly || pipelines < 2)
     return 0;
-  std::vector<size_t> devices(static_cast<size_t>(pipelines));
-  std::iota(devices.begin(), devices.end(), 0);
-  return allReduceTime(network, devices,
-                       Bytes(problem.gradients().value / ranks))
+  while (int64_t(slowest.size()) < pipelines) {
+    SlowestPair pair = slowest.empty() ? SlowestPair() : slowest.back();
+    for (size_t device = 0; device < slowest.size(); ++device)
+      pair.add(network, device, slowest.size());
+    slowest.push_back(pair);
+  }
+  return allReduceTime(slowest[size_t(pipelines) - 1], size_t(pipelines),
+                       Bytes(gradients.value / ranks))
       .value;
 }
 
@@ -170,7 +181,6 @@ double Families::sumsOf(int64_t ranks, int64_t pipelines) const {
 /// split.
 void Families::estimate(Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
-  std::vector<size_t> classOf = problem.cluster.classOfDevices();
   std::vector<double> work(where.ranks, 0);
   double forward = 0;
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
@@ -301,13 +311,13 @@ Error Families::noCandidate() const {
 }
 
 Seconds Families::bound() {
-  enumerate();
+  enumerate(/*cuts=*/false);
   return candidates.empty() ? Seconds(std::numeric_limits<double>::infinity())
                             : leastTime();
 }
 
 Result<Plan> Families::best() {
-  enumerate();
+  enumerate(/*cuts=*/true);
   if (candidates.empty())
     return noCandidate();
   Seconds bound = leastTime();

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placed/PlacedSearch.h"
-#include "Chains/BestCut.h"
 #include "stagewright/Scheduling/Timing.h"
 #include <algorithm>
 #include <cmath>
@@ -70,36 +69,107 @@ PlacedSearch::stagesOf(const std::vector<int64_t> &ends) const {
   return stages;
 }
 
+namespace {
+/// Stages as intervals of layers, whose loads are differences of sums: they do
+/// not fall as an interval grows.
+struct StageLoads {
+  int64_t layers, count;
+  std::vector<std::vector<double>> sums; ///< By device class, of layers [0, l).
+  std::vector<size_t> classOf;           ///< By stage.
+
+  double of(int64_t s, int64_t first, int64_t end) const {
+    const std::vector<double> &sum = sums[classOf[size_t(s)]];
+    return sum[size_t(end)] - sum[size_t(first)];
+  }
+  /// The last end of stage s that leaves a layer to each later one.
+  int64_t lastEnd(int64_t s) const { return layers - (count - 1 - s); }
+};
+} // namespace
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The min over all cuts of the max load.
+static double leastMaximum(const StageLoads &loads) {
+  bool isOneClass = loads.sums.size() == 1;
+  std::vector<double> least(size_t(loads.layers) + 1, kInfinity);
+  least[0] = 0;
+  for (int64_t s = 0; s < loads.count; ++s) {
+    std::vector<double> next(least.size(), kInfinity);
+    int64_t first = s;
+    auto value = [&](int64_t first, int64_t end) {
+      return std::max(least[size_t(first)], loads.of(s, first, end));
+    };
+    for (int64_t end = s + 1; end <= loads.lastEnd(s); ++end) {
+      double &best = next[size_t(end)];
+      if (!isOneClass) {
+        for (first = s; first < end; ++first)
+          best = std::min(best, value(first, end));
+        continue;
+      }
+      // The first term does not fall as `first` grows, the second does not
+      // rise: the best place is where they cross, or the one before it. If
+      // `end` grows, that does not go back.
+      while (first + 1 < end && least[size_t(first)] < loads.of(s, first, end))
+        ++first;
+      best = value(first, end);
+      if (first > s)
+        best = std::min(best, value(first - 1, end));
+    }
+    least = std::move(next);
+  }
+  return least.back();
+}
+
 std::vector<int64_t> evenCut(const Problem &problem,
                              const PlacedRequest &request) {
   const StagePlacement &where = request.where;
+  StageLoads loads{int64_t(problem.layers.size()), where.numStages(), {}, {}};
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
-  std::vector<std::vector<double>> sums(problem.cluster.classes().size());
-  for (size_t c = 0; c < sums.size(); ++c) {
-    sums[c].push_back(0);
+  loads.sums.resize(problem.cluster.classes().size());
+  for (size_t c = 0; c < loads.sums.size(); ++c) {
+    loads.sums[c].push_back(0);
     for (const Layer &layer : problem.layers)
-      sums[c].push_back(sums[c].back() + layer.times[c].total().value);
+      loads.sums[c].push_back(loads.sums[c].back() +
+                              layer.times[c].total().value);
   }
-  auto load = [&](int64_t s, int64_t first, int64_t end) {
+  for (int64_t s = 0; s < loads.count; ++s) {
     int64_t rank = rankOf(where.placement, where.ranks, where.chunks, s);
-    const std::vector<double> &sum = sums[classOf[rank * request.pipelines]];
-    return sum[end] - sum[first];
-  };
-  int64_t layers = problem.layers.size();
-  int64_t count = where.numStages();
-  double most = 0, squares = 0;
-  bestCut(
-      layers, count, load, [](double a, double b) { return std::max(a, b); },
-      most);
-  auto evenness = [&](int64_t s, int64_t first, int64_t end) {
-    double value = load(s, first, end);
-    return value <= most * (1 + kRounding)
-               ? value * value
-               : std::numeric_limits<double>::infinity();
-  };
-  return bestCut(
-      layers, count, evenness, [](double a, double b) { return a + b; },
-      squares);
+    loads.classOf.push_back(classOf[size_t(rank * request.pipelines)]);
+  }
+  double most = leastMaximum(loads) * (1 + kRounding);
+  // Of the cuts with this max, the one with the least sum of squares; of equal
+  // ones the one with the earliest last cuts.
+  size_t width = size_t(loads.layers) + 1;
+  std::vector<double> least(width, kInfinity);
+  least[0] = 0;
+  std::vector<std::vector<int64_t>> cuts;
+  for (int64_t s = 0; s < loads.count; ++s) {
+    std::vector<double> next(width, kInfinity);
+    std::vector<int64_t> &cut = cuts.emplace_back(width, -1);
+    int64_t begin = s;
+    for (int64_t end = s + 1; end <= loads.lastEnd(s); ++end) {
+      while (begin < end && loads.of(s, begin, end) > most)
+        ++begin;
+      for (int64_t first = begin; first < end; ++first) {
+        double load = loads.of(s, first, end);
+        double value = least[size_t(first)] + load * load;
+        if (!(value < next[size_t(end)]))
+          continue;
+        next[size_t(end)] = value;
+        cut[size_t(end)] = first;
+      }
+    }
+    least = std::move(next);
+  }
+  std::vector<int64_t> ends;
+  if (std::isinf(least.back()))
+    return ends;
+  for (int64_t end = loads.layers; !cuts.empty(); cuts.pop_back()) {
+    ends.push_back(end);
+    end = cuts.back()[size_t(end)];
+  }
+  std::reverse(ends.begin(), ends.end());
+  return ends;
 }
 
 /// Sets in `cost` the bytes missing on all devices together, and the device on

@@ -33,7 +33,8 @@ Result<Plan> planAuto(const Problem &problem) {
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
   // These need one stage per device, which planSpp() plans.
-  if (problem.stages > 0 || problem.offload == OffloadChoice::All)
+  if (problem.stages > 0 || !problem.askedStages.empty() ||
+      problem.offload == OffloadChoice::All)
     return plain;
   Result<Plan> placed = planPlaced(problem);
   if (!placed || (plain && !savesEnough(placed->time, plain->time)))

@@ -40,7 +40,8 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   stages.push_back(part);
 }
 
-void RankMemory::share(const Order &order, LifePacker *packer) {
+void RankMemory::share(const std::vector<StashLife> &lives,
+                       LifePacker *packer) {
   if (stages.size() < 2)
     return;
   std::map<int64_t, ByLife> stashOf;
@@ -51,7 +52,7 @@ void RankMemory::share(const Order &order, LifePacker *packer) {
     if (bytes > 0)
       items.push_back({bytes, {{from, to}}, 0});
   };
-  for (const StashLife &life : stashLives(order)) {
+  for (const StashLife &life : lives) {
     const ByLife &stash = stashOf[life.stage];
     if (life.input == life.weight)
       keep(stash.toInput + stash.toWeight, life.forward, life.weight);

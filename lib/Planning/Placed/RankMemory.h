@@ -45,7 +45,12 @@ public:
   /// Lets stashes of stages that run in `order` share memory. Counts what is
   /// live at the same time or, with a `packer`, what packed slots take, which
   /// is at least as much.
-  void share(const Order &order, LifePacker *packer);
+  void share(const Order &order, LifePacker *packer) {
+    if (stages.size() > 1)
+      share(stashLives(order), packer);
+  }
+  /// The same for an order with these lives.
+  void share(const std::vector<StashLife> &lives, LifePacker *packer);
   /// The part of each stage, by its number, in the total.
   std::vector<std::pair<int64_t, Bytes>> parts() const;
 

@@ -62,8 +62,20 @@ static ordered_json uniformToJson(const UniformPlan &uniform) {
           {"time_s", uniform.plan->time.value}};
 }
 
+static ordered_json searchToJson(const SearchOutcome &outcome) {
+  ordered_json result = {
+      {"search", outcome.driver},         {"seed", outcome.seed},
+      {"plans", outcome.plans},           {"evaluations", outcome.evaluations},
+      {"infeasible", outcome.infeasible}, {"search_s", outcome.seconds},
+      {"time_s", outcome.time.value},     {"optimum", outcome.isOptimum}};
+  for (const SearchPoint &point : outcome.curve)
+    result["curve"].push_back({point.evaluations, point.best.value});
+  return result;
+}
+
 std::string planToJson(const Problem &problem, const Plan &plan,
-                       const std::vector<UniformPlan> &uniform) {
+                       const std::vector<UniformPlan> &uniform,
+                       const std::vector<SearchOutcome> &searches) {
   ordered_json result;
   result["planner"] = plan.planner;
   result["objective"] = plan.objective;
@@ -88,6 +100,8 @@ std::string planToJson(const Problem &problem, const Plan &plan,
   for (const UniformPlan &it : uniform)
     if (it.plan)
       result["uniform"].push_back(uniformToJson(it));
+  for (const SearchOutcome &outcome : searches)
+    result["searches"].push_back(searchToJson(outcome));
   result["explanation"] = plan.explanation;
   // Names come from files and may be invalid UTF-8: replace such bytes.
   return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -181,7 +195,7 @@ public:
           });
       if (found == layer.alternatives.end())
         fail("runs '" + layer.name + "' by " + (*list)[i].dump() +
-             ", which is no alternative for " + std::to_string(ways) +
+             ", which is not an alternative for " + std::to_string(ways) +
              " devices");
       result.push_back(size_t(found - layer.alternatives.begin()));
     }

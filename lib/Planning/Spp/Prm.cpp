@@ -47,6 +47,7 @@ private:
   }
   void sumCuts();
   void follow(size_t block, int64_t stages);
+  void followAny(size_t block, int64_t stages);
   void followCounting(const PrmBlock &block);
   void slide(double *result, int64_t stages, int32_t *counts);
   double joined(double load, double rest) const;
@@ -108,6 +109,14 @@ void Solver::sumCuts() {
 /// Computes the best continuation after each cut, over all next blocks. It does
 /// not depend on where the stage of this block begins.
 void Solver::follow(size_t number, int64_t stages) {
+  followAny(number, stages);
+  for (size_t cut = 0; options.rules && cut < layers; ++cut)
+    if (!options.mayCut(cut))
+      onward[cut] = kInfinity;
+}
+
+/// The same, with cuts that are not allowed.
+void Solver::followAny(size_t number, int64_t stages) {
   const PrmBlock &block = blocks.blocks[number];
   std::fill(onward.begin(), onward.end(), kInfinity);
   if (!byStages() || stages == 1)
@@ -194,6 +203,8 @@ void Solver::slide(double *result, int64_t stages, int32_t *resultCounts) {
       window[--begin] = l + 1;
     }
     result[l] = kInfinity;
+    if (!options.mayCut(l))
+      continue; // Loads of stages from here are no part of the recurrence.
     if (isCapped()) {
       while (begin < end && load(l, window[end - 1]) > options.cap)
         --end;
@@ -251,6 +262,8 @@ PrmStage Solver::firstStage(size_t number, size_t first, int64_t stages,
   double best = kInfinity;
   bool last = !byStages() || stages == 1, onlyLast = byStages() && stages == 1;
   for (size_t l2 = onlyLast ? layers : first + 1; l2 <= layers; ++l2) {
+    if (!options.mayCut(l2))
+      continue;
     double fill = loads.fill(l2) - loads.fill(first);
     if (!options.memory) {
       double load = loads.load(first, l2, 1);

@@ -29,6 +29,7 @@
 
 #include "MemoryTable.h"
 #include "Spp/PrmBlocks.h"
+#include "stagewright/Planning/AskedStages.h"
 #include <limits>
 
 namespace stagewright {
@@ -54,6 +55,10 @@ struct PrmOptions {
   ExecutionOrder memoryOrder = ExecutionOrder::CapA;
   /// Bytes that every device has in addition to its memory.
   int64_t extraMemory = 0;
+  /// If set, plans have the stages that are asked for.
+  const StageRules *rules = nullptr;
+
+  bool mayCut(size_t layer) const { return !rules || rules->mayCut(layer); }
 };
 
 struct PrmStage {

@@ -104,7 +104,12 @@ bool Builder::isOffered(size_t start, size_t width) const {
     return false;
   if (only > 0)
     return width == only && start % only == 0;
-  if (!byHost || width == count)
+  auto isAsked = [&](const AskedStage &stage) {
+    return stage.replicas == int64_t(width);
+  };
+  if (!byHost || width == count ||
+      std::any_of(problem.askedStages.begin(), problem.askedStages.end(),
+                  isAsked))
     return true;
   size_t end = start + width;
   if (end <= hostEnd[start]) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Spp/PrmLoads.h"
+#include "FitShares.h"
 #include <algorithm>
 #include <bit>
 
@@ -82,13 +83,23 @@ void PrmLoads::selectRooms(const PrmBlock &block) {
     seconds.push_back(costs.total(classOf[blocks.order[p]]));
   std::vector<double> shares =
       sharesOf(seconds, problem.model, problem.samples);
+  unequal.clear();
+  shared.clear();
+  slowest = 0;
   for (size_t i = 0; i < shares.size(); ++i) {
     const Device &device =
         problem.cluster.devices[blocks.order[block.start + i]];
+    unequal.push_back({seconds[i], device.memory.value + options.extraMemory});
+    slowest = std::max(slowest, shares[i] * seconds[i]);
     rooms.push_back({shares[i], device.memory.value + options.extraMemory});
     hostBandwidth = std::min(hostBandwidth,
                              device.hostBandwidth.value_or(Bandwidth(0)).value);
   }
+  bool areEqual = std::all_of(unequal.begin(), unequal.end(),
+                              [&](const auto &d) { return d == unequal[0]; });
+  if (areEqual || !problem.model.unevenSlices ||
+      problem.samples < int64_t(width))
+    unequal.clear();
   std::sort(rooms.begin(), rooms.end());
   rooms.erase(std::unique(rooms.begin(), rooms.end()), rooms.end());
   limits = &options.memory->limits(rooms, hasTurns);
@@ -140,21 +151,71 @@ double PrmLoads::offloading(size_t l, size_t l2, int64_t fromEnd) const {
                            (backward[l2] - backward[l]));
 }
 
-/// Seconds that short memory adds to the load: 0, the cheaper of offloading and
-/// recomputing, or infinity if the stage does not fit.
+double PrmLoads::sharing(size_t l, size_t l2, int64_t fromEnd,
+                         int64_t form) const {
+  double none = std::numeric_limits<double>::infinity();
+  if (unequal.empty() || inTurn(l, l2) || !(slowest > 0))
+    return none;
+  int64_t kept = inFlight(l, l2, fromEnd);
+  auto [found, isNew] =
+      shared.try_emplace({int64_t(l), int64_t(l2), kept, form});
+  if (isNew)
+    found->second = computeSharing(l, l2, kept, form);
+  return found->second;
+}
+
+double PrmLoads::computeSharing(size_t l, size_t l2, int64_t kept,
+                                int64_t form) const {
+  const StageMemory &memory = options.memory->at(l, l2, form);
+  int64_t samples = problem.samples;
+  std::map<int64_t, int64_t> most; // Samples, by memory of a device.
+  std::vector<ReplicaRoom> rooms;
+  for (auto [seconds, bytes] : unequal) {
+    auto [fitting, isNew] = most.try_emplace(bytes);
+    if (isNew)
+      fitting->second = mostSamples(samples, [&, own = bytes](int64_t count) {
+        double share = double(count) / double(samples);
+        return memory.with(kept, problem.microbatches, share).value <= own;
+      });
+    rooms.push_back({seconds, fitting->second});
+  }
+  std::optional<std::vector<int64_t>> rows = dealSamples(rooms, samples);
+  if (!rows)
+    return std::numeric_limits<double>::infinity();
+  double last = 0;
+  for (size_t i = 0; i < rooms.size(); ++i)
+    last = std::max(last, double((*rows)[i]) * rooms[i].seconds);
+  return std::max(1.0, last / double(samples) / slowest);
+}
+
+/// Seconds that short memory adds to the load: 0, the cheapest of offloading,
+/// recomputing and other shares of the replicas, or infinity if the stage does
+/// not fit.
 double PrmLoads::excess(size_t l, size_t l2, int64_t fromEnd) const {
   if (fits(l, l2, fromEnd, 0))
     return 0;
-  if (costs.forwardOnly)
-    return std::numeric_limits<double>::infinity();
-  double least = offloading(l, l2, fromEnd);
-  if (problem.recompute) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double least = costs.forwardOnly ? kNone : offloading(l, l2, fromEnd);
+  double once = (work[l2] - work[l]) / forwardShare;
+  auto withShares = [&](int64_t form, double recomputed) {
+    double longer = sharing(l, l2, fromEnd, form);
+    return std::isinf(longer) ? kNone : (once + recomputed) * longer - once;
+  };
+  least = std::min(least, withShares(0, 0));
+  if (problem.recompute && !costs.forwardOnly) {
     double seconds = again(l, l2, fromEnd);
     const std::vector<double> &forward = costs.forward[deviceClass];
+    double whole = forward[l2] - forward[l];
     if (std::isinf(seconds) &&
         fits(l, l2, fromEnd, options.memory->wholeForm()))
-      seconds = forward[l2] - forward[l];
+      seconds = whole;
     least = std::min(least, seconds);
+    if (std::isinf(least)) {
+      int64_t highest = options.memory->mostLevels();
+      const std::vector<double> &again = costs.again[deviceClass][highest];
+      least = std::min(withShares(highest, again[l2] - again[l]),
+                       withShares(options.memory->wholeForm(), whole));
+    }
   }
   return microbatches * forwardShare * least;
 }

@@ -15,8 +15,10 @@
 
 #include "Spp/Prm.h"
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <map>
 
 namespace stagewright {
 
@@ -29,8 +31,8 @@ public:
   void select(const PrmBlock &block);
 
   /// Seconds of all microbatches, and the tail if it counts, on layers [l, l2)
-  /// as the `fromEnd`-th stage from the end; infinite if they do not fit. Grows
-  /// with the interval.
+  /// as the `fromEnd`-th stage from the end; infinite if they do not fit, or
+  /// may not be a stage. Grows with the interval.
   double load(size_t l, size_t l2, int64_t fromEnd) const {
     double all = computeLoad(l, l2, fromEnd);
     if (hasTail)
@@ -41,6 +43,8 @@ public:
   }
   /// The same without the tail of the all-reduce, and that tail alone.
   double computeLoad(size_t l, size_t l2, int64_t fromEnd) const {
+    if (options.rules && !options.rules->allows(l, l2, width))
+      return std::numeric_limits<double>::infinity();
     double all = microbatches * (work[l2] - work[l]);
     if (inTurn(l, l2))
       all = turnScale * (work[l2] - work[l]);
@@ -62,6 +66,7 @@ public:
   bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
     return options.memory && !fits(l, l2, fromEnd, 0) &&
            std::isinf(again(l, l2, fromEnd)) &&
+           std::isinf(sharing(l, l2, fromEnd, options.memory->mostLevels())) &&
            offloading(l, l2, fromEnd) >
                costs.forward[deviceClass][l2] - costs.forward[deviceClass][l];
   }
@@ -83,6 +88,11 @@ private:
   bool fits(size_t l, size_t l2, int64_t fromEnd, int64_t form) const {
     return inFlight(l, l2, fromEnd) <= limits->most(l, l2, form, inTurn(l, l2));
   }
+  /// Seconds of the slowest replica over those with shares by speed, if shares
+  /// are chosen so that all fit (FitShares.h); infinite if none do, or if they
+  /// may not be chosen.
+  double sharing(size_t l, size_t l2, int64_t fromEnd, int64_t form) const;
+  double computeSharing(size_t l, size_t l2, int64_t kept, int64_t form) const;
   void selectTail(const PrmBlock &block);
   void selectRooms(const PrmBlock &block);
 
@@ -101,6 +111,11 @@ private:
   size_t deviceClass = 0, width = 1;
   double hostBandwidth = 0;     ///< Of the block's slowest device; 0: none.
   RoomLimits *limits = nullptr; ///< Of the distinct devices of the block.
+  /// Of the block's devices, if they differ: seconds of all layers, memory.
+  std::vector<std::pair<double, int64_t>> unequal;
+  double slowest = 0; ///< Seconds of all layers on the slowest replica.
+  /// sharing() of the block, by interval, microbatches kept and form.
+  mutable std::map<std::array<int64_t, 4>, double> shared;
   std::vector<size_t> classOf;
 };
 

@@ -45,6 +45,7 @@ private:
 
   const ChainCosts &costs;
   const PrmBlocks &blocks;
+  const PrmOptions &options;
   PrmLoads loads;
   bool hasMemory;
   double limit;
@@ -60,8 +61,9 @@ private:
 ParetoSolver::ParetoSolver(const Problem &problem, const ChainCosts &costs,
                            const PrmBlocks &blocks, const PrmOptions &options,
                            double limit)
-    : costs(costs), blocks(blocks), loads(problem, costs, blocks, options),
-      hasMemory(options.memory), limit(limit), layers(costs.layers),
+    : costs(costs), blocks(blocks), options(options),
+      loads(problem, costs, blocks, options), hasMemory(options.memory),
+      limit(limit), layers(costs.layers),
       ranges(blocks.blocks.size() * (layers + 1)), onward(layers + 1),
       leastThere(layers + 1), leastBoth(layers + 1) {
   for (size_t l = 0; l <= layers; ++l) {
@@ -135,12 +137,14 @@ void ParetoSolver::begin(size_t number, size_t first) {
   double rest = double(blocks.devices - block.used);
   auto &range = ranges[number * (layers + 1) + first];
   range = {labels.size(), labels.size()};
-  if (first > 0 && rest == 0)
+  if ((first > 0 && rest == 0) || !options.mayCut(first))
     return;
   double there = first > 0 ? leastThere[first] / rest : 0;
   double both = first > 0 ? leastBoth[first] / rest : 0;
   std::vector<Label> set;
   for (size_t end = first + 1; end <= layers; ++end) {
+    if (!options.mayCut(end))
+      continue;
     if (!hasMemory && loads.computeLoad(first, end, 1) + both >= limit)
       break;
     double tail = loads.tailOf(first, end);

@@ -14,6 +14,7 @@
 #include "Spp/Spp.h"
 #include "Dapple/DapplePlans.h"
 #include "Spp/SppCandidates.h"
+#include "stagewright/Planning/AskedStages.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Planners.h"
@@ -21,6 +22,8 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
+#include <tuple>
 
 namespace stagewright {
 
@@ -128,29 +131,32 @@ static Error infeasible(const Problem &problem, const Network &network,
   if (!status)
     return Error{"no plan fits in memory; the best one fails: " +
                  status.error().message};
-  auto missing = [&](const StagePlan &stage) {
-    return stage.memory - problem.cluster.devices[stage.devices.front()].memory;
-  };
-  auto shortest = std::max_element(plan.stages.begin(), plan.stages.end(),
-                                   [&](const StagePlan &a, const StagePlan &b) {
-                                     return missing(a) < missing(b);
-                                   });
-  const Device &device = problem.cluster.devices[shortest->devices.front()];
+  size_t number = 0, place = 0; // The stage and device that lack the most.
+  Bytes need, missing(std::numeric_limits<int64_t>::min());
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    std::vector<Bytes> bytes = memoryOf(problem, plan, s, plan.order);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      size_t on = plan.stages[s].devices[i];
+      Bytes over = bytes[i] - problem.cluster.devices[on].memory;
+      if (over > missing)
+        std::tie(number, place, need, missing) =
+            std::tuple(s, on, bytes[i], over);
+    }
+  }
+  const Device &device = problem.cluster.devices[place];
   Error error{"no plan fits in memory; the best one fails: stage " +
-              std::to_string(shortest - plan.stages.begin()) + " needs " +
-              toString(shortest->memory) + " on device " + device.name +
-              ", has " + toString(device.memory) +
+              std::to_string(number) + " needs " + toString(need) +
+              " on device " + device.name + ", has " + toString(device.memory) +
               "; use more devices, fewer or smaller microbatches, or a device "
               "with " +
-              toString(missing(*shortest)) + " more"};
+              toString(missing) + " more"};
   error.notes.push_back(
       "with " + toString(Bytes(extra)) +
       " more on every device there is a plan: " + shapeOf(plan));
   return error;
 }
 
-/// The devices in the order of the stages of `plan`, then the idle ones.
-static std::vector<size_t> listOf(const Problem &problem, const Plan &plan) {
+std::vector<size_t> listOf(const Problem &problem, const Plan &plan) {
   std::vector<size_t> list;
   for (const StagePlan &stage : plan.stages)
     list.insert(list.end(), stage.devices.begin(), stage.devices.end());
@@ -170,7 +176,9 @@ static std::vector<Plan> plansOfOthers(const Problem &problem,
   plans = dapplePlans(problem, network);
   if (Result<Plan> plan = planPipeDream(problem))
     plans.push_back(std::move(*plan));
-  std::erase_if(plans, [](const Plan &plan) { return !isOfFamily(plan); });
+  std::erase_if(plans, [&](const Plan &plan) {
+    return !isOfFamily(plan) || !verifyAskedStages(problem, plan);
+  });
   for (Plan &plan : plans)
     plan.planBound = planLowerBound(pipelineOf(problem, network, plan));
   std::sort(plans.begin(), plans.end(), [](const Plan &a, const Plan &b) {
@@ -262,8 +270,8 @@ Result<Plan> planSpp(const Problem &problem) {
   Result<Plan> plan =
       planOnLists(problem, *network, lists, plansOfOthers(problem, *network));
   auto devices = int64_t(problem.cluster.devices.size());
-  if (!plan || problem.maxReplicas > 0 || devices > kMostDevicesOfLimits ||
-      !memoryMayBind(problem))
+  if (!plan || problem.maxReplicas > 0 || !problem.askedStages.empty() ||
+      devices > kMostDevicesOfLimits || !memoryMayBind(problem))
     return plan;
   for (int64_t limit = 1; limit < devices; limit *= 2) {
     Problem limited = problem;

@@ -16,6 +16,10 @@
 
 namespace stagewright {
 
+/// The devices in the order of the stages of `plan`, then the idle ones. A
+/// device of several stages is there several times.
+std::vector<size_t> listOf(const Problem &problem, const Plan &plan);
+
 /// The plan that planSpp() finds on these lists of devices. The plans `others`,
 /// whose stages share no devices, are candidates too; the lists of the first of
 /// them are searched as well.

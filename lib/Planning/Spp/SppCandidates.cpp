@@ -42,8 +42,8 @@ static constexpr int kDrainRounds = 2;
 
 SppCandidates::SppCandidates(const Problem &problem, const Network &network)
     : problem(problem), network(network), costs(problem, network),
-      mostStages(
-          std::min(problem.layers.size(), problem.cluster.devices.size())) {
+      rules(problem), mostStages(std::min(problem.layers.size(),
+                                          problem.cluster.devices.size())) {
   if (problem.stages > 0)
     mostStages = problem.stages;
   memoryOrders = {ExecutionOrder::GPipe};
@@ -83,6 +83,14 @@ bool SppCandidates::tellsStages(const PrmBlocks &blocks, double budget) const {
   return pairs * double(mostStages) * double(costs.layers) <= budget;
 }
 
+PrmOptions SppCandidates::optionsFor(ExecutionOrder order) const {
+  PrmOptions options;
+  options.memory = memory ? &*memory : nullptr;
+  options.memoryOrder = order;
+  options.rules = rules.isEmpty() ? nullptr : &rules;
+  return options;
+}
+
 void SppCandidates::addOrder(const std::vector<size_t> &devices) {
   // Stages that begin or end inside a host make channels share its NIC, which
   // the dynamic program does not model. So it also runs on whole hosts.
@@ -96,9 +104,7 @@ void SppCandidates::addOrder(const std::vector<size_t> &devices) {
       continue;
     PrmBlocks blocks(problem, network, costs, devices, byHost);
     for (ExecutionOrder order : memoryOrders) {
-      PrmOptions options;
-      options.memory = memory ? &*memory : nullptr;
-      options.memoryOrder = order;
+      PrmOptions options = optionsFor(order);
       addGoals(blocks, options);
     }
   }
@@ -116,9 +122,7 @@ void SppCandidates::addUniform(const std::vector<size_t> &devices) {
     if (width > blocks.maxWidth)
       return;
     for (ExecutionOrder order : memoryOrders) {
-      PrmOptions options;
-      options.memory = memory ? &*memory : nullptr;
-      options.memoryOrder = order;
+      PrmOptions options = optionsFor(order);
       options.byStages = mostStages;
       add(blocks, options);
       options.fillForward = options.fillBackward = options.countTail = true;
@@ -130,11 +134,9 @@ void SppCandidates::addUniform(const std::vector<size_t> &devices) {
 void SppCandidates::addLike(const Plan &plan, size_t order,
                             const std::vector<size_t> &devices) {
   PrmBlocks blocks(problem, network, costs, devices);
-  PrmOptions options;
+  PrmOptions options = optionsFor(memoryOrders.front());
   options.fillForward = options.fillBackward = true;
   options.drain = drainOf(plan);
-  options.memory = memory ? &*memory : nullptr;
-  options.memoryOrder = memoryOrders.front();
   std::swap(orders, order);
   bool fixed = problem.stages > 0;
   for (bool byStages : {false, true}) {
@@ -157,9 +159,7 @@ void SppCandidates::addBelow(Seconds limit, size_t order,
     return;
   std::swap(orders, order);
   for (ExecutionOrder memoryOrder : memoryOrders) {
-    PrmOptions options;
-    options.memory = memory ? &*memory : nullptr;
-    options.memoryOrder = memoryOrder;
+    PrmOptions options = optionsFor(memoryOrder);
     for (const PrmPlan &plan :
          plansBelow(problem, costs, blocks, options, limit.value, kMostBelow))
       add(blocks, plan);
@@ -169,11 +169,9 @@ void SppCandidates::addBelow(Seconds limit, size_t order,
 
 Seconds SppCandidates::promiseOf(const std::vector<size_t> &devices) const {
   PrmBlocks blocks(problem, network, costs, devices);
-  PrmOptions options;
+  PrmOptions options = optionsFor(memoryOrders.front());
   options.fillForward = options.fillBackward = true;
   options.byStages = problem.stages;
-  options.memory = memory ? &*memory : nullptr;
-  options.memoryOrder = memoryOrders.front();
   Seconds least(std::numeric_limits<double>::infinity());
   for (bool tail : {false, true}) {
     options.countTail = tail;
@@ -366,7 +364,7 @@ Plan SppCandidates::planOfLeastMemory(const std::vector<size_t> &devices,
                                       int64_t &more) const {
   PrmBlocks blocks(problem, network, costs, devices);
   MemoryTable table(problem, problem.recompute);
-  PrmOptions options;
+  PrmOptions options = optionsFor(ExecutionOrder::CapA);
   options.memory = &table;
   options.byStages = problem.stages;
   // The order that keeps fewest microbatches.

@@ -58,6 +58,7 @@ public:
                          int64_t &more) const;
 
 private:
+  PrmOptions optionsFor(ExecutionOrder order) const;
   void addUniform(const std::vector<size_t> &devices);
   void addGoals(const PrmBlocks &blocks, PrmOptions options);
   std::vector<double> addLoads(const PrmBlocks &blocks, PrmOptions options);
@@ -74,6 +75,7 @@ private:
   const Problem &problem;
   const Network &network;
   ChainCosts costs;
+  StageRules rules;
   std::optional<MemoryTable> memory; ///< Where memory may reject a stage.
   std::vector<ExecutionOrder> memoryOrders;
   int64_t mostStages;

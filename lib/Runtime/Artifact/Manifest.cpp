@@ -19,8 +19,10 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Since version 2 stashes may have starts, since 3 they may be on the host.
-constexpr int64_t manifestVersion = 3;
+/// Since version 2 stashes may have starts, since 3 they may be on the host,
+/// since 4 ranks may choose what they run, and replicas average their
+/// parameters.
+constexpr int64_t manifestVersion = 4;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;
@@ -36,9 +38,17 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
   for (const json &buffer : object.at("buffers"))
     rank.buffers.push_back(
         parseBuffer(buffer, manifest, int64_t(rank.starts.size())));
+  for (const json &average : object.value("averages", json::array()))
+    rank.averages.push_back(parseAveraging(average, rank));
   const json &memory = object.at("memory");
   rank.arena = integer(memory, "arena", 0, kMostBytes);
   rank.livePeak = integer(memory, "live_peak", 0, kMostBytes);
+  if (object.contains("rows") && !manifest.only)
+    raise("malformed manifest: 'rows' in a program for any number of "
+          "microbatches");
+  if (object.contains("rows"))
+    rank.rows = parseRows(object.at("rows"), manifest.channels,
+                          int64_t(manifest.ranks.size()));
   return rank;
 }
 
@@ -55,10 +65,12 @@ void checkOwners(const Manifest &manifest) {
   std::map<std::pair<int64_t, int64_t>, size_t> owner;
   for (size_t r = 0; r < manifest.ranks.size(); ++r)
     for (const Buffer &buffer : manifest.ranks[r].buffers) {
+      if (buffer.ownResult >= 0)
+        owner.insert({{buffer.ownResult, -1}, r});
       if (buffer.result < 0)
         continue;
       auto [it, added] = owner.insert({{buffer.result, buffer.slice}, r});
-      if (!added)
+      if (!added && buffer.weight == 0)
         raise("malformed manifest: result ",
               manifest.results[buffer.result].label(), " is owned by rank ",
               it->second, " and by rank ", r);
@@ -72,6 +84,23 @@ void checkOwners(const Manifest &manifest) {
     if (!whole && (result.slices == 0 || parts != result.slices))
       raise("malformed manifest: no rank owns result ", result.label(),
             result.slices ? " completely" : "");
+  }
+}
+
+/// Marks results and sums that averages over replicas make special.
+void markAverages(Manifest &manifest) {
+  for (RankManifest &rank : manifest.ranks) {
+    for (const Buffer &buffer : rank.buffers)
+      if (buffer.weight > 0)
+        manifest.results[size_t(buffer.result)].averaged = true;
+    for (Averaging &average : rank.averages) {
+      if (average.collective >= int64_t(manifest.collectives.size()))
+        raise("malformed manifest: collective ", average.collective,
+              " of an average does not exist");
+      Collective &sum = manifest.collectives[size_t(average.collective)];
+      sum.carried = true;
+      average.dtype = sum.dtype;
+    }
   }
 }
 
@@ -140,6 +169,7 @@ Manifest parse(std::string_view text) {
     for (const json &object : root.at("collectives"))
       manifest.collectives.push_back(parseCollective(object, manifest));
   }
+  markAverages(manifest);
   return manifest;
 }
 
@@ -153,7 +183,7 @@ size_t Collective::placeOf(int64_t rank) const {
   for (size_t i = 0; i < buckets.size(); ++i)
     if (buckets[i].rank == rank)
       return i;
-  raise("rank ", rank, " is no rank of collective '", name, "'");
+  raise("rank ", rank, " is not a rank of collective '", name, "'");
 }
 
 const Collective &Manifest::collective(int64_t number) const {

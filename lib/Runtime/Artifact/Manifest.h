@@ -41,6 +41,11 @@ struct Interface {
   int64_t rows = 1, runs = 1;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< of the argument's data in the artifact, or empty
+  /// State of averaging over replicas, or of one replica: 0 at first, and no
+  /// part of the model.
+  bool averaging = false;
+  /// Results: the replicas differ, and the host gets their weighted sum.
+  bool averaged = false;
 
   /// "3 ('params/wte')", for errors.
   std::string label() const;
@@ -88,9 +93,33 @@ struct Collective {
   sw_dtype dtype = SW_F32;
   int64_t elements = 0;        ///< including the padding of buffers to 64 bytes
   std::vector<Bucket> buckets; ///< by increasing rank
+  /// Of an average over replicas, which may be awaited in a later step than
+  /// that in which it begins.
+  bool carried = false;
 
   /// The index of `rank` in `buckets`; throws if it has none.
   size_t placeOf(int64_t rank) const;
+};
+
+/// An average of parameters over replicas, on one rank (`rank.average`).
+struct Averaging {
+  int64_t collective = 0;  ///< which sums the buffer `sum` over the replicas
+  sw_dtype dtype = SW_F32; ///< of the collective
+  int64_t every = 1;       ///< steps from one average to the next
+  int64_t delay = 0;       ///< steps until it is merged, at most `every`
+  double xi = 0;           ///< the share of its own parameters a replica keeps
+  bool corrected = false;  ///< merge by adding average - snapshot
+  double weight = 1;       ///< of this rank's parameters in the average
+  int64_t turns = 1;       ///< replicas that take microbatches in turn
+  int64_t step = 0, sum = 0, snapshot = -1; ///< buffers
+  std::vector<int64_t> parameters;          ///< buffers
+
+  /// Whether the average is begun, or merged, at the end of step `step`, which
+  /// counts from 1. If both, it is merged first, unless `delay` is 0.
+  bool beginsAt(int64_t step) const { return step % every == 0; }
+  bool mergesAt(int64_t step) const {
+    return step - delay >= every && (step - delay) % every == 0;
+  }
 };
 
 enum class BufferKind {
@@ -117,6 +146,11 @@ struct Buffer : RingSize {
   int64_t place = -1;    ///< offset of its slots in the workspace, bytes
   int64_t starts = -1;   ///< index into RankManifest::starts
   bool onHost = false;   ///< is in the memory of the device's host
+  /// A replica that differs from others: what the host reads and sets as state
+  /// of this rank alone (indices as above), and the weight of this buffer in
+  /// `result`; 0: it is the result.
+  int64_t ownArgument = -1, ownResult = -1;
+  double weight = 0;
 };
 
 /// A kernel of the device code, with its launch configuration.
@@ -135,11 +169,12 @@ struct Kernel {
   /// By argument: bytes that the kernel may use from that address on; 0 if the
   /// argument is a number. Empty for artifacts of older compilers.
   std::vector<int64_t> bytes = {};
-  /// Arguments to which the kernel adds, to all elements. If bit i of the last
-  /// argument is set, argument sums[i] starts from zero, not from its contents.
-  std::vector<int64_t> sums = {};
-  /// Whether the kernel only divides all numbers at the address in its first
-  /// argument by its second argument.
+  /// Arguments to which the kernel adds: to all elements, or to some. If there
+  /// are any, the last argument is an `sw_sums`, whose bits are numbered by
+  /// `sums`, then by `adds`; those of `adds` never begin with zeros.
+  std::vector<int64_t> sums = {}, adds = {};
+  /// Whether the kernel only divides all numbers at the addresses in its
+  /// arguments by the last argument, or the last but the `sw_sums`.
   bool mean = false;
 
   /// Max number of arguments: CUDA accepts 4096 bytes of parameters, and a null
@@ -154,6 +189,21 @@ struct ConstantArray {
   int64_t bytes = 0;
 };
 
+/// A message that is received, or the slot of one that is sent.
+struct Need {
+  int64_t channel = 0, m = 0;
+  bool sends = false; ///< The slot; else the message.
+};
+
+/// An action, or several, of a rank that runs them as they become ready.
+struct ReadyRow {
+  std::string name; ///< of the last action, "1F0"
+  int64_t lane = 0;
+  int64_t turn = 0; ///< of several that are ready the lowest goes first
+  std::vector<Need> needs;
+  std::vector<int64_t> after; ///< earlier rows of the rank
+};
+
 struct RankManifest {
   std::string device, entry;
   int64_t host = 0; ///< number of the device's host in the plan
@@ -163,6 +213,8 @@ struct RankManifest {
   /// Buffer::place, bytes.
   std::vector<std::vector<int64_t>> starts;
   std::vector<std::string> nodes;
+  std::vector<ReadyRow> rows; ///< by lane; empty if the rank has an order
+  std::vector<Averaging> averages;
   int64_t arena = 0;    ///< bytes for Manifest::microbatches
   int64_t livePeak = 0; ///< bytes for Manifest::microbatches
 };

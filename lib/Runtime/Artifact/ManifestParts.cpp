@@ -75,6 +75,7 @@ Interface parseInterface(const json &object, bool isResult) {
   it.batchDim = integer(object, "batch_dim", 0, 1000);
   if (object.contains("symbol"))
     it.symbol = string(object, "symbol");
+  it.averaging = object.value("averaging", false);
   bool joined = isResult && it.combine == "concat" && !it.shape.empty();
   if (joined && it.batchDim >= int64_t(it.shape.size()))
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
@@ -106,6 +107,44 @@ Channel parseChannel(const json &object, int64_t ranks) {
     raise("malformed manifest: channel '", channel.name, "' joins rank ",
           channel.from, " to itself");
   return channel;
+}
+
+/// Appends needs from a list of channels and messages in turn.
+static void parseNeeds(const json &list, const std::vector<Channel> &channels,
+                       int64_t rank, bool sends, std::vector<Need> &needs) {
+  std::vector<int64_t> numbers;
+  for (const json &value : list)
+    numbers.push_back(
+        integerIn(value, sends ? "claims" : "receives", 0, maxDepth));
+  for (size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    auto channel = size_t(numbers[i]);
+    if (channel >= channels.size() ||
+        (sends ? channels[channel].from : channels[channel].to) != rank)
+      raise("malformed manifest: rank ", rank, " is at no end of channel ",
+            numbers[i], ", for which it waits");
+    needs.push_back({numbers[i], numbers[i + 1], sends});
+  }
+  if (numbers.size() % 2 != 0)
+    raise("malformed manifest: a channel without a message in what rank ", rank,
+          " waits for");
+}
+
+std::vector<ReadyRow> parseRows(const json &list,
+                                const std::vector<Channel> &channels,
+                                int64_t number) {
+  std::vector<ReadyRow> rows;
+  for (const json &entry : list) {
+    ReadyRow row;
+    row.name = string(entry, "name");
+    int64_t before = rows.empty() ? 0 : rows.back().lane;
+    row.lane = integer(entry, "lane", before, before + !rows.empty());
+    row.turn = integer(entry, "turn", 0, maxDepth);
+    row.after = integers(entry, "after", 0, int64_t(list.size()) - 1);
+    parseNeeds(entry.at("receives"), channels, number, false, row.needs);
+    parseNeeds(entry.at("claims"), channels, number, true, row.needs);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 static BufferKind parseKind(const std::string &name) {
@@ -170,6 +209,73 @@ std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest) {
   return starts;
 }
 
+/// Reads what a replica that differs from others has.
+static void parseOwn(const json &object, const Manifest &manifest,
+                     Buffer &buffer) {
+  if (object.contains("own_argument"))
+    buffer.ownArgument =
+        indexOf(manifest.arguments,
+                integer(object, "own_argument", 0, maxDepth), buffer.name);
+  if (object.contains("own_result"))
+    buffer.ownResult =
+        indexOf(manifest.results, integer(object, "own_result", 0, maxDepth),
+                buffer.name);
+  bool isPair = (buffer.ownArgument < 0) == (buffer.ownResult < 0);
+  for (int64_t bytes :
+       {buffer.ownArgument < 0
+            ? buffer.bytes
+            : manifest.arguments[size_t(buffer.ownArgument)].bytes,
+        buffer.ownResult < 0
+            ? buffer.bytes
+            : manifest.results[size_t(buffer.ownResult)].bytes})
+    if (bytes != buffer.bytes || !isPair)
+      raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
+            " bytes, what the host reads and sets of it ", bytes);
+  buffer.weight = object.value("weight", 0.0);
+  bool sums = buffer.weight == 0 ||
+              (buffer.result >= 0 &&
+               canSum(manifest.results[size_t(buffer.result)].dtype) &&
+               buffer.weight > 0 && buffer.weight <= 1);
+  if (!sums)
+    raise("malformed manifest: buffer '", buffer.name, "' has weight ",
+          buffer.weight,
+          ", expected more than 0 and at most 1, in a result "
+          "that can be summed");
+}
+
+Averaging parseAveraging(const json &object, const RankManifest &rank) {
+  Averaging it;
+  it.collective = integer(object, "collective", 0, maxDepth);
+  it.every = integer(object, "every", 1, maxDepth);
+  it.delay = integer(object, "delay", 0, it.every);
+  it.xi = object.at("xi").get<double>();
+  it.weight = object.at("weight").get<double>();
+  if (!(it.xi >= 0 && it.xi <= 1) || !(it.weight > 0 && it.weight <= 1))
+    raise("malformed manifest: an average with xi ", it.xi, " and weight ",
+          it.weight);
+  it.corrected = object.at("corrected").get<bool>();
+  it.turns = integer(object, "turns", 1, maxDepth);
+  int64_t last = int64_t(rank.buffers.size()) - 1;
+  it.step = integer(object, "step", 0, last);
+  it.sum = integer(object, "sum", 0, last);
+  it.snapshot = integer(object, "snapshot", -1, last);
+  it.parameters = integers(object, "parameters", 0, last);
+  int64_t bytes = 0;
+  for (int64_t parameter : it.parameters)
+    bytes += (rank.buffers[size_t(parameter)].bytes + 63) / 64 * 64;
+  auto bytesOf = [&](int64_t buffer) {
+    return rank.buffers[size_t(buffer)].bytes;
+  };
+  bool needs = it.corrected && it.delay > 0;
+  if (bytesOf(it.sum) != bytes || bytesOf(it.step) != 8 ||
+      needs != (it.snapshot >= 0) || (needs && bytesOf(it.snapshot) != bytes))
+    raise("malformed manifest: an average of ", bytes, " bytes has a sum of ",
+          bytesOf(it.sum), " bytes, a count of steps of ", bytesOf(it.step),
+          needs ? " and needs a snapshot of the same size"
+                : " and needs no snapshot");
+  return it;
+}
+
 Buffer parseBuffer(const json &object, const Manifest &manifest,
                    int64_t starts) {
   Buffer buffer;
@@ -184,7 +290,7 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
                             buffer.depthAll || buffer.place % 64 != 0))
     raise("malformed manifest: buffer '", buffer.name, "' has place ",
           buffer.place,
-          ", but is no stash of a fixed depth at a multiple of 64");
+          ", but is not a stash of a fixed depth at a multiple of 64");
   if (object.contains("starts"))
     buffer.starts = integer(object, "starts", -1, starts - 1);
   if (buffer.starts >= 0 && buffer.place < 0)
@@ -193,12 +299,14 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
   buffer.onHost = object.value("on_host", false);
   if (buffer.onHost && (buffer.kind != BufferKind::Stash || buffer.place >= 0))
     raise("malformed manifest: buffer '", buffer.name,
-          "' lies on the host, but is no stash with memory of its own");
+          "' lies on the host, but is not a stash with memory of its own");
   buffer.argument =
       indexOf(manifest.arguments, integer(object, "argument", -1, maxDepth),
               buffer.name);
   buffer.result = indexOf(manifest.results,
                           integer(object, "result", -1, maxDepth), buffer.name);
+
+  parseOwn(object, manifest, buffer);
 
   // Kind and role must agree: the kind determines how the host's array is read,
   // the role its size.
@@ -247,7 +355,7 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
 static void parseExtents(const json &list, const char *key,
                          int64_t (&extents)[3]) {
   if (!list.is_array() || list.size() != 3)
-    raise("malformed manifest: '", key, "' is no list of 3 extents");
+    raise("malformed manifest: '", key, "' is not a list of 3 extents");
   for (size_t i = 0; i < 3; ++i) {
     if (!list[i].is_number_integer())
       raise("malformed manifest: '", key, "' holds ", list[i].dump());
@@ -280,9 +388,12 @@ Kernel parseKernel(const json &object) {
     if (int64_t(kernel.bytes.size()) != kernel.arguments)
       raise("malformed manifest: kernel '", kernel.name, "' has bytes of ",
             kernel.bytes.size(), " arguments, but takes ", kernel.arguments);
-    if (kernel.sums.size() > 64)
+    if (object.contains("adds"))
+      kernel.adds = integers(object, "adds", 0, kernel.arguments - 2);
+    if (kernel.sums.size() + kernel.adds.size() > SW_SUMS_MOST)
       raise("malformed manifest: kernel '", kernel.name, "' has ",
-            kernel.sums.size(), " sums, expected at most 64");
+            kernel.sums.size() + kernel.adds.size(), " sums, expected at most ",
+            int64_t(SW_SUMS_MOST));
   }
   kernel.mean = object.value("mean", false);
   if (kernel.mean && (kernel.arguments < 2 || kernel.bytes.empty()))
@@ -311,9 +422,10 @@ static Bucket parseBucket(const json &object, const Manifest &manifest,
   for (int64_t i = 0; i < bucket.count; ++i) {
     const Buffer &buffer = buffers[size_t(bucket.first + i)];
     if (buffer.kind != BufferKind::Gradient &&
-        buffer.kind != BufferKind::Accumulator)
+        buffer.kind != BufferKind::Accumulator &&
+        buffer.kind != BufferKind::State)
       raise("malformed manifest: collective '", of.name, "' sums buffer '",
-            buffer.name, "', which is no gradient and no accumulator");
+            buffer.name, "', which is not a gradient, accumulator or state");
     bytes += (buffer.bytes + 63) / 64 * 64;
   }
   if (bytes != of.elements * dtypeSize(of.dtype))

@@ -30,12 +30,18 @@ int64_t integer(const json &object, const char *key, int64_t low, int64_t high);
 std::string string(const json &object, const char *key);
 
 Interface parseInterface(const json &object, bool isResult);
+/// The rows of rank `number`; `channels` are those of the manifest.
+std::vector<ReadyRow> parseRows(const json &list,
+                                const std::vector<Channel> &channels,
+                                int64_t number);
 Channel parseChannel(const json &object, int64_t ranks);
 std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest);
 /// `manifest` must have its arguments, results and channels. The buffer's rank
 /// has `starts` lists of starts.
 Buffer parseBuffer(const json &object, const Manifest &manifest,
                    int64_t starts);
+/// `rank` must have its buffers.
+Averaging parseAveraging(const json &object, const RankManifest &rank);
 /// Checks the limits of all devices of compute capability 8.0 and later.
 /// Source: CUDA C++ Programming Guide, "Compute Capabilities".
 Kernel parseKernel(const json &object);

@@ -234,18 +234,19 @@ void DeviceStep::setInput(int64_t position, const sw_tensor &tensor) {
   given[argument] = true;
 }
 
-void DeviceStep::getOutput(int64_t position, const sw_tensor &tensor) {
-  if (!ran)
-    raise("there are no results: no step has run to its end");
+bool DeviceStep::receives() const { return !peers || own[0] == 0; }
+
+void DeviceStep::read(size_t result, ByteRange part, std::byte *to) {
+  static_assert(pieceBytes <= StagingBlocks::maxBytes);
   HostArenas shapes = resources->staging->shapes();
-  size_t result =
-      peers ? findGathered(peers->assembly(), shapes, position, tensor)
-            : findResult(shapes, position, tensor);
-  Staging::Fetched it = resources->staging->fetch(result);
+  ReadBuffer fetch = [this](size_t rank, size_t buffer, int64_t at,
+                            int64_t bytes) {
+    return resources->staging->fetch(rank, buffer, at, bytes);
+  };
   if (peers)
-    gatherResult(peers->assembly(), it.arenas, result, tensor);
+    gatherResult(peers->assembly(), shapes, result, part, to, fetch);
   else
-    copyOut(it.arenas, result, tensor);
+    copyOut(shapes, result, part, to, fetch);
 }
 
 void DeviceStep::run() {
@@ -263,7 +264,7 @@ void DeviceStep::run() {
   else
     load();
   begun = true;
-  ran = false;
+  ran = fresh = false;
   for (auto &record : records)
     record->begin();
   int64_t start = now();

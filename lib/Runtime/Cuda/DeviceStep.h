@@ -43,7 +43,6 @@ public:
 
   void setInput(int64_t position, const sw_tensor &tensor) override;
   void run() override;
-  void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
@@ -58,6 +57,8 @@ public:
 
 private:
   struct Resources;
+  void read(size_t result, ByteRange part, std::byte *to) override;
+  bool receives() const override;
   void make(const StepOptions &options);
   void connect();
   void copyConstants();

@@ -60,7 +60,7 @@ std::vector<int64_t> keyOf(const Convolution &it) { return keyOf(it.desc, 3); }
 void *operand(Address address) {
   if (address % 16 != 0)
     raise("an operand of an attention or a convolution lies at an address that "
-          "is no multiple of 16 bytes");
+          "is not a multiple of 16 bytes");
   return reinterpret_cast<void *>(address);
 }
 

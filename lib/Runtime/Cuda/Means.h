@@ -1,4 +1,4 @@
-//===- Means.h - folds divisions of means into products ---------*- C++ -*-===//
+//===- Means.h - folds divisions of means into sums -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // The mean of a gradient over microbatches is their sum, which a kernel divides
-// by their number at the end of the step. If only products have been added to
-// that sum, the library multiplies each by the reciprocal (alpha) instead, and
-// the kernel is removed. The mean differs only by rounding. For a power of two
-// it is equal bit for bit, except for subnormal numbers.
+// by their number at the end of the step. That kernel is removed where others
+// can divide instead:
+//  - the kernel that stores the whole sum last divides what it stores. The mean
+//    is the same bit for bit.
+//  - If only products and kernels that add to some elements have made the sum,
+//    each divides what it adds: products multiply by the reciprocal (alpha).
+//    The mean differs only by rounding. For a power of two it is equal bit for
+//    bit, except for subnormal numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +25,9 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Removes the divisions that products can do; returns their number. Runs after
+/// Removes the divisions that others can do; returns their number. Runs after
 /// overwriteFirstSums(). O(C log S) for C commands and S sums.
-int64_t scaleProductsOfMeans(RankProgram &program,
-                             const std::vector<Kernel> &kernels);
+int64_t foldMeans(RankProgram &program, const std::vector<Kernel> &kernels);
 
 } // namespace stagewright::runtime::cuda
 

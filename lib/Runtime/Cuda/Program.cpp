@@ -230,10 +230,17 @@ void parallel(void (*)(void **, int64_t, int64_t), void **, int64_t, int64_t) {
   refuse("parallel");
 }
 
+int64_t choose(sw_rank *) {
+  refuse("choose");
+  return 0;
+}
+
 void convolution(const sw_convolution_desc *, const void *, const void *,
                  void *) {
   refuse("convolution");
 }
+
+void average(sw_rank *, int64_t) { refuse("average"); }
 
 void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
   recorded(rank, [&](Recording &self) {
@@ -347,7 +354,7 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
       raise("rank ", r, ": ", rank.error);
     rank.program.livePeak = rank.slots.peak();
     overwriteFirstSums(rank.program, manifest.kernels);
-    scaleProductsOfMeans(rank.program, manifest.kernels);
+    foldMeans(rank.program, manifest.kernels);
     programs.push_back(std::move(rank.program));
   }
   return programs;
@@ -381,7 +388,9 @@ const sw_api &deviceCodeApi() {
                              otherwise,
                              offload,
                              fetch,
-                             fetched};
+                             fetched,
+                             choose,
+                             average};
   return api;
 }
 

@@ -33,7 +33,7 @@ void Slots::acquire(int64_t buffer, int64_t m) {
   const auto &buffers = manifest.ranks[rank].buffers;
   if (buffer < 0 || size_t(buffer) >= buffers.size() ||
       buffers[buffer].kind != BufferKind::Stash)
-    raise("buffer ", buffer, " is no stash");
+    raise("buffer ", buffer, " is not a stash");
   if (m < 0 || m >= microbatches)
     raise("microbatch ", m, " is not one of ", microbatches);
   const Ring &ring = layout.buffers[buffer];
@@ -51,7 +51,7 @@ void Slots::release(int64_t buffer, int64_t m) {
   const Ring &ring = use(buffer, m);
   if (!stashes.erase({buffer, m % ring.slots}))
     raise("buffer '", manifest.ranks[rank].buffers[buffer].name,
-          "' is no stash; its slots are held all the time");
+          "' is not a stash; its slots are held all the time");
   if (!ring.onHost)
     live -= ring.stride;
 }

@@ -8,6 +8,7 @@
 #include "Staging.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace stagewright::runtime::cuda {
 
@@ -16,26 +17,26 @@ Staging::Staging(const Manifest &manifest, const Memory &memory,
                  const std::vector<const Device *> &devices,
                  const std::vector<Stream> &streams)
     : manifest(manifest), memory(memory), microbatches(microbatches),
-      layouts(memory.layouts), blocks(devices.size()),
-      loaded(devices.size(), false) {
+      blocks(devices.size()), loaded(devices.size(), false) {
   for (size_t r = 0; r < devices.size(); ++r) {
+    const std::vector<Buffer> &buffers = manifest.ranks[r].buffers;
     int64_t all = 0;
-    for (size_t b = 0; b < layouts[r].buffers.size(); ++b) {
-      const Buffer &buffer = manifest.ranks[r].buffers[b];
-      if (buffer.argument >= 0 || buffer.result >= 0 ||
-          buffer.kind == BufferKind::Microbatch)
-        all += layouts[r].buffers[b].bytes();
-    }
-    if (devices[r] && all > 0)
-      blocks[r].emplace(*devices[r], streams[r], all);
+    for (size_t b = 0; b < buffers.size(); ++b)
+      if (buffers[b].argument >= 0 || buffers[b].result >= 0 ||
+          buffers[b].kind == BufferKind::Microbatch)
+        all += memory.layouts[r].buffers[b].bytes();
+    if (!devices[r] || all == 0)
+      continue;
+    blocks[r].emplace(*devices[r], streams[r], all);
+    for (size_t b = 0; b < buffers.size(); ++b)
+      if (buffers[b].kind == BufferKind::Microbatch)
+        loadNumbers(r, b);
   }
-  loadChosen([](const Buffer &it) { return it.kind == BufferKind::Microbatch; },
-             fillMicrobatchNumbers);
 }
 
 HostArenas Staging::shapes() const {
-  return {manifest, layouts, std::vector<std::byte *>(layouts.size()),
-          microbatches};
+  return {manifest, memory.layouts,
+          std::vector<std::byte *>(memory.layouts.size()), microbatches};
 }
 
 Address Staging::onDevice(size_t rank, size_t buffer) const {
@@ -43,48 +44,43 @@ Address Staging::onDevice(size_t rank, size_t buffer) const {
          Address(memory.layouts[rank].buffers[buffer].offset);
 }
 
-template <typename Chosen> std::vector<int64_t> Staging::place(Chosen chosen) {
-  std::vector<int64_t> bytes(layouts.size(), 0);
-  for (size_t r = 0; r < layouts.size(); ++r)
-    for (size_t b = 0; b < layouts[r].buffers.size(); ++b)
-      if (blocks[r] && chosen(manifest.ranks[r].buffers[b])) {
-        layouts[r].buffers[b].offset = bytes[r];
-        bytes[r] += layouts[r].buffers[b].bytes();
-      }
-  return bytes;
+void Staging::loadBuffer(size_t rank, size_t buffer,
+                         const StagingBlocks::Fill &fill) {
+  int64_t bytes = memory.layouts[rank].buffers[buffer].bytes();
+  if (!blocks[rank] || bytes == 0)
+    return;
+  blocks[rank]->upload(onDevice(rank, buffer), bytes, fill);
+  loaded[rank] = true;
 }
 
-template <typename Chosen, typename Fill>
-void Staging::loadChosen(Chosen chosen, Fill fill) {
-  std::vector<int64_t> bytes = place(chosen);
-  HostArenas view = shapes();
-  std::vector<std::unique_ptr<std::byte[]>> pageable(bytes.size());
-  for (size_t r = 0; r < bytes.size(); ++r) {
-    if (bytes[r] == 0)
-      continue;
-    view.bases[r] = blocks[r]->claim(bytes[r]);
-    if (!view.bases[r]) {
-      pageable[r].reset(new std::byte[size_t(bytes[r])]);
-      view.bases[r] = pageable[r].get();
-    }
-  }
-  fill(view);
-  for (size_t r = 0; r < bytes.size(); ++r)
-    for (size_t b = 0; b < layouts[r].buffers.size(); ++b) {
-      const Ring &ring = layouts[r].buffers[b];
-      if (!view.bases[r] || ring.bytes() == 0 ||
-          !chosen(manifest.ranks[r].buffers[b]))
-        continue;
-      const std::byte *from = view.bases[r] + ring.offset;
-      pageable[r] ? blocks[r]->upload(onDevice(r, b), from, ring.bytes())
-                  : blocks[r]->send(onDevice(r, b), from, ring.bytes());
-      loaded[r] = true;
-    }
+void Staging::loadNumbers(size_t rank, size_t buffer) {
+  const Ring &ring = memory.layouts[rank].buffers[buffer];
+  std::vector<std::byte> numbers(size_t(ring.bytes()));
+  fillMicrobatchNumbers(numbers.data(), manifest.ranks[rank].buffers[buffer],
+                        ring, microbatches);
+  loadBuffer(rank, buffer, [&](std::byte *to, int64_t at, int64_t bytes) {
+    std::memcpy(to, numbers.data() + at, size_t(bytes));
+  });
 }
 
 void Staging::load(size_t argument, const sw_tensor &tensor) {
-  loadChosen([&](const Buffer &it) { return it.argument == int64_t(argument); },
-             [&](const HostArenas &view) { copyIn(view, argument, tensor); });
+  auto *data = static_cast<const std::byte *>(tensor.data);
+  auto visit = [&](size_t r, size_t b) {
+    std::vector<Strip> strips =
+        stripsOf(manifest.ranks[r].buffers[b], memory.layouts[r].buffers[b],
+                 manifest.arguments[argument], microbatches);
+    // One copy for all slots of a batch, with the gaps between them.
+    loadBuffer(r, b, [&](std::byte *to, int64_t at, int64_t bytes) {
+      for (const Strip &strip : strips)
+        forRuns(strip, std::max<int64_t>(at - strip.at, 0),
+                std::min(at + bytes - strip.at, strip.bytes()),
+                [&](int64_t part, int64_t whole, int64_t size) {
+                  std::memcpy(to + strip.at + part - at, data + whole,
+                              size_t(size));
+                });
+    });
+  };
+  forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
 }
 
 bool Staging::takeLoaded(int64_t rank) {
@@ -99,22 +95,9 @@ void Staging::settle() {
       it->settle();
 }
 
-Staging::Fetched Staging::fetch(size_t result) {
-  auto chosen = [&](const Buffer &it) { return it.result == int64_t(result); };
-  std::vector<int64_t> bytes = place(chosen);
-  Fetched it = {shapes(), {}};
-  for (size_t r = 0; r < bytes.size(); ++r) {
-    it.images.emplace_back(bytes[r] > 0 ? new std::byte[size_t(bytes[r])]
-                                        : nullptr);
-    it.arenas.bases[r] = it.images.back().get();
-    for (size_t b = 0; b < layouts[r].buffers.size() && bytes[r] > 0; ++b) {
-      const Ring &ring = layouts[r].buffers[b];
-      if (chosen(manifest.ranks[r].buffers[b]))
-        blocks[r]->download(it.images[r].get() + ring.offset, onDevice(r, b),
-                            ring.bytes());
-    }
-  }
-  return it;
+const std::byte *Staging::fetch(size_t rank, size_t buffer, int64_t at,
+                                int64_t bytes) {
+  return blocks[rank]->fetch(onDevice(rank, buffer) + Address(at), bytes);
 }
 
 } // namespace stagewright::runtime::cuda

@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Arguments are copied to the devices when they are set, results when they are
-// requested: no copy is kept on the host. Devices copy only from and to two
-// blocks of pinned memory per rank, used in turn, so the pinned memory is
-// bounded for any size of the model. Arguments that do not fit into a block,
-// and results, are in pageable memory meanwhile, one at a time. A captured
-// graph contains none of these copies.
+// requested: no copy is kept on the host. Both pass piece by piece through two
+// blocks of pinned memory per rank, used in turn, so the memory is bounded for
+// any size of the model. A captured graph contains none of these copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +19,6 @@
 #include "Program.h"
 #include "StagingBlocks.h"
 
-#include <memory>
 #include <optional>
 
 namespace stagewright::runtime::cuda {
@@ -44,28 +41,19 @@ public:
   /// Waits until all loaded arguments are on the devices; throws an `Error` if
   /// that takes longer than the limit for the first step.
   void settle();
-
-  /// A result, copied from the devices of this process.
-  struct Fetched {
-    HostArenas arenas;
-    std::vector<std::unique_ptr<std::byte[]>> images; ///< by rank
-  };
-  /// Copies a result to the host, and waits for it.
-  Fetched fetch(size_t result);
+  /// Copies a part of a buffer, at most `StagingBlocks::maxBytes`, from the
+  /// device of a rank of this process (see `ReadBuffer`).
+  const std::byte *fetch(size_t rank, size_t buffer, int64_t at, int64_t bytes);
 
 private:
-  /// Lays out the chosen buffers of each rank consecutively; returns the bytes
-  /// by rank, 0 for ranks of other processes.
-  template <typename Chosen> std::vector<int64_t> place(Chosen chosen);
-  /// Loads the chosen buffers after `fill` has filled them in host memory.
-  template <typename Chosen, typename Fill>
-  void loadChosen(Chosen chosen, Fill fill);
+  /// Enqueues the copies of a whole buffer (see `StagingBlocks::upload`).
+  void loadBuffer(size_t rank, size_t buffer, const StagingBlocks::Fill &fill);
+  void loadNumbers(size_t rank, size_t buffer);
   Address onDevice(size_t rank, size_t buffer) const;
 
   const Manifest &manifest;
   const Memory &memory;
   int64_t microbatches;
-  std::vector<Layout> layouts; ///< of the buffers being copied
   std::vector<std::optional<StagingBlocks>> blocks; ///< by rank
   std::vector<bool> loaded;                         ///< by rank
 };

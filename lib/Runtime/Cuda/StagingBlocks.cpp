@@ -13,7 +13,6 @@
 #include "Processes/Patience.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace stagewright::runtime::cuda {
 
@@ -50,8 +49,6 @@ void StagingBlocks::turn() {
 }
 
 std::byte *StagingBlocks::claim(int64_t bytes) {
-  if (bytes > size)
-    return nullptr;
   if (bytes > size - used)
     turn();
   std::byte *room = blocks[current].base() + used;
@@ -59,33 +56,27 @@ std::byte *StagingBlocks::claim(int64_t bytes) {
   return room;
 }
 
-void StagingBlocks::send(DevicePointer to, const std::byte *from,
-                         int64_t bytes) {
-  device.use();
-  driver().copyToDevice(to, static_cast<const void *>(from), size_t(bytes),
-                        stream);
-}
-
-void StagingBlocks::upload(DevicePointer to, const std::byte *from,
-                           int64_t bytes) {
+void StagingBlocks::upload(DevicePointer to, int64_t bytes, const Fill &fill) {
   for (int64_t at = 0; at < bytes; at += size) {
     int64_t piece = std::min(size, bytes - at);
     std::byte *room = claim(piece);
-    std::memcpy(room, from + at, size_t(piece));
-    send(to + DevicePointer(at), room, piece);
+    fill(room, at, piece);
+    device.use();
+    driver().copyToDevice(to + DevicePointer(at),
+                          static_cast<const void *>(room), size_t(piece),
+                          stream);
   }
 }
 
-void StagingBlocks::download(std::byte *to, DevicePointer from, int64_t bytes) {
+const std::byte *StagingBlocks::fetch(DevicePointer from, int64_t bytes) {
+  if (bytes > size)
+    raise("a block of pinned memory has ", size, " bytes, so ", bytes,
+          " bytes cannot be copied at once");
   device.use();
-  for (int64_t at = 0; at < bytes; at += size) {
-    int64_t piece = std::min(size, bytes - at);
-    std::byte *room = claim(piece);
-    driver().copyToHost(static_cast<void *>(room), from + DevicePointer(at),
-                        size_t(piece), stream);
-    driver().streamSynchronize(stream);
-    std::memcpy(to + at, room, size_t(piece));
-  }
+  std::byte *room = claim(bytes);
+  driver().copyToHost(static_cast<void *>(room), from, size_t(bytes), stream);
+  driver().streamSynchronize(stream);
+  return room;
 }
 
 void StagingBlocks::settle() {

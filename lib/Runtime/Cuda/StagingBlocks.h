@@ -17,6 +17,7 @@
 #include "Device.h"
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace stagewright::runtime::cuda {
@@ -30,20 +31,20 @@ public:
   /// For copies of at most `all` bytes in total, on a stream of `device`.
   StagingBlocks(const Device &device, Stream stream, int64_t all);
 
-  /// Returns `bytes` bytes of a block, from or to which a copy must be enqueued
-  /// before the next call; null if a block is smaller. May wait for a block.
-  std::byte *claim(int64_t bytes);
-  /// Enqueues a copy from claimed bytes.
-  void send(DevicePointer to, const std::byte *from, int64_t bytes);
-  /// Enqueues copies from any host memory, in pieces. The caller may reuse
-  /// `from` at once.
-  void upload(DevicePointer to, const std::byte *from, int64_t bytes);
-  /// Copies to any host memory, in pieces, and waits for the copies.
-  void download(std::byte *to, DevicePointer from, int64_t bytes);
+  /// Writes bytes [at, at + bytes) of what is copied to `to`.
+  using Fill = std::function<void(std::byte *to, int64_t at, int64_t bytes)>;
+  /// Enqueues copies of `bytes` bytes, in pieces that `fill` writes.
+  void upload(DevicePointer to, int64_t bytes, const Fill &fill);
+  /// Copies to a block, and waits for it; valid until the next call. Throws if
+  /// a block is smaller.
+  const std::byte *fetch(DevicePointer from, int64_t bytes);
   /// Waits until all copies are done.
   void settle();
 
 private:
+  /// Returns `bytes` bytes of a block, from or to which a copy must be enqueued
+  /// before the next call. May wait for a block.
+  std::byte *claim(int64_t bytes);
   /// Changes to the other block, once its copies are done.
   void turn();
   /// Polls the event of `block` until its copies are done.

@@ -65,7 +65,8 @@ std::string describeNotFinite(const Manifest &manifest, const sw_rank &rank) {
         findNotFinite(result.dtype, rank.arena + rank.layout->buffers[b].offset,
                       buffer.bytes / dtypeSize(result.dtype));
     if (place >= 0)
-      return result.role + " '" + result.name + "' is infinite or no number" +
+      return result.role + " '" + result.name +
+             "' is infinite or not a number" +
              (buffer.bytes > dtypeSize(result.dtype)
                   ? " at element " + std::to_string(place)
                   : "") +

@@ -33,16 +33,6 @@ private:
   std::span<const std::byte> contents;
 };
 
-/// Writes `parts` one after another to `path` atomically: a reader sees the old
-/// or the new file, never a part. Pipes and devices are written directly.
-/// Throws an `Error` on failure.
-void writeFileAtomically(const std::string &path,
-                         std::span<const std::span<const std::byte>> parts);
-
-/// Throws an `Error` if writing `path` would fail, as far as can be known
-/// without writing, so that a long run fails at its start and not at its end.
-void requireWritable(const std::string &path);
-
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_FILES_MAPPEDFILE_H

@@ -33,7 +33,7 @@ TensorView parseTensor(const std::string &name, const json &entry,
   tensor.dtype = *dtype;
   for (const json &extent : entry.at("shape")) {
     if (!extent.is_number_unsigned())
-      raise("tensor '", name, "' has an extent that is no size");
+      raise("tensor '", name, "' has an extent that is not a size");
     tensor.shape.push_back(extent.get<int64_t>());
   }
   const json &offsets = entry.at("data_offsets");
@@ -93,7 +93,7 @@ parseSafetensors(std::span<const std::byte> file) {
   try {
     json root = json::parse(header);
     if (!root.is_object())
-      raise("not a safetensors file: its header is no JSON object");
+      raise("not a safetensors file: its header is not a JSON object");
     for (auto &[name, entry] : root.items())
       if (name != "__metadata__")
         tensors.emplace(name, parseTensor(name, entry, data));
@@ -104,30 +104,31 @@ parseSafetensors(std::span<const std::byte> file) {
   return tensors;
 }
 
-SafetensorsFile::SafetensorsFile(
-    const std::map<std::string, TensorView> &tensors) {
+int64_t TensorType::bytes() const {
+  std::optional<int64_t> bytes = tensorBytes(dtype, shape);
+  if (!bytes)
+    raise("a tensor of shape ", printShape(shape), " is too large for a file");
+  return *bytes;
+}
+
+std::vector<std::byte>
+safetensorsHeader(const std::map<std::string, TensorType> &tensors) {
   json entries = json::object();
-  uint64_t offset = 0;
+  int64_t offset = 0;
   for (auto &[name, tensor] : tensors) {
+    int64_t end = offset + tensor.bytes();
     entries[name] = {{"dtype", dtypeUpperName(tensor.dtype)},
                      {"shape", tensor.shape},
-                     {"data_offsets", {offset, offset + tensor.bytes.size()}}};
-    offset += tensor.bytes.size();
+                     {"data_offsets", {offset, end}}};
+    offset = end;
   }
   std::string text = entries.dump();
   text.resize((text.size() + 7) / 8 * 8, ' '); // aligns the tensors to 8 bytes
   uint64_t length = text.size();
-  header.resize(lengthBytes + length);
+  std::vector<std::byte> header(lengthBytes + length);
   std::memcpy(header.data(), &length, lengthBytes);
   std::memcpy(header.data() + lengthBytes, text.data(), length);
-  parts.emplace_back(header);
-  for (auto &[name, tensor] : tensors)
-    parts.push_back(tensor.bytes);
-}
-
-void writeSafetensors(const std::string &path,
-                      const std::map<std::string, TensorView> &tensors) {
-  writeFileAtomically(path, SafetensorsFile(tensors).parts);
+  return header;
 }
 
 } // namespace stagewright::runtime

@@ -16,11 +16,11 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_FILES_SAFETENSORS_H
 #define STAGEWRIGHT_LIB_RUNTIME_FILES_SAFETENSORS_H
 
-#include "Files/MappedFile.h"
-
 #include "stagewright-rt/runtime.h"
 
 #include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace stagewright::runtime {
@@ -37,18 +37,19 @@ struct TensorView {
 std::map<std::string, TensorView>
 parseSafetensors(std::span<const std::byte> file);
 
-/// The contents of a file to be written. The bytes of the tensors are not
-/// copied and must outlive it.
-struct SafetensorsFile {
-  explicit SafetensorsFile(const std::map<std::string, TensorView> &tensors);
+/// The type and shape of a tensor that is to be written.
+struct TensorType {
+  sw_dtype dtype = SW_F32;
+  std::vector<int64_t> shape;
 
-  std::vector<std::byte> header;
-  std::vector<std::span<const std::byte>> parts; ///< the header first
+  /// Throws an `Error` if the number does not fit into 63 bits.
+  int64_t bytes() const;
 };
 
-/// Writes the tensors atomically, sorted by name.
-void writeSafetensors(const std::string &path,
-                      const std::map<std::string, TensorView> &tensors);
+/// The beginning of a file. The bytes of the tensors must follow, in the order
+/// of their names.
+std::vector<std::byte>
+safetensorsHeader(const std::map<std::string, TensorType> &tensors);
 
 } // namespace stagewright::runtime
 

@@ -62,7 +62,7 @@ int64_t &Checker::holder(int64_t buffer, int64_t m) {
   auto &slots = held[buffer];
   if (slots.empty())
     raise("buffer '", rank.buffers[buffer].name,
-          "' is no stash; its slots are held all the time");
+          "' is not a stash; its slots are held all the time");
   return slots[m % int64_t(slots.size())];
 }
 

@@ -9,7 +9,9 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "Sum.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace stagewright::runtime {
@@ -63,23 +65,6 @@ void requireTensor(const sw_tensor &tensor, const HostTensor &expected,
           " has null data, expected its elements or room for them");
 }
 
-/// Concatenates the slots of all microbatches along the batch dimension.
-/// `outer` is the product of the extents before it; the data from it on is
-/// contiguous.
-void gather(const Interface &result, const Ring &ring, const std::byte *base,
-            int64_t microbatches, std::byte *out) {
-  int64_t outer = 1;
-  for (int64_t i = 0; i < result.batchDim && !result.shape.empty(); ++i)
-    outer *= result.shape[i];
-  if (outer == 0)
-    return;
-  int64_t inner = result.bytes / outer;
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t m = 0; m < microbatches; ++m)
-      std::memcpy(out + (o * microbatches + m) * inner,
-                  base + m * ring.stride + o * inner, size_t(inner));
-}
-
 } // namespace
 
 size_t findArgument(const HostArenas &arenas, int64_t position,
@@ -93,87 +78,170 @@ size_t findArgument(const HostArenas &arenas, int64_t position,
   return size_t(&argument - list.data());
 }
 
-size_t findResult(const HostArenas &arenas, int64_t position,
-                  const sw_tensor &tensor) {
-  const auto &list = arenas.manifest.results;
-  const Interface &result = find(list, position, "result");
-  requireTensor(tensor, hostResult(result, arenas.microbatches), result,
-                "result");
-  return size_t(&result - list.data());
+size_t findResult(const Manifest &manifest, int64_t position) {
+  return size_t(&find(manifest.results, position, "result") -
+                manifest.results.data());
+}
+
+size_t findResult(const Manifest &manifest, int64_t microbatches,
+                  int64_t position, const sw_tensor &tensor) {
+  size_t number = findResult(manifest, position);
+  const Interface &result = manifest.results[number];
+  requireTensor(tensor, hostResult(result, microbatches), result, "result");
+  return number;
+}
+
+int64_t Strip::before(int64_t end) const {
+  if (end <= whole)
+    return 0;
+  int64_t distance = end - whole;
+  return std::min(distance / stride * run + std::min(distance % stride, run),
+                  bytes());
+}
+
+std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
+                            const Interface &whole, int64_t microbatches) {
+  if (buffer.bytes == 0)
+    return {};
+  bool joined = whole.combine == "concat";
+  if (joined || buffer.kind == BufferKind::Batch) {
+    // The extents before the batch dimension repeat what follows them.
+    int64_t outer = 1;
+    for (int64_t i = 0; joined && i < whole.batchDim && !whole.shape.empty();
+         ++i)
+      outer *= whole.shape[i];
+    int64_t inner = buffer.bytes / outer;
+    std::vector<Strip> strips;
+    for (int64_t m = 0; m < microbatches; ++m)
+      strips.push_back(
+          {m * ring.stride, m * inner, inner, outer, microbatches * inner});
+    return strips;
+  }
+  int64_t at = ring.at(microbatches - 1) - ring.offset;
+  if (buffer.slice < 0)
+    return {{at, 0, buffer.bytes, 1, buffer.bytes}};
+  int64_t run = buffer.bytes / whole.runs, parts = whole.slices / whole.rows;
+  int64_t row = buffer.slice / parts, part = buffer.slice % parts;
+  return {{at, (row * whole.runs * parts + part) * run, run, whole.runs,
+           parts * run}};
+}
+
+/// `buffer` as the host sees it if it is one rank's `own` and not a slice.
+static Buffer alone(Buffer buffer, bool own) {
+  if (own)
+    buffer.slice = -1, buffer.weight = 0;
+  return buffer;
 }
 
 void copyIn(const HostArenas &arenas, size_t argument,
             const sw_tensor &tensor) {
   const Manifest &manifest = arenas.manifest;
   auto *data = static_cast<const std::byte *>(tensor.data);
+  bool own = false;
   auto visit = [&](size_t r, size_t b) {
-    const Buffer &buffer = manifest.ranks[r].buffers[b];
     const Ring &ring = arenas.layouts[r].buffers[b];
-    auto bytes = size_t(buffer.bytes);
-    if (bytes == 0 || !arenas.bases[r])
+    if (!arenas.bases[r])
       return;
     std::byte *base = arenas.bases[r] + ring.offset;
-    if (buffer.kind != BufferKind::Batch) {
-      forRuns(buffer, manifest.arguments[argument],
+    for (const Strip &strip :
+         stripsOf(alone(manifest.ranks[r].buffers[b], own), ring,
+                  manifest.arguments[argument], arenas.microbatches))
+      forRuns(strip, 0, strip.bytes(),
               [&](int64_t part, int64_t whole, int64_t size) {
-                std::memcpy(base + part, data + whole, size_t(size));
+                std::memcpy(base + strip.at + part, data + whole, size_t(size));
               });
-      return;
-    }
-    for (int64_t m = 0; m < arenas.microbatches; ++m)
-      std::memcpy(base + m * ring.stride, data + m * bytes, bytes);
   };
   forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
+  own = true;
+  forBuffers(manifest, &Buffer::ownArgument, int64_t(argument), visit);
 }
 
-void forRuns(const Buffer &buffer, const Interface &whole,
-             const std::function<void(int64_t, int64_t, int64_t)> &visit) {
-  if (buffer.slice < 0)
-    return visit(0, 0, buffer.bytes);
-  int64_t run = buffer.bytes / whole.runs, parts = whole.slices / whole.rows;
-  int64_t row = buffer.slice / parts, part = buffer.slice % parts;
-  for (int64_t i = 0; i < whole.runs; ++i)
-    visit(i * run, ((row * whole.runs + i) * parts + part) * run, run);
-}
-
-const std::byte *lastSlot(const HostArenas &arenas, size_t rank,
-                          size_t buffer) {
-  const Ring &ring = arenas.layouts[rank].buffers[buffer];
-  return arenas.bases[rank] + ring.at(arenas.microbatches - 1);
-}
-
-void copyOut(const HostArenas &arenas, size_t number, const sw_tensor &tensor) {
-  const Manifest &manifest = arenas.manifest;
-  const Interface &result = manifest.results[number];
-  int64_t count = arenas.microbatches;
-  auto *data = static_cast<std::byte *>(tensor.data);
-  auto visit = [&](size_t r, size_t b) {
-    const Buffer &buffer = manifest.ranks[r].buffers[b];
-    const Ring &ring = arenas.layouts[r].buffers[b];
-    if (buffer.bytes == 0)
-      return;
-    if (result.combine == "concat")
-      gather(result, ring, arenas.bases[r] + ring.offset, count, data);
-    else
-      forRuns(buffer, result, [&](int64_t part, int64_t whole, int64_t size) {
-        std::memcpy(data + whole, lastSlot(arenas, r, b) + part, size_t(size));
-      });
+ReadBuffer readerOf(const HostArenas &arenas) {
+  return [&arenas](size_t rank, size_t buffer, int64_t at, int64_t) {
+    return arenas.bases[rank] + arenas.layouts[rank].buffers[buffer].offset +
+           at;
   };
-  forBuffers(manifest, &Buffer::result, int64_t(number), visit);
+}
+
+void BufferPart::copyOut(ByteRange range, const std::byte *data,
+                         std::byte *to) const {
+  for (const Strip &strip : strips)
+    forRuns(strip, strip.before(range.begin), strip.before(range.end),
+            [&](int64_t part, int64_t whole, int64_t size) {
+              std::byte *sum = to + whole - range.begin;
+              const std::byte *from = data + strip.at + part - at;
+              if (weight == 0) {
+                std::memcpy(sum, from, size_t(size));
+                return;
+              }
+              Term terms[] = {{1, sum}, {weight, from}};
+              weightedSum(dtype, sum, terms, size / dtypeSize(dtype));
+            });
+}
+
+/// The part of a buffer from the first byte of `range` in `strips` to the last.
+static BufferPart spanOf(size_t rank, size_t buffer, ByteRange range,
+                         std::span<const Strip> strips) {
+  int64_t begin = INT64_MAX, end = 0;
+  for (const Strip &strip : strips) {
+    int64_t first = strip.before(range.begin), last = strip.before(range.end);
+    if (first == last)
+      continue;
+    begin = std::min(begin, strip.at + first);
+    end = std::max(end, strip.at + last);
+  }
+  return {rank,   buffer, begin, std::max<int64_t>(end - begin, 0),
+          strips, 0,      SW_F32};
+}
+
+void forParts(const HostArenas &arenas, size_t result, ByteRange range,
+              const std::function<void(const BufferPart &)> &visit) {
+  bool own = false;
+  const Interface &whole = arenas.manifest.results[result];
+  auto inBuffer = [&](size_t r, size_t b) {
+    Buffer seen = alone(arenas.manifest.ranks[r].buffers[b], own);
+    std::vector<Strip> strips = stripsOf(seen, arenas.layouts[r].buffers[b],
+                                         whole, arenas.microbatches);
+    BufferPart all = spanOf(r, b, range, strips);
+    size_t step =
+        all.bytes > pieceBytes ? 1 : std::max<size_t>(strips.size(), 1);
+    for (size_t i = 0; i < strips.size(); i += step)
+      if (BufferPart part =
+              spanOf(r, b, range, std::span(strips).subspan(i, step));
+          part.bytes > 0) {
+        part.weight = seen.weight;
+        part.dtype = whole.dtype;
+        visit(part);
+      }
+  };
+  forBuffers(arenas.manifest, &Buffer::result, int64_t(result), inBuffer);
+  own = true;
+  forBuffers(arenas.manifest, &Buffer::ownResult, int64_t(result), inBuffer);
+}
+
+void copyOut(const HostArenas &arenas, size_t result, ByteRange range,
+             std::byte *to, const ReadBuffer &read) {
+  forParts(arenas, result, range, [&](const BufferPart &it) {
+    it.copyOut(range, read(it.rank, it.buffer, it.at, it.bytes), to);
+  });
 }
 
 void fillMicrobatchNumbers(const HostArenas &arenas) {
   for (size_t r = 0; r < arenas.bases.size(); ++r) {
     const auto &buffers = arenas.manifest.ranks[r].buffers;
     for (size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].kind != BufferKind::Microbatch || !arenas.bases[r])
-        continue;
       const Ring &ring = arenas.layouts[r].buffers[b];
-      for (int64_t m = 0; m < arenas.microbatches; ++m) // little-endian
-        std::memcpy(arenas.bases[r] + ring.offset + m * ring.stride, &m,
-                    size_t(buffers[b].bytes));
+      if (buffers[b].kind == BufferKind::Microbatch && arenas.bases[r])
+        fillMicrobatchNumbers(arenas.bases[r] + ring.offset, buffers[b], ring,
+                              arenas.microbatches);
     }
   }
+}
+
+void fillMicrobatchNumbers(std::byte *base, const Buffer &buffer,
+                           const Ring &ring, int64_t microbatches) {
+  for (int64_t m = 0; m < microbatches; ++m) // little-endian
+    std::memcpy(base + m * ring.stride, &m, size_t(buffer.bytes));
 }
 
 } // namespace stagewright::runtime

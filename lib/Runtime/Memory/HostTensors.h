@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Copies whole tensors of the host to and from the arenas of ranks. Parameters
-// may be in slices, a batch has one slot per microbatch, and outputs are joined
-// along the batch dimension. The arenas are those of ranks on CPUs, or copies
-// of device memory.
+// Copies tensors of the host to and from the arenas of ranks. Parameters may be
+// in slices, a batch has one slot per microbatch, and outputs are joined along
+// the batch dimension. The arenas are in the memory of CPUs or of devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +16,10 @@
 
 #include "Memory/Layout.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <span>
 
 namespace stagewright::runtime {
 
@@ -31,7 +32,7 @@ HostTensor hostArgument(const Interface &argument, int64_t microbatches);
 HostTensor hostResult(const Interface &result, int64_t microbatches);
 
 /// The arenas of all ranks, by their base addresses; null for ranks of other
-/// processes.
+/// processes and of devices.
 struct HostArenas {
   const Manifest &manifest;
   const std::vector<Layout> &layouts;
@@ -39,26 +40,70 @@ struct HostArenas {
   int64_t microbatches;
 };
 
-/// The index of the argument or result at `position`. Throws if the type or
-/// shape of `tensor` is not as expected.
+/// The index of the argument or result at `position`. Throws if there is none.
+size_t findResult(const Manifest &manifest, int64_t position);
+/// The same; also throws if the type or shape of `tensor` is not as expected.
 size_t findArgument(const HostArenas &arenas, int64_t position,
                     const sw_tensor &tensor);
-size_t findResult(const HostArenas &arenas, int64_t position,
-                  const sw_tensor &tensor);
+size_t findResult(const Manifest &manifest, int64_t microbatches,
+                  int64_t position, const sw_tensor &tensor);
 
+/// Bytes of a buffer that are contiguous there, and in the whole tensor are
+/// runs of equal size at equal distances. All quantities are in bytes.
+struct Strip {
+  int64_t at;     ///< of the first run, from the beginning of the buffer
+  int64_t whole;  ///< of the first run, from the beginning of the tensor
+  int64_t run;    ///< size of a run
+  int64_t runs;   ///< how many there are
+  int64_t stride; ///< from one run to the next in the whole tensor
+
+  int64_t bytes() const { return run * runs; }
+  /// How many bytes of the strip lie before byte `end` of the whole tensor.
+  int64_t before(int64_t end) const;
+};
+/// What a buffer holds of an argument or result: a strip for each microbatch of
+/// a batch or of joined outputs, else one, in the slot of the last microbatch.
+std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
+                            const Interface &whole, int64_t microbatches);
+
+/// Calls `visit(part, whole, size)` for the runs of bytes [from, to) of a
+/// strip: their offsets in the strip and in the whole tensor.
+template <typename Visit>
+void forRuns(const Strip &strip, int64_t from, int64_t to, Visit visit) {
+  while (from < to) {
+    int64_t inRun = from % strip.run;
+    int64_t size = std::min(strip.run - inRun, to - from);
+    visit(from, strip.whole + from / strip.run * strip.stride + inRun, size);
+    from += size;
+  }
+}
+
+/// Copies an argument to all ranks that have a base.
 void copyIn(const HostArenas &arenas, size_t argument, const sw_tensor &tensor);
-void copyOut(const HostArenas &arenas, size_t result, const sw_tensor &tensor);
 
-/// Calls `visit(part, whole, size)` for each contiguous run of an argument or
-/// result in a buffer: its offset in the buffer, its offset in the whole
-/// tensor, and its size, in bytes.
-void forRuns(const Buffer &buffer, const Interface &whole,
-             const std::function<void(int64_t, int64_t, int64_t)> &visit);
-/// The slot of the last microbatch, which has the result if there are several.
-const std::byte *lastSlot(const HostArenas &arenas, size_t rank, size_t buffer);
+/// Max bytes of a result or buffer that are copied at once.
+inline constexpr int64_t pieceBytes = int64_t(64) << 20;
+
+/// Bytes [begin, end) of a whole tensor.
+struct ByteRange {
+  int64_t begin, end;
+};
+/// Returns `bytes` bytes of a buffer of a rank of this process, from offset
+/// `at` of the buffer. They are valid until the next call.
+using ReadBuffer = std::function<const std::byte *(size_t rank, size_t buffer,
+                                                   int64_t at, int64_t bytes)>;
+/// Reads the arenas themselves.
+ReadBuffer readerOf(const HostArenas &arenas);
+/// Copies a part of a result, at most `pieceBytes`; its first byte goes to
+/// `to`.
+void copyOut(const HostArenas &arenas, size_t result, ByteRange range,
+             std::byte *to, const ReadBuffer &read);
 
 /// Fills the buffers of the microbatch numbers.
 void fillMicrobatchNumbers(const HostArenas &arenas);
+/// Fills the slots of one such buffer, which begins at `base`.
+void fillMicrobatchNumbers(std::byte *base, const Buffer &buffer,
+                           const Ring &ring, int64_t microbatches);
 
 /// Calls `visit(rank, buffer number)` for the buffers of all ranks that hold
 /// (a part of) the argument or result number `index`.
@@ -70,6 +115,25 @@ void forBuffers(const Manifest &manifest, int64_t Buffer::*member,
       if (manifest.ranks[r].buffers[b].*member == index)
         visit(r, b);
 }
+
+/// Bytes [at, at + bytes) of a buffer of a rank, at most `pieceBytes`, with all
+/// bytes that `strips` have of a part of a result.
+struct BufferPart {
+  size_t rank, buffer;
+  int64_t at, bytes;
+  std::span<const Strip> strips;
+  /// Of a replica that differs from others; 0: the part is of the result.
+  double weight = 0;
+  sw_dtype dtype = SW_F32;
+
+  /// Copies the bytes of `range` of the result to `to`; `data` is this part.
+  /// With a weight it adds the weighted elements instead.
+  void copyOut(ByteRange range, const std::byte *data, std::byte *to) const;
+};
+/// Calls `visit` for all that buffers hold of a part of a result: once for a
+/// buffer if its slots lie close enough together, else once for each strip.
+void forParts(const HostArenas &arenas, size_t result, ByteRange range,
+              const std::function<void(const BufferPart &)> &visit);
 
 } // namespace stagewright::runtime
 

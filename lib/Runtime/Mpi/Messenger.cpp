@@ -70,6 +70,9 @@ public:
   bool done(int64_t transfer) override {
     return test(transfers[size_t(transfer)].request);
   }
+  bool await(int64_t number, Patience patience) override {
+    return wait(transfers[size_t(number)].request, patience);
+  }
   void progress() override { stopTold(); }
   void forgetTransfers(std::span<const int64_t> numbers, bool failed) override;
   bool gather(const void *mine, void *all, int64_t bytes,

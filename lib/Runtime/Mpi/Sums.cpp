@@ -112,10 +112,6 @@ void MpiSums::start(int64_t number, MPI_Request &request) {
         "begin a sum");
 }
 
-void MpiSums::leave() {
-  for (auto &[ranks, group] : groups)
-    MPI_Comm_free(&group);
-  groups.clear();
-}
+void MpiSums::leave() { groups.clear(); }
 
 } // namespace stagewright::runtime

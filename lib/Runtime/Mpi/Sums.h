@@ -37,7 +37,7 @@ public:
                   std::span<const int64_t> ranks);
   /// Starts sum `number`.
   void start(int64_t number, MPI_Request &request);
-  /// Frees the communicators of the groups.
+  /// Makes other groups from now on. Earlier sums keep theirs.
   void leave();
 
 private:

@@ -10,7 +10,7 @@
 #include "Error.h"
 #include "Processes/Placement.h"
 
-#include <cstring>
+#include <algorithm>
 #include <functional>
 
 namespace stagewright::runtime {
@@ -33,77 +33,37 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
             "0; give all of them the same");
   std::vector<int64_t> ranks =
       placeRanks(artifact.manifest(), processes.hosts(), options.anyHosts);
+  // Always: another step may have posted receives with the same tags.
   assembly.renumber(ranks[size_t(assembly.self())]);
 }
 
-size_t findGathered(const Assembly &assembly, const HostArenas &view,
-                    int64_t position, sw_tensor tensor) {
-  if (assembly.self() != 0)
-    tensor.data = &tensor; // Never written.
-  return findResult(view, position, tensor);
-}
-
-/// Gathers a result whose buffers hold it whole or in slices. Each part is
-/// received in place, unless it is not contiguous there.
-static void gatherParts(Assembly &assembly, const HostArenas &view,
-                        size_t result, const sw_tensor &tensor) {
-  int64_t self = assembly.self();
-  auto *data = static_cast<std::byte *>(tensor.data);
-  std::vector<std::byte> received;
-  auto visit = [&](size_t r, size_t b) {
-    const Buffer &buffer = view.manifest.ranks[r].buffers[b];
-    const std::byte *from = int64_t(r) == self ? lastSlot(view, r, b) : nullptr;
-    if (buffer.bytes == 0 || (self != 0 && !from))
-      return;
-    if (self != 0)
-      return assembly.sendNow(0, from, buffer.bytes);
-    const Interface &whole = view.manifest.results[result];
-    if (!from && whole.runs == 1) {
-      forRuns(buffer, whole, [&](int64_t, int64_t place, int64_t size) {
-        assembly.receiveNow(int64_t(r), data + place, size);
-      });
-      return;
-    }
-    if (!from) {
-      received.resize(size_t(buffer.bytes));
-      assembly.receiveNow(int64_t(r), received.data(), buffer.bytes);
-      from = received.data();
-    }
-    forRuns(buffer, whole, [&](int64_t part, int64_t place, int64_t size) {
-      std::memcpy(data + place, from + part, size_t(size));
-    });
-  };
-  forBuffers(view.manifest, &Buffer::result, int64_t(result), visit);
-}
-
 void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
-                  const sw_tensor &tensor) {
-  if (view.manifest.results[result].combine != "concat")
-    return gatherParts(assembly, view, result, tensor);
-  int64_t self = assembly.self(), bytes = 0;
-  std::vector<Layout> compact = view.layouts;
-  auto place = [&](size_t r, size_t b) {
-    compact[r].buffers[b].offset = bytes;
-    bytes += compact[r].buffers[b].bytes();
-  };
-  forBuffers(view.manifest, &Buffer::result, int64_t(result), place);
-  std::vector<std::byte> parts(self == 0 ? size_t(bytes) : 0);
-  auto move = [&](size_t r, size_t b) {
-    const Ring &from = view.layouts[r].buffers[b];
-    std::byte *to = parts.data() + compact[r].buffers[b].offset;
-    if (int64_t(r) != self && self == 0)
-      assembly.receiveNow(int64_t(r), to, from.bytes());
-    else if (int64_t(r) == self && self != 0)
-      assembly.sendNow(0, view.bases[r] + from.offset, from.bytes());
-    else if (self == 0)
-      std::memcpy(to, view.bases[r] + from.offset, size_t(from.bytes()));
-  };
-  forBuffers(view.manifest, &Buffer::result, int64_t(result), move);
-  if (self != 0)
-    return;
-  HostArenas put = {view.manifest, compact, {}, view.microbatches};
-  put.bases.assign(view.manifest.ranks.size(), parts.data());
-  copyOut(put, result, tensor);
+                  ByteRange range, std::byte *to, const ReadBuffer &read) {
+  int64_t self = assembly.self();
+  std::vector<std::byte> received;
+  forParts(view, result, range, [&](const BufferPart &it) {
+    bool mine = int64_t(it.rank) == self;
+    if (self != 0 && !mine)
+      return;
+    const std::byte *data =
+        mine ? read(it.rank, it.buffer, it.at, it.bytes) : nullptr;
+    if (self != 0)
+      return assembly.sendNow(0, data, it.bytes);
+    if (!mine && it.weight == 0 && it.strips.size() == 1 &&
+        it.strips.front().runs == 1) {
+      // Contiguous in the result too.
+      int64_t whole = it.strips.front().whole;
+      return assembly.receiveNow(int64_t(it.rank),
+                                 to + std::max(whole - range.begin, int64_t(0)),
+                                 it.bytes);
+    }
+    if (!mine) {
+      received.resize(size_t(it.bytes));
+      assembly.receiveNow(int64_t(it.rank), received.data(), it.bytes);
+      data = received.data();
+    }
+    it.copyOut(range, data, to);
+  });
 }
 
 namespace {

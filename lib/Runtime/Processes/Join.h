@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For ranks on CPUs and on devices. All but `findGathered` are collective.
+// For ranks on CPUs and on devices. All are collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,11 @@ namespace stagewright::runtime {
 void joinRanks(const Artifact &artifact, const StepOptions &options,
                Processes &processes);
 
-/// The index of the result at `position`; only rank 0 needs memory for it.
-size_t findGathered(const Assembly &assembly, const HostArenas &view,
-                    int64_t position, sw_tensor tensor);
-
-/// Sends the parts of a result to rank 0, one after another, which assembles
-/// them in `tensor`. `view` has the same layouts in all processes, and in each
-/// at least the base of its own rank.
+/// Copies a part of a result as `copyOut` does, to memory of rank 0, from all
+/// processes, one after another. Each reads buffers of its own rank with `read`
+/// and needs the same layouts. No more than the part is held at a time.
 void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
-                  const sw_tensor &tensor);
+                  ByteRange range, std::byte *to, const ReadBuffer &read);
 
 /// Sends the records of all ranks to rank 0; returns whether this is rank 0.
 bool gatherRecords(Processes &processes,

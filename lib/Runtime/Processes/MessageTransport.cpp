@@ -74,6 +74,7 @@ MessageTransport::MessageTransport(const Manifest &manifest,
             sum.elements, ranks);
     sums.push_back(transfer);
   }
+  running.resize(sums.size());
   for (End &end : ends)
     for (Slot &slot : end.slots)
       if (!end.sends) {
@@ -138,10 +139,11 @@ void MessageTransport::lookForStop() {
   checkFailed();
 }
 
-void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
-                               int64_t number, int64_t m) {
+template <typename Condition>
+void MessageTransport::waitUntil(Condition come, Whereabouts::Wait what,
+                                 int64_t number, int64_t m) {
   checkFailed();
-  if (messenger.done(transfer))
+  if (come())
     return;
   Whereabouts &where = places[size_t(self)];
   where.wait(what, number, m);
@@ -150,7 +152,7 @@ void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
     raise(where.describe(manifest, self), why);
   };
   Patience patience(spins, limit);
-  while (!messenger.done(transfer)) {
+  while (!come()) {
     if (patience.isThorough())
       lookForStop();
     if (patience.isOver())
@@ -160,6 +162,11 @@ void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
     patience.pause();
   }
   where.goOn();
+}
+
+void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
+                               int64_t number, int64_t m) {
+  waitUntil([&] { return messenger.done(transfer); }, what, number, m);
 }
 
 std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
@@ -206,6 +213,27 @@ void MessageTransport::release(int64_t rank, int64_t channel, int64_t m) {
   slot.state = Posted;
 }
 
+/// A slot that the receiver has posted gets the next of its messages, which is
+/// `need.m`, as all are received in order.
+bool MessageTransport::isReady(int64_t rank, const Need &need) {
+  Slot &slot = slotOf(rank, need.channel, need.m, need.sends);
+  if (slot.state == Free)
+    return need.sends;
+  return slot.state == (need.sends ? Sent : Posted) &&
+         messenger.done(slot.transfer);
+}
+
+void MessageTransport::waitForAny(int64_t rank, std::span<const Need> needs) {
+  const Need &first = needs.front();
+  waitUntil(
+      [&] {
+        return std::ranges::any_of(
+            needs, [&](const Need &need) { return isReady(rank, need); });
+      },
+      first.sends ? Whereabouts::ToSend : Whereabouts::ToReceive, first.channel,
+      first.m);
+}
+
 /// The transfer of a collective; throws if `rank` is not part of it.
 int64_t MessageTransport::sumOf(int64_t rank, int64_t collective) const {
   manifest.collective(collective).placeOf(rank);
@@ -216,12 +244,25 @@ void MessageTransport::allReduce(int64_t rank, int64_t collective) {
   checkFailed();
   messenger.start(sumOf(rank, collective));
   count(rank, manifest.collectives[size_t(collective)]);
+  running[size_t(collective)] =
+      manifest.collectives[size_t(collective)].carried;
   ++sumsUnderWay;
 }
 
 void MessageTransport::awaitReduced(int64_t rank, int64_t collective) {
-  waitFor(sumOf(rank, collective), Whereabouts::ForSum, collective, 0);
+  int64_t transfer = sumOf(rank, collective);
+  if (manifest.collectives[size_t(collective)].carried &&
+      !running[size_t(collective)])
+    return;
+  waitFor(transfer, Whereabouts::ForSum, collective, 0);
+  running[size_t(collective)] = false;
   --sumsUnderWay;
+}
+
+void MessageTransport::settle() {
+  for (size_t number = 0; number < running.size(); ++number)
+    if (running[number] && !failed.load())
+      awaitReduced(self, int64_t(number));
 }
 
 void MessageTransport::progress() noexcept {

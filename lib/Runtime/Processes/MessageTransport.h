@@ -53,8 +53,11 @@ public:
   std::byte *recv(int64_t rank, int64_t channel, int64_t m) override;
   std::byte *held(int64_t rank, int64_t channel, int64_t m) override;
   void release(int64_t rank, int64_t channel, int64_t m) override;
+  bool isReady(int64_t rank, const Need &need) override;
+  void waitForAny(int64_t rank, std::span<const Need> needs) override;
   void allReduce(int64_t rank, int64_t collective) override;
   void awaitReduced(int64_t rank, int64_t collective) override;
+  void settle() override;
   void progress() noexcept override;
   void fail(int64_t rank, const std::string &text) override;
   void finish(int64_t rank) override;
@@ -88,6 +91,9 @@ private:
                const char *what) const;
   void waitFor(int64_t transfer, Whereabouts::Wait what, int64_t number,
                int64_t m);
+  template <typename Condition>
+  void waitUntil(Condition come, Whereabouts::Wait what, int64_t number,
+                 int64_t m);
   int64_t sumOf(int64_t rank, int64_t collective) const;
   void lookForStop();
 
@@ -100,6 +106,7 @@ private:
   Arena sending;
   std::vector<End> ends;     ///< by channel
   std::vector<int64_t> sums; ///< transfers, by collective; -1: not of this rank
+  std::vector<bool> running; ///< carried sums, by collective
   mutable std::mutex mutex;  ///< guards `error`: any thread may fail
   std::string error;
   int64_t failedAt = 0;

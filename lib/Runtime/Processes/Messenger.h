@@ -43,6 +43,9 @@ public:
   /// Whether a started transfer has ended; a send ends when the other side has
   /// received it. Makes progress on all transfers.
   virtual bool done(int64_t transfer) = 0;
+  /// Waits until it has ended. False if `patience` runs out, `grace` seconds
+  /// after another process reported a failure, or once one has died.
+  virtual bool await(int64_t transfer, Patience patience) = 0;
   virtual void progress() = 0;
   /// Frees these transfers. Pending receives are cancelled. After a failure
   /// nothing is cancelled, and the memory of transfers must stay allocated.

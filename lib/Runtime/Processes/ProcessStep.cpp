@@ -36,6 +36,8 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
   const Layout &own = layouts[size_t(self)];
   if (options.check)
     checker.emplace(manifest().ranks[size_t(self)], own, arena.base());
+  if (!checker)
+    prepareToGoOn();
   transport.emplace(manifest(), layouts, arena.base(), count, options.check,
                     spins, messenger);
   rank.described = &manifest().ranks[size_t(self)];
@@ -49,6 +51,13 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
   rank.pool = pool.get();
   injection = Injection::of(self);
   rank.injection = injection.get();
+  if (Pace::parse(options.pace).hop > 0)
+    raise("pace has a 'hop', but only messages between threads can be delayed; "
+          "use --transport=threads");
+  dilation =
+      Dilation::of(options.dilate, options.pace, self, int64_t(peaks.size()));
+  rank.dilation = dilation.get();
+  rank.chooser = choosers[size_t(self)].get();
   rank.where = &transport->place(self);
   rank.finite = options.finite ? &manifest() : nullptr;
   if (pool)
@@ -59,6 +68,19 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
   fillConstants();
 }
 
+/// Replicas that average need not wait for each other in every step. Expects
+/// that no transfer is under way, as a new group of MPI sends messages.
+void ProcessStep::prepareToGoOn() {
+  int64_t delay = 1;
+  for (const RankManifest &it : manifest().ranks)
+    for (const Averaging &rule : it.averages) {
+      delay = std::max(delay, rule.delay);
+      mostBehind = std::max(mostBehind, rule.every + rule.delay - 1);
+    }
+  if (goesOn())
+    processes.prepareLater(delay);
+}
+
 HostArenas ProcessStep::tensors() const {
   HostArenas view = {manifest(), layouts, {}, count};
   view.bases.resize(manifest().ranks.size());
@@ -67,6 +89,15 @@ HostArenas ProcessStep::tensors() const {
 }
 
 ProcessStep::~ProcessStep() {
+  try {
+    // A sum may never end.
+    if (goesOn() && (processes.hasFailed() || std::uncaught_exceptions() > 0))
+      transport->abandon();
+    if (!transport->stopped())
+      settle();
+  } catch (...) {
+    transport->abandon();
+  }
   messenger.introduce(nullptr);
   if (transport->stopped())
     arena.leave(); // A message may still arrive.
@@ -92,6 +123,8 @@ void ProcessStep::prepare(Processes::Neighbours neighbours,
 void ProcessStep::setInput(int64_t position, const sw_tensor &tensor) {
   HostArenas view = tensors();
   size_t argument = findArgument(view, position, tensor);
+  if (entersAverages(argument, view))
+    settle();
   copyIn(view, argument, tensor);
   given[argument] = true;
 }
@@ -134,7 +167,8 @@ void ProcessStep::run() {
   }
   int64_t stop = now();
   lastSeconds = double(stop - start) * 1e-9;
-  limit.measured(lastSeconds);
+  // A slow replica makes the others wait for several of its steps at once.
+  limit.measured(lastSeconds * double(mostBehind + 1));
   messenger.limitWaits(limit.seconds());
   if (!records.empty())
     records[size_t(self)]->endStep(start, stop);
@@ -147,13 +181,34 @@ void ProcessStep::run() {
   ran = true;
 }
 
-/// Waits for the other processes. One that does not come has died or hangs, so
-/// that all processes must be ended.
+/// Waits for the other processes; replicas that average go on, and wait some
+/// steps later. One that does not come has died or hangs, so that all
+/// processes must be ended.
 void ProcessStep::end(const std::string &error) {
   bool failed = !error.empty() || transport->stopped();
   Patience patience(spins, failed ? grace : limit.seconds());
-  if (!processes.agree(error, now(), false, patience))
+  if (goesOn() && failed) // Others may be in a later step.
+    messenger.tellStop();
+  bool came = goesOn() ? processes.agreeLater(error, failed, now(), patience)
+                       : processes.agree(error, now(), false, patience);
+  if (!came)
     messenger.abort(faultStatus, "");
+}
+
+/// Waits for the end of the last step in the other processes.
+void ProcessStep::complete() {
+  try {
+    if (goesOn() && !processes.settle(Patience(spins, limit.seconds())))
+      messenger.abort(faultStatus, "");
+  } catch (...) {
+    transport->abandon();
+    throw;
+  }
+}
+
+void ProcessStep::settle() {
+  complete();
+  transport->settle();
 }
 
 int64_t ProcessStep::peak(int64_t rank) const { return peaks[size_t(rank)]; }
@@ -162,24 +217,28 @@ int64_t ProcessStep::allocated(int64_t rank) const {
   return layout(rank).total + sendingBytes(manifest(), layouts, rank);
 }
 
-void ProcessStep::getOutput(int64_t position, const sw_tensor &tensor) {
-  requireResult(position);
+void ProcessStep::read(size_t result, ByteRange part, std::byte *to) {
   HostArenas view = tensors();
-  size_t result = findGathered(messenger, view, position, tensor);
-  gatherResult(messenger, view, result, tensor);
+  complete();
+  if (manifest().results[result].averaging)
+    transport->settle();
+  gatherResult(messenger, view, result, part, to, readerOf(view));
 }
 
 bool ProcessStep::gatherRecords() {
+  complete();
   return runtime::gatherRecords(processes, records);
 }
 
 std::vector<Traffic> ProcessStep::gatherTraffic() {
+  complete();
   std::vector<Traffic> traffic(manifest().ranks.size());
   traffic[size_t(self)] = transport->sentBy(self);
   return runtime::gatherTraffic(messenger, std::move(traffic));
 }
 
 std::vector<double> ProcessStep::lastIdle() {
+  complete();
   std::vector<double> shares(records.size());
   double mine = shares.empty() ? 0 : records[size_t(self)]->lastIdle();
   if (!shares.empty())

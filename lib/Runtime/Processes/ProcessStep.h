@@ -8,7 +8,8 @@
 // The part of a step of this process: the arena of its rank, which runs on the
 // calling thread. `run`, `getOutput` and `gatherRecords` are collective, and
 // results and records are sent to the process of rank 0. All processes end a
-// step together: a failure of one is thrown as the same error by all.
+// step together, or, if replicas average their parameters, some steps
+// apart: a failure of one is thrown as the same error by all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +38,6 @@ public:
 
   void setInput(int64_t position, const sw_tensor &tensor) override;
   void run() override;
-  void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
@@ -46,10 +46,17 @@ public:
   double deadline() const override { return limit.seconds(); }
 
 private:
+  void read(size_t result, ByteRange part, std::byte *to) override;
+  bool receives() const override { return self == 0; }
   HostArenas tensors() const;
   void prepare(Processes::Neighbours neighbours, const StepOptions &options);
+  void prepareToGoOn();
+  /// Whether it goes on to the next step before others have ended this one.
+  bool goesOn() const { return mostBehind > 0; }
   std::string runProgram();
   void end(const std::string &error);
+  void complete();
+  void settle();
 
   Processes &processes;
   Messenger &messenger;
@@ -58,10 +65,12 @@ private:
   int spins;
   Arena arena;
   std::optional<Checker> checker;
+  int64_t mostBehind = 0; ///< steps that another rank may be behind this one
   std::vector<int64_t> peaks; ///< live bytes in the last step, by rank
   std::unique_ptr<Pool> pool;
   std::optional<MessageTransport> transport;
   std::unique_ptr<Injection> injection;
+  std::unique_ptr<Dilation> dilation;
   sw_rank rank;
 };
 

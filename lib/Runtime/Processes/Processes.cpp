@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <dlfcn.h>
 #include <memory>
+#include <numeric>
 #include <sched.h>
 #include <unistd.h>
 
@@ -135,8 +136,66 @@ Processes::Neighbours Processes::neighbours() {
   return found;
 }
 
+void Processes::prepareLater(int64_t calls) {
+  if (underWay)
+    return;
+  std::vector<int64_t> all(size_t(link->size()));
+  std::iota(all.begin(), all.end(), 0);
+  later = messenger().prepareSum(&counts, SW_I64, 2, all);
+  lag = calls;
+}
+
+void Processes::beginLater(bool failed) {
+  counts = {failed, asked.load()};
+  messenger().start(later);
+  underWay = true;
+  since = 0;
+}
+
+bool Processes::awaitLater(Patience patience) {
+  if (!underWay)
+    return true;
+  if (!messenger().await(later, patience))
+    return false;
+  underWay = false;
+  anyAsked |= counts.asked != 0;
+  return true;
+}
+
+bool Processes::agreeLater(const std::string &error, bool failed, int64_t when,
+                           Patience patience) {
+  if (++since < lag && !failed)
+    return true;
+  if (!awaitLater(patience))
+    return false;
+  if (!counts.failed) {
+    beginLater(failed);
+    if (!failed)
+      return true;
+  }
+  return awaitLater(patience) && agree(error, when, false, patience);
+}
+
+/// Completes the exchange under way; if none of its processes has failed, also
+/// one about the later calls.
+bool Processes::catchUp(Patience patience) {
+  if (!awaitLater(patience))
+    return false;
+  if (since > 0 && !counts.failed)
+    beginLater(false);
+  since = 0;
+  return awaitLater(patience);
+}
+
+bool Processes::settle(Patience patience) {
+  return catchUp(patience) && (!counts.failed || agree("", 0, false, patience));
+}
+
 bool Processes::agree(const std::string &error, int64_t when, bool named,
                       Patience patience) {
+  if (!catchUp(patience))
+    return false;
+  counts.failed = 0;
   struct Word {
     int64_t when, length, asked;
   } mine = {when, int64_t(error.size()), asked.load()};
@@ -153,6 +212,7 @@ bool Processes::agree(const std::string &error, int64_t when, bool named,
   }
   if (!first)
     return true;
+  anyFailed = true;
   std::string text = error;
   text.resize(size_t(first->length));
   link->broadcast(first - all.data(), text.data(), first->length);

@@ -55,6 +55,18 @@ public:
   bool agree(const std::string &error, int64_t when, bool named,
              Patience patience);
 
+  /// For steps that do not wait for each other: every `lag` calls it begins an
+  /// exchange, and completes the one before. An error of one process (`failed`,
+  /// with its text if it is the cause) is thrown in all, in those that have
+  /// gone on in a later call. False as above. `prepareLater` comes first.
+  void prepareLater(int64_t lag);
+  bool agreeLater(const std::string &error, bool failed, int64_t when,
+                  Patience patience);
+  /// Completes the exchange about all calls of `agreeLater`.
+  bool settle(Patience patience);
+  /// Whether an error of a process has been thrown in all.
+  bool hasFailed() const { return anyFailed; }
+
   /// Requests an orderly end of all processes. May be called in a signal
   /// handler, and before `connect`.
   static void interrupt() { asked.store(true); }
@@ -66,8 +78,19 @@ private:
   explicit Processes(Assembly *link) : link(link) {}
 
   static std::atomic<bool> asked;
+  void beginLater(bool failed);
+  bool awaitLater(Patience patience);
+  bool catchUp(Patience patience);
+
   Assembly *link; ///< lives as long as the process
-  bool anyAsked = false;
+  bool anyAsked = false, anyFailed = false;
+  /// The exchange of `agreeLater`: its transfer, calls from one to the next and
+  /// since the last, and what it sums over the processes.
+  int64_t later = -1, lag = 1, since = 0;
+  bool underWay = false;
+  struct {
+    int64_t failed, asked;
+  } counts = {0, 0};
 };
 
 } // namespace stagewright::runtime

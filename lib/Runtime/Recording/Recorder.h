@@ -15,6 +15,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_RECORDING_RECORDER_H
 
 #include "Artifact/Manifest.h"
+#include "Chooser.h"
 
 #include <chrono>
 #include <cstddef>
@@ -37,6 +38,10 @@ struct Event {
   int64_t id = 0;   ///< stage of an action, else the channel or collective
   int64_t m = 0;
   int64_t begin = 0, end = 0; ///< nanoseconds
+  /// Of an action that the rank chose: its row, the lanes that were ready, and
+  /// what the rank waited for, from `chosenAt` on.
+  Chooser::Choice choice = {};
+  int64_t chosenAt = 0;
 };
 
 class Recorder {
@@ -52,6 +57,10 @@ public:
 
   void beginAction(int32_t kind, int64_t stage, int64_t m);
   void endAction();
+  /// The rank began at `start` to choose what it runs next.
+  void chosen(const Chooser::Choice &choice, int64_t start) {
+    pending.choice = choice, pending.chosenAt = start;
+  }
   /// A claim that began at `start` has returned; its event ends with the send.
   void claimed(int64_t channel, int64_t start) { claims[channel] = start; }
   void sent(int64_t channel, int64_t m, int64_t end);
@@ -122,6 +131,7 @@ private:
   size_t used = 0, keep;
   int64_t dropped = 0;
   Event open;                  ///< the current action
+  Event pending;               ///< the choice of the next one
   std::vector<int64_t> claims; ///< by channel
   std::vector<int64_t> sums;   ///< by collective
   int64_t nodeBegin = 0, lastReceive = 0;

@@ -62,7 +62,7 @@ void Recorder::unpack(std::span<const std::byte> bytes, int64_t shift) {
     raise("the records of a rank are of another program");
   reader.get(log.data(), used);
   for (Event &event : std::span(log).first(used))
-    event.begin += shift, event.end += shift;
+    event.begin += shift, event.end += shift, event.chosenAt += shift;
   starts.resize(size_t(counts[3]));
   reader.get(starts.data(), starts.size());
   stepTimes.resize(size_t(counts[2]));

@@ -47,6 +47,8 @@ private:
   void addNames();
   void addStep(size_t step);
   void addActions(size_t rank, size_t step);
+  void addChoice(const Event &event, const RankManifest &rank,
+                 std::vector<int64_t> &ran, json &args) const;
   void addTransfer(const Event &event);
   void addSum(const Event &event, size_t rank);
   void addArrow(const Event &sent, const Event &received);
@@ -115,6 +117,29 @@ void Trace::addNames() {
     name("thread_name", Sums, int64_t(r), "rank " + std::to_string(r));
 }
 
+/// What was ready when the rank chose this action, and what it waited for.
+/// `ran`: by lane, rows that have run before.
+void Trace::addChoice(const Event &event, const RankManifest &rank,
+                      std::vector<int64_t> &ran, json &args) const {
+  if (event.choice.row < 0)
+    return;
+  ran.resize(size_t(rank.rows.back().lane) + 1);
+  json ready = json::array();
+  std::vector<int64_t> seen(ran.size());
+  for (const ReadyRow &row : rank.rows)
+    if (seen[size_t(row.lane)]++ == ran[size_t(row.lane)] && row.lane < 64 &&
+        (event.choice.lanes >> row.lane & 1))
+      ready.push_back(row.name);
+  args["ready"] = std::move(ready);
+  ++ran[size_t(rank.rows[size_t(event.choice.row)].lane)];
+  if (!event.choice.waited)
+    return;
+  const Need &need = event.choice.awaited;
+  args["waited_us"] = double(event.begin - event.chosenAt) * 1e-3;
+  args["waited_for"] = (need.sends ? "a free slot for " : "") +
+                       manifest.channels[size_t(need.channel)].describe(need.m);
+}
+
 /// An action first receives its messages. Its bar begins after that, so that
 /// waiting shows as a gap.
 void Trace::addActions(size_t rank, size_t step) {
@@ -123,6 +148,7 @@ void Trace::addActions(size_t rank, size_t step) {
     if (event.type == Event::Receive)
       received.push_back(event.end);
   std::sort(received.begin(), received.end());
+  std::vector<int64_t> ran; // By lane.
   for (const Event &event : ranks[rank]->events(step)) {
     if (event.type != Event::Action)
       continue;
@@ -130,15 +156,16 @@ void Trace::addActions(size_t rank, size_t step) {
     auto next = std::upper_bound(received.begin(), received.end(), event.end);
     if (next != received.begin())
       bar.begin = std::max(bar.begin, *(next - 1));
-    events.push_back(
-        {{"ph", "X"},
-         {"name", title(event)},
-         {"cat", category(event)},
-         {"pid", Devices},
-         {"tid", rank},
-         {"ts", micros(bar.begin)},
-         {"dur", double(bar.end - bar.begin) * 1e-3},
-         {"args", {{"stage", event.id}, {"microbatch", event.m}}}});
+    json args = {{"stage", event.id}, {"microbatch", event.m}};
+    addChoice(event, manifest.ranks[rank], ran, args);
+    events.push_back({{"ph", "X"},
+                      {"name", title(event)},
+                      {"cat", category(event)},
+                      {"pid", Devices},
+                      {"tid", rank},
+                      {"ts", micros(bar.begin)},
+                      {"dur", double(bar.end - bar.begin) * 1e-3},
+                      {"args", std::move(args)}});
     actions[rank].push_back(bar);
   }
 }

@@ -40,6 +40,7 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     bases.push_back(arena.base());
   transport.emplace(manifest(), layouts, bases, count, options.check,
                     spinsFor(allThreads));
+  transport->delayMessages(int64_t(Pace::parse(options.pace).hop * 1e9));
   ranks.resize(size);
   for (size_t r = 0; r < size; ++r) {
     if (options.check)
@@ -57,6 +58,10 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     seen.emplace_back();
     injections.push_back(Injection::of(int64_t(r)));
     rank.injection = injections[r].get();
+    dilations.push_back(
+        Dilation::of(options.dilate, options.pace, int64_t(r), int64_t(size)));
+    rank.dilation = dilations[r].get();
+    rank.chooser = choosers[r].get();
     rank.where = &transport->place(int64_t(r));
     rank.finite = options.finite ? &manifest() : nullptr;
   }
@@ -90,14 +95,17 @@ HostArenas Step::tensors() const {
 void Step::setInput(int64_t position, const sw_tensor &tensor) {
   HostArenas view = tensors();
   size_t argument = findArgument(view, position, tensor);
+  if (entersAverages(argument, view))
+    transport->settle();
   copyIn(view, argument, tensor);
   given[argument] = true;
 }
 
-void Step::getOutput(int64_t position, const sw_tensor &tensor) {
-  requireResult(position);
+void Step::read(size_t result, ByteRange part, std::byte *to) {
   HostArenas view = tensors();
-  copyOut(view, findResult(view, position, tensor), tensor);
+  if (manifest().results[result].averaging)
+    transport->settle();
+  copyOut(view, result, part, to, readerOf(view));
 }
 
 //===----------------------------------------------------------------------===//

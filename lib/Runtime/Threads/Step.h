@@ -41,13 +41,13 @@ public:
 
   void setInput(int64_t position, const sw_tensor &tensor) override;
   void run() override;
-  void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
   std::vector<Traffic> gatherTraffic() override;
   double deadline() const override { return limit.seconds(); }
   bool abandoned() const override { return isAbandoned; }
 
 private:
+  void read(size_t result, ByteRange part, std::byte *to) override;
   HostArenas tensors() const;
   void startThreads(bool pin);
   void serve(int64_t rank, bool pin);
@@ -62,6 +62,7 @@ private:
   std::vector<std::unique_ptr<Checker>> checkers;
   std::optional<ThreadTransport> transport;
   std::vector<std::unique_ptr<Injection>> injections; ///< by rank
+  std::vector<std::unique_ptr<Dilation>> dilations;   ///< by rank
   std::vector<sw_rank> ranks;
   /// What the host last observed of a rank during a step.
   struct Seen {

@@ -34,6 +34,7 @@ void ThreadSum::reset() {
   begun.store(0, std::memory_order_relaxed);
   next.store(0, std::memory_order_relaxed);
   added.store(0, std::memory_order_relaxed);
+  left.store(0, std::memory_order_relaxed);
 }
 
 bool ThreadSum::addBlock() {

@@ -9,10 +9,13 @@
 
 #include "Error.h"
 #include "Faults/Deadline.h"
+#include "Recording/Recorder.h"
 #include "Threads/Processors.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <thread>
 
 namespace stagewright::runtime {
 
@@ -22,7 +25,11 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
                                  int64_t microbatches, bool poison, int spins)
     : Transport(manifest.ranks.size()), manifest(manifest),
       microbatches(microbatches), poison(poison), spins(spins),
-      waiters(manifest.ranks.size()), open(manifest.ranks.size()) {
+      waiters(manifest.ranks.size()), choices(manifest.ranks.size()),
+      open(manifest.ranks.size()) {
+  for (size_t rank = 0; rank < choices.size(); ++rank)
+    if (!manifest.ranks[rank].rows.empty()) // No allocation during a step.
+      choices[rank].reserve(size_t(manifest.ranks[rank].rows.back().lane) + 1);
   for (size_t i = 0; i < manifest.channels.size(); ++i) {
     int64_t to = manifest.channels[i].to;
     const auto &place = layouts[to].channels[i];
@@ -33,8 +40,13 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
     ring.slots = std::make_unique<Slot[]>(place.slots);
     rings.push_back(std::move(ring));
   }
-  for (const Collective &described : manifest.collectives)
-    sums.push_back(std::make_unique<ThreadSum>(described, layouts, arenas));
+  for (const Collective &described : manifest.collectives) {
+    auto &made = sums.emplace_back();
+    for (int i = 0; i < (described.carried ? 2 : 1); ++i)
+      made[i] = std::make_unique<ThreadSum>(described, layouts, arenas);
+  }
+  generations.assign(manifest.ranks.size(),
+                     std::vector<int64_t>(sums.size(), 0));
   for (std::vector<int64_t> &begun : open)
     begun.reserve(sums.size());
 }
@@ -44,10 +56,18 @@ void ThreadTransport::reset() {
   for (Ring &ring : rings)
     for (int64_t i = 0; i < ring.count; ++i)
       ring.slots[i].state.store(freeSlot, std::memory_order_relaxed);
-  for (auto &sum : sums)
-    sum->reset();
+  // After a failure carried sums are lost, too.
+  bool all = failed.load();
+  for (size_t i = 0; i < sums.size(); ++i)
+    for (auto &sum : sums[i])
+      if (sum && (all || !manifest.collectives[i].carried))
+        sum->reset();
   for (std::vector<int64_t> &begun : open)
-    begun.clear();
+    std::erase_if(begun, [&](int64_t number) {
+      return all || !manifest.collectives[size_t(number)].carried;
+    });
+  if (all)
+    generations.assign(open.size(), std::vector<int64_t>(sums.size(), 0));
   for (Waiter &waiter : waiters)
     waiter.asleep = waiter.finished = false;
   failed.store(false, std::memory_order_release);
@@ -93,25 +113,23 @@ void ThreadTransport::ringRanksOf(int64_t collective) {
 }
 
 /// While a rank waits, it adds blocks of the sums that it has begun.
-void ThreadTransport::help(int64_t rank, const Wish &wish) {
+void ThreadTransport::help(int64_t rank, std::span<const Wish> wishes) {
   for (int64_t number : open[rank]) {
-    ThreadSum &sum = *sums[number];
+    ThreadSum &sum = sumOf(rank, number);
     if (!sum.isReady())
       continue;
-    while (wish.word->load(std::memory_order_relaxed) != wish.wanted &&
-           sum.addBlock())
+    while (std::ranges::none_of(wishes, &Wish::isTrue) && sum.addBlock())
       if (sum.added.load() == sum.blocks())
         ringRanksOf(number);
   }
 }
 
-void ThreadTransport::waitFor(int64_t rank, const Wish &wish) {
-  auto come = [&] {
-    return wish.word->load(std::memory_order_acquire) == wish.wanted;
-  };
+void ThreadTransport::waitForOne(int64_t rank, std::span<const Wish> wishes) {
+  auto come = [&] { return std::ranges::any_of(wishes, &Wish::isTrue); };
   if (come())
     return checkFailed();
   Whereabouts &where = place(rank);
+  const Wish &wish = wishes.front();
   if (wish.collective >= 0)
     where.wait(Whereabouts::ForSum, wish.collective, 0);
   else
@@ -119,7 +137,7 @@ void ThreadTransport::waitFor(int64_t rank, const Wish &wish) {
                                        : Whereabouts::ToReceive,
                wish.channel, wish.m);
   spin(spins, [&] {
-    help(rank, wish);
+    help(rank, wishes);
     return come() || failed.load(std::memory_order_relaxed);
   });
   if (come())
@@ -133,13 +151,13 @@ void ThreadTransport::waitFor(int64_t rank, const Wish &wish) {
   // `listening`, then reads the state. So it sees the change or is woken.
   while (true) {
     uint32_t before = me.bell.load();
-    help(rank, wish);
-    if (wish.word->load() == wish.wanted || failed.load())
+    help(rank, wishes);
+    if (come() || failed.load())
       break;
     {
       std::lock_guard lock(mutex);
       me.asleep = true;
-      me.wish = wish;
+      me.wishes = wishes;
       if (stuck())
         failStuck();
     }
@@ -166,7 +184,7 @@ void ThreadTransport::allReduce(int64_t rank, int64_t collective) {
     raise("collective '", described.name, "' begins twice");
   open[rank].push_back(collective);
   count(rank, described);
-  ThreadSum &sum = *sums[collective];
+  ThreadSum &sum = sumOf(rank, collective);
   // As in send.
   if (sum.begun.fetch_add(1) + 1 == sum.ranks())
     ringRanksOf(collective);
@@ -175,12 +193,37 @@ void ThreadTransport::allReduce(int64_t rank, int64_t collective) {
 void ThreadTransport::awaitReduced(int64_t rank, int64_t collective) {
   const Collective &described = manifest.collective(collective);
   auto begun = std::find(open[rank].begin(), open[rank].end(), collective);
-  if (begun == open[rank].end())
+  if (begun == open[rank].end()) {
+    if (described.carried)
+      return;
     raise("collective '", described.name, "' is awaited before it begins");
-  ThreadSum &sum = *sums[collective];
+  }
+  ThreadSum &sum = sumOf(rank, collective);
   waitFor(rank, {&sum.begun, sum.ranks(), 0, 0, collective});
   waitFor(rank, {&sum.added, sum.blocks(), 0, 0, collective});
   open[rank].erase(begun);
+  if (described.carried)
+    leave(rank, collective);
+}
+
+/// The last rank that leaves a carried sum makes it ready for the sum after the
+/// next, which begins only once all ranks have begun the next.
+void ThreadTransport::leave(int64_t rank, int64_t collective) {
+  ThreadSum &sum = sumOf(rank, collective);
+  ++generations[size_t(rank)][size_t(collective)];
+  if (sum.left.fetch_add(1) + 1 == sum.ranks())
+    sum.reset();
+}
+
+void ThreadTransport::settle() {
+  for (size_t rank = 0; rank < open.size(); ++rank) {
+    for (int64_t number : open[rank]) {
+      while (sumOf(int64_t(rank), number).addBlock())
+        ;
+      leave(int64_t(rank), number);
+    }
+    open[rank].clear();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,6 +246,8 @@ void ThreadTransport::send(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   checkFailed();
   require(slot, channel, m, state(m, claimed), "send of");
+  if (hop > 0)
+    slot.arrives = now() + hop;
   // Sequentially consistent: `listening` is read after it (see waitFor).
   slot.state.store(state(m, published));
   count(rank, manifest.channels[channel]);
@@ -224,6 +269,8 @@ std::byte *ThreadTransport::recv(int64_t rank, int64_t channel, int64_t m) {
     raise("receive of ", manifest.channels[channel].describe(m),
           " out of order: its slot is still held");
   waitFor(rank, {&slot.state, state(m, published), channel, m});
+  while (!isReady(rank, {channel, m, false}))
+    sleepUntilSome(rank, std::array{Need{channel, m, false}});
   slot.state.store(state(m, received), std::memory_order_relaxed);
   return addressOf(channel, m);
 }
@@ -237,6 +284,47 @@ void ThreadTransport::release(int64_t rank, int64_t channel, int64_t m) {
     std::memset(addressOf(channel, m), 0xff, rings[channel].stride);
   slot.state.store(freeSlot); // as in send
   ring(manifest.channels[channel].from);
+}
+
+ThreadTransport::Wish ThreadTransport::wishFor(int64_t rank, const Need &need) {
+  Slot &slot = slotOf(rank, need.channel, need.m, need.sends);
+  return {&slot.state, need.sends ? State(freeSlot) : state(need.m, published),
+          need.channel, need.m};
+}
+
+bool ThreadTransport::isReady(int64_t rank, const Need &need) {
+  Slot &slot = slotOf(rank, need.channel, need.m, need.sends);
+  return wishFor(rank, need).isTrue() &&
+         (hop == 0 || need.sends || now() >= slot.arrives);
+}
+
+/// With delayed messages: sleeps for a while if some message was sent and has
+/// not arrived. Returns false if there is none, so that the rank has to wait.
+bool ThreadTransport::sleepUntilSome(int64_t rank,
+                                     std::span<const Need> needs) {
+  constexpr int64_t longest = 200'000; // Others may become ready meanwhile.
+  int64_t least = INT64_MAX;
+  for (const Need &need : needs)
+    if (wishFor(rank, need).isTrue() && !need.sends)
+      least = std::min(
+          least, slotOf(rank, need.channel, need.m, false).arrives - now());
+  if (hop == 0 || least == INT64_MAX)
+    return false;
+  std::this_thread::sleep_for(
+      std::chrono::nanoseconds(std::clamp<int64_t>(least, 0, longest)));
+  checkFailed();
+  return true;
+}
+
+void ThreadTransport::waitForAny(int64_t rank, std::span<const Need> needs) {
+  std::vector<Wish> &wishes = choices[rank];
+  wishes.clear();
+  for (const Need &need : needs)
+    wishes.push_back(wishFor(rank, need));
+  while (std::ranges::none_of(
+      needs, [&](const Need &need) { return isReady(rank, need); }))
+    if (!sleepUntilSome(rank, needs))
+      waitForOne(rank, wishes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,7 +350,7 @@ bool ThreadTransport::stuck() const {
   for (const Waiter &waiter : waiters) {
     if (waiter.finished)
       continue;
-    if (!waiter.asleep || waiter.wish.word->load() == waiter.wish.wanted)
+    if (!waiter.asleep || std::ranges::any_of(waiter.wishes, &Wish::isTrue))
       return false;
     waiting = true;
   }
@@ -270,7 +358,7 @@ bool ThreadTransport::stuck() const {
 }
 
 std::string ThreadTransport::describeWait(size_t rank) const {
-  const Wish &wish = waiters[rank].wish;
+  const Wish &wish = waiters[rank].wishes.front();
   std::string who = "rank " + std::to_string(rank);
   if (wish.collective >= 0) {
     const Collective &sum = manifest.collectives[wish.collective];
@@ -327,9 +415,11 @@ std::string ThreadTransport::result() {
                manifest.channels[i].which(left >> 2) +
                " at the end of the step";
   for (size_t rank = 0; rank < open.size(); ++rank)
-    if (!open[rank].empty())
-      return "sum '" + manifest.collectives[open[rank].front()].name +
-             "' is never awaited by rank " + std::to_string(rank);
+    for (int64_t number : open[rank])
+      if (const Collective &sum = manifest.collectives[size_t(number)];
+          !sum.carried)
+        return "sum '" + sum.name + "' is never awaited by rank " +
+               std::to_string(rank);
   return "";
 }
 

@@ -23,6 +23,7 @@
 #include "Threads/ThreadSum.h"
 #include "Transport.h"
 
+#include <array>
 #include <memory>
 #include <mutex>
 
@@ -42,11 +43,17 @@ public:
   std::byte *recv(int64_t rank, int64_t channel, int64_t m) override;
   std::byte *held(int64_t rank, int64_t channel, int64_t m) override;
   void release(int64_t rank, int64_t channel, int64_t m) override;
+  bool isReady(int64_t rank, const Need &need) override;
+  void waitForAny(int64_t rank, std::span<const Need> needs) override;
   void allReduce(int64_t rank, int64_t collective) override;
   void awaitReduced(int64_t rank, int64_t collective) override;
+  void settle() override;
   void fail(int64_t rank, const std::string &text) override;
   void finish(int64_t rank) override;
   std::string result() override;
+
+  /// From now on, messages arrive so many nanoseconds after they are sent.
+  void delayMessages(int64_t nanoseconds) { hop = nanoseconds; }
 
   /// Where a rank is that has not moved for `seconds`, and which ranks wait for
   /// it.
@@ -60,6 +67,7 @@ private:
 
   struct alignas(64) Slot {
     std::atomic<State> state{freeSlot};
+    int64_t arrives = 0; ///< Once published: when, by `now`.
   };
   struct Ring {
     std::byte *base = nullptr;
@@ -72,13 +80,15 @@ private:
     int64_t wanted = 0;
     int64_t channel = 0, m = 0;
     int64_t collective = -1; ///< -1: a slot of the channel
+
+    bool isTrue() const { return word->load() == wanted; }
   };
   /// What wakes a rank, and what it waits for while asleep (under `mutex`).
   struct alignas(64) Waiter {
     std::atomic<uint32_t> bell{0};
     std::atomic<bool> listening{false};
     bool asleep = false, finished = false;
-    Wish wish;
+    std::span<const Wish> wishes; ///< It waits for one of them.
   };
 
   Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
@@ -88,8 +98,16 @@ private:
   void ring(int64_t rank);
   void ringAll();
   void ringRanksOf(int64_t collective);
-  void waitFor(int64_t rank, const Wish &wish);
-  void help(int64_t rank, const Wish &wish);
+  Wish wishFor(int64_t rank, const Need &need);
+  bool sleepUntilSome(int64_t rank, std::span<const Need> needs);
+  void waitFor(int64_t rank, const Wish &wish) { waitForOne(rank, {&wish, 1}); }
+  void waitForOne(int64_t rank, std::span<const Wish> wishes);
+  void help(int64_t rank, std::span<const Wish> wishes);
+  ThreadSum &sumOf(int64_t rank, int64_t collective) {
+    return *sums[size_t(collective)]
+                [generations[size_t(rank)][size_t(collective)] & 1];
+  }
+  void leave(int64_t rank, int64_t collective);
   bool stuck() const;
   void failStuck();
   std::string describeWait(size_t rank) const;
@@ -99,9 +117,15 @@ private:
   int64_t microbatches;
   bool poison;
   int spins;
+  int64_t hop = 0;
   std::vector<Ring> rings;
-  std::vector<std::unique_ptr<ThreadSum>> sums; ///< by collective
+  /// By collective. A carried sum has two that take turns: a rank may begin the
+  /// next sum while another has not left the last one.
+  std::vector<std::array<std::unique_ptr<ThreadSum>, 2>> sums;
+  /// By rank and collective: how many carried sums it has awaited.
+  std::vector<std::vector<int64_t>> generations;
   std::vector<Waiter> waiters;
+  std::vector<std::vector<Wish>> choices; ///< By rank: of `waitForAny`.
   /// By rank: collectives that it has begun and not awaited.
   std::vector<std::vector<int64_t>> open;
   alignas(

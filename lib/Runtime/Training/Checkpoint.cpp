@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -39,27 +40,11 @@ static uint32_t checksum(std::span<const std::byte> bytes,
                                 bytes.size()));
 }
 
-/// Length and checksum of a file, for the manifest.
-static json describe(const SafetensorsFile &file) {
-  size_t bytes = 0;
-  uint32_t sum = 0;
-  for (std::span<const std::byte> part : file.parts) {
-    bytes += part.size();
-    sum = checksum(part, sum);
-  }
-  return {{"bytes", bytes}, {"crc32", sum}};
-}
-
-/// Flushes a file, or the entries of a folder, to the disk.
-static void synchronise(const fs::path &path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  bool done = file >= 0 && ::fsync(file) == 0;
-  int error = errno;
-  if (file >= 0)
-    ::close(file);
-  if (!done)
-    raise("'", path.string(),
-          "' cannot be brought to the disk: ", std::strerror(error));
+/// Brings the entries of a folder to the disk.
+static void synchronise(const fs::path &folder) {
+  FileDescriptor file(::open(folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.value < 0 || ::fsync(file.value) != 0)
+    raise("cannot write '", folder.string(), "': ", std::strerror(errno));
 }
 
 /// The checkpoints of a folder, the oldest first.
@@ -79,77 +64,199 @@ static std::string nameOf(int64_t step) {
          std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') + digits;
 }
 
-static void writeFiles(const fs::path &folder, const Snapshot &snapshot) {
-  std::map<std::string, std::map<std::string, TensorView>> byFile;
-  for (const char *role : {"parameter", "state"})
-    byFile[fileOf(role)];
-  for (const Snapshot::Tensor &tensor : snapshot.tensors)
-    byFile[fileOf(tensor.role)][tensor.name] = {tensor.dtype, tensor.shape,
-                                                tensor.bytes};
-  json manifest = {{"version", version}, {"step", snapshot.step}};
-  for (const auto &[name, tensors] : byFile) {
-    SafetensorsFile file(tensors);
-    writeFileAtomically((folder / name).string(), file.parts);
-    synchronise(folder / name);
-    manifest["files"][name] = describe(file);
-  }
-  std::string text = manifest.dump(1) + "\n";
-  std::span<const std::byte> part(
-      reinterpret_cast<const std::byte *>(text.data()), text.size());
-  writeFileAtomically((folder / manifestName).string(), {&part, 1});
-  synchronise(folder / manifestName);
-  synchronise(folder);
+/// Prefixes of the names of folders that are no checkpoints: one that is being
+/// written; one that was moved aside for a new one of the same step, and is
+/// valid while that is missing; and one that is being removed. A folder is
+/// renamed before it is removed, so that no incomplete one looks like a
+/// checkpoint.
+static const std::string writingPrefix = ".writing-",
+                         replacedPrefix = ".replaced-",
+                         removingPrefix = ".removing-";
+
+/// Puts back a checkpoint that was moved aside, unless the new one is there.
+static void putBack(const fs::path &replaced, const fs::path &place) {
+  std::error_code error; // Another process may have done it already.
+  if (fs::exists(place, error))
+    fs::remove_all(replaced, error);
+  else
+    fs::rename(replaced, place, error);
 }
 
-void writeCheckpoint(const std::string &directory, const Snapshot &snapshot,
-                     int64_t keep) {
-  fs::path place = fs::path(directory) / nameOf(snapshot.step);
-  fs::path draft = fs::path(directory) / (".writing-" + nameOf(snapshot.step));
+/// The lock of the process that writes `draft`; it ends with the process. Null
+/// if another one has it. Where folders cannot be locked nobody does.
+static std::unique_ptr<FileDescriptor> lock(const fs::path &draft) {
+  auto file = std::make_unique<FileDescriptor>(
+      ::open(draft.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  bool isTaken = file->value >= 0 &&
+                 ::flock(file->value, LOCK_EX | LOCK_NB) != 0 &&
+                 errno == EWOULDBLOCK;
+  return isTaken ? nullptr : std::move(file);
+}
+
+CheckpointDraft::CheckpointDraft(const std::string &where, int64_t step,
+                                 const CheckpointTensors &tensors,
+                                 std::string data)
+    : directory(where), place(directory / nameOf(step)),
+      draft(directory / (writingPrefix + nameOf(step))),
+      replaced(directory / (replacedPrefix + nameOf(step))), step(step),
+      data(std::move(data)) {
+  for (const char *role : {"parameter", "state"}) {
+    auto found = tensors.find(role);
+    std::map<std::string, TensorType> of;
+    if (found != tensors.end())
+      of = found->second;
+    File &it = files.emplace_back();
+    it.name = fileOf(role);
+    it.header = safetensorsHeader(of);
+    for (const auto &[name, tensor] : of)
+      it.left += tensor.bytes();
+  }
+}
+
+CheckpointDraft::~CheckpointDraft() { discard(); }
+
+void CheckpointDraft::discard() {
+  if (!lease)
+    return;
+  for (File &it : files)
+    it.file.reset();
+  std::error_code error;
+  fs::remove_all(draft, error);
+  if (fs::exists(replaced, error))
+    putBack(replaced, place);
+  lease.reset();
+}
+
+/// Runs `body`; errors of the file system name the checkpoint.
+template <typename Body> void CheckpointDraft::writing(Body body) {
+  if (ended)
+    raise("checkpoint '", place.string(),
+          "' takes nothing more: it is complete, or could not be written");
   try {
-    fs::remove_all(draft);
-    fs::create_directories(draft);
-    writeFiles(draft, snapshot);
-    fs::remove_all(place); // The same step of an earlier run.
-    fs::rename(draft, place);
-    synchronise(directory);
-    std::vector<fs::path> all = list(directory);
-    for (size_t i = 0; i + size_t(keep) < all.size(); ++i)
-      fs::remove_all(all[i]);
+    body();
   } catch (const fs::filesystem_error &error) {
+    ended = true;
+    discard();
     raise("checkpoint '", place.string(),
           "' cannot be written: ", error.code().message());
+  } catch (...) {
+    ended = true;
+    discard();
+    throw;
   }
 }
 
-CheckpointWriter::CheckpointWriter(std::string where, int64_t keep)
-    : directory(std::move(where)), keep(keep) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error || !fs::is_directory(directory))
-    raise("'", directory, "' is no folder for checkpoints",
-          error ? ": " + error.message() : "");
-  // Unfinished checkpoints of runs that were killed.
-  for (const auto &entry : fs::directory_iterator(directory, error))
-    if (entry.path().filename().string().starts_with(".writing-step-"))
-      fs::remove_all(entry.path(), error);
+void CheckpointDraft::begin(File &it) {
+  if (current == 0) {
+    fs::create_directories(draft); // There may be one of a killed run.
+    lease = lock(draft);
+    if (!lease)
+      raise("checkpoint '", place.string(),
+            "' is being written by another run; give each run its own folder");
+    for (const auto &entry : fs::directory_iterator(draft))
+      fs::remove_all(entry);
+  }
+  it.file.emplace((draft / it.name).string());
+  put(it, it.header);
 }
 
-void CheckpointWriter::write(std::shared_ptr<const Snapshot> snapshot) {
-  finish();
-  writing = worker.run([this, snapshot = std::move(snapshot)] {
-    writeCheckpoint(directory, *snapshot, keep);
+void CheckpointDraft::put(File &it, std::span<const std::byte> bytes) {
+  it.file->write(bytes);
+  it.bytes += bytes.size();
+  it.sum = checksum(bytes, it.sum);
+}
+
+void CheckpointDraft::append(std::span<const std::byte> bytes) {
+  writing([&] {
+    for (; current < files.size(); ++current) {
+      File &it = files[current];
+      if (!it.file)
+        begin(it);
+      size_t size = std::min(bytes.size(), size_t(it.left));
+      put(it, bytes.first(size));
+      bytes = bytes.subspan(size);
+      it.left -= int64_t(size);
+      if (it.left > 0)
+        return;
+    }
+    if (!bytes.empty())
+      raise("checkpoint '", place.string(), "' gets ", bytes.size(),
+            " bytes more than its tensors have");
   });
 }
 
-void CheckpointWriter::finish() {
-  if (writing.valid())
-    writing.get();
+void CheckpointDraft::writeManifest() {
+  json manifest = {{"version", version}, {"step", step}};
+  for (const File &it : files)
+    manifest["files"][it.name] = {{"bytes", it.bytes}, {"crc32", it.sum}};
+  std::string text = manifest.dump(1) + "\n";
+  if (!data.empty()) // As it is: it may have longer integers than a parser.
+    text.insert(text.size() - 3, ",\n \"data\": " + data);
+  AtomicFile file((draft / manifestName).string());
+  file.write(std::as_bytes(std::span(text)));
+  file.sync();
+  file.commit();
 }
 
-bool CheckpointWriter::isBusy(double seconds) {
-  return writing.valid() &&
-         writing.wait_for(std::chrono::duration<double>(seconds)) !=
-             std::future_status::ready;
+void CheckpointDraft::publish() {
+  bool replaces = fs::exists(place); // The same step of an earlier run.
+  if (replaces)
+    fs::rename(place, replaced);
+  fs::rename(draft, place);
+  synchronise(directory);
+  if (replaces)
+    fs::remove_all(replaced);
+}
+
+void CheckpointDraft::commit(int64_t keep) {
+  append({}); // Files without tensors.
+  writing([&] {
+    if (current < files.size())
+      raise("checkpoint '", place.string(), "' lacks ", files[current].left,
+            " bytes of '", files[current].name, "'");
+    for (File &it : files) {
+      it.file->sync();
+      it.file->commit();
+    }
+    writeManifest();
+    synchronise(draft);
+    publish();
+    lease.reset();
+    ended = true;
+    std::vector<fs::path> all = list(directory);
+    for (size_t i = 0; i + size_t(keep) < all.size(); ++i) {
+      fs::path removing =
+          directory / (removingPrefix + all[i].filename().string());
+      fs::rename(all[i], removing);
+      fs::remove_all(removing);
+    }
+  });
+}
+
+void recoverCheckpoints(const std::string &directory) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const auto &entry : fs::directory_iterator(directory, error))
+    found.push_back(entry.path());
+  for (const fs::path &path : found) {
+    std::string name = path.filename().string();
+    auto is = [&](const std::string &prefix) {
+      return name.starts_with(prefix + "step-");
+    };
+    auto lease = is(writingPrefix) ? lock(path) : nullptr;
+    if (is(removingPrefix) || lease)
+      fs::remove_all(path, error);
+    else if (is(replacedPrefix))
+      putBack(path, directory / fs::path(name.substr(replacedPrefix.size())));
+  }
+}
+
+void createCheckpoints(const std::string &directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error || !fs::is_directory(directory))
+    raise("'", directory, "' is not a folder for checkpoints",
+          error ? ": " + error.message() : "");
 }
 
 std::optional<int64_t> newestStep(const std::string &directory) {
@@ -216,14 +323,30 @@ Checkpoint Checkpoint::newest(const std::string &directory) {
   }
 }
 
-constexpr const char *foreign = "; it is of another model or optimizer";
+static std::string foreign(const std::string &name) {
+  return std::string("; it is of another model or optimizer") +
+         (isOfAverages(name) ? ", or of replicas that average their parameters "
+                               "otherwise; resume with the plan of that run"
+                             : "");
+}
+
+bool isOfAverages(const std::string &name) {
+  return name.starts_with("averaging/");
+}
+
+bool Checkpoint::hasAverages() const {
+  const auto &state = tensors.at("state");
+  return std::any_of(state.begin(), state.end(), [](const auto &entry) {
+    return isOfAverages(entry.first);
+  });
+}
 
 void Checkpoint::requireOnly(const std::string &role,
                              const std::set<std::string> &names) const {
   for (const auto &[name, tensor] : tensors.at(role))
     if (!names.count(name))
       raise("'", path, "' has ", role, " '", name, "', which the step has not",
-            foreign, offer);
+            foreign(name), offer);
 }
 
 std::span<const std::byte>
@@ -232,7 +355,7 @@ Checkpoint::find(const std::string &role, const std::string &name,
   const auto &known = tensors.at(role);
   auto found = known.find(name);
   if (found == known.end())
-    raise("'", path, "' has no ", role, " '", name, "'", foreign, offer);
+    raise("'", path, "' has no ", role, " '", name, "'", foreign(name), offer);
   const TensorView &it = found->second;
   if (it.dtype != dtype || it.shape != shape)
     raise("'", path, "' has ", role, " '", name, "' of ", dtypeName(it.dtype),

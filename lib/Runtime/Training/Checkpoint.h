@@ -16,56 +16,84 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINT_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINT_H
 
+#include "Files/AtomicFile.h"
+#include "Files/FileDescriptor.h"
 #include "Files/MappedFile.h"
 #include "Files/Safetensors.h"
-#include "Threads/Worker.h"
 
-#include <future>
+#include <deque>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 
 namespace stagewright::runtime {
 
-/// The contents of one checkpoint, with its own copy of the bytes.
-struct Snapshot {
-  struct Tensor {
-    std::string role, name; ///< parameter or state
-    sw_dtype dtype = SW_F32;
-    std::vector<int64_t> shape;
-    std::vector<std::byte> bytes;
-  };
-  int64_t step = 0; ///< Number of steps done.
-  std::vector<Tensor> tensors;
-};
+/// The tensors of a checkpoint, by role (parameter or state) and name.
+using CheckpointTensors =
+    std::map<std::string, std::map<std::string, TensorType>>;
 
-/// Writes the checkpoints of a run into one folder, on its own thread.
-class CheckpointWriter {
+/// Removes what runs that were killed left in a folder of checkpoints, but not
+/// what a live run is writing; a checkpoint that was being replaced is put
+/// back. All processes of a run may call this at once, before any of them
+/// writes. No-op without the folder.
+void recoverCheckpoints(const std::string &directory);
+
+/// Creates the folder of a run's checkpoints. Throws an `Error` if it cannot be
+/// created.
+void createCheckpoints(const std::string &directory);
+
+/// A checkpoint that is being written, piece by piece: it holds no tensors.
+/// After an `Error` in a call it takes no more calls, and nothing remains of
+/// it; an `Error` of `commit` about older checkpoints leaves the complete one.
+class CheckpointDraft {
 public:
-  /// Keeps the last `keep` checkpoints. Throws an `Error` if `directory` cannot
-  /// be created. The destructor waits for a write and ignores its error.
-  CheckpointWriter(std::string directory, int64_t keep);
-  /// Waits for the previous write, throws its error if any, and starts this
-  /// one. The snapshot must not change until it is written.
-  void write(std::shared_ptr<const Snapshot> snapshot);
-  /// Waits for the pending write; throws its error if any.
-  void finish();
-  /// Waits up to `seconds` for the pending write; whether it still runs.
-  bool isBusy(double seconds);
+  /// Of a run that has done `step` steps. Creates no file yet. `data`: JSON of
+  /// the state of the batches (Python), or empty.
+  CheckpointDraft(const std::string &directory, int64_t step,
+                  const CheckpointTensors &tensors, std::string data = "");
+  /// Removes what was written, unless it was committed.
+  ~CheckpointDraft();
+  CheckpointDraft(const CheckpointDraft &) = delete;
+  CheckpointDraft &operator=(const CheckpointDraft &) = delete;
+
+  /// Appends bytes of the tensors, in the order of their roles and names.
+  /// Throws an `Error` if there are more than the tensors have.
+  void append(std::span<const std::byte> bytes);
+  /// Brings the files to the disk and makes the checkpoint visible, as a whole;
+  /// then removes all checkpoints but the last `keep`.
+  void commit(int64_t keep);
 
 private:
-  std::string directory;
-  int64_t keep;
-  std::future<void> writing;
-  Worker worker;
-};
+  struct File {
+    std::string name;
+    std::vector<std::byte> header;
+    int64_t left = 0; ///< bytes of tensors not yet appended
+    size_t bytes = 0; ///< written so far
+    uint32_t sum = 0; ///< their CRC-32
+    std::optional<AtomicFile> file = {};
+  };
+  void begin(File &it);
+  void put(File &it, std::span<const std::byte> bytes);
+  void writeManifest();
+  void publish();
+  void discard();
+  template <typename Body> void writing(Body body);
 
-/// Writes one checkpoint atomically and removes old ones.
-void writeCheckpoint(const std::string &directory, const Snapshot &snapshot,
-                     int64_t keep);
+  std::filesystem::path directory, place, draft, replaced;
+  int64_t step;
+  std::string data;
+  std::deque<File> files; ///< a deque, as files cannot be moved
+  size_t current = 0;
+  std::unique_ptr<FileDescriptor> lease; ///< of `draft`, while that exists
+  bool ended = false;                    ///< committed, or after an error
+};
 
 /// The step of the newest checkpoint, from its name; nullopt if there is none.
 std::optional<int64_t> newestStep(const std::string &directory);
+
+/// Whether state with this name is of averages over replicas.
+bool isOfAverages(const std::string &name);
 
 /// A checkpoint whose sizes and checksums have been verified.
 class Checkpoint {
@@ -83,6 +111,9 @@ public:
   std::span<const std::byte> find(const std::string &role,
                                   const std::string &name, sw_dtype dtype,
                                   const std::vector<int64_t> &shape) const;
+  /// Whether it has state of averages over replicas: its run was not the
+  /// synchronous one.
+  bool hasAverages() const;
   /// Throws an `Error` if it has tensors of `role` other than `names`.
   void requireOnly(const std::string &role,
                    const std::set<std::string> &names) const;

@@ -12,8 +12,8 @@
 
 namespace stagewright::runtime {
 
-Feed::Feed(std::vector<std::unique_ptr<SampleFile>> given,
-           int64_t samplesPerStep, std::optional<uint64_t> seed)
+FileBatches::FileBatches(std::vector<std::unique_ptr<SampleFile>> given,
+                         int64_t samplesPerStep, std::optional<uint64_t> seed)
     : files(std::move(given)), perStep(samplesPerStep), seed(seed) {
   for (const auto &file : files)
     count = count ? std::min(count, file->count()) : file->count();
@@ -22,7 +22,7 @@ Feed::Feed(std::vector<std::unique_ptr<SampleFile>> given,
           "; give more data or fewer microbatches");
 }
 
-Feed::Batch Feed::read(int64_t step) const {
+Batch FileBatches::read(int64_t step) const {
   Batch batch;
   for (const auto &file : files)
     batch.emplace_back(size_t(file->bytes() * perStep));
@@ -37,13 +37,17 @@ Feed::Batch Feed::read(int64_t step) const {
   return batch;
 }
 
-const std::vector<std::vector<std::byte>> &Feed::take(int64_t step) {
-  if (ahead.valid() && aheadOf == step)
-    current = ahead.get();
-  else
-    current = read(step);
-  aheadOf = step + 1;
-  ahead = worker.run([this, step] { return read(step + 1); });
+const Batch &Feed::take(int64_t step) {
+  if (step != next) // A resumed run, or samples from the start again.
+    coming.clear();
+  next = step;
+  int64_t last = std::max(step + 1, std::min(end, step + 1 + ahead));
+  for (int64_t s = step + int64_t(coming.size()); s < last; ++s)
+    coming.push_back(worker.run([this, s] { return read(s); }));
+  std::future<Batch> now = std::move(coming.front());
+  coming.pop_front();
+  ++next;
+  current = now.get();
   return current;
 }
 

@@ -78,9 +78,10 @@ static bool readAction(std::string_view text, TorchCell &cell) {
 }
 
 static Error noAction(const TorchCell &cell) {
-  return Error{placeOf(cell) +
-               "is no action; write stage, kind (F, B, I or W) and microbatch, "
-               "as in 2F0, a pair as in (3F1;4B0)OVERLAP_F_B"};
+  return Error{
+      placeOf(cell) +
+      "is not an action; write stage, kind (F, B, I or W) and microbatch, "
+      "as in 2F0, a pair as in (3F1;4B0)OVERLAP_F_B"};
 }
 
 /// Reads one cell, which may be a pair.
@@ -113,7 +114,7 @@ static Status readCell(TorchCell cell, std::vector<TorchCell> &row) {
       cell.op != TorchOp::Compute || first.kind != ActionKind::Forward ||
       (second.kind != ActionKind::Backward &&
        second.kind != ActionKind::InputGradient))
-    return Error{placeOf(cell) + "is no pair of a forward and a backward"};
+    return Error{placeOf(cell) + "is not a pair of a forward and a backward"};
   second.paired = true;
   return {};
 }

@@ -106,7 +106,7 @@ prepare(ModuleOp module, const ArtifactOptions &options) {
     auto parsed = llvm::json::parse(text.getValue());
     if (!parsed || !parsed->getAsObject())
       return module.emitError()
-             << "'" << kDeviceTarget << "' is no JSON object"
+             << "'" << kDeviceTarget << "' is not a JSON object"
              << (parsed ? "" : ": ") << llvm::toString(parsed.takeError());
     device = std::move(*parsed);
   }

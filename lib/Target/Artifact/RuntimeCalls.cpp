@@ -7,6 +7,7 @@
 
 #include "Emission.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Support/Text.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Endian.h"
@@ -49,6 +50,8 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(offload)
   MEMBER(fetch)
   MEMBER(fetched)
+  MEMBER(choose)
+  MEMBER(average)
 #undef MEMBER
   return -1;
 }
@@ -92,16 +95,6 @@ llvm::Error defineRuntimeCalls(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-/// FNV-1a, 64 bits: detects accidental changes, not attacks.
-static uint64_t hash(llvm::StringRef text) {
-  uint64_t value = 0xcbf29ce484222325;
-  for (unsigned char byte : text) {
-    value ^= byte;
-    value *= 0x100000001b3;
-  }
-  return value;
-}
-
 void embedManifest(llvm::Module &module, llvm::StringRef json) {
   std::string section = "SWX1";
   auto append = [&](auto number) {
@@ -111,7 +104,7 @@ void embedManifest(llvm::Module &module, llvm::StringRef json) {
   };
   append(uint32_t(SW_ABI_VERSION));
   append(uint64_t(json.size()));
-  append(uint64_t(hash(json)));
+  append(fnv1a(json));
   section += json;
   auto *data = llvm::ConstantDataArray::getString(module.getContext(), section,
                                                   /*AddNull=*/false);

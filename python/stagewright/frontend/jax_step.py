@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import json
 import os
 import re
-import sys
 import tempfile
 
 import jax
 import numpy as np
 from jax import lax
 
+from stagewright.annotations import renumbered
 from stagewright.errors import ImportFailure
 from stagewright.frontend import rules  # noqa: F401  registers the rules
 from stagewright.frontend.evaluate import Evaluator, Options
@@ -29,6 +28,7 @@ from stagewright.frontend.shardings import split_dims
 from stagewright.frontend.signature import infer
 from stagewright.frontend.stablehlo import to_linalg
 from stagewright.frontend.train_state import split, static_leaves
+from stagewright.named import named
 
 OPTIONS = {
     "roles": "role of an argument (parameter, batch, constant, seed, state) or result (loss, output), by name or position",
@@ -121,7 +121,7 @@ class Step:
         with _settings(jax_use_shardy_partitioner=False, jax_traceback_in_locations_limit=1):
             text = jax.jit(step, keep_unused=True).lower(*avals).as_text(debug_info=True)
         names = [a.name for a in self.signature.arguments] + ["microbatch"]
-        text = text.replace("loc(unknown)", self.location)
+        text = renumbered(text).replace("loc(unknown)", self.location)
         return re.sub(r'loc\("leaves\[(\d+)\]"\)', lambda m: f'loc("{names[int(m.group(1))]}")', text)
 
     def attributes(self) -> dict:
@@ -265,24 +265,9 @@ def load_model(specification):
 
 def call_model(specification, returns):
     """The result of the function of `FILE.py:NAME` (`returns` describes it in errors), and NAME and FILE.py."""
-    file, colon, name = specification.rpartition(":")
-    if not colon or not file:
-        raise ImportFailure(f"'{specification}' does not name a function; write FILE.py:NAME")
-    if not os.path.exists(file):
-        raise ImportFailure(f"'{file}' does not exist")
-    loader = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(file))[0], file)
-    if loader is None:
-        raise ImportFailure(f"'{file}' is not a Python file")
-    module = importlib.util.module_from_spec(loader)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
-    try:
-        loader.loader.exec_module(module)
-        make = getattr(module, name, None)
-        if not callable(make):
-            raise ImportFailure(f"'{file}' has no function '{name}'; it must take no arguments and return {returns}")
+    with named(specification, f"take no arguments and return {returns}", ImportFailure) as make:
+        file, _, name = specification.rpartition(":")
         return make(), name, file
-    finally:
-        sys.path.pop(0)
 
 
 def described(made):

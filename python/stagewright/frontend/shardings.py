@@ -57,6 +57,9 @@ def constrained_axes(jaxpr):
     for eqn in jaxpr.eqns:
         if eqn.primitive.name == "sharding_constraint":
             axes |= axes_of(eqn.params["sharding"]).keys()
+        if eqn.primitive.name == "call_exported":
+            from stagewright.frontend import shardy
+            axes |= shardy.axes_in(eqn.params["exported"])
         for inner in jax.tree.leaves(tuple(eqn.params.values()), is_leaf=_is_jaxpr):
             if _is_jaxpr(inner):
                 axes |= constrained_axes(getattr(inner, "jaxpr", inner))

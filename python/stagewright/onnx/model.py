@@ -111,7 +111,7 @@ class Model:
                 continue
             tensor = value.type.tensor_type
             if not value.type.HasField("tensor_type") or tensor.elem_type in (0, onnx.TensorProto.STRING):
-                raise ImportFailure(f"{self.place}: input '{value.name}' is no array of numbers, which is not "
+                raise ImportFailure(f"{self.place}: input '{value.name}' is not an array of numbers, which is not "
                                     "supported; export the model with arrays as inputs")
             shape = []
             for axis, dim in enumerate(tensor.shape.dim):

@@ -46,7 +46,7 @@ def read_metrics(path):
         except (ValueError, TypeError, KeyError) as error:
             if number == len(rows) and not text.endswith("\n"):
                 break  # the run was killed during this write
-            raise ReportFailure(f"{path}:{number}: '{row[:60]}' is no line of metrics; a file of "
+            raise ReportFailure(f"{path}:{number}: '{row[:60]}' is not a line of metrics; a file of "
                                 "pp-run --metrics is expected") from error
         run = line.pop("run", run)
         by_step[step] = line

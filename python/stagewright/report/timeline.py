@@ -26,7 +26,7 @@ def read_trace(path):
     except OSError as error:
         raise ReportFailure(f"cannot read '{path}': {error.strerror}") from error
     except (ValueError, TypeError, KeyError) as error:
-        raise ReportFailure(f"'{path}' is no trace of pp-run --trace") from error
+        raise ReportFailure(f"'{path}' is not a trace of pp-run --trace") from error
     if not bars:
         raise ReportFailure(f"'{path}' has no action of a rank; a trace of pp-run --trace is expected")
     return rows, sorted(bars, key=lambda bar: bar[3])

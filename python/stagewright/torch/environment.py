@@ -101,7 +101,7 @@ class Environment(torchax.tensor.Environment):
         if isinstance(tensor, (Tensor, View)):
             return tensor.jax()
         if tensor.requires_grad and torch.is_grad_enabled():
-            self.refuse(f"a tensor of shape {list(tensor.shape)} that requires a gradient and is no parameter of the "
+            self.refuse(f"a tensor of shape {list(tensor.shape)} that requires a gradient and is not a parameter of the "
                         "module", "register it with the module as a torch.nn.Parameter, or detach it")
         return tensor.item() if tensor.ndim == 0 else constant(tensor)
 

@@ -187,7 +187,7 @@ def _expression(tokens, text):
     name = tokens.pop(0)
     if not tokens or tokens[0] != "(":
         return int(name) if re.fullmatch(r"-?\d+", name) else Tensor(name)
-    _need(name in FUNCTIONS, f"'{name}' is no function; there are {', '.join(FUNCTIONS)}")
+    _need(name in FUNCTIONS, f"'{name}' is not a function; there are {', '.join(FUNCTIONS)}")
     tokens.pop(0)
     parts = [_expression(tokens, text)]
     while tokens and tokens[0] == ",":

@@ -37,7 +37,7 @@ def arguments_of(path):
     except OSError as error:
         raise WeightsFailure(f"cannot read '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise WeightsFailure(f"'{path}' is no text of MLIR; give the module that `stagewright import` wrote") from error
+        raise WeightsFailure(f"'{path}' is not MLIR; give the module that `stagewright import` wrote") from error
     start = HEADER.search(text)
     if not start:
         raise WeightsFailure(f"'{path}' has no function @step; give the module that `stagewright import` wrote")

@@ -34,7 +34,7 @@ class File:
                 size = int.from_bytes(file.read(8), "little")
                 rest = os.fstat(file.fileno()).st_size - 8 - size
                 if size > LARGEST_HEADER or rest < 0:
-                    raise WeightsFailure(f"'{path}' is no file of safetensors, or is cut off; it must be one, a folder of them, "
+                    raise WeightsFailure(f"'{path}' is not a safetensors file, or is cut off; it must be one, a folder of them, "
                                          "or their index (model.safetensors.index.json)")
                 header = json.loads(file.read(size))
             for name, about in header.items():
@@ -43,7 +43,7 @@ class File:
         except OSError as error:
             raise WeightsFailure(f"cannot read '{path}': {error.strerror}") from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise WeightsFailure(f"'{path}' is no file of safetensors: {error}") from error
+            raise WeightsFailure(f"'{path}' is not a safetensors file: {error}") from error
 
     def _add(self, name, about, start, rest):
         if about["dtype"] not in DTYPES:
@@ -87,7 +87,7 @@ def _files_of_index(path):
     except OSError as error:
         raise WeightsFailure(f"cannot read '{path}': {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise WeightsFailure(f"'{path}' is no index of safetensors: it has no \"weight_map\" of names") from error
+        raise WeightsFailure(f"'{path}' is not an index of safetensors: it has no \"weight_map\" of names") from error
 
 
 def write(path, tensors, tell):

@@ -67,8 +67,9 @@ func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) a
 // -----
 
 // The blocks of a scatter share the ids. A warp notes which of 32 updates are its block's; then each thread makes those, in
-// their order, for one column.
+// their order, for one column. What it adds is divided by 1, or by a count if the runtime sets a bit.
 // CHECK-LABEL: gpu.func @kernel_scatter
+// CHECK-SAME: device.adds = array<i64: 2>
 // CHECK-SAME: device.block = array<i64: 64, 1, 1>
 // CHECK-SAME: device.grid = array<i64: 1, 16, 1>
 // CHECK-SAME: device.shared = 16
@@ -79,6 +80,7 @@ func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) a
 // CHECK: llvm.intr.ctpop
 // CHECK: "llvm.intr.cttz"
 // CHECK: llvm.load {{.*}} -> i32
+// CHECK: arith.divf
 // CHECK: arith.addf
 // CHECK: llvm.store
 // CHECK-NOT: gpu.barrier
@@ -203,6 +205,7 @@ func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>
 // -----
 
 // What a kernel adds to it reads, or begins with zeros where the bit of its argument is set: the runtime sets it for the first.
+// It stores the sum, divided by a count where another bit is set: for the last.
 // CHECK: gpu.func @kernel_adds(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[BITS:.*]]: i64) kernel
 // CHECK-SAME: device.sums = array<i64: 1>
 // CHECK: %[[BIT:.*]] = arith.andi %[[BITS]], %{{.*}} : i64
@@ -210,6 +213,10 @@ func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>
 // CHECK: scf.if %[[READS]]
 // CHECK: llvm.load
 // CHECK: else
+// CHECK: %[[COUNT:.*]] = arith.shrui %[[BITS]],
+// CHECK: arith.uitofp %[[COUNT]] : i64 to f32
+// CHECK: arith.divf
+// CHECK: llvm.store
 #map = affine_map<(i, j) -> (i, j)>
 func.func private @kernel.adds(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attributes {host.kernel} {
   linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}

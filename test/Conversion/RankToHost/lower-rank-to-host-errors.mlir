@@ -17,7 +17,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe"
     rank.action F stage 0 microbatch %c0 {
       %0 = rank.slot %x[%c0] : memref<8xf32>
       %1 = rank.slot %y[%c0] : memref<8xf32>
-      // expected-error @below {{calls 'body', which is no function on buffers; run the host passes over its body first}}
+      // expected-error @below {{calls 'body', which is not a function on buffers; run the host passes over its body first}}
       rank.call @body ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>) node "body"
     }
   }

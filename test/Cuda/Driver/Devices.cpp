@@ -9,32 +9,23 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 
 using namespace emulator;
 
 namespace {
 
-int deviceCount() { return int(setting("STAGEWRIGHT_EMULATOR_DEVICES", 1)); }
-
-Context *contextOf(int device) {
-  static Context contexts[64];
-  contexts[device].device = device;
-  return &contexts[device];
-}
+int deviceCount() { return int(setting("DEVICES", 1)); }
 
 thread_local int current = -1;
 /// Peer access: kernels of the first device may use memory of the second.
 std::set<std::pair<int, int>> allReached;
 /// Pinned host memory: begin and end of each allocation.
-std::map<uint64_t, uint64_t> pinned;
+std::map<const void *, const char *> pinned;
 
 } // namespace
 
-int emulator::architecture() {
-  return int(setting("STAGEWRIGHT_EMULATOR_ARCHITECTURE", 90));
-}
+int emulator::architecture() { return int(setting("ARCHITECTURE", 90)); }
 
 int emulator::currentDevice() { return current; }
 
@@ -42,31 +33,31 @@ bool emulator::reaches(int device, int other) {
   return device == other || allReached.contains({device, other});
 }
 
-bool emulator::isPinned(const void *address, size_t bytes) {
-  auto at = reinterpret_cast<uint64_t>(address);
-  auto next = pinned.upper_bound(at);
-  return next != pinned.begin() && at + bytes <= std::prev(next)->second;
+bool emulator::isPinned(const void *address, int64_t bytes) {
+  auto *end = static_cast<const char *>(address) + bytes;
+  auto next = pinned.upper_bound(address);
+  return next != pinned.begin() && end <= std::prev(next)->second;
 }
 
-EMULATED(int) cuInit(unsigned) {
+EMULATED int cuInit(unsigned) {
   ENTER();
   return deviceCount() ? success : noDevice;
 }
-EMULATED(int) cuDriverGetVersion(int *version) {
-  return *version = int(setting("STAGEWRIGHT_EMULATOR_DRIVER", 13000)), 0;
+EMULATED int cuDriverGetVersion(int *version) {
+  return *version = int(setting("DRIVER", 13000)), 0;
 }
-EMULATED(int) cuDeviceGetCount(int *count) { return *count = deviceCount(), 0; }
-EMULATED(int) cuDeviceGet(int *device, int ordinal) {
+EMULATED int cuDeviceGetCount(int *count) { return *count = deviceCount(), 0; }
+EMULATED int cuDeviceGet(int *device, int ordinal) {
   return *device = ordinal, ordinal < deviceCount() ? success : invalidDevice;
 }
-EMULATED(int) cuDeviceGetName(char *name, int size, int) {
+EMULATED int cuDeviceGetName(char *name, int size, int) {
   return std::snprintf(name, size_t(size), "Emulator"), 0;
 }
-EMULATED(int) cuDeviceGetUuid_v2(void *uuid, int device) {
+EMULATED int cuDeviceGetUuid_v2(void *uuid, int device) {
   return std::memset(uuid, device + 1, 16), 0;
 }
 /// Those of an H100; 0 for attributes that the runtime does not read.
-EMULATED(int) cuDeviceGetAttribute(int *value, int attribute, int) {
+EMULATED int cuDeviceGetAttribute(int *value, int attribute, int) {
   enum { multiprocessors = 16, major = 75, minor = 76 };
   *value = attribute == multiprocessors ? 132
            : attribute == major         ? architecture() / 10
@@ -74,24 +65,26 @@ EMULATED(int) cuDeviceGetAttribute(int *value, int attribute, int) {
                                         : 0;
   return success;
 }
-EMULATED(int) cuDevicePrimaryCtxRetain(Context **context, int device) {
-  return *context = contextOf(device), 0;
+EMULATED int cuDevicePrimaryCtxRetain(Context **context, int device) {
+  static Context contexts[64];
+  contexts[device].device = device;
+  return *context = &contexts[device], 0;
 }
-EMULATED(int) cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-EMULATED(int) cuCtxSetCurrent(Context *context) {
+EMULATED int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+EMULATED int cuCtxSetCurrent(Context *context) {
   return current = context ? context->device : -1, 0;
 }
-EMULATED(int) cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+EMULATED int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
   return *least = 0, *greatest = -5, 0;
 }
-EMULATED(int) cuDeviceCanAccessPeer(int *can, int, int) { return *can = 1, 0; }
-EMULATED(int) cuCtxEnablePeerAccess(Context *other, unsigned) {
+EMULATED int cuDeviceCanAccessPeer(int *can, int, int) { return *can = 1, 0; }
+EMULATED int cuCtxEnablePeerAccess(Context *other, unsigned) {
   ENTER(other);
   allReached.insert({current, other->device});
   return log("reach device=%d other=%d", current, other->device), 0;
 }
 
-EMULATED(int) cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+EMULATED int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   ENTER();
   *address = memory().allocate(int64_t(bytes), current);
   if (!*address)
@@ -100,41 +93,40 @@ EMULATED(int) cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   return 0;
 }
 /// Waits for all work to finish first, as the driver does.
-EMULATED(int) cuMemFree_v2(uint64_t address) {
+EMULATED int cuMemFree_v2(uint64_t address) {
   std::lock_guard guard(lock());
-  scheduler().finish();
+  finish();
   log("free at=%#lx", address);
   return memory().free(address) ? success : invalidValue;
 }
-EMULATED(int) cuMemGetInfo_v2(size_t *free, size_t *total) {
+EMULATED int cuMemGetInfo_v2(size_t *free, size_t *total) {
   return *free = size_t(memory().bytesFree()),
          *total = size_t(memory().bytesInAll()), 0;
 }
-EMULATED(int) cuMemHostAlloc(void **address, size_t bytes, unsigned) {
+EMULATED int cuMemHostAlloc(void **address, size_t bytes, unsigned) {
   std::lock_guard guard(lock());
   *address = std::malloc(bytes);
   if (*address)
-    pinned[reinterpret_cast<uint64_t>(*address)] =
-        reinterpret_cast<uint64_t>(*address) + bytes;
+    pinned[*address] = static_cast<const char *>(*address) + bytes;
   return log("pin bytes=%zu", bytes), *address ? success : outOfMemory;
 }
-EMULATED(int) cuMemFreeHost(void *address) {
+EMULATED int cuMemFreeHost(void *address) {
   std::lock_guard guard(lock());
-  scheduler().finish();
-  if (!pinned.erase(reinterpret_cast<uint64_t>(address)))
+  finish();
+  if (!pinned.erase(address))
     return invalidValue;
   std::free(address);
   return log("unpin"), 0;
 }
 
-EMULATED(int) cuGetErrorName(int status, const char **name) {
+EMULATED int cuGetErrorName(int status, const char **name) {
   static thread_local char text[32];
   std::snprintf(text, sizeof(text), "EMULATOR_ERROR_%d", status);
   return *name = text, 0;
 }
-EMULATED(int) cuGetErrorString(int status, const char **text) {
+EMULATED int cuGetErrorString(int status, const char **text) {
   static thread_local std::string why;
   std::lock_guard guard(lock());
-  why = status == launchFailed ? scheduler().error() : "asked to fail";
+  why = status == launchFailed ? error() : "asked to fail";
   return *text = why.c_str(), 0;
 }

@@ -44,40 +44,98 @@ struct Code {
 std::atomic<bool> anyExecutes = false; ///< threads of messages read it
 
 /// Counters of all launches by kernel, written to a file at exit.
-class Totals {
-public:
-  ptx::Counters &of(const std::string &kernel) { return counters[kernel]; }
+struct Totals {
+  std::map<std::string, ptx::Counters> counters;
 
   ~Totals() {
-    const char *path = std::getenv("STAGEWRIGHT_EMULATOR_COUNTERS");
-    if (!path)
-      return;
-    std::ofstream file(path);
+    std::ofstream file(variable("COUNTERS"));
     file << "kernel launches blocks instructions barriers loads sectors bytes "
             "stores sectors bytes shared waves\n";
     for (auto &[name, it] : counters) {
       file << name;
-      for (int64_t number :
-           {it.launches, it.blocks, it.instructions, it.barriers,
-            it.loads.requests, it.loads.sectors, it.loads.bytes,
-            it.stores.requests, it.stores.sectors, it.stores.bytes,
-            it.shared.requests, it.shared.waves})
+      // All members are numbers, in the order of the columns.
+      for (int64_t number : std::bit_cast<std::array<int64_t, 12>>(it))
         file << " " << number;
       file << "\n";
     }
   }
+} totals;
 
-private:
-  std::map<std::string, ptx::Counters> counters;
+// The layout is that of NVIDIA's fatbinary, as LLVM's and other readers define
+// it. Constants are defined only if they are used here.
+
+struct Header {
+  uint32_t magic;
+  uint16_t version, size;
+  uint64_t bytes; ///< after the header
 };
-Totals totals;
+constexpr uint32_t fatbinMagic = 0xba55ed50;
+
+struct Entry {
+  uint16_t kind, version;
+  uint32_t headerSize;
+  uint64_t bytes;
+  uint32_t compressed, options;
+  uint16_t minor, major;
+  uint32_t architecture;
+  uint32_t nameOffset, nameSize;
+  uint64_t flags, reserved;
+  uint64_t wholeSize; ///< before compression
+};
+constexpr uint16_t ptxKind = 1;
+/// Flags of code for one architecture (sm_90a) or for one family (sm_100f).
+constexpr uint64_t isExact = 1 << 20, isOfFamily = 1 << 21;
+
+/// "GPU Compilation": a device runs machine code of its major version up to its
+/// minor one, and PTX up to its version.
+bool runs(const Entry &it, uint32_t device) {
+  bool isOfMajor = it.kind != ptxKind || it.flags & isOfFamily;
+  return it.flags & isExact
+             ? it.architecture == device
+             : it.architecture <= device &&
+                   (!isOfMajor || it.architecture / 10 == device / 10);
+}
+
+/// The PTX of an image that a device (90: sm_90) runs, for
+/// the highest one if there are several. Empty if it runs only the image's
+/// machine code; none if it runs nothing of the image. Throws `ptx::Unknown` if
+/// the image has another format.
+std::optional<std::string_view> ptxOf(const void *image, uint32_t device) {
+  // An image may also be null-terminated PTX text.
+  const char *text = static_cast<const char *>(image);
+  if (std::strncmp(text, "//", 2) == 0 || *text == '.')
+    return text;
+  Header header;
+  std::memcpy(&header, image, sizeof(header));
+  if (header.magic != fatbinMagic)
+    throw ptx::Unknown("an image of another format");
+  const char *at = text + header.size, *end = at + header.bytes;
+  std::optional<std::string_view> found;
+  uint32_t best = 0;
+  while (at + sizeof(Entry) <= end) {
+    Entry entry;
+    std::memcpy(&entry, at, sizeof(entry));
+    const char *content = at + entry.headerSize;
+    at = content + entry.bytes;
+    if (!runs(entry, device))
+      continue;
+    found = found.value_or("");
+    if (entry.kind == ptxKind && !entry.wholeSize &&
+        entry.architecture >= best) {
+      found = {content, size_t(entry.bytes)};
+      best = entry.architecture;
+      found->remove_suffix(found->size() - found->find_last_not_of('\0') - 1);
+    }
+  }
+  return found;
+}
 
 /// A barrier counts as a call whose symbol is the name of its kernel.
 void dropBarrier(ptx::Module &module) {
   for (auto &[name, kernel] : module.kernels)
     for (ptx::Instruction &it : kernel.code)
-      if (it.act == &ptx::BlockRunner::barrier && isDropped(name.c_str()))
-        it.act = &ptx::BlockRunner::nothing;
+      if (it.act == &ptx::Warp::barrier && isDropped(name.c_str()))
+        it.act = &ptx::Warp::nothing;
 }
 
 bool isAllowed(const Function &function, const ptx::Launch &launch) {
@@ -101,7 +159,7 @@ bool isAllowed(const Function &function, const ptx::Launch &launch) {
 
 bool emulator::executes() { return anyExecutes; }
 
-EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
+EMULATED int cuModuleLoadData(Code **code, const void *image) {
   ENTER();
   // Never freed: kernels are used after their module was unloaded.
   static auto &all = *new std::vector<std::unique_ptr<Code>>;
@@ -111,7 +169,7 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
     auto text = ptxOf(image, uint32_t(architecture()));
     if (!text)
       return noBinaryForGpu;
-    if (!text->empty() && !setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
+    if (!text->empty() && !setting("RECORDS", 0))
       (*code)->module = ptx::parse(*text, memory(), currentDevice());
     dropBarrier((*code)->module);
     anyExecutes = anyExecutes || !(*code)->module.kernels.empty();
@@ -122,11 +180,11 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
   }
   return success;
 }
-EMULATED(int) cuModuleUnload(Code *) {
+EMULATED int cuModuleUnload(Code *) {
   return log("unload device=%d", currentDevice()), 0;
 }
-EMULATED(int)
-cuModuleGetFunction(Function **function, Code *code, const char *name) {
+EMULATED int cuModuleGetFunction(Function **function, Code *code,
+                                 const char *name) {
   ENTER();
   auto kernel = code->module.kernels.find(name);
   bool known = kernel != code->module.kernels.end();
@@ -136,7 +194,7 @@ cuModuleGetFunction(Function **function, Code *code, const char *name) {
   *function = &code->functions.try_emplace(name, fresh).first->second;
   return success;
 }
-EMULATED(int) cuFuncSetAttribute(Function *function, int attribute, int value) {
+EMULATED int cuFuncSetAttribute(Function *function, int attribute, int value) {
   ENTER(function, attribute, value);
   constexpr int maxDynamicShared = 8;
   log("function kernel=%s attribute=%d value=%d", function->name.c_str(),
@@ -148,24 +206,21 @@ EMULATED(int) cuFuncSetAttribute(Function *function, int attribute, int value) {
 }
 
 /// `arguments` must end with a null pointer, as the runtime's lists do.
-EMULATED(int)
-cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
-               unsigned bx, unsigned by, unsigned bz, unsigned shared,
-               Stream *stream, void **arguments, void **) {
+EMULATED int cuLaunchKernel(Function *function, unsigned gx, unsigned gy,
+                            unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                            unsigned shared, Stream *stream, void **arguments,
+                            void **) {
   std::vector<uint64_t> values;
   for (; *arguments; ++arguments)
     values.push_back(*static_cast<uint64_t *>(*arguments));
   ENTER(function, gx, gy, gz, bx, by, bz, shared, stream, values);
   std::string list;
-  for (uint64_t it : values) {
-    char value[24];
-    std::snprintf(value, sizeof(value), "%s%#lx", list.empty() ? "" : ",", it);
-    list += value;
-  }
+  for (uint64_t it : values)
+    list += text("%s%#lx", list.empty() ? "" : ",", it);
   log("launch stream=%d kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u "
       "arguments=%s",
-      streamOf(stream).id, function->name.c_str(), gx, gy, gz, bx, by, bz,
-      shared, list.c_str());
+      idOf(stream), function->name.c_str(), gx, gy, gz, bx, by, bz, shared,
+      list.c_str());
   ptx::Launch launch = {
       function->kernel, {gx, gy, gz}, {bx, by, bz}, int64_t(shared), {}};
   if (!isAllowed(*function, launch))
@@ -180,8 +235,7 @@ cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
     std::memcpy(&launch.arguments[size_t(parameters[i].offset)], &values[i],
                 size_t(parameters[i].bytes));
   return enqueue(stream, [launch = std::move(launch)] {
-    ptx::Counters &counters = totals.of(launch.kernel->name);
+    ptx::Counters &counters = totals.counters[launch.kernel->name];
     ptx::BlockRunner(launch, memory(), counters).run(chance());
-    return true;
   });
 }

@@ -13,11 +13,19 @@
 #include "Emulator.h"
 
 #include <algorithm>
-#include <thread>
 
 using namespace emulator;
 
 namespace {
+
+struct Event {
+  int id;
+  unsigned flags = 0;
+  bool recorded = false, captured = false;
+  Clock clock = {};
+  int64_t time = 0;
+  Operations last = {};
+};
 
 struct Graph {
   int id;
@@ -44,8 +52,6 @@ void count(Stream &it) {
   captured += it.capturing;
 }
 
-bool everHangs() { return setting("STAGEWRIGHT_EMULATOR_HANG", 0) != 0; }
-
 } // namespace
 
 Stream &emulator::streamOf(Stream *stream) {
@@ -56,25 +62,27 @@ Stream &emulator::streamOf(Stream *stream) {
   return defaults.try_emplace(device, Stream{-1, device}).first->second;
 }
 
-int emulator::enqueue(Stream *given, Work work, bool holds) {
-  if (!scheduler().error().empty())
+int emulator::enqueue(Stream *given, std::function<void()> work,
+                      std::function<bool()> isComplete) {
+  if (!error().empty())
     return launchFailed;
   Stream &stream = streamOf(given);
   if (stream.device != currentDevice())
     return invalidHandle;
   count(stream);
-  auto operation = std::make_shared<Operation>(Operation{
-      stream.device, stream.id, std::move(work), holds, stream.tail()});
+  auto operation = std::make_shared<Operation>(
+      Operation{stream.device, stream.id, std::move(work),
+                std::move(isComplete), stream.tail()});
   stream.tail() = {operation};
   if (stream.capturing)
     nodes.push_back(operation);
   else
-    scheduler().add(operation);
+    schedule(operation);
   return success;
 }
 
-EMULATED(int)
-cuStreamCreateWithPriority(Stream **stream, unsigned, int priority) {
+EMULATED int cuStreamCreateWithPriority(Stream **stream, unsigned,
+                                        int priority) {
   std::lock_guard guard(lock());
   *stream = new Stream{streams++, currentDevice()};
   all.push_back(*stream);
@@ -82,13 +90,13 @@ cuStreamCreateWithPriority(Stream **stream, unsigned, int priority) {
       priority);
   return success;
 }
-EMULATED(int) cuStreamDestroy_v2(Stream *stream) {
+EMULATED int cuStreamDestroy_v2(Stream *stream) {
   std::lock_guard guard(lock());
   std::erase(all, stream);
   delete stream;
   return success;
 }
-EMULATED(int) cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
+EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   ENTER(given, event);
   Stream *stream = &streamOf(given);
   log("wait stream=%d event=%d%s", stream->id, event->id,
@@ -103,26 +111,21 @@ EMULATED(int) cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   count(*stream);
   return success;
 }
-EMULATED(int) cuStreamSynchronize(Stream *stream) {
+EMULATED int cuStreamSynchronize(Stream *stream) {
   std::lock_guard guard(lock());
-  log("synchronize stream=%d", streamOf(stream).id);
+  log("synchronize stream=%d", idOf(stream));
   if (origin)
     return captureUnsupported;
-  while (!scheduler().reached(streamOf(stream).last)) {
-    if (!scheduler().error().empty())
-      return launchFailed;
-    std::this_thread::yield();
-  }
-  return success;
+  return await(streamOf(stream).last) ? success : launchFailed;
 }
 
-EMULATED(int) cuEventCreate(Event **event, unsigned flags) {
+EMULATED int cuEventCreate(Event **event, unsigned flags) {
   std::lock_guard guard(lock());
   return *event = new Event{eventIds++, flags}, 0;
 }
-EMULATED(int) cuEventDestroy_v2(Event *event) { return delete event, 0; }
-EMULATED(int)
-cuEventRecordWithFlags(Event *event, Stream *given, unsigned flags) {
+EMULATED int cuEventDestroy_v2(Event *event) { return delete event, 0; }
+EMULATED int cuEventRecordWithFlags(Event *event, Stream *given,
+                                    unsigned flags) {
   ENTER(event, given, flags);
   Stream *stream = &streamOf(given);
   if (flags && !stream->capturing)
@@ -137,17 +140,16 @@ cuEventRecordWithFlags(Event *event, Stream *given, unsigned flags) {
   event->clock = stream->clock;
   return log("record stream=%d event=%d", stream->id, event->id), 0;
 }
-EMULATED(int) cuEventQuery(Event *event) {
+EMULATED int cuEventQuery(Event *event) {
   std::lock_guard guard(lock());
   if (event->captured)
     return captureUnsupported;
-  bool reached = !everHangs() && scheduler().reached(event->last);
-  if (!scheduler().error().empty())
+  bool reached = !setting("HANG", 0) && reach(event->last);
+  if (!error().empty())
     return launchFailed;
   return reached ? success : notReady;
 }
-EMULATED(int)
-cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
+EMULATED int cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
   constexpr unsigned disableTiming = 2;
   if ((start->flags | end->flags) & disableTiming)
     return invalidHandle;
@@ -155,7 +157,7 @@ cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
   return success;
 }
 
-EMULATED(int) cuStreamBeginCapture_v2(Stream *stream, int mode) {
+EMULATED int cuStreamBeginCapture_v2(Stream *stream, int mode) {
   std::lock_guard guard(lock());
   log("capture stream=%d mode=%d", stream->id, mode);
   origin = stream;
@@ -164,7 +166,7 @@ EMULATED(int) cuStreamBeginCapture_v2(Stream *stream, int mode) {
   nodes.clear();
   return success;
 }
-EMULATED(int) cuStreamEndCapture(Stream *stream, Graph **graph) {
+EMULATED int cuStreamEndCapture(Stream *stream, Graph **graph) {
   std::lock_guard guard(lock());
   bool joined = true;
   for (Stream *other : all) {
@@ -179,24 +181,22 @@ EMULATED(int) cuStreamEndCapture(Stream *stream, Graph **graph) {
   log("captured calls=%d%s", captured, joined ? "" : " unjoined");
   return joined ? success : captureUnjoined;
 }
-EMULATED(int) cuGraphGetNodes(void *, void **, size_t *count) {
+EMULATED int cuGraphGetNodes(void *, void **, size_t *count) {
   return *count = size_t(captured), 0;
 }
-EMULATED(int)
-cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
-                            unsigned long long flags) {
+EMULATED int cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
+                                         unsigned long long flags) {
   log("instantiate flags=%llu", flags);
   *executable = new Graph(*graph);
   return failure("cuGraphInstantiateWithFlags");
 }
-EMULATED(int) cuGraphUpload(Graph *, Stream *) { return success; }
+EMULATED int cuGraphUpload(Graph *, Stream *) { return success; }
 /// All operations of the graph run after earlier and before later operations of
 /// the stream.
-EMULATED(int) cuGraphLaunch(Graph *graph, Stream *stream) {
+EMULATED int cuGraphLaunch(Graph *graph, Stream *stream) {
   std::lock_guard guard(lock());
   log("replay stream=%d graph=%d", stream->id, graph->id);
   std::map<const Operation *, std::shared_ptr<Operation>> copies;
-  Operations made;
   for (const auto &node : graph->nodes) {
     auto copy = std::make_shared<Operation>(*node);
     copy->after = stream->last;
@@ -204,11 +204,11 @@ EMULATED(int) cuGraphLaunch(Graph *graph, Stream *stream) {
       if (auto found = copies.find(it.get()); found != copies.end())
         copy->after.push_back(found->second);
     copies[node.get()] = copy;
-    made.push_back(copy);
-    scheduler().add(copy);
+    schedule(copy);
   }
-  join(stream->last, made);
+  for (const auto &[_, copy] : copies)
+    stream->last.push_back(copy);
   return enqueue(stream, nullptr);
 }
-EMULATED(int) cuGraphExecDestroy(Graph *graph) { return delete graph, 0; }
-EMULATED(int) cuGraphDestroy(Graph *graph) { return delete graph, 0; }
+EMULATED int cuGraphExecDestroy(Graph *graph) { return delete graph, 0; }
+EMULATED int cuGraphDestroy(Graph *graph) { return delete graph, 0; }

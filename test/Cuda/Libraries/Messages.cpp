@@ -17,12 +17,9 @@
 
 #include "Emulator.h"
 
-#include <cerrno>
+#include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdlib>
-#include <cstring>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -32,46 +29,70 @@ namespace emulator {
 
 namespace {
 
-struct Word {
-  int64_t number, bytes;
-};
-
-void pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
+void pause() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
 
 /// Sends or receives bytes; false if the communicator was aborted meanwhile.
 bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
   auto *at = static_cast<char *>(data);
-  while (bytes > 0) {
-    if (comm->aborted)
-      return false;
+  while (bytes > 0 && !comm->aborted) {
     constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     ssize_t moved =
         sends ? send(socket, at, bytes, flags) : recv(socket, at, bytes, flags);
-    if (moved > 0) {
+    if (moved > 0)
       at += moved, bytes -= size_t(moved);
-      continue;
-    }
-    pollfd look = {socket, short(sends ? POLLOUT : POLLIN), 0};
-    bool gone = moved == 0 || errno != EAGAIN;
-    gone ? pause() : void(poll(&look, 1, 10));
+    else
+      pause(); // The partner is not ready, or gone.
   }
-  return true;
+  return bytes == 0;
 }
 
-/// Exchanges one word between the first rank and each other rank; every rank
+using Words = std::array<int64_t, 2>;
+
+/// Exchanges two words between the first rank and each other rank; every rank
 /// compares what it receives with its own.
-template <typename Word, typename Compare>
-bool meet(Comm *comm, Word mine, Compare compare) {
+template <typename Compare>
+bool meet(Comm *comm, const Words &mine, Compare compare) {
   bool first = comm->rank == 0;
   for (bool sends : {!first, first})
     for (int socket : comm->sockets) {
-      Word word = mine;
-      if (!move(comm, socket, &word, sizeof(word), sends))
+      Words words = mine;
+      if (!move(comm, socket, words.data(), sizeof(words), sends))
         return false;
       if (!sends)
-        compare(word);
+        compare(words);
     }
   return true;
+}
+
+bool move(Comm *comm, int socket, const Place &it, int64_t bytes, bool sends) {
+  return move(comm, socket, it.bytes, size_t(bytes), sends) &&
+         move(comm, socket, it.marks, size_t(bytes), sends);
+}
+
+/// Sums the data of all ranks in the memory of the first, which sends the total
+/// to the others. What one rank has not written is unwritten in the total: a
+/// first sum, which only connects the ranks, reads anything.
+void sum(Comm *comm, const Message &it) {
+  if (comm->rank > 0) {
+    for (bool sends : {true, false})
+      move(comm, comm->sockets[0], it.place, it.bytes, sends);
+    return;
+  }
+  auto [total, marks] = it.place;
+  std::vector<std::byte> bytes(size_t(it.bytes));
+  std::vector<uint8_t> known(size_t(it.bytes));
+  for (int socket : comm->sockets) {
+    if (!move(comm, socket, {bytes.data(), known.data()}, it.bytes, false))
+      return;
+    for (size_t i = 0; i < known.size(); ++i)
+      marks[i] = marks[i] && known[i];
+    const Element &element = *it.element;
+    for (int64_t at = 0; at < it.bytes; at += element.size)
+      element.write(total + at,
+                    element.read(total + at) + element.read(&bytes[at]));
+  }
+  for (int socket : comm->sockets)
+    move(comm, socket, it.place, it.bytes, true);
 }
 
 } // namespace
@@ -107,7 +128,8 @@ void join(Comm *comm) {
     move(comm, comm->sockets[0], &rank, sizeof(rank), true);
   }
   bool same = false;
-  meet(comm, comm->device, [&](int other) { same |= other == comm->device; });
+  meet(comm, {comm->device},
+       [&](const Words &other) { same |= other[0] == comm->device; });
   if (comm->aborted)
     return;
   const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
@@ -115,58 +137,21 @@ void join(Comm *comm) {
   comm->state = refused ? Comm::invalidUsage : 0;
 }
 
-namespace {
-
-bool move(Comm *comm, int socket, const Message &it, bool sends) {
-  return move(comm, socket, it.content, size_t(it.bytes), sends) &&
-         move(comm, socket, it.known, size_t(it.bytes), sends);
-}
-
-/// Sums the data of all ranks in the memory of the first, which sends the total
-/// to the others. What one rank has not written is unwritten in the total: a
-/// first sum, which only connects the ranks, reads anything.
-void sum(Comm *comm, const Message &it) {
-  if (comm->rank > 0) {
-    for (bool sends : {true, false})
-      move(comm, comm->sockets[0], it, sends);
-    return;
-  }
-  std::vector<std::byte> bytes(size_t(it.bytes));
-  std::vector<uint8_t> known(size_t(it.bytes));
-  Message other = it;
-  other.content = bytes.data();
-  other.known = known.data();
-  for (int socket : comm->sockets) {
-    if (!move(comm, socket, other, false))
-      return;
-    for (size_t i = 0; i < known.size(); ++i)
-      it.known[i] = it.known[i] && known[i];
-    for (int64_t i = 0; i < it.bytes / sizeOf(*it.element); ++i)
-      write(it.content, *it.element, i,
-            read(it.content, *it.element, i) +
-                read(other.content, *it.element, i));
-  }
-  for (int socket : comm->sockets)
-    move(comm, socket, it, true);
-}
-
-} // namespace
-
 void carry(Comm *comm, const Message &it) {
-  Word mine = {comm->messages++, it.bytes};
-  bool met = meet(comm, mine, [&](Word other) {
-    if (std::memcmp(&mine, &other, sizeof(mine)) == 0)
+  Words mine = {comm->messages++, it.bytes};
+  bool met = meet(comm, mine, [&](const Words &other) {
+    if (mine == other)
       return;
     comm->state = Comm::invalidUsage;
     log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
-        comm->name.c_str(), mine.number, mine.bytes, other.number, other.bytes);
+        comm->name.c_str(), mine[0], mine[1], other[0], other[1]);
   });
   if (!met || comm->state || !executes())
     return;
-  if (it.sums)
+  if (it.element)
     sum(comm, it);
   else
-    move(comm, comm->sockets[0], it, it.sends);
+    move(comm, comm->sockets[0], it.place, it.bytes, it.sends);
 }
 
 } // namespace emulator

@@ -8,12 +8,9 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_LIBRARIES_MESSAGES_H
 #define STAGEWRIGHT_TEST_CUDA_LIBRARIES_MESSAGES_H
 
-#include "Numbers.h"
+#include "Tensor.h"
 
 #include <atomic>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace emulator {
 
@@ -21,9 +18,10 @@ namespace emulator {
 struct Comm {
   static constexpr int inProgress = 7, invalidUsage = 5; ///< `ncclResult_t`
 
-  int rank = 0, ranks = 2, device = 0;
-  std::vector<int> sockets; ///< to the first rank; of the first, to all others
+  int rank, ranks, device;
   std::string name;
+  /// To the first rank; of the first, to all others.
+  std::vector<int> sockets = {};
   std::atomic<int> state = inProgress; ///< of its creation
   std::atomic<bool> aborted = false;
   bool isLocal = false; ///< all ranks are in this process, and calls block
@@ -35,10 +33,9 @@ struct Comm {
 struct Message {
   uint64_t address;
   int64_t bytes;
-  bool sends = false, sums = false;
-  std::optional<Element> element = {}; ///< of a sum
-  std::byte *content = nullptr;        ///< the bytes at the address
-  uint8_t *known = nullptr;            ///< for each, whether it was written
+  bool sends = false;
+  const Element *element = nullptr; ///< of a sum; null for a message
+  Place place = {};                 ///< the bytes at the address
 };
 
 /// Connects the ranks and sets the state. Blocks until all have connected.

@@ -12,10 +12,8 @@
 
 #include "Product.h"
 
-#include "Memory.h"
-
-#include <cstring>
-#include <vector>
+#include <bit>
+#include <cmath>
 
 namespace emulator {
 
@@ -39,37 +37,28 @@ float tf32(float value) {
   return std::bit_cast<float>(bits);
 }
 
-/// The elements of a matrix, which this product writes or something has
-/// written. Gaps between columns may be unwritten.
-std::byte *open(const Matrix &it, bool writes, const char *what) {
-  std::byte *first = memory().at(it.address, it.bytes(), what);
-  int64_t size = sizeOf(it.element), bytes = it.rows * size;
-  for (int64_t z = 0; z < it.batches; ++z)
-    for (int64_t j = 0; j < it.columns; ++j) {
-      uint64_t column = it.address + uint64_t(it.place(0, j, z) * size);
-      if (writes)
-        std::memset(memory().marks(column), 1, size_t(bytes));
-      else
-        memory().requireKnown(column, bytes, what);
-    }
-  return first;
+/// The elements by batch, column and row, or by batch, row and column.
+template <typename T>
+Tensor<T> tensorOf(const Matrix &it, const char *loads,
+                   bool rowsFirst = false) {
+  std::array extents = {it.batches, it.columns, it.rows},
+             strides = {it.batch, it.row, int64_t(1)};
+  if (rowsFirst) {
+    std::swap(extents[1], extents[2]);
+    std::swap(strides[1], strides[2]);
+  }
+  return Tensor<T>({extents[0], extents[1], extents[2]}, it.address, it.element,
+                   strides.data(), loads);
 }
 
 /// The rows of op(A) or the columns of op(B), each contiguous.
 template <typename T>
-std::vector<T> packed(const Matrix &it, const std::byte *from, int64_t z,
-                      bool alongRows, bool rounds) {
-  int64_t lines = alongRows ? it.columns : it.rows;
-  int64_t depth = alongRows ? it.rows : it.columns;
-  std::vector<T> list;
-  list.reserve(size_t(lines * depth));
-  for (int64_t line = 0; line < lines; ++line)
-    for (int64_t k = 0; k < depth; ++k) {
-      int64_t at = alongRows ? it.place(k, line, z) : it.place(line, k, z);
-      auto value = T(read(from, it.element, at));
-      list.push_back(rounds ? T(tf32(float(value))) : value);
-    }
-  return list;
+Tensor<T> factorOf(const Matrix &it, bool rowsFirst, bool rounds) {
+  auto factor = tensorOf<T>(it, "multiplies", rowsFirst);
+  if (rounds)
+    for (T &value : factor.values)
+      value = T(tf32(float(value)));
+  return factor;
 }
 
 template <typename T> double dot(const T *a, const T *b, int64_t depth) {
@@ -89,55 +78,51 @@ template <typename T> double dot(const T *a, const T *b, int64_t depth) {
 
 /// Sums have the type T.
 template <typename T> void computeIn(const Product &it) {
-  const std::byte *a = open(it.a, false, "multiplies");
-  const std::byte *b = open(it.b, false, "multiplies");
-  const std::byte *c =
-      it.beta != 0 ? open(it.c, false, "adds a product to") : nullptr;
-  std::byte *d = open(it.d, true, "writes a product to");
-  bool readsAux = it.does(Product::derives);
-  std::byte *bias =
-      it.hasBias() ? open(it.bias, it.writesBias(), "uses a bias of") : nullptr;
-  std::byte *aux = it.does(Product::hasAux)
-                       ? open(it.aux, !readsAux, "uses aux of")
-                       : nullptr;
+  const auto &[matrixA, matrixB, matrixC, matrixD] = it.matrices;
+  auto a = factorOf<T>(matrixA, !it.transposesA, it.rounds),
+       b = factorOf<T>(matrixB, it.transposesB, it.rounds);
+  auto tensor = [](const Matrix &it, const char *loads, bool isLoaded) {
+    return tensorOf<double>(it, isLoaded ? loads : nullptr);
+  };
+  auto c = tensor(matrixC, "adds a product to", it.beta != 0),
+       bias = tensor(it.bias, "uses a bias of", it.does(Product::addsBias)),
+       aux = tensor(it.aux, "uses aux of", it.does(Product::derives)),
+       d = tensor(matrixD, "", false);
   int64_t depth = it.depth();
-  for (int64_t z = 0; z < it.d.batches; ++z) {
-    auto left = packed<T>(it.a, a, z, it.transposesA, it.rounds);
-    auto right = packed<T>(it.b, b, z, !it.transposesB, it.rounds);
-    std::vector<double> sums(size_t(it.bias.rows));
-    if (it.does(Product::sumsA | Product::sumsB)) {
-      const std::vector<T> &lines = it.does(Product::sumsA) ? left : right;
-      for (size_t i = 0; i < sums.size(); ++i)
-        for (size_t k = 0; k < size_t(depth); ++k)
-          sums[i] += double(lines[i * size_t(depth) + k]);
-    }
-    for (int64_t j = 0; j < it.d.columns; ++j)
-      for (int64_t i = 0; i < it.d.rows; ++i) {
-        double sum = it.alpha * dot(&left[size_t(i * depth)],
-                                    &right[size_t(j * depth)], depth);
-        if (c)
-          sum += it.beta * read(c, it.c.element, it.c.place(i, j, z));
+  for (int64_t z = 0; z < matrixD.batches; ++z) {
+    for (int64_t i = 0; i < it.bias.rows && it.sumsOperand(); ++i)
+      for (int64_t k = 0; k < depth; ++k)
+        bias(0, 0, i) +=
+            double(it.does(Product::sumsA) ? a(z, i, k) : b(z, i, k));
+    for (int64_t j = 0; j < matrixD.columns; ++j)
+      for (int64_t i = 0; i < matrixD.rows; ++i) {
+        double sum = it.alpha * dot(&a(z, i, 0), &b(z, j, 0), depth);
+        if (it.beta != 0)
+          sum += it.beta * c(z, j, i);
         if (it.does(Product::addsBias))
-          sum += read(bias, it.bias.element, i);
-        if (aux && !readsAux)
-          write(aux, it.aux.element, it.aux.place(i, j), sum);
+          sum += bias(0, 0, i);
+        if (it.writesAux())
+          aux(0, j, i) = sum;
         if (it.does(Product::gelus))
           sum = gelu(sum);
-        if (readsAux)
-          sum *= geluDerivative(read(aux, it.aux.element, it.aux.place(i, j)));
+        if (it.does(Product::derives))
+          sum *= geluDerivative(aux(0, j, i));
         if (it.does(Product::sumsRows))
-          sums[size_t(i)] += sum;
-        write(d, it.d.element, it.d.place(i, j, z), sum);
+          bias(0, 0, i) += sum;
+        d(z, j, i) = sum;
       }
-    for (size_t i = 0; i < sums.size() && it.writesBias(); ++i)
-      write(bias, it.bias.element, int64_t(i), sums[i]);
   }
+  d.store("writes a product to");
+  if (it.writesBias())
+    bias.store("uses a bias of");
+  if (it.writesAux())
+    aux.store("uses aux of");
 }
 
 } // namespace
 
 void compute(const Product &it) {
-  it.d.element == Element::F64 ? computeIn<double>(it) : computeIn<float>(it);
+  it.matrices[3].element == f64 ? computeIn<double>(it) : computeIn<float>(it);
 }
 
 } // namespace emulator

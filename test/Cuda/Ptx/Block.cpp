@@ -7,7 +7,6 @@
 
 #include "Block.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace emulator::ptx {
@@ -19,140 +18,108 @@ void BlockRunner::run(std::mt19937 &random) {
   counters.blocks += int64_t(blocks);
   // Runs each block once: from a random one, with a random stride that is
   // coprime to the count.
-  uint64_t at = random() % blocks, stride = 1 + random() % blocks;
+  number = random() % blocks;
+  uint64_t stride = 1 + random() % blocks;
   while (std::gcd(stride, blocks) != 1)
     ++stride;
-  for (uint64_t i = 0; i < blocks; ++i, at = (at + stride) % blocks) {
-    blockNumber = int64_t(at);
-    begin({unsigned(at % x), unsigned(at / x % y), unsigned(at / x / y)});
+  for (uint64_t i = 0; i < blocks; ++i, number = (number + stride) % blocks) {
+    place = {unsigned(number % x), unsigned(number / x % y),
+             unsigned(number / x / y)};
+    begin();
     runBlock(random);
   }
 }
 
-void BlockRunner::begin(std::array<unsigned, 3> at) {
-  block = at;
+void BlockRunner::begin() {
   barriers = 0;
   shared.begin(kernel.shared + launch.dynamicShared);
-  sharedRaces.clear();
-  warps.resize(size_t((threads() + warpSize - 1) / warpSize));
+  sharedRaces = Races("shared memory", threads(), 1);
+  auto threads = size_t(this->threads());
+  warps.resize((threads + warpSize - 1) / warpSize);
   for (size_t w = 0; w < warps.size(); ++w) {
-    int lanes = std::min(int(threads()) - int(w) * warpSize, warpSize);
-    Warp fresh = {int(w), ~0u >> (warpSize - lanes)};
-    fresh.planes[values] = std::move(warps[w].planes[values]);
+    size_t count = std::min(threads - w * warpSize, warpSize);
+    uint32_t lanes = ~0u >> (warpSize - count);
+    Warp &it = warps[w]; // Its memory is used again.
+    it = {this, w, lanes, {std::move(it.planes[values])}, std::move(it.local)};
     Row conspicuous;
     conspicuous.fill(0xcbcbcbcbcbcbcbcb);
-    fresh.planes[values].assign(size_t(kernel.registers), conspicuous);
-    fresh.local = std::move(warps[w].local);
-    fresh.local.begin(kernel.local * warpSize);
-    warps[w] = std::move(fresh);
+    it.planes[values].assign(kernel.registers, conspicuous);
+    it.local.begin(kernel.local * int64_t(warpSize));
   }
 }
 
 void BlockRunner::runBlock(std::mt19937 &random) {
   std::vector<size_t> order(warps.size());
   std::iota(order.begin(), order.end(), 0);
-  for (;;) {
+  for (;; finishBarrier()) {
     if (order.size() > 1)
       std::shuffle(order.begin(), order.end(), random);
     for (size_t w : order)
-      advance(warps[w]);
-    if (std::all_of(warps.begin(), warps.end(),
-                    [](const Warp &it) { return it.left == it.lanes; }))
+      warps[w].advance();
+    if (std::ranges::all_of(warps, &Warp::hasLeft))
       return;
-    finishBarrier();
   }
 }
 
 /// Requires all threads at the same instruction, as `bar.sync` is aligned.
 void BlockRunner::finishBarrier() {
-  const Warp *first = nullptr;
-  for (const Warp &warp : warps)
-    if (warp.atBarrier)
-      first = &warp;
-  int at = first->next[size_t(std::countr_zero(first->atBarrier))];
-  const Instruction &it = kernel.code[size_t(at)];
+  size_t at = 0;
   for (Warp &warp : warps)
-    for (int lane = 0; lane < warpSize; ++lane) {
-      if (!(warp.lanes >> lane & 1))
-        continue;
-      if (!(warp.atBarrier >> lane & 1))
-        refuse(warp, lane, it, "has left before a barrier where others wait");
-      if (warp.next[size_t(lane)] != at)
-        refuse(warp, lane, it, "waits at another barrier than others");
-    }
+    warp.forLanes(warp.atBarrier, [&] { at = warp.next[warp.lane]; });
   for (Warp &warp : warps) {
+    warp.it = &kernel.code[at];
+    warp.forLanes(warp.lanes, [&] {
+      if (!(warp.atBarrier >> warp.lane & 1))
+        throw Violation("has left before a barrier where others wait");
+      if (warp.next[warp.lane]++ != at)
+        throw Violation("waits at another barrier than others");
+    });
     warp.atBarrier = 0;
-    for (int &next : warp.next)
-      ++next;
   }
   ++barriers;
   ++counters.barriers;
 }
 
-void BlockRunner::advance(Warp &warp) {
-  for (;;) {
-    uint32_t ready = warp.lanes & ~warp.waiting();
-    if (!ready) {
-      if (!warp.atShuffle)
-        return;
-      int lane = std::countr_zero(warp.atShuffle);
-      refuse(warp, lane, kernel.code[size_t(warp.next[size_t(lane)])],
-             "waits for lanes of its mask that never come");
+void Warp::advance() {
+  const std::vector<Instruction> &code = block->kernel.code;
+  while (uint32_t ready = lanes & ~(left | atBarrier | atShuffle)) {
+    size_t at = code.size();
+    forLanes(ready, [&] { at = std::min(at, next[lane]); });
+    active = 0;
+    forLanes(ready, [&] { active |= uint32_t(next[lane] == at) << lane; });
+    if (at == code.size()) { // After the last instruction.
+      leave();
+    } else {
+      it = &code[at];
+      step();
     }
-    int at = int(kernel.code.size());
-    forEach(ready,
-            [&](int lane) { at = std::min(at, warp.next[size_t(lane)]); });
-    uint32_t mask = 0;
-    forEach(ready, [&](int lane) {
-      mask |= uint32_t(warp.next[size_t(lane)] == at) << lane;
-    });
-    step(warp, mask, at);
   }
+  forLanes(atShuffle, [&] {
+    it = &code[next[lane]];
+    throw Violation("waits for lanes of its mask that never come");
+  });
 }
 
-void BlockRunner::step(Warp &warp, uint32_t mask, int at) {
-  if (size_t(at) == kernel.code.size()) { // After the last instruction.
-    warp.left |= mask;
-    return;
-  }
-  const Instruction &it = kernel.code[size_t(at)];
-  ++counters.instructions;
-  uint32_t chosen = mask;
-  if (it.guard.kind != Operand::None) {
-    requireWritten(warp, mask, it.guard, it, "a condition");
+void Warp::step() {
+  ++block->counters.instructions;
+  uint32_t all = active;
+  if (it->guard.kind != Operand::None) {
+    requireWritten(it->guard, "a condition");
     Row room;
-    const Row &guard = read(warp, it.guard, room);
-    for (size_t lane = 0; lane < warpSize; ++lane)
-      if (!(guard[lane] & 1))
-        chosen &= ~(1u << lane);
+    const Row &guard = read(it->guard, room);
+    forLanes(all, [&] { active &= ~(uint32_t(~guard[lane] & 1) << lane); });
   }
-  bool waits =
-      it.act == &BlockRunner::barrier || it.act == &BlockRunner::shuffle;
-  forEach(waits ? mask & ~chosen : mask,
-          [&](int lane) { ++warp.next[size_t(lane)]; });
-  (this->*it.act)(warp, chosen, it);
+  bool waits = it->act == &Warp::barrier || it->act == &Warp::shuffle;
+  forLanes(waits ? all & ~active : all, [&] { ++next[lane]; });
+  (this->*it->act)();
 }
 
-void BlockRunner::branch(Warp &warp, uint32_t mask, const Instruction &it) {
-  forEach(mask, [&](int lane) { warp.next[size_t(lane)] = it.target; });
-}
-
-void BlockRunner::leave(Warp &warp, uint32_t mask, const Instruction &) {
-  warp.left |= mask;
-}
-
-void BlockRunner::barrier(Warp &warp, uint32_t mask, const Instruction &) {
-  warp.atBarrier |= mask;
-}
-
-void BlockRunner::refuse(const Warp &warp, int lane, const Instruction &it,
-                         const std::string &why) const {
-  std::string where = "kernel '" + kernel.name + "', block ";
-  for (unsigned number : block)
-    where += std::to_string(number) + ",";
-  throw Violation(where + " thread " + std::to_string(threadOf(warp, lane)) +
-                  " " + why + "; line " + std::to_string(it.line) + ": '" +
-                  it.text + "'");
+void Warp::refuse(const char *why) const {
+  auto [x, y, z] = block->place;
+  throw Violation(
+      text("kernel '%s', block %u,%u,%u, thread %ld %s; line %d: '%s'",
+           block->kernel.name.c_str(), x, y, z, thread(), why, it->line,
+           it->text.c_str()));
 }
 
 } // namespace emulator::ptx

@@ -14,13 +14,147 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H
 #define STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H
 
-#include "Counters.h"
-#include "Races.h"
-#include "Warp.h"
+#include "Accesses.h"
+#include "Lanes.h"
 
 #include <random>
 
 namespace emulator::ptx {
+
+/// The content of registers or memory: values, or for each of their bits
+/// whether it is, or comes from, memory that nothing had written.
+enum Plane { values, unwritten };
+
+/// A plane of some bytes; stored in `room` if it is computed.
+const std::byte *bitsOf(const Place &it, Plane plane, int bytes,
+                        std::byte *room);
+
+/// The mark of bytes that an asynchronous copy will write.
+constexpr uint8_t copyPending = 3;
+
+/// Shared memory of a block, or local memory of a warp.
+struct Bytes {
+  std::vector<std::byte> content;
+  std::vector<uint8_t> marks;
+
+  /// Begins with `bytes` bytes, all marked as not written.
+  void begin(int64_t bytes);
+  Place at(uint64_t offset) {
+    return {content.data() + offset, marks.data() + offset};
+  }
+};
+
+/// Where a value was loaded that nothing had written.
+struct Origin {
+  uint64_t address = 0;
+  const Instruction *load = nullptr;
+};
+
+struct AsyncCopy {
+  uint64_t to, from;
+  int bytes; ///< read, of 16; the rest is filled with zeros
+};
+
+class BlockRunner;
+
+/// 32 threads of a block, and the instruction that some of them execute.
+struct Warp {
+  BlockRunner *block;
+  size_t number;
+  uint32_t lanes; ///< mask of the lanes that exist
+  /// By register. The plane `unwritten` is empty until a bit of it is set.
+  std::array<std::vector<Row>, 2> planes = {};
+  Bytes local = {}; ///< by lane and byte
+  uint32_t left = 0, atBarrier = 0, atShuffle = 0;
+  std::array<size_t, warpSize> next = {}; ///< instruction, by lane
+  const Instruction *it = nullptr;        ///< that is executed
+  uint32_t active = 0;                    ///< mask of the lanes that execute it
+  size_t lane = 0;                        ///< in `forLanes`
+  /// By register and lane, of values with unwritten bits.
+  std::vector<std::array<Origin, warpSize>> origins = {};
+  std::array<Origin, warpSize> gathered = {};
+  /// Copies not yet run by lane and group; the last group is still open.
+  std::array<std::vector<std::vector<AsyncCopy>>, warpSize> copies = {};
+
+  /// Runs until all lanes wait or have exited.
+  void advance();
+  bool hasLeft() const { return left == lanes; }
+  /// Calls `function` with each lane of a mask as `lane`. A `Violation` in it
+  /// then names the place.
+  template <typename Function> void forLanes(uint32_t mask, Function function) {
+    try {
+      for (; mask; mask &= mask - 1) {
+        lane = size_t(std::countr_zero(mask));
+        function();
+      }
+    } catch (const Violation &error) {
+      refuse(error.what());
+    }
+  }
+
+  // What instructions do.
+  void compute();
+  void move();
+  void access();
+  void branch() {
+    forLanes(active, [&] { next[lane] = it->target; });
+  }
+  void leave() { left |= active; }
+  void barrier() { atBarrier |= active; }
+  void shuffle();
+  void loadMatrices();
+  void multiply();
+  void copy();
+  void commitCopies();
+  void awaitCopies();
+  void nothing() {}
+
+private:
+  void step();
+  [[noreturn]] void refuse(const char *why) const;
+  int64_t thread() const { return int64_t(number * warpSize + lane); }
+  /// Throws unless all lanes take part in this warp-level instruction.
+  void requireAll();
+
+  bool hasUnwritten() const { return !planes[unwritten].empty(); }
+  /// The planes that are not empty.
+  std::span<const Plane> used() const {
+    static constexpr Plane all[] = {values, unwritten};
+    return {all, hasUnwritten() ? 2u : 1u};
+  }
+  /// Throws if the operand has unwritten bits; `what` is its use.
+  void requireWritten(const Operand &operand, const char *what);
+  /// Begins the plane `unwritten` if one of these bytes is.
+  void notice(const Place &from, int bytes);
+  /// Before and after an instruction: where the results' unwritten bits come
+  /// from is where its operands' come from.
+  void gatherOrigins();
+  void spreadOrigins();
+
+  /// The memory that `lane` accesses with an address in this space.
+  Place place(uint64_t address, int bytes, bool writes, Space space);
+  Place sharedPlace(uint64_t address, int bytes, bool writes);
+  void load(const Place &from, uint64_t address);
+  void store(Place to);
+
+  /// The lanes of a register.
+  Row &row(const Operand &operand, Plane plane = values) {
+    return planes[plane][operand.number];
+  }
+  /// An operand, or an address, in all lanes; stored in `room` if it is
+  /// computed.
+  const Row &read(const Operand &operand, Row &room, Plane plane = values);
+  Lanes lanesOf(Plane plane, Row *rooms);
+};
+
+/// The parts of a vector, or the operand itself.
+inline std::span<const Operand> partsOf(const Operand &it) {
+  return it.kind == Operand::Vector ? std::span(it.parts) : std::span(&it, 1);
+}
+
+/// Computes which bits of a result are unwritten, from the values and the
+/// unwritten bits of the operands.
+void carry(const Instruction &it, const Lanes &given, Lanes &bits);
 
 struct Launch {
   const Kernel *kernel;
@@ -39,70 +173,16 @@ public:
   /// Runs all blocks; throws `Violation`, which names the place.
   void run(std::mt19937 &random);
 
-  // What instructions do.
-  void compute(Warp &warp, uint32_t mask, const Instruction &it);
-  void move(Warp &warp, uint32_t mask, const Instruction &it);
-  void access(Warp &warp, uint32_t mask, const Instruction &it);
-  void branch(Warp &warp, uint32_t mask, const Instruction &it);
-  void leave(Warp &warp, uint32_t mask, const Instruction &it);
-  void barrier(Warp &warp, uint32_t mask, const Instruction &it);
-  void shuffle(Warp &warp, uint32_t mask, const Instruction &it);
-  void loadMatrices(Warp &warp, uint32_t mask, const Instruction &it);
-  void multiply(Warp &warp, uint32_t mask, const Instruction &it);
-  /// cp.async, its commits and its waits.
-  void copy(Warp &warp, uint32_t mask, const Instruction &it);
-  void nothing(Warp &, uint32_t, const Instruction &) {}
-
 private:
-  void begin(std::array<unsigned, 3> at);
+  friend struct Warp;
+
+  void begin();
   void runBlock(std::mt19937 &random);
-  /// Runs a warp until all its lanes wait or have exited.
-  void advance(Warp &warp);
-  void step(Warp &warp, uint32_t mask, int at);
   void finishBarrier();
-  void beginCopy(Warp &warp, int lane, const Instruction &it, Request &reads);
-  void finishCopies(Warp &warp, int lane, size_t groupsLeft);
-  /// Throws unless all lanes take part in this warp-level instruction.
-  void requireAll(const Warp &warp, uint32_t mask, const Instruction &it) const;
-  /// Throws if the operand has unwritten bits; `what` is its use.
-  void requireWritten(Warp &warp, uint32_t mask, const Operand &operand,
-                      const Instruction &it, const char *what);
-
-  /// The memory that a lane accesses with an address in this space, which is
-  /// then no longer generic.
-  Place place(Warp &warp, int lane, uint64_t address, int bytes, bool writes,
-              Space &space);
-  Place sharedPlace(int thread, uint64_t address, int bytes, bool writes);
-  void load(Warp &warp, int lane, const Instruction &it, const Place &from,
-            uint64_t address);
-  void store(Warp &warp, int lane, const Instruction &it, const Place &to);
-
-  /// An operand, or the base of an address, in all lanes; stored in `room` if
-  /// it is computed.
-  const Row &read(Warp &warp, const Operand &operand, Row &room,
-                  Plane plane = values);
-  Lanes lanesOf(Warp &warp, uint32_t mask, const Instruction &it, Plane plane,
-                Row *rooms);
   int64_t threads() const {
     auto [x, y, z] = launch.block;
     return int64_t(x) * y * z;
   }
-  int threadOf(const Warp &warp, int lane) const {
-    return warp.number * warpSize + lane;
-  }
-  uint64_t special(const Warp &warp, int which, int lane) const;
-  /// Calls `function`; a `Violation` in it then names the place.
-  template <typename Function>
-  void inLane(const Warp &warp, int lane, const Instruction &it,
-              Function function) const {
-    try {
-      function();
-    } catch (const Violation &error) {
-      refuse(warp, lane, it, error.what());
-    }
-  }
-  [[noreturn]] void refuse(const Warp &warp, int lane, const Instruction &it,
-                           const std::string &why) const;
 
   const Launch &launch;
   const Kernel &kernel;
@@ -111,9 +191,9 @@ private:
   std::vector<Warp> warps;
   Bytes shared;
   Races sharedRaces, races;
-  std::array<unsigned, 3> block = {}; ///< in the grid
-  int64_t blockNumber = 0;
-  int barriers = 0; ///< passed by the block so far
+  std::array<unsigned, 3> place = {}; ///< of the block in the grid
+  uint64_t number = 0;                ///< of the block
+  int barriers = 0;                   ///< passed by the block so far
 };
 
 } // namespace emulator::ptx

@@ -1,4 +1,4 @@
-//===- Conversions.cpp - cvt of PTX ---------------------------------------===//
+//===- Conversions.cpp - cvt, setp and selp of PTX ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,6 @@
 
 #include "Lanes.h"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace emulator::ptx {
@@ -20,37 +18,30 @@ template <typename T> constexpr bool isInteger = std::is_integral_v<T>;
 /// A float is first rounded to an integer by `round`, or not at all. Floats
 /// outside the range of an integer saturate; NaN becomes 0.
 template <typename D, typename S, auto round> D converted(S value) {
-  if constexpr (isInteger<D> && isInteger<S>) {
-    return D(value);
-  } else if constexpr (isInteger<D>) {
-    double number = round(double(value));
-    if (std::isnan(number))
-      return 0;
-    if (number < double(std::numeric_limits<D>::min()))
-      return std::numeric_limits<D>::min();
-    if (number >= std::ldexp(1.0, std::numeric_limits<D>::digits))
-      return std::numeric_limits<D>::max();
-    return D(number);
-  } else if constexpr (isInteger<S>) {
-    if constexpr (sizeof(D) == 2)
-      return D(float(value)); // Exact up to 2048 (f16) or 256 (bf16).
-    else
-      return D(value);
+  // A 16-bit float is made from float32: exact up to 2048 (f16) or 256 (bf16).
+  using Through = std::conditional_t<isInteger<D> || sizeof(D) != 2, D, float>;
+  if constexpr (isInteger<S>) {
+    return D(Through(value));
   } else {
     double number = round(double(value));
-    if constexpr (sizeof(D) == 2)
-      return D(float(number));
-    else
-      return D(number);
+    if constexpr (isInteger<D>) {
+      using Limits = std::numeric_limits<D>;
+      if (std::isnan(number))
+        return 0;
+      if (number < double(Limits::min()))
+        return Limits::min();
+      if (number >= std::ldexp(1.0, Limits::digits))
+        return Limits::max();
+    }
+    return D(Through(number));
   }
 }
 
 template <typename D, typename S> void add(Table &table) {
-  auto with = [&]<typename Round>(const char *mode, Round) {
-    for (const char *to : Word<D>::names)
-      for (const char *from : Word<S>::names)
-        table[std::string(mode) + to + "." + from] =
-            handler<D>([](S a) { return converted<D, S, Round{}>(a); });
+  auto with = [&]<typename Round>(const std::string &mode, Round) {
+    for (const std::string &to : namesOf<D>())
+      define<S>(table, "cvt." + mode + to,
+                [](S a) { return put(converted<D, S, Round{}>(a)); });
   };
   constexpr bool isRounded = !isInteger<S>;
   if constexpr (!(isInteger<D> && isRounded))
@@ -64,70 +55,90 @@ template <typename D, typename S> void add(Table &table) {
   }
 }
 
-template <typename D, typename... Sources> void addFrom(Table &table) {
-  (add<D, Sources>(table), ...);
-}
-template <typename... Types> void addAll(Table &table) {
-  (addFrom<Types, Types...>(table), ...);
-}
-
 /// Packs two numbers into one register, the first into the upper half.
-template <typename T> Handler packs() {
-  return handler<uint64_t>([](float a, float b) {
-    return put(T(a)) << (8 * sizeof(T)) | put(T(b));
-  });
+template <typename T> uint64_t packed(float a, float b) {
+  return put(T(a)) << (8 * sizeof(T)) | put(T(b));
 }
 
 /// Defines conversions between pairs of 8-bit floats and of others.
 template <typename T> void addNarrow(Table &table, const std::string &name) {
-  table["rn.satfinite." + name + ".f32"] = packs<T>();
-  table["rn.satfinite." + name + ".f16x2"] =
-      handler<uint64_t>([](Pair<Half> a) {
-        return put(T(float(a.high))) << 8 | put(T(float(a.low)));
-      });
-  table["rn.f16x2." + name] = handler<uint64_t>([](uint16_t a) {
-    auto half = [](int byte) {
-      return put(Half(float(std::bit_cast<T>(uint8_t(byte)))));
+  table["cvt.rn.satfinite." + name + ".f32"] =
+      handler<uint64_t>([](float a, float b) { return packed<T>(a, b); });
+  table["cvt.rn.satfinite." + name + ".f16x2"] = handler<uint64_t>(
+      [](Pair<Half> a) { return packed<T>(float(a.high), float(a.low)); });
+  table["cvt.rn.f16x2." + name] = handler<uint64_t>(
+      [](Pair<T> a) { return packed<Half>(float(a.high), float(a.low)); });
+}
+
+/// `setp.lt.T p, a, b`. Each comparison stands at the sum of the orders for
+/// which it is true: 1 is less, 2 equal, 4 greater, 8 unordered (with a NaN).
+constexpr const char *comparisons[] = {"",    "lt",  "eq",  "le",  "gt",
+                                       "ne",  "ge",  "num", "nan", "ltu",
+                                       "equ", "leu", "gtu", "neu", "geu"};
+/// Comparisons of unsigned numbers also have names of their own.
+constexpr const char *unsignedComparisons[] = {"",   "lo", "eq", "ls",
+                                               "hi", "ne", "hs"};
+
+template <typename T> void compare(Table &table) {
+  auto add = [&]<size_t sum>(std::integral_constant<size_t, sum>) {
+    auto isTrue = [](T a, T b) {
+      size_t order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
+      return (sum & order) != 0;
     };
-    return half(a >> 8) << 16 | half(a);
-  });
+    define<T>(table, std::string("setp.") + comparisons[sum], isTrue);
+    if constexpr (std::is_unsigned_v<T>)
+      define<T>(table, std::string("setp.") + unsignedComparisons[sum], isTrue);
+  };
+  [&]<size_t... sum>(std::index_sequence<sum...>) {
+    (add(std::integral_constant<size_t, sum + 1>()), ...);
+  }(std::make_index_sequence<isInteger<T> ? 6 : 14>());
+  if constexpr (isInteger<T> || sizeof(T) > 2)
+    define<T>(table, "selp",
+              [](uint64_t a, uint64_t b, bool c) { return c ? a : b; });
+}
+
+template <typename... Types> void compareAll(Table &table) {
+  (compare<Types>(table), ...);
+}
+
+template <typename... Types> void convertAll(Table &table) {
+  auto addTo = [&]<typename D>(D) { (add<D, Types>(table), ...); };
+  (addTo(Types()), ...);
 }
 
 } // namespace
 
-void defineConversions(Table &table) {
-  addAll<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
-         int64_t, float, double, Bfloat16, Half>(table);
-  table["rn.bf16x2.f32"] = packs<Bfloat16>();
-  table["rn.f16x2.f32"] = packs<Half>();
-  addNarrow<E4M3>(table, "e4m3x2");
-  addNarrow<E5M2>(table, "e5m2x2");
-}
-
 Handler handlerOf(const std::vector<std::string> &words) {
-  static const auto tables = [] {
-    std::array<Table, 2> both; // Of cvt, and of all others.
-    defineConversions(both[0]);
-    defineIntegers(both[1]);
-    defineFloats(both[1]);
-    defineComparisons(both[1]);
-    return both;
+  static const auto table = [] {
+    Table it;
+    defineIntegers(it);
+    defineFloats(it);
+    defineConversions(it);
+    return it;
   }();
-  bool converts = words[0] == "cvt";
   // Only rounding to nearest is supported. ftz is ignored: it affects only
   // numbers below 2^-126.
   constexpr std::string_view ignored[] = {"ftz", "rn", "approx", "full"};
-  auto isIgnored = [&](const std::string &word) {
-    auto end = converts ? std::begin(ignored) + 1 : std::end(ignored);
-    return std::find(std::begin(ignored), end, word) != end;
-  };
-  std::string name;
-  for (const std::string &word : std::span(words).subspan(converts ? 1 : 0))
-    if (!isIgnored(word))
-      name += (name.empty() ? "" : ".") + word;
-  const Table &table = tables[converts ? 0 : 1];
+  std::span some(ignored, words[0] == "cvt" ? 1 : std::size(ignored));
+  std::string name = words[0];
+  for (const std::string &word : std::span(words).subspan(1))
+    if (std::ranges::find(some, word) == some.end())
+      name += "." + word;
   auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
+}
+
+void defineConversions(Table &table) {
+  compareAll<uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float,
+             double, Bfloat16, Half>(table);
+  convertAll<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
+             int64_t, float, double, Bfloat16, Half>(table);
+  table["cvt.rn.bf16x2.f32"] = handler<uint64_t>(
+      [](float a, float b) { return packed<Bfloat16>(a, b); });
+  table["cvt.rn.f16x2.f32"] =
+      handler<uint64_t>([](float a, float b) { return packed<Half>(a, b); });
+  addNarrow<E4M3>(table, "e4m3x2");
+  addNarrow<E5M2>(table, "e5m2x2");
 }
 
 } // namespace emulator::ptx

@@ -15,7 +15,6 @@
 #include "Lanes.h"
 
 #include <cfenv>
-#include <cmath>
 
 namespace emulator::ptx {
 
@@ -36,38 +35,33 @@ template <typename E> E larger(E a, E b, bool keepsNan, bool smaller) {
   return below == smaller ? a : b;
 }
 
-/// Defines a function of up to three numbers, computed in `Exact<T>`, and the
-/// same for each half of packed numbers.
-template <typename T, typename Function>
-void add(Table &table, const char *name, Function) {
-  using E = Exact<T>;
-  using Rounded = std::conditional_t<sizeof(T) == 2, float, T>;
-  auto one = [](T a, T b, T c) {
-    return T(Rounded(Function()(E(a), E(b), E(c))));
-  };
-  define<T>(table, name, one);
-  if constexpr (sizeof(T) == 2)
-    define<Pair<T>>(table, name, [](Pair<T> a, Pair<T> b, Pair<T> c) {
-      decltype(one) f;
-      return Pair<T>{f(a.low, b.low, c.low), f(a.high, b.high, c.high)};
-    });
-}
-
+/// Defines functions computed in `Exact<T>`, also for each half of packed
+/// numbers.
 template <typename T> void defineFor(Table &table) {
   using E = Exact<T>;
-  add<T>(table, "add", [](E a, E b, E) { return a + b; });
-  add<T>(table, "sub", [](E a, E b, E) { return a - b; });
-  add<T>(table, "mul", [](E a, E b, E) { return a * b; });
-  add<T>(table, "div", [](E a, E b, E) { return a / b; });
-  add<T>(table, "fma", [](E a, E b, E c) { return std::fma(a, b, c); });
-  add<T>(table, "neg", [](E a, E, E) { return -a; });
-  add<T>(table, "abs", [](E a, E, E) { return std::fabs(a); });
-  add<T>(table, "max", [](E a, E b, E) { return larger(a, b, false, false); });
-  add<T>(table, "min", [](E a, E b, E) { return larger(a, b, false, true); });
-  add<T>(table, "max.NaN",
-         [](E a, E b, E) { return larger(a, b, true, false); });
-  add<T>(table, "min.NaN",
-         [](E a, E b, E) { return larger(a, b, true, true); });
+  auto add = [&]<typename Function>(const char *name, Function) {
+    using Rounded = std::conditional_t<sizeof(T) == 2, float, T>;
+    auto one = [](T a, T b, T c) {
+      return T(Rounded(Function()(E(a), E(b), E(c))));
+    };
+    define<T>(table, name, one);
+    if constexpr (sizeof(T) == 2)
+      define<Pair<T>>(table, name, [](Pair<T> a, Pair<T> b, Pair<T> c) {
+        decltype(one) f;
+        return Pair<T>{f(a.low, b.low, c.low), f(a.high, b.high, c.high)};
+      });
+  };
+  add("add", [](E a, E b, E) { return a + b; });
+  add("sub", [](E a, E b, E) { return a - b; });
+  add("mul", [](E a, E b, E) { return a * b; });
+  add("div", [](E a, E b, E) { return a / b; });
+  add("fma", [](E a, E b, E c) { return std::fma(a, b, c); });
+  add("neg", [](E a, E, E) { return -a; });
+  add("abs", [](E a, E, E) { return std::fabs(a); });
+  add("max", [](E a, E b, E) { return larger(a, b, false, false); });
+  add("min", [](E a, E b, E) { return larger(a, b, false, true); });
+  add("max.NaN", [](E a, E b, E) { return larger(a, b, true, false); });
+  add("min.NaN", [](E a, E b, E) { return larger(a, b, true, true); });
 }
 
 /// Defines what a device approximates, and what exists for long floats only.
@@ -79,16 +73,19 @@ template <typename T> void defineLong(Table &table) {
             [](T sign, T a) { return std::copysign(a, sign); });
 }
 
-/// A float32 result rounded toward zero, as ".rz" does. Through volatile
-/// variables, which the compiler does not move over a change of the mode.
+/// Defines a function whose result is rounded toward zero, as ".rz" does.
+/// Through volatile variables, which the compiler does not move over a change
+/// of the mode.
 template <typename Function>
-float truncated(Function compute, float a, float b, float c) {
-  volatile float x = a, y = b, z = c;
-  int before = std::fegetround();
-  std::fesetround(FE_TOWARDZERO);
-  volatile float result = compute(x, y, z);
-  std::fesetround(before);
-  return result;
+void addTruncated(Table &table, const char *name, Function) {
+  define<float>(table, name, [](float a, float b, float c) {
+    volatile float x = a, y = b, z = c;
+    int before = std::fegetround();
+    std::fesetround(FE_TOWARDZERO);
+    volatile float result = Function()(x, y, z);
+    std::fesetround(before);
+    return float(result);
+  });
 }
 
 } // namespace
@@ -100,16 +97,11 @@ void defineFloats(Table &table) {
   defineFor<Half>(table);
   defineLong<float>(table);
   defineLong<double>(table);
-  define<float>(table, "add.rz", [](float a, float b) {
-    return truncated([](float x, float y, float) { return x + y; }, a, b, 0);
-  });
-  define<float>(table, "mul.rz", [](float a, float b) {
-    return truncated([](float x, float y, float) { return x * y; }, a, b, 0);
-  });
-  define<float>(table, "fma.rz", [](float a, float b, float c) {
-    return truncated(
-        [](float x, float y, float z) { return std::fma(x, y, z); }, a, b, c);
-  });
+  using F = float;
+  addTruncated(table, "add.rz", [](F a, F b, F) { return a + b; });
+  addTruncated(table, "mul.rz", [](F a, F b, F) { return a * b; });
+  addTruncated(table, "fma.rz",
+               [](F a, F b, F c) { return std::fma(a, b, c); });
   define<float>(table, "ex2", [](float a) { return std::exp2(a); });
   define<float>(table, "lg2", [](float a) { return std::log2(a); });
   define<float>(table, "sin", [](float a) { return std::sin(a); });

@@ -7,8 +7,6 @@
 
 #include "Lanes.h"
 
-#include <algorithm>
-
 namespace emulator::ptx {
 
 namespace {
@@ -50,12 +48,6 @@ uint64_t permuted(uint32_t a, uint64_t b, uint32_t c) {
     result |= byte << (8 * i);
   }
   return result;
-}
-
-/// shf: two words shifted by up to 32, and the upper or the lower of them.
-template <bool left> uint64_t funnelled(uint32_t a, uint64_t b, uint32_t by) {
-  uint64_t both = a | b << 32;
-  return left ? (both << by) >> 32 : (both >> by) & 0xffffffff;
 }
 
 /// Defines the operations on T and on the signed type of its size. Unsigned
@@ -130,24 +122,23 @@ void defineIntegers(Table &table) {
   define<bool>(table, "not", [](bool a) { return !a; });
   table["prmt.b32"] = handler<uint64_t>(
       [](uint32_t a, uint64_t b, uint32_t c) { return permuted(a, b, c); });
-  auto addShift = [&]<bool left>(std::bool_constant<left>, std::string name) {
-    table[name + "wrap.b32"] =
-        handler<uint64_t>([](uint32_t a, uint64_t b, uint32_t c) {
-          return funnelled<left>(a, b, c & 31);
-        });
-    table[name + "clamp.b32"] =
-        handler<uint64_t>([](uint32_t a, uint64_t b, uint32_t c) {
-          return funnelled<left>(a, b, std::min(c, 32u));
-        });
-  };
-  addShift(std::true_type(), "shf.l.");
-  addShift(std::false_type(), "shf.r.");
-  // The carry of mad.lo.cc, and the product to which it is added.
   using Word = uint32_t;
-  table["mad.carry.u32"] = handler<uint64_t>(
-      [](Word a, Word b, Word c) { return (uint64_t(Word(a * b)) + c) >> 32; });
+  using Long = uint64_t;
+  auto shift = [&]<typename Count>(const std::string &mode, Count) {
+    table["shf.l." + mode] = handler<Word>([](Word a, Long b, Word c) {
+      return Word((a | b << 32) << Count()(c) >> 32);
+    });
+    table["shf.r." + mode] = handler<Word>([](Word a, Long b, Word c) {
+      return Word((a | b << 32) >> Count()(c));
+    });
+  };
+  shift("wrap.b32", [](Word count) { return count & 31; });
+  shift("clamp.b32", [](Word count) { return std::min(count, 32u); });
+  // The carry of mad.lo.cc, and the product to which it is added.
+  table["mad.carry.u32"] = handler<Long>(
+      [](Word a, Word b, Word c) { return (Long(Word(a * b)) + c) >> 32; });
   table["madc.hi.u32"] = handler<Word>([](Word a, Word b, Word c, Word carry) {
-    return Word(uint64_t(a) * b >> 32) + c + carry;
+    return Word(Long(a) * b >> 32) + c + carry;
   });
   define<Word>(table, "popc", [](Word a) { return Word(std::popcount(a)); });
   define<Word>(table, "clz", [](Word a) { return Word(std::countl_zero(a)); });

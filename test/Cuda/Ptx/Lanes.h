@@ -11,12 +11,8 @@
 #include "../Floats.h"
 #include "Module.h"
 
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <span>
 #include <type_traits>
-#include <unordered_map>
 
 namespace emulator::ptx {
 
@@ -38,28 +34,20 @@ template <typename T> uint64_t put(T value) {
   return bits;
 }
 
-/// The PTX names of a type.
-template <typename T> struct Word;
-#define EMULATOR_WORD(Type, ...)                                               \
-  template <> struct Word<Type> {                                              \
-    static constexpr const char *names[] = {__VA_ARGS__};                      \
-  }
-EMULATOR_WORD(bool, "pred");
-EMULATOR_WORD(uint8_t, "u8", "b8");
-EMULATOR_WORD(int8_t, "s8");
-EMULATOR_WORD(uint16_t, "u16", "b16");
-EMULATOR_WORD(int16_t, "s16");
-EMULATOR_WORD(uint32_t, "u32", "b32");
-EMULATOR_WORD(int32_t, "s32");
-EMULATOR_WORD(uint64_t, "u64", "b64");
-EMULATOR_WORD(int64_t, "s64");
-EMULATOR_WORD(float, "f32");
-EMULATOR_WORD(double, "f64");
-EMULATOR_WORD(Bfloat16, "bf16");
-EMULATOR_WORD(Half, "f16");
-EMULATOR_WORD(Pair<Bfloat16>, "bf16x2");
-EMULATOR_WORD(Pair<Half>, "f16x2");
-#undef EMULATOR_WORD
+/// The PTX names of a type: {"u32", "b32"}.
+template <typename T> std::vector<std::string> namesOf() {
+  std::string bits = std::to_string(8 * sizeof(T));
+  if constexpr (std::is_same_v<T, bool>)
+    return {"pred"};
+  else if constexpr (std::is_unsigned_v<T>)
+    return {"u" + bits, "b" + bits};
+  else if constexpr (std::is_integral_v<T>)
+    return {"s" + bits};
+  else if constexpr (requires(T pair) { pair.low; })
+    return {namesOf<decltype(T::low)>()[0] + "x2"};
+  else
+    return {(std::is_same_v<T, Bfloat16> ? "bf" : "f") + bits};
+}
 
 /// The operands and the result of one operation in all lanes.
 struct Lanes {
@@ -82,18 +70,14 @@ template <typename T, typename Function> Handler handler(Function) {
     auto in = [&](size_t i, size_t lane) {
       return Bits{(it.in[i] ? it.in[i] : zeros.data())[lane]};
     };
-    auto call = [&](size_t lane) {
-      constexpr Function function;
-      Bits a = in(0, lane), b = in(1, lane), c = in(2, lane), d = in(3, lane);
-      if constexpr (std::is_invocable_v<Function, Bits>)
-        return function(a);
-      else if constexpr (std::is_invocable_v<Function, Bits, Bits>)
-        return function(a, b);
-      else if constexpr (std::is_invocable_v<Function, Bits, Bits, Bits>)
-        return function(a, b, c);
+    // Adds operands until there are as many as the function takes.
+    auto callWith = [&](auto &self, size_t lane, auto... operands) {
+      if constexpr (std::is_invocable_v<Function, decltype(operands)...>)
+        return Function()(operands...);
       else
-        return function(a, b, c, d);
+        return self(self, lane, operands..., in(sizeof...(operands), lane));
     };
+    auto call = [&](size_t lane) { return callWith(callWith, lane); };
     using Result = decltype(call(0));
     constexpr bool isBits =
         std::is_same_v<Result, bool> || std::is_same_v<Result, uint64_t>;
@@ -104,20 +88,19 @@ template <typename T, typename Function> Handler handler(Function) {
   };
 }
 
-/// The operations of one file, by opcode.
+/// Operations by opcode: "cvt.rn.bf16.f32".
 using Table = std::unordered_map<std::string, Handler>;
 
 /// Defines `name.T`.
 template <typename T, typename Function>
 void define(Table &table, const std::string &name, Function function) {
-  for (const char *type : Word<T>::names)
+  for (const std::string &type : namesOf<T>())
     table[name + "." + type] = handler<T>(function);
 }
 
 void defineIntegers(Table &table);
 void defineFloats(Table &table);
-void defineComparisons(Table &table);
-/// Defines cvt, without this word: "rn.bf16.f32".
+/// Defines cvt, setp and selp.
 void defineConversions(Table &table);
 
 } // namespace emulator::ptx

@@ -14,117 +14,101 @@
 
 namespace emulator::ptx {
 
-void BlockRunner::requireAll(const Warp &warp, uint32_t mask,
-                             const Instruction &it) const {
-  if (uint32_t absent = ~mask)
-    refuse(warp, std::countr_zero(absent), it,
-           "is not there for an instruction of the whole warp");
+void Warp::requireAll() {
+  forLanes(~active, [] {
+    throw Violation("is not there for an instruction of the whole warp");
+  });
 }
 
 /// Four matrices of 8 x 8 numbers: lane 8 m + i has the address of row i of
 /// matrix m; lane 4 i + j gets elements 2 j and 2 j + 1 of row i (trans: column
 /// i).
-void BlockRunner::loadMatrices(Warp &warp, uint32_t mask,
-                               const Instruction &it) {
-  requireAll(warp, mask, it);
-  constexpr int side = 8, matrices = 4, rowBytes = 16;
-  const Operand &to = it.operands[0], &from = it.operands[1];
-  bool transposed = it.has("trans");
-  requireWritten(warp, mask, from, it, "an address");
+void Warp::loadMatrices() {
+  requireAll();
+  constexpr size_t side = 8, matrices = 4, rowBytes = 16;
+  const Operand &to = it->operands[0], &from = it->operands[1];
+  bool transposed = it->has("trans");
+  requireWritten(from, "an address");
   Row room;
-  const Row &addresses = read(warp, from, room);
+  const Row &addresses = read(from, room);
   uint16_t elements[2][matrices][side][side];
-  Request request;
-  request.bytes = rowBytes;
-  for (int lane = 0; lane < warpSize; ++lane) {
-    uint64_t address = addresses[size_t(lane)] + uint64_t(from.offset);
-    if (address % rowBytes != 0)
-      refuse(warp, lane, it, "names a row that begins at no multiple of 16");
-    inLane(warp, lane, it, [&] {
-      Place row = sharedPlace(threadOf(warp, lane), address, rowBytes, false);
-      warp.notice(row, rowBytes);
-      Place::Bits bits;
-      for (Plane plane : {values, unwritten})
-        std::memcpy(elements[plane][lane / side][lane % side],
-                    row.in(plane, rowBytes, bits), rowBytes);
-    });
-    request.address[request.lanes++] = address;
-  }
-  counters.shared.add(request);
-  for (Plane plane : warp.used())
-    for (int m = 0; m < matrices; ++m)
-      for (int lane = 0; lane < warpSize; ++lane) {
-        const Operand &part = to.parts[size_t(m)];
-        int i = lane / 4, j = lane % 4 * 2;
-        auto element = [&](int at) -> uint32_t {
+  Request request = {rowBytes};
+  forLanes(active, [&] {
+    if (addresses[lane] % rowBytes != 0)
+      throw Violation("names a row that begins at no multiple of 16");
+    Place row = sharedPlace(addresses[lane], rowBytes, false);
+    notice(row, rowBytes);
+    std::byte bits[rowBytes];
+    for (Plane plane : {values, unwritten})
+      std::memcpy(elements[plane][lane / side][lane % side],
+                  bitsOf(row, plane, rowBytes, bits), rowBytes);
+    request.add(addresses[lane]);
+  });
+  block->counters.shared.add(request);
+  for (Plane plane : used())
+    for (size_t m = 0; m < matrices; ++m)
+      forLanes(active, [&] {
+        size_t number = to.parts[m].number, i = lane / 4, j = lane % 4 * 2;
+        auto element = [&](size_t at) -> uint32_t {
           return transposed ? elements[plane][m][at][i]
                             : elements[plane][m][i][at];
         };
-        warp.row(part, plane)[size_t(lane)] = element(j) | element(j + 1) << 16;
+        planes[plane][number][lane] = element(j) | element(j + 1) << 16;
+        uint64_t from = request.address[side * m + (transposed ? j : i)];
         if (plane == unwritten)
-          warp.origins[size_t(part.number)][size_t(lane)] = {
-              (request.address[side * m + (transposed ? j : i)] | sharedWindow),
-              &it};
-      }
+          origins[number][lane] = {from | sharedWindow, it};
+      });
 }
 
 /// D = A B + C with 16 x 16, 16 x 8 and 16 x 8 numbers, sums in float32. How a
 /// device rounds within a sum is not specified; here each sum is rounded once.
-void BlockRunner::multiply(Warp &warp, uint32_t mask, const Instruction &it) {
-  requireAll(warp, mask, it);
-  constexpr int rows = 16, columns = 8, terms = 16;
-  bool half = it.has("f16");
-  double a[rows][terms], b[terms][columns];
+void Warp::multiply() {
+  requireAll();
+  constexpr size_t rows = 16, columns = 8, terms = 16;
+  bool half = it->has("f16");
+  double a[rows][terms], b[columns][terms];
   // Rows of A and columns of B with unwritten bits.
   bool unwrittenA[rows] = {}, unwrittenB[columns] = {};
-  // Calls `use(number, is it unwritten, part, lane, k)` for both halves of each
-  // register of an operand.
-  auto forNumbers = [&](size_t operand, auto use) {
-    int count = 0;
-    for (const Operand &part : it.operands[operand].parts) {
-      Row room, more;
-      const Row &row = read(warp, part, room);
-      const Row &bits = read(warp, part, more, unwritten);
-      for (size_t lane = 0; lane < warpSize; ++lane)
-        for (int k = 0; k < 2; ++k) {
-          uint64_t number = row[lane] >> (16 * k);
-          use(half ? float(get<Half>(number)) : float(get<Bfloat16>(number)),
-              (bits[lane] >> (16 * k) & 0xffff) != 0, count, int(lane), k);
-        }
-      ++count;
+  // The first part has lines 0 to 7 (rows of A or columns of B) of terms 0 to
+  // 7, the next ones have the lines from 8 on, then come terms 8 to 15.
+  auto take = [&](size_t operand, auto &numbers, auto &unknown) {
+    constexpr size_t lines =
+        std::extent_v<std::remove_reference_t<decltype(numbers)>> / 8;
+    Row room;
+    for (size_t part = 0; part < 2 * lines; ++part) {
+      const Operand &from = it->operands[operand].parts[part];
+      const Row &row = read(from, room), &bits = read(from, room, unwritten);
+      for (size_t i = 0; i < 2 * warpSize; ++i) { // Two numbers in each lane.
+        size_t line = i / 8 + 8 * (part % lines), shift = 16 * (i % 2);
+        uint64_t number = row[i / 2] >> shift;
+        numbers[line][i % 8 + 8 * (part / lines)] = double(
+            half ? float(get<Half>(number)) : float(get<Bfloat16>(number)));
+        unknown[line] |= (bits[i / 2] >> shift & 0xffff) != 0;
+      }
     }
   };
-  // Parts: rows y, rows y + 8, then the same rows 8 terms further.
-  forNumbers(1, [&](float number, bool bits, int part, int lane, int k) {
-    int row = lane / 4 + 8 * (part % 2);
-    a[row][lane % 4 * 2 + 8 * (part / 2) + k] = double(number);
-    unwrittenA[row] |= bits;
-  });
-  forNumbers(2, [&](float number, bool bits, int part, int lane, int k) {
-    b[lane % 4 * 2 + 8 * part + k][lane / 4] = double(number);
-    unwrittenB[lane / 4] |= bits;
-  });
-  std::optional<Spread> spread;
-  if (warp.hasUnwritten())
-    spread.emplace(warp, mask, it);
+  take(1, a, unwrittenA);
+  take(2, b, unwrittenB);
+  gatherOrigins();
   Row sums[2][4], room;
-  for (Plane plane : warp.used())
+  for (Plane plane : used())
     for (size_t part = 0; part < 4; ++part)
-      sums[plane][part] = read(warp, it.operands[3].parts[part], room, plane);
+      sums[plane][part] = read(it->operands[3].parts[part], room, plane);
   for (size_t part = 0; part < 4; ++part)
-    for (size_t lane = 0; lane < warpSize; ++lane) {
-      size_t row = lane / 4 + 8 * (part / 2), column = lane % 4 * 2 + part % 2;
-      double sum = double(get<float>(sums[values][part][lane]));
-      for (int k = 0; k < terms; ++k)
-        sum += a[row][k] * b[k][column];
-      const Operand &to = it.operands[0].parts[part];
-      warp.row(to)[lane] = put(float(sum));
-      if (warp.hasUnwritten())
-        warp.row(to, unwritten)[lane] =
-            unwrittenA[row] || unwrittenB[column] || sums[unwritten][part][lane]
+    for (size_t i = 0; i < warpSize; ++i) {
+      size_t row = i / 4 + 8 * (part / 2), column = i % 4 * 2 + part % 2;
+      auto sum = double(get<float>(sums[values][part][i]));
+      for (size_t k = 0; k < terms; ++k)
+        sum += a[row][k] * b[column][k];
+      size_t to = it->operands[0].parts[part].number;
+      planes[values][to][i] = put(float(sum));
+      if (hasUnwritten())
+        planes[unwritten][to][i] =
+            unwrittenA[row] || unwrittenB[column] || sums[unwritten][part][i]
                 ? ~uint64_t(0)
                 : 0;
     }
+  spreadOrigins();
 }
 
 } // namespace emulator::ptx

@@ -17,12 +17,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -34,7 +30,7 @@ struct Unknown : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-constexpr int warpSize = 32;
+constexpr size_t warpSize = 32;
 /// A value in every lane; narrow types use the low bits.
 using Row = std::array<uint64_t, warpSize>;
 
@@ -47,20 +43,18 @@ constexpr uint64_t localWindow = uint64_t(1) << 61;
 struct Operand {
   enum Kind : uint8_t { None, Register, Constant, Special, Address, Vector };
   Kind kind = None;
-  bool inverted = false;      ///< !%p1
-  int number = -1;            ///< of a register, constant or special register
-  int64_t offset = 0;         ///< of an address, bytes
-  std::vector<Operand> parts; ///< of a vector, and the base of an address
+  bool inverted = false; ///< !%p1
+  size_t number = 0;     ///< of a register, constant or special register
+  int64_t offset = 0;    ///< of an address, bytes
+  std::vector<Operand> parts = {}; ///< of a vector, and the base of an address
 };
 
 struct Lanes;
 /// Computes a result in all lanes of the mask.
 using Handler = void (*)(Lanes &);
-class BlockRunner;
 struct Warp;
-struct Instruction;
-/// Executes an instruction in the lanes of the mask.
-using Act = void (BlockRunner::*)(Warp &, uint32_t mask, const Instruction &);
+/// Executes the current instruction of a warp.
+using Act = void (Warp::*)();
 
 struct Instruction {
   Act act = nullptr;
@@ -68,7 +62,7 @@ struct Instruction {
   bool loads = false, isSigned = false; ///< a loaded value is sign-extended
   Operand guard;                        ///< a predicate, or none
   int vector = 1, bytes = 1;            ///< elements, and bytes of one
-  int target = -1;                      ///< of a branch: an instruction
+  size_t target = 0;                    ///< of a branch: an instruction
   Handler handler = nullptr;
   std::vector<Operand> operands;  ///< the result first
   std::vector<std::string> words; ///< of the opcode: {"ld", "global", "b32"}
@@ -81,7 +75,6 @@ struct Instruction {
 };
 
 struct Parameter {
-  std::string name;
   int64_t offset, bytes;
 };
 
@@ -90,7 +83,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   std::vector<Instruction> code;
   std::deque<Row> constants; ///< each with its value in all lanes
-  int registers = 0;
+  size_t registers = 0;
   int64_t argumentBytes = 0;
   int64_t local = 0;            ///< bytes per thread
   int64_t shared = 0;           ///< bytes per block, without dynamic memory
@@ -112,12 +105,10 @@ int64_t bytesOf(std::string_view type);
 /// The bits of a number, such as 3, -1 or 0f3F800000; none for other text.
 std::optional<uint64_t> numberIn(std::string_view text);
 
-using Symbols = std::unordered_map<std::string, int64_t>;
+/// The text without comments, with the line ends of `//` comments.
+std::string withoutComments(std::string_view text);
 /// The address of dynamic shared memory among symbols, before it is known.
 constexpr int64_t dynamicShared = -1;
-/// Parses the body of a kernel, which begins in `line`, into code, registers
-/// and memory.
-void readBody(Kernel &kernel, std::string_view body, int line, Symbols symbols);
 
 /// The handler of an opcode such as "fma.rn.f32", or null.
 Handler handlerOf(const std::vector<std::string> &words);

@@ -5,76 +5,43 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Module.h"
-
-#include <cctype>
-#include <cstring>
+#include "Block.h"
 
 namespace emulator::ptx {
 
-std::string_view trim(std::string_view text) {
-  constexpr char blanks[] = " \t\r\n";
-  size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    char it = i < text.size() ? text[i] : separator;
-    depth += (it == '{' || it == '[' || it == '(');
-    depth -= (it == '}' || it == ']' || it == ')');
-    if (it != separator || depth > 0)
-      continue;
-    if (auto part = trim(text.substr(begin, i - begin)); !part.empty())
-      parts.push_back(part);
-    begin = i + 1;
-  }
-  return parts;
-}
-
-int64_t bytesOf(std::string_view type) {
-  size_t digits = type.find_first_of("123456789");
-  if (digits == std::string_view::npos)
-    return 1;
-  return std::max(std::stol(std::string(type.substr(digits))) / 8, 1L);
-}
-
-std::optional<uint64_t> numberIn(std::string_view text) {
-  std::string digits(text);
-  if (text == "true" || text == "false")
-    return text == "true";
-  if (text.starts_with("0f") || text.starts_with("0d"))
-    return std::stoull(digits.substr(2), nullptr, 16);
-  if (text.front() == '-')
-    return uint64_t(std::stoll(digits, nullptr, 0));
-  if (std::isdigit(text.front()))
-    return std::stoull(digits, nullptr, 0);
-  return std::nullopt;
-}
-
 namespace {
 
-/// The text without comments, with the line ends of `//` comments.
-std::string withoutComments(std::string_view text) {
-  std::string kept;
-  for (size_t i = 0; i < text.size(); ++i) {
-    std::string_view two = text.substr(i, 2);
-    if (two == "//") {
-      i = std::min(text.find('\n', i), text.size());
-      kept += '\n';
-    } else if (two == "/*") {
-      i = std::min(text.find("*/", i), text.size()) + 1;
-    } else {
-      kept += text[i];
-    }
-  }
-  return kept;
-}
+/// By opcode, or by its first word.
+const std::unordered_map<std::string_view, Act> acts = {
+    {"mov", &Warp::move},
+    {"ld", &Warp::access},
+    {"st", &Warp::access},
+    {"bra", &Warp::branch},
+    {"ret", &Warp::leave},
+    {"exit", &Warp::leave},
+    {"membar", &Warp::nothing},
+    {"fence", &Warp::nothing},
+    {"bar.sync", &Warp::barrier},
+    {"barrier.sync", &Warp::barrier},
+    {"barrier.sync.aligned", &Warp::barrier},
+    {"shfl.sync.up.b32", &Warp::shuffle},
+    {"shfl.sync.down.b32", &Warp::shuffle},
+    {"shfl.sync.bfly.b32", &Warp::shuffle},
+    {"shfl.sync.idx.b32", &Warp::shuffle},
+    {"cp.async.cg.shared.global", &Warp::copy},
+    {"cp.async.commit_group", &Warp::commitCopies},
+    {"cp.async.wait_group", &Warp::awaitCopies},
+    {"cp.async.wait_all", &Warp::awaitCopies},
+    {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", &Warp::loadMatrices},
+    {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", &Warp::loadMatrices},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", &Warp::multiply},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", &Warp::multiply}};
+
+/// Special registers, as `Warp::read` numbers them.
+constexpr std::string_view specials[] = {
+    "%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",  "%ntid.y",
+    "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z", "%nctaid.x",
+    "%nctaid.y", "%nctaid.z", "%laneid",  "%warpid"};
 
 class Reader {
 public:
@@ -82,129 +49,295 @@ public:
       : text(withoutComments(source)), memory(memory), device(device) {}
 
   Module run() {
-    while (skipBlanks(), at < text.size()) {
-      std::string_view word = until(" \t\r\n(");
-      if (word == ".version" || word == ".target" || word == ".address_size")
-        until("\n");
-      else if (word == ".entry")
-        entry();
-      else if (word == ".extern")
-        external();
-      else if (word == ".global")
-        table();
-      else if (word != ".visible")
-        fail("a declaration that is not known", word);
-      // skipBlanks() consumes the end of the line or statement.
+    std::string_view rest = text;
+    constexpr char ends[] = "\n:;{}";
+    for (size_t end = rest.find_first_of(ends); end != rest.npos;) {
+      line += rest[end] == '\n';
+      size_t taken = 0;
+      if (read(trim(rest.substr(0, end)), rest[end]))
+        rest.remove_prefix(taken = end + 1);
+      end = rest.find_first_of(ends, end + 1 - taken);
     }
+    if (rest = trim(rest); depth > 0 || !rest.empty())
+      fail("a statement without an end", rest.substr(0, rest.find('\n')));
     return std::move(module);
   }
 
 private:
-  void skipBlanks() {
-    while (at < text.size() && (std::isspace(text[at]) || text[at] == ';'))
-      line += text[at++] == '\n';
+  /// Reads the text before the character `end`; false if it goes on after it.
+  bool read(std::string_view text, char end) {
+    bool isEntry = text.find(".entry ") != text.npos;
+    if (end == '\n')
+      return text.starts_with(".version") || text.starts_with(".target") ||
+             text.starts_with(".address_size");
+    if (end == ':' && text.find(' ') == text.npos)
+      names.labels[std::string(text)] = kernel.code.size();
+    else if (end == '{' && isEntry)
+      begin(text);
+    else if (end == ';' && !text.empty())
+      statement(text);
+    else if (!text.empty() || std::string_view(";{}").find(end) == text.npos)
+      return false;
+    if (end == '}' && depth == 1)
+      finish();
+    depth += (end == '{') - (end == '}');
+    return true;
   }
 
-  /// Consumes the text before the first of `characters`.
-  std::string_view until(const char *characters) {
-    skipBlanks();
-    size_t end = std::min(text.find_first_of(characters, at), text.size());
-    std::string_view found = std::string_view(text).substr(at, end - at);
-    line += int(std::count(found.begin(), found.end(), '\n'));
-    at = end;
-    return found;
-  }
-
-  /// Consumes a pair of brackets that opens here; returns the text inside.
-  std::string_view between(char open, char close) {
-    skipBlanks();
-    if (at >= text.size() || text[at] != open)
-      fail("expected a bracket in kernel", kernel.name);
-    size_t begin = ++at;
-    for (int depth = 1; at < text.size(); ++at) {
-      depth += (text[at] == open) - (text[at] == close);
-      if (depth == 0)
-        break;
-    }
-    auto found = std::string_view(text).substr(begin, at++ - begin);
-    line += int(std::count(found.begin(), found.end(), '\n'));
-    return found;
-  }
-
-  /// `.shared .align 16 .b8 shared[]`: the dynamic shared memory of a block.
-  void external() {
-    std::string_view declaration = until(";");
-    if (!trim(declaration).starts_with(".shared") ||
-        !declaration.ends_with("[]"))
-      fail("an external array that is not shared", declaration);
-    std::string name(declaration.substr(declaration.rfind(' ') + 1));
-    symbols[name.substr(0, name.size() - 2)] = dynamicShared;
-  }
-
-  /// `.align 4 .b8 name[2] = {1, 2}`, in memory of its own.
-  void table() {
-    std::string_view text = until(";");
-    size_t open = text.find('['), values = text.find('{');
-    if (open > values || values == std::string_view::npos)
-      fail("a table that is not known", text);
-    std::vector<std::string_view> words = split(text.substr(0, open), ' ');
-    int64_t size = bytesOf(words[words.size() - 2]);
-    int64_t bytes = size * std::stol(std::string(text.substr(open + 1)));
-    uint64_t address = memory.allocate(bytes, device);
-    std::byte *at = memory.at(address, bytes, "allocates");
-    std::fill_n(memory.marks(address), bytes, uint8_t(1));
-    std::memset(at, 0, size_t(bytes));
-    text = text.substr(values + 1, text.rfind('}') - values - 1);
-    for (std::string_view it : split(text, ',')) {
-      std::optional<uint64_t> value = numberIn(it);
-      if (!value || (bytes -= size) < 0)
-        fail("an element that is not known", it);
-      std::memcpy(at, &*value, size_t(size));
-      at += size;
-    }
-    symbols[std::string(words.back())] = int64_t(address);
-  }
-
-  void entry() {
+  /// Begins a kernel: `.entry name(.param .u64 a) .maxntid 128, 1, 1`
+  void begin(std::string_view text) {
+    text = text.substr(text.find(".entry ") + 7);
+    size_t open = text.find('('), close = text.find(')');
+    if (close == text.npos)
+      fail("a kernel without parameters", text);
     kernel = {};
-    kernel.name = trim(until("("));
-    for (std::string_view declaration : split(between('(', ')'), ',')) {
-      std::vector<std::string_view> words = split(declaration, ' ');
+    kernel.name = trim(text.substr(0, open));
+    names = {};
+    names.symbols = symbols;
+    names.registers["%cc"] = kernel.registers++; // The carry of mad.cc.
+    for (auto it : split(text.substr(open + 1, close - open - 1), ',')) {
+      auto words = split(it, ' ');
       if (words.size() < 3 || words.back().ends_with(']'))
-        fail("a parameter that is not known", declaration);
+        fail("a parameter that is not known", it);
       int64_t bytes = bytesOf(words[1]);
       int64_t at = (kernel.argumentBytes + bytes - 1) / bytes * bytes;
-      kernel.parameters.push_back({std::string(words.back()), at, bytes});
+      names.symbols[std::string(words.back())] = at;
+      kernel.parameters.push_back({at, bytes});
       kernel.argumentBytes = at + bytes;
     }
-    while (skipBlanks(), at < text.size() && text[at] != '{') {
-      std::string_view directive = until(" \t\n");
-      std::vector<std::string_view> values = split(until("\n{"), ',');
+    for (auto it : split(text.substr(close + 1), '\n')) {
+      auto directive = it.substr(0, it.find(' '));
+      auto values = split(it.substr(directive.size()), ',');
       if (directive == ".maxntid" || directive == ".reqntid")
         for (size_t i = 0; i < values.size() && i < 3; ++i)
-          kernel.most[i] = std::stoi(std::string(values[i]));
+          kernel.most[i] = int(count(values[i]));
       else if (directive != ".minnctapersm" && directive != ".maxnreg")
         fail("a directive that is not known", directive);
     }
-    int first = line;
-    readBody(kernel, between('{', '}'), first, symbols);
-    std::string name = kernel.name;
-    module.kernels.emplace(std::move(name), std::move(kernel));
+  }
+
+  void finish() {
+    for (auto &[from, label] : names.branches)
+      kernel.code[from].target =
+          find(names.labels, label, "a label that is nowhere");
+    // Dynamic shared memory follows the arrays that the kernel declares.
+    kernel.shared = (kernel.shared + 15) / 16 * 16;
+    for (size_t constant : names.dynamicUses)
+      kernel.constants[constant].fill(uint64_t(kernel.shared));
+    module.kernels.emplace(kernel.name, std::move(kernel));
+  }
+
+  void statement(std::string_view text) {
+    if (text.starts_with(".visible"))
+      text = trim(text.substr(text.find(' ')));
+    for (const char *space : {".extern", ".global", ".shared", ".local"})
+      if (text.starts_with(space))
+        return array(text);
+    if (depth == 0)
+      fail("a declaration that is not known", text);
+    if (text.starts_with(".reg"))
+      return registers(text);
+    if (text.starts_with(".pragma")) // A hint to the assembler.
+      return;
+    if (text.front() == '.')
+      fail("a directive that is not known", text);
+    instruction(text);
+  }
+
+  void instruction(std::string_view text) {
+    Instruction it;
+    it.text = text;
+    it.line = line;
+    if (text.front() == '@') {
+      size_t end = text.find_first_of(" \t");
+      it.guard = operand(text.substr(1, end - 1));
+      text = trim(text.substr(end));
+    }
+    size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+    for (auto word : split(text.substr(0, end), '.'))
+      it.words.emplace_back(word);
+    auto act = acts.find(text.substr(0, end));
+    if (act == acts.end())
+      act = acts.find(it.words[0]);
+    it.act = act == acts.end() ? &Warp::compute : act->second;
+    constexpr const char *spaces[] = {"global", "shared", "local", "param"};
+    for (int i = 0; i < 4; ++i)
+      if (it.has(spaces[i]))
+        it.space = Space(i + 1);
+    it.loads = it.words[0] == "ld";
+    it.vector = it.has("v2") ? 2 : it.has("v4") ? 4 : it.has("v8") ? 8 : 1;
+    it.bytes = int(bytesOf(it.words.back()));
+    it.isSigned = it.words.back().front() == 's';
+    bool carries = std::erase(it.words, "cc");
+    requireHandler(it);
+    std::string_view rest = trim(text.substr(end));
+    if (it.act == &Warp::branch)
+      names.branches.emplace_back(kernel.code.size(), rest);
+    else
+      for (auto part : split(rest, ','))
+        it.operands.push_back(operand(part));
+    if (it.words[0] == "madc")
+      it.operands.push_back(operand("%cc"));
+    if (carries) { // Two instructions: the carry, then the result.
+      Instruction &carry = kernel.code.emplace_back(it);
+      carry.operands[0] = operand("%cc");
+      carry.words[1] = "carry";
+      requireHandler(carry);
+    }
+    kernel.code.push_back(std::move(it));
+  }
+
+  void requireHandler(Instruction &it) const {
+    it.handler = handlerOf(it.words);
+    if (it.act == &Warp::compute && !it.handler)
+      fail("an instruction that is not known", it.text);
+  }
+
+  /// Declares registers: `.reg .b32 %r<22>`
+  void registers(std::string_view text) {
+    for (auto name : split(text.substr(text.find('%')), ',')) {
+      size_t open = name.find('<');
+      std::string first(name.substr(0, open));
+      if (open == name.npos)
+        names.registers[first] = kernel.registers++;
+      else
+        for (int64_t i = 0; i < count(name.substr(open + 1)); ++i)
+          names.registers[first + std::to_string(i)] = kernel.registers++;
+    }
+  }
+
+  /// Declares an array: `.local .align 8 .b8 depot[16]`. That of dynamic shared
+  /// memory is external, a table in memory of its own has values.
+  void array(std::string_view text) {
+    size_t open = text.find('[');
+    auto words = split(text.substr(0, open), ' ');
+    int64_t &symbol =
+        (depth > 0 ? names.symbols : symbols)[std::string(words.back())];
+    if (words[0] == ".extern") {
+      if (words[1] != ".shared" || !text.ends_with("[]"))
+        fail("an external array that is not shared", text);
+      symbol = dynamicShared;
+      return;
+    }
+    size_t values = text.find('{');
+    bool isTable = words[0] == ".global", isShared = words[0] == ".shared";
+    if (open == text.npos || isTable != (values != text.npos))
+      fail("an array that is not known", text);
+    int64_t size = bytesOf(words.end()[-2]);
+    int64_t bytes = size * count(text.substr(open + 1));
+    if (isTable) {
+      symbol = int64_t(memory.allocate(bytes, device));
+      return fill(size, bytes, text.substr(values, text.rfind('}') - values),
+                  memory.at(uint64_t(symbol), bytes, "allocates"));
+    }
+    int64_t &used = isShared ? kernel.shared : kernel.local;
+    used = (used + 15) / 16 * 16;
+    symbol = used + (isShared ? 0 : int64_t(localWindow));
+    used += bytes;
+  }
+
+  /// Writes a table: values, each of `size` bytes, then zeros.
+  void fill(int64_t size, int64_t bytes, std::string_view values, Place to) {
+    to.fill(bytes, 0, 1);
+    for (auto it : split(values.substr(1), ',')) {
+      std::optional<uint64_t> value = numberIn(it);
+      if (!value || (bytes -= size) < 0)
+        fail("an element that is not known", it);
+      std::memcpy(to.bytes, &*value, size_t(size));
+      to.bytes += size;
+    }
+  }
+
+  Operand operand(std::string_view text) {
+    Operand it;
+    if (text == "_")
+      return it;
+    if (text.front() == '[')
+      return address(trim(text.substr(1, text.size() - 2)));
+    if (size_t bar = text.find('|'); bar != text.npos)
+      return operand(trim(text.substr(0, bar))); // The other is not computed.
+    if (text.front() == '!') {
+      it = operand(trim(text.substr(1)));
+      it.inverted = true;
+    } else if (text.front() == '{') {
+      it.kind = Operand::Vector;
+      for (auto part : split(text.substr(1, text.size() - 2), ','))
+        it.parts.push_back(operand(part));
+    } else if (auto found = std::ranges::find(specials, text);
+               found != std::end(specials)) {
+      it.kind = Operand::Special;
+      it.number = size_t(found - std::begin(specials));
+    } else if (text.front() == '%') {
+      it.kind = Operand::Register;
+      it.number =
+          find(names.registers, text, "a register that is not declared");
+    } else {
+      it.kind = Operand::Constant;
+      it.number = constant(text);
+    }
+    return it;
+  }
+
+  /// `%rd1+8`, or the name of a parameter or an array.
+  Operand address(std::string_view text) {
+    size_t sign = text.find_first_of("+-", 1);
+    Operand it = {.kind = Operand::Address};
+    if (sign != text.npos)
+      it.offset = count(text.substr(sign + (text[sign] == '+')));
+    it.parts = {operand(trim(text.substr(0, sign)))};
+    return it;
+  }
+
+  /// Adds a constant: a number, the offset of a parameter or the address of an
+  /// array.
+  size_t constant(std::string_view text) {
+    std::optional<uint64_t> value = numberIn(text);
+    if (!value) {
+      int64_t at = find(names.symbols, text, "a name that is not known");
+      if (at == dynamicShared)
+        names.dynamicUses.push_back(kernel.constants.size());
+      value = uint64_t(at);
+    }
+    kernel.constants.emplace_back().fill(*value);
+    return kernel.constants.size() - 1;
+  }
+
+  int64_t count(std::string_view text) const {
+    std::optional<uint64_t> value = numberIn(text);
+    if (!value)
+      fail("a number that is not known", text);
+    return int64_t(*value);
+  }
+
+  template <typename T>
+  T find(const std::unordered_map<std::string, T> &map, std::string_view name,
+         const char *otherwise) const {
+    auto found = map.find(std::string(name));
+    if (found == map.end())
+      fail(otherwise, name);
+    return found->second;
   }
 
   [[noreturn]] void fail(const char *what, std::string_view where) const {
-    throw Unknown("line " + std::to_string(line) + ": " + what + ": '" +
-                  std::string(where) + "'");
+    throw Unknown((depth > 0 ? "kernel '" + kernel.name + "', " : "") +
+                  emulator::text("line %d: %s: '%.*s'", line, what,
+                                 int(where.size()), where.data()));
   }
 
   std::string text;
-  size_t at = 0;
-  int line = 1;
   Memory &memory;
-  int device;
-  Symbols symbols; ///< of tables and dynamic shared memory
+  int device, line = 1, depth = 0; ///< of brackets
   Module module;
   Kernel kernel;
+  /// Addresses of arrays, in the module or in the current kernel.
+  using Symbols = std::unordered_map<std::string, int64_t>;
+  Symbols symbols;
+  struct {
+    Symbols symbols;
+    std::unordered_map<std::string, size_t> registers, labels;
+    std::vector<std::pair<size_t, std::string>> branches;
+    std::vector<size_t> dynamicUses; ///< constants: where dynamic memory begins
+  } names;                           ///< of the current kernel
 };
 
 } // namespace

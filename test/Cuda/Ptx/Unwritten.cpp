@@ -16,54 +16,55 @@
 
 namespace emulator::ptx {
 
-void Warp::beginUnwritten() {
+void Warp::notice(const Place &from, int bytes) {
+  if (hasUnwritten() || !std::memchr(from.marks, 0, size_t(bytes)))
+    return;
   planes[unwritten].resize(planes[values].size());
   origins.resize(planes[values].size());
 }
 
-void BlockRunner::requireWritten(Warp &warp, uint32_t mask,
-                                 const Operand &operand, const Instruction &it,
-                                 const char *what) {
-  if (!warp.hasUnwritten())
-    return;
+void Warp::requireWritten(const Operand &operand, const char *what) {
   Row room;
-  const Row &bits = read(warp, operand, room, unwritten);
-  forEach(mask, [&](int lane) {
-    if (!bits[size_t(lane)])
+  const Row &bits = read(operand, room, unwritten);
+  forLanes(active, [&] {
+    if (!bits[lane])
       return;
     bool isAddress = operand.kind == Operand::Address;
     const Operand &from = isAddress ? operand.parts[0] : operand;
-    auto [at, load] = warp.origins[size_t(from.number)][size_t(lane)];
-    char where[64];
-    std::snprintf(where, sizeof(where), "%s%#lx",
-                  at & sharedWindow  ? "shared memory at "
-                  : at & localWindow ? "local memory at "
-                                     : "",
-                  at & ~(sharedWindow | localWindow));
-    refuse(warp, lane, it,
-           "uses " + std::string(what) + " that was never written: line " +
-               std::to_string(load->line) + " '" + load->text +
-               "' has loaded it from " + where);
+    auto [at, load] = origins[from.number][lane];
+    const char *space = at & sharedWindow  ? "shared memory at "
+                        : at & localWindow ? "local memory at "
+                                           : "";
+    throw Violation(
+        text("uses %s that was never written: line %d '%s' has loaded it "
+             "from %s%#lx",
+             what, load->line, load->text.c_str(), space,
+             at & ~(sharedWindow | localWindow)));
   });
 }
 
-Spread::Spread(Warp &warp, uint32_t mask, const Instruction &it)
-    : warp(warp), mask(mask), it(it) {
-  for (size_t i = 1; i < it.operands.size(); ++i)
-    for (const Operand &part : partsOf(it.operands[i]))
-      for (size_t lane = 0; part.kind == Operand::Register && lane < warpSize;
-           ++lane)
-        if (!found[lane].load && warp.row(part, unwritten)[lane])
-          any = found[lane] = warp.origins[size_t(part.number)][lane];
+void Warp::gatherOrigins() {
+  if (!hasUnwritten())
+    return;
+  gathered = {};
+  Origin any;
+  for (const Operand &operand : std::span(it->operands).subspan(1))
+    for (const Operand &part : partsOf(operand))
+      for (size_t i = 0; part.kind == Operand::Register && i < warpSize; ++i)
+        if (!gathered[i].load && row(part, unwritten)[i])
+          any = gathered[i] = origins[part.number][i];
+  for (Origin &it : gathered) // Products depend on other lanes.
+    if (!it.load)
+      it = any;
 }
 
-Spread::~Spread() {
-  for (const Operand &part : partsOf(it.operands[0]))
-    for (size_t lane = 0; part.kind == Operand::Register && lane < warpSize;
-         ++lane)
-      if (mask >> lane & 1 && warp.row(part, unwritten)[lane])
-        warp.origins[size_t(part.number)][lane] =
-            found[lane].load ? found[lane] : any;
+void Warp::spreadOrigins() {
+  for (const Operand &part : partsOf(it->operands[0]))
+    if (part.kind == Operand::Register && hasUnwritten())
+      forLanes(active, [&] {
+        if (row(part, unwritten)[lane])
+          origins[part.number][lane] = gathered[lane];
+      });
 }
 
 namespace {

@@ -171,3 +171,41 @@ pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = 
       inputs = [-2], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %h results [0] : tensor<4xf32>
 }
+
+// -----
+
+// Annotations are one string for each layer.
+// expected-error @below {{'pipeline.annotations' must be a list on a pipeline.graph, got 7 : i64}}
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"], pipeline.annotations = 7} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
+  pipeline.yield %h results [0] : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{'pipeline.shard_annotations' must be a list on a pipeline.graph, got []}}
+func.func private @f() attributes {pipeline.shard_annotations = []}
+
+// -----
+
+// expected-error @below {{'pipeline.shard_annotations' must have an annotation or "" for each layer, got 1 for 2 layers}}
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a", "b"], pipeline.shard_annotations = [""]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
+  pipeline.yield %h results [0] : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{'pipeline.shard_annotations' has 7 : i64, which is not an annotation; expected stagewright:replicate:N:NUMBER:PLACE or stagewright:split:N:NUMBER:PLACE}}
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"], pipeline.shard_annotations = [7]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
+  pipeline.yield %h results [0] : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{'pipeline.annotations' has "split(2)", which is not an annotation; expected stagewright:replicate:N:NUMBER:PLACE or stagewright:split:N:NUMBER:PLACE}}
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"], pipeline.annotations = ["split(2)"]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
+  pipeline.yield %h results [0] : tensor<f32>
+}

@@ -25,7 +25,7 @@
 // CHUNKS: dimension 1 must be a multiple of 6
 // NAME: error: no parameter has a name like 'v=0'
 // HINT: error: 'w' says how no parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, or GLOB=DIM:CHUNKS
-// NUMBER: 'x' is no number of chunks
+// NUMBER: 'x' is not a number of chunks
 // GLOB: error: '[=0' says how no parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0
 // GRAPH: error: pipeline-shard splits a step, but the module has a graph
@@ -33,7 +33,7 @@
 // OVER: error: --shard says what --tensor-parallel splits
 // STAGES: error: 2 shards of 2 stages at a time need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4
 // LEVELS: error: layers that are split over shards cannot be cut into 4 stages, but into 1 at most
-// MULTIPLE: error: 3 stages are no multiple of 2 on each device; give a multiple with --stages
+// MULTIPLE: error: 3 stages are not a multiple of 2 on each device; give a multiple with --stages
 // AROUND: error: stages of shards go around the devices, as for 1f1b, zb-h1 or interleaved; 'zb-v' with 2 on each places them otherwise
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
 // NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'

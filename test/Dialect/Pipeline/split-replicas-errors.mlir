@@ -174,7 +174,7 @@ pipeline.cluster @local {
   pipeline.device @d2 class "cpu-core" memory 2147483648 node 0 flops 6.4e+10 bandwidth 1.0e+10
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @below {{replica_of must be a stage, the number of the replica and a count above it}}
-  pipeline.stage 0 on [@d0] layers [0] {replica_of = array<i64: 0, 2, 2>}
+  // expected-error @below {{replica_of must be a stage, the number of the replica, a count above it, its samples and all samples}}
+  pipeline.stage 0 on [@d0] layers [0] {replica_of = array<i64: 0, 2, 2, 1, 4>}
   pipeline.stage 1 on [@d1] layers [1]
 }

@@ -69,8 +69,8 @@ func.func private @layer0.B(%x: tensor<4x8xf32>, %dh: tensor<4x16xf32>) -> tenso
 // CHECK: %[[DW1:.*]] = pipeline.node "layer0.B.r1" {{.*}} phase  B layer 1({{.*}}, %[[DH1]])
 // CHECK: pipeline.yield %[[LOSS]], %[[DW0]], %[[DW1]] results [0, 1, 1]
 
-// CHECK: pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0>, replica_of = array<i64: 0, 0, 2>}
-// CHECK: pipeline.stage 1 on [@d2] layers [1] {offload = array<i64: 1>, replica_of = array<i64: 0, 1, 2>}
+// CHECK: pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0>, replica_of = array<i64: 0, 0, 2, 3, 4>}
+// CHECK: pipeline.stage 1 on [@d2] layers [1] {offload = array<i64: 1>, replica_of = array<i64: 0, 1, 2, 1, 4>}
 // CHECK: pipeline.stage 2 on [@d1] layers [2]{{$}}
 // CHECK: pipeline.order 0 "0F0 0F1 0B0 0B1"
 // CHECK: pipeline.order 1 "1F0 1F1 1B0 1B1"

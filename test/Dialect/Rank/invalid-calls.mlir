@@ -112,7 +112,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
   rank.entry (%M) {
     %0 = rank.slot %w : memref<8x4xf32>
     %1 = rank.acquire %k[%M] : memref<4xf32>
-    // expected-error @below {{argument 0 of @f is no accumulator and the slot is}}
+    // expected-error @below {{argument 0 of @f is not an accumulator and the slot is}}
     rank.call @f accumulate(%0 : memref<8x4xf32>) node "n"
   }
 }

@@ -28,7 +28,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" 
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-error @below {{'arith.xori' cannot be unrolled; a rank program computes with constants, sums, differences, products, quotients, minima, maxima and tables}}
+    // expected-error @below {{'arith.xori' cannot be unrolled; a rank program computes with constants, sums, differences, products, quotients, minima, maxima, comparisons and tables}}
     %n = arith.xori %M, %M : index
   }
 }

@@ -13,6 +13,11 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     packed    one product with a bias computes queries, keys and values
     masked_bfloat16, biased_bfloat16, padded_bfloat16
               the same masks, biases and padding with bfloat16 queries, keys and values
+    grouped_bfloat16, grouped_biased_bfloat16 and grouped, grouped_biased
+              heads share keys in pairs, with a mask for each of them, and with numbers for each pair of heads that share keys
+    grouped_sliced_bfloat16, grouped_packed_bfloat16 and grouped_sliced, grouped_packed
+              heads share keys in pairs; two of three biases of each pair are used, or one product computes the queries, the key
+              and the value of a pair side by side: heads are not evenly apart
     capped_bfloat16, capped_float16, dropped_bfloat16
               16-bit attention that the library does not support
     taught, taught_bfloat16
@@ -153,6 +158,66 @@ def masked_bfloat16():
 def biased_bfloat16():
     return _short(lambda scores, bias: scores + bias[:, None],
                   lambda rng, b, s: rng.standard_normal((b, s, s)).astype(np.float32))
+
+
+def _grouped(modify, mask_of, short=jnp.float32, shared=2, packed=False):
+    s = sizes("STAGEWRIGHT_ATTENTION", D=32, H=4, S=40, B=2)
+    n, rng, width = normals(scale=0.3), np.random.default_rng(2), s["D"] // s["H"]
+    groups = s["H"] // shared
+    names = {"qkv": shared + 2} if packed else {"q": shared, "k": 1, "v": 1}
+    params = {name: n(s["D"], groups * heads * width) for name, heads in names.items()} | {"o": n(s["D"], s["D"])}
+
+    def loss(params, x, y, mask):
+        b, length, _ = x.shape
+        with jax.named_scope("attention"):
+            if packed:
+                both = (x.astype(short) @ params["qkv"].astype(short)).reshape(b, length, groups, shared + 2, width)
+                q, k, v = both[..., :shared, :], both[..., shared, :], both[..., shared + 1, :]
+            else:
+                q, k, v = ((x.astype(short) @ params[name].astype(short)).reshape(b, length, *heads, width)
+                           for name, heads in (("q", (groups, shared)), ("k", (groups,)), ("v", (groups,))))
+            scores = jnp.einsum("bqgrd,bkgd->bgrqk", q, k, preferred_element_type=jnp.float32) * width ** -0.5
+            weights = jax.nn.softmax(modify(scores, mask), -1).astype(short)
+            out = jnp.einsum("bgrqk,bkgd->bqgrd", weights, v).reshape(b, length, s["D"])
+        with jax.named_scope("head"):
+            return ((out.astype(jnp.float32) @ params["o"] - y) ** 2).mean()
+    inputs = (normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"]))
+    return jax.value_and_grad(loss), (params, *inputs, mask_of(rng, groups, shared, s["S"]))
+
+
+def grouped(short=jnp.float32):
+    return _grouped(lambda scores, mask: jnp.where(mask, scores, -1e9),
+                    lambda rng, groups, shared, s: (rng.random((groups, shared, s, s)) < 0.7) | np.eye(s, dtype=bool), short)
+
+
+def grouped_bfloat16():
+    return grouped(jnp.bfloat16)
+
+
+def grouped_biased(short=jnp.float32):
+    return _grouped(lambda scores, bias: scores + bias[:, None],
+                    lambda rng, groups, shared, s: rng.standard_normal((groups, s, s)).astype(np.float32), short)
+
+
+def grouped_biased_bfloat16():
+    return grouped_biased(jnp.bfloat16)
+
+
+def grouped_sliced(short=jnp.float32):
+    return _grouped(lambda scores, bias: scores + bias[:, :2].reshape(scores.shape[1:]),
+                    lambda rng, groups, shared, s: rng.standard_normal((groups, 3, s * s)).astype(np.float32), short)
+
+
+def grouped_sliced_bfloat16():
+    return grouped_sliced(jnp.bfloat16)
+
+
+def grouped_packed(short=jnp.float32):
+    return _grouped(lambda scores, _: scores, lambda rng, groups, shared, s: np.zeros((groups, 1), np.float32), short, packed=True)
+
+
+def grouped_packed_bfloat16():
+    return grouped_packed(jnp.bfloat16)
 
 
 def padded_bfloat16():

@@ -1,9 +1,7 @@
-"""Shared code of the model files: sizes from the environment, and plain initialisation."""
+"""Shared code of the model files: sizes from the environment, and plain initialisation. JAX is loaded where it is used."""
 
 import os
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 
@@ -45,11 +43,14 @@ def zeros(*shape):
 
 
 def mean_token_loss(logits, targets):
+    import jax
+    import jax.numpy as jnp
     logp = jax.nn.log_softmax(logits, -1)
     return -jnp.take_along_axis(logp, targets[..., None], -1).mean()
 
 
 def layer_norm(p, x):
+    import jax
     mean = x.mean(-1, keepdims=True)
     variance = ((x - mean) ** 2).mean(-1, keepdims=True)
     return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * p["g"] + p["b"]

@@ -8,6 +8,8 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import export
 
 from common import mean_token_loss, normals, ones, sizes, tokens
 
@@ -101,3 +103,11 @@ def llama_sharded():
             spec[dim] = "model"
         return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, jax.P(*spec)))
     return function, (jax.tree_util.tree_map_with_path(place, params), *batch)
+
+
+def llama_exported():
+    """The loss as jax.export exports it, with the shardings of llama_sharded in Shardy."""
+    function, (params, *batch) = llama_sharded()
+    shardings = jax.tree.map(lambda leaf: leaf.sharding, params), *(None for _ in batch)
+    exported = export.export(jax.jit(function.__wrapped__, in_shardings=shardings))(params, *batch)
+    return jax.value_and_grad(exported.call), (jax.tree.map(np.asarray, params), *batch)

@@ -2,19 +2,25 @@
 
     gpt_adamw   gpt_deep with AdamW: gradients clipped by their global norm, the learning rate an argument
     gpt_adamw_wide  the same with gpt
+    gpt_adamw_validated  gpt_adamw_wide with the loss alone, for validation
     gpt_adamw_100m  the same with gpt_100m
     tied_adamw  the same with gpt_deep_tied: the first stage owns the shared matrix, the last reads it
     slices_adamw  the same with gpt_slices
+    single_adamw  the same with gpt_single
     scan_adamw  the same with gpt_scan: rows of parameters, gradients and moments belong to the stages of their layers
     scan_lamb   gpt_scan with LAMB, which takes norms of values that clipping by the global norm has scaled
     mlp_sgd     the perceptron with SGD and momentum
+    large_sgd   sixteen matrices of 16 MiB with SGD, which has no state
 """
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 
 import gpt
 import mlp
+from common import sizes
 
 
 def updating(optimizer):
@@ -44,6 +50,14 @@ def gpt_adamw_wide():
     return _adamw(gpt.gpt())
 
 
+def gpt_adamw_validated():
+    def validation(parameters, ids, tgt):
+        return gpt.loss(parameters, ids, tgt, sizes("STAGEWRIGHT_GPT", **gpt.DEFAULT)["H"])
+
+    step, arguments, options = gpt_adamw_wide()
+    return step, arguments, {**options, "validation": validation}
+
+
 def gpt_adamw_100m():
     return _adamw(gpt.gpt_100m())
 
@@ -54,6 +68,10 @@ def tied_adamw():
 
 def slices_adamw():
     return _adamw(gpt.gpt_slices())
+
+
+def single_adamw():
+    return _adamw(gpt.gpt_single())
 
 
 def scan_adamw():
@@ -70,3 +88,15 @@ def mlp_sgd():
     step, arguments, *_ = mlp.mlp()
     optimizer = optax.sgd(0.05, momentum=0.9)
     return step, arguments, {"update": (updating(optimizer), optimizer.init(arguments[0]))}
+
+
+def large_sgd():
+    def loss(matrices, x):
+        for matrix in matrices:
+            x = jnp.tanh(matrix @ x)
+        return jnp.mean(x)
+
+    matrices = [np.zeros((2048, 2048), np.float32) for _ in range(16)]
+    optimizer = optax.sgd(0.05)
+    return jax.value_and_grad(loss), (matrices, np.ones(2048, np.float32)), \
+        {"update": (updating(optimizer), optimizer.init(matrices))}

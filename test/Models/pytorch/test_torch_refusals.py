@@ -132,7 +132,7 @@ def test_batch_norm_that_averages_all_batches(tmp_path):
 def test_a_parameter_of_no_module(tmp_path):
     stray = torch.randn(4, requires_grad=True)
     refused(tmp_path, step(lambda _, x: x * stray), r"module 'blocks.1' uses a tensor of shape \[4\] that requires a gradient "
-            r"and is no parameter.*torch.nn.Parameter")
+            r"and is not a parameter.*torch.nn.Parameter")
 
 
 @pytest.mark.parametrize("make, error", [

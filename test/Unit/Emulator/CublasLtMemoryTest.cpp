@@ -35,7 +35,7 @@ TEST_P(ProductDeathTest, FailsWhenItRuns) {
       GetParam().why);
 }
 
-const char *const unwrittenFactor = "719: multiplies 128 bytes .*never written";
+const char *const unwrittenFactor = "719: multiplies 2 bytes .*never written";
 
 INSTANTIATE_TEST_SUITE_P(
     Arrays, ProductDeathTest,
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
               "719: adds a product to 1024 bytes .*not allocated"},
         Fault{"C unwritten",
               [](LtCall &it) { it.beta = 1, it.c.isWritten = false; },
-              "719: adds a product to 32 bytes .*never written"},
+              "719: adds a product to 2 bytes .*never written"},
         Fault{"D", [](LtCall &it) { it.d.room = 1023; },
               "719: writes a product to 1024 bytes .*not allocated"},
         Fault{"workspace", [](LtCall &it) { it.workspace.room = 1 << 15; },
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                             it.epilogue = ltEpilogueBias,
                             it.bias.isWritten = false;
                           },
-                          "719: uses a bias of 32 bytes .*never written"},
+                          "719: uses a bias of 2 bytes .*never written"},
                     Fault{"bias of columns",
                           [](LtCall &it) {
                             it.epilogue = ltEpilogueSumB, it.bias.room = 32;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                             it.epilogue = ltEpilogueDgelu,
                             it.aux.isWritten = false;
                           },
-                          "719: uses aux of 32 bytes .*never written"}));
+                          "719: uses aux of 2 bytes .*never written"}));
 
 /// A workspace whose first or last bytes are read after the product.
 TEST(ProductWorkspaceDeathTest, LosesItsContent) {

@@ -22,12 +22,14 @@ public:
         in(memory.allocate(64 * 8, 0)), out(memory.allocate(64 * 8, 0)) {}
 
   void give(int place, uint64_t value) {
-    std::memcpy(memory.at(in + unsigned(place) * 8, 8, "gives"), &value, 8);
-    std::memset(memory.marks(in + unsigned(place) * 8), 1, 8);
+    Place to = memory.at(in + unsigned(place) * 8, 8, "gives");
+    std::memcpy(to.bytes, &value, 8);
+    std::memset(to.marks, 1, 8);
   }
   uint64_t result(int place) {
     uint64_t value;
-    std::memcpy(&value, memory.at(out + unsigned(place) * 8, 8, "takes"), 8);
+    Place from = memory.at(out + unsigned(place) * 8, 8, "takes");
+    std::memcpy(&value, from.bytes, 8);
     return value;
   }
   void run(unsigned threads = 1, unsigned seed = 0, int64_t shared = 1024,

@@ -40,22 +40,25 @@ TEST_P(UnknownModule, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Ptx, UnknownModule,
     testing::Values(
-        Case{".tex .u32 x;", "a declaration that is not known: '.tex'"},
-        Case{".global .b32 x;", "a table that is not known: '.b32 x'"},
-        Case{".global .b32 x[2];", "a table that is not known: '.b32 x[2]'"},
+        Case{".tex .u32 x;", "a declaration that is not known: '.tex .u32 x'"},
+        Case{".global .b32 x;", "an array that is not known: '.global .b32 x'"},
+        Case{".global .b32 x[2];",
+             "an array that is not known: '.global .b32 x[2]'"},
         Case{".global .b32 x[1] = {y};", "an element that is not known: 'y'"},
         Case{".global .b32 x[1] = {1, 2};",
              "an element that is not known: '2'"},
-        Case{".entry k", "expected a bracket in kernel: 'k'"},
+        Case{".entry k", "a statement without an end: '.entry k'"},
+        Case{".entry k {}", "a kernel without parameters: 'k'"},
         Case{".extern .global .b8 x[];",
-             "an external array that is not shared: '.global .b8 x[]'"},
-        Case{".extern .shared .b8 x[4];",
-             "an external array that is not shared: '.shared .b8 x[4]'"},
-        Case{".entry k(.param .u64)",
+             "an external array that is not shared: '.extern .global .b8 x[]'"},
+        Case{
+            ".extern .shared .b8 x[4];",
+            "an external array that is not shared: '.extern .shared .b8 x[4]'"},
+        Case{".entry k(.param .u64) {}",
              "a parameter that is not known: '.param .u64'"},
-        Case{".entry k(.param .b8 p[16])",
+        Case{".entry k(.param .b8 p[16]) {}",
              "a parameter that is not known: '.param .b8 p[16]'"},
-        Case{".entry k() .cluster_dim 2",
+        Case{".entry k() .cluster_dim 2 {}",
              "a directive that is not known: '.cluster_dim'"}));
 
 class UnknownStatement : public testing::TestWithParam<Case> {};

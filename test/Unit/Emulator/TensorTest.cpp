@@ -153,12 +153,12 @@ TEST(Tensor, RefusesWhatTheDeviceRefuses) {
                 "thread 31 is not there for an instruction of the whole warp");
   expectRefused("mov.b64 %rd4, shared;\ncp.async.cg.shared.global [%rd4+8], "
                 "[%in], 16;",
-                "that is no multiple of 16", 1);
+                "that is not a multiple of 16", 1);
   expectRefused("mov.b32 %r1, 17;\n" + copies(", %r1", waited),
                 "copies more than 16 bytes");
   expectRefused("mov.b64 %rd4, shared;\ncp.async.cg.shared.global [%rd4], "
                 "[%in+8], 16;",
-                "that is no multiple of 16");
+                "that is not a multiple of 16");
   expectRefused("mov.b64 %rd4, shared;\ncp.async.cg.shared.global "
                 "[%rd4+1024], [%in], 16;",
                 "of shared memory from 1024");

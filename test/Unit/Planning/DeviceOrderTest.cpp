@@ -130,18 +130,44 @@ TEST(CandidateOrders, HostsOfUnequalSizeComeInBothDirections) {
             (std::vector<Order>{{0, 1, 2}, {2, 1, 0}}));
 }
 
-TEST(CandidateOrders, FastDevicesFirstAndLast) {
-  Cluster cluster = clusterOf(4, 4, [](size_t, size_t) { return 2; });
-  for (size_t slow : {0, 2}) {
-    cluster.devices[slow].deviceClass = "slow";
-    cluster.devices[slow].speed = 0.5;
+/// The devices of an order as "sffs", by class: slow, fast.
+static std::set<std::string> mixesOf(const Cluster &cluster) {
+  std::set<std::string> mixes;
+  for (const Order &order : candidatesOf(cluster, 64)) {
+    std::string mix;
+    for (size_t device : order)
+      mix += cluster.devices[device].deviceClass == "slow" ? 's' : 'f';
+    mixes.insert(mix);
   }
+  return mixes;
+}
+
+static Cluster slowAndFast(size_t devices, std::initializer_list<size_t> slow) {
+  Cluster cluster =
+      clusterOf(devices, devices, [](size_t, size_t) { return 2; });
+  for (size_t device : slow) {
+    cluster.devices[device].deviceClass = "slow";
+    cluster.devices[device].speed = 0.5;
+  }
+  return cluster;
+}
+
+TEST(CandidateOrders, FewUnequalDevicesComeInEveryMix) {
+  Cluster cluster = slowAndFast(4, {0, 2});
   std::vector<Order> orders = candidatesOf(cluster, 64);
   EXPECT_EQ(orders[0], (Order{0, 1, 2, 3}));
   EXPECT_EQ(orders[1], (Order{3, 2, 1, 0}));
-  for (const Order &wanted : {Order{1, 3, 0, 2}, Order{2, 0, 3, 1}})
-    EXPECT_TRUE(std::find(orders.begin(), orders.end(), wanted) !=
-                orders.end());
+  EXPECT_EQ(orders.size(), 6u); // 4! / (2! 2!)
+  EXPECT_EQ(mixesOf(cluster), (std::set<std::string>{"ffss", "fsfs", "fssf",
+                                                     "sffs", "sfsf", "ssff"}));
+}
+
+TEST(CandidateOrders, ManyUnequalDevicesComeFastFirstAndLast) {
+  // 10! / (5! 5!) = 252 mixes are too many.
+  std::set<std::string> mixes = mixesOf(slowAndFast(10, {0, 2, 4, 6, 8}));
+  EXPECT_TRUE(mixes.count("fffffsssss"));
+  EXPECT_TRUE(mixes.count("sssssfffff"));
+  EXPECT_TRUE(mixes.count("sfsfsfsfsf"));
 }
 
 TEST(CandidateOrders, DistinctPermutationsAndNotTooMany) {

@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/InFlight.h"
+#include "stagewright/Simulation/Flows.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
@@ -70,6 +71,34 @@ TEST(Transfer, PairsShareWhatASliceNeeds) {
                    0);
 }
 
+/// Half of each microbatch goes from host 1 to host 0 and back, half stays on
+/// host 0. A device of host 1 sends half as fast as its NIC.
+TEST(Flows, AreByPairOfHosts) {
+  Problem problem = chain(2, 16, 0);
+  problem.cluster.fabric.nic = Bandwidth(4);
+  problem.model.sharing = LinkSharing::Oes;
+  Plan plan;
+  plan.stages = {stageOf(0, 1, {0, 2}), stageOf(1, 2, {1})};
+  PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
+  ASSERT_TRUE(model.check().ok());
+  ASSERT_EQ(model.channels.size(), 2u);
+  EXPECT_TRUE(model.channels[0].forwardShared.empty());
+  EXPECT_DOUBLE_EQ(model.channels[1].forward.value, 4); // 8 B at 2 B/s.
+  std::vector<size_t> degrees = linkDegrees(model);
+  std::vector<double> bytes = linkBytes(model);
+  for (size_t nic = 0; nic < 4; ++nic) { // Out and in of hosts 0 and 1.
+    EXPECT_EQ(degrees[nic], 1u);
+    EXPECT_DOUBLE_EQ(bytes[nic], 4 * 8);
+    EXPECT_DOUBLE_EQ(model.linkRates[nic], 4);
+  }
+  Result<FlowCertificate> certificate =
+      certifyFlows(model, ExecutionOrder::GPipe);
+  ASSERT_TRUE(certificate.ok());
+  EXPECT_DOUBLE_EQ(certificate->makespan.value,
+                   certificate->criticalPath.value);
+  EXPECT_DOUBLE_EQ(certificate->linkLoad.value, 16); // Of the device, 32 / 2.
+}
+
 TEST(AllReduce, IsARing) {
   Network network = networkOf(chain(1, 0, 0));
   EXPECT_DOUBLE_EQ(allReduceTime(network, {0}, Bytes(16)).value, 0);
@@ -82,7 +111,11 @@ TEST(Shares, FollowSpeedInWholeSamples) {
   EXPECT_EQ(sharesOf({1, 1, 1, 1}, model, 0),
             (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
   EXPECT_EQ(sharesOf({1, 3}, model, 0), (std::vector<double>{0.75, 0.25}));
-  EXPECT_EQ(sharesOf({1, 3}, model, 2), (std::vector<double>{1, 0}));
+  // Every replica gets a sample.
+  EXPECT_EQ(sharesOf({1, 3}, model, 2), (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(sharesOf({1, 100, 100}, model, 4),
+            (std::vector<double>{0.5, 0.25, 0.25}));
+  EXPECT_EQ(sharesOf({1, 1}, model, 1), (std::vector<double>{1, 0}));
   EXPECT_EQ(sharesOf({1, 1}, model, 5), (std::vector<double>{0.6, 0.4}));
   model.unevenSlices = false;
   EXPECT_EQ(sharesOf({1, 3}, model, 0), (std::vector<double>{0.5, 0.5}));
@@ -243,4 +276,40 @@ TEST(Evaluate, MemoryBindsOnlyWhereItCostsTime) {
                 .error()
                 .message.find("stage 0 needs 100 B on device d0, has 10 B"),
             0u);
+}
+
+// Stage 0 lacks more, but can recompute what it keeps.
+TEST(Evaluate, NamesTheStageThatCannotFit) {
+  Problem problem = chain(2, 0, 0);
+  problem.orders = {ExecutionOrder::OneFOneB};
+  problem.values.push_back({Bytes(1000), {0, F}, {{0, I, /*levels=*/1}}});
+  problem.layers[0].levels = {{{Seconds(1)}}};
+  problem.residents.push_back({Bytes(500), ResidentKind::Constant, {1}});
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(100);
+  Plan plan;
+  plan.stages = {stageOf(0, 1, {0}), stageOf(1, 2, {1})};
+  Status status = evaluate(problem, networkOf(problem), plan);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "stage 1 needs 500 B on device d1, has 100 B; use more stages, "
+            "fewer microbatches or a device with 400 B more");
+}
+
+// Under GPipe it lacks fewer bytes than under 1F1B, on a larger device.
+TEST(Evaluate, NamesTheReasonForMissingRoom) {
+  Problem problem = chain(1, 0, 0);
+  problem.samples = 4;
+  problem.residents.push_back({Bytes(90), ResidentKind::Constant, {0}});
+  problem.values.push_back({Bytes(100), {0, F}, {{0, I}}});
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(120);
+  Plan plan;
+  plan.stages = {stageOf(0, 1, {0, 1})};
+  Status status = evaluate(problem, networkOf(problem), plan);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find(
+                "with any shares its devices have room for 2 of the 4 samples"),
+            std::string::npos)
+      << status.error().message;
 }

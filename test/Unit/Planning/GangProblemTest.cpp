@@ -164,6 +164,84 @@ TEST(GangProblem, PlansTakeWhatTheirDevicesTake) {
   }
 }
 
+/// `sharded` with values of `own` bytes from each forward to its backward, and
+/// with layers that may repeat their whole forward.
+static void keepValues(Sharded &sharded, int64_t own) {
+  sharded.places.repeats = true;
+  for (int64_t layer = 0; layer < int64_t(sharded.problem.layers.size());
+       ++layer)
+    sharded.problem.values.push_back({Bytes(own),
+                                      {layer, ActionKind::Forward},
+                                      {{layer, ActionKind::InputGradient},
+                                       {layer, ActionKind::WeightGradient}}});
+}
+
+// At that level a layer keeps what the shards sent to its first level, and not
+// what it makes; the backward takes longer by the whole forward.
+TEST(GangProblem, LayersMayRepeatTheirForward) {
+  std::mt19937 random(5);
+  Sharded sharded(4, 3, 2, random);
+  keepValues(sharded, 1000);
+  Result<Problem> most =
+      gangProblem(sharded.problem, sharded.places, GangTimes::Most);
+  ASSERT_TRUE(most);
+  for (const Layer &layer : most->layers) {
+    ASSERT_EQ(layer.levels.size(), 1u);
+    EXPECT_EQ(layer.levels[0].seconds[0], layer.times[0].forward);
+    EXPECT_EQ(layer.levels[0].temporaries, Bytes(2 * 1000)); // Two levels.
+  }
+  StagePlan stage = stageOf(1, 2, {0});
+  StageMemory all = stageMemory(*most, stage);
+  EXPECT_EQ(all.stash.all(), 2 * 1000);
+  EXPECT_EQ(all.receivedStash.all(), 0);
+  stage.levels = {1};
+  StageMemory less = stageMemory(*most, stage);
+  EXPECT_EQ(less.stash.all(), 0);
+  EXPECT_EQ(less.receivedStash.all(), kBytes); // From the shard's own layer.
+  EXPECT_EQ(less.temporaries, 2 * 1000);
+  // Without backwards nothing is kept.
+  sharded.problem.forwardOnly = true;
+  most = gangProblem(sharded.problem, sharded.places, GangTimes::Most);
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->mostLevels(), 0);
+}
+
+TEST(GangProblem, PlansThatRepeatFitInLessMemoryAndKeepTheirBound) {
+  std::mt19937 random(3);
+  int onlySo = 0;
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Sharded sharded(2, 5 + random() % 3, 2 + random() % 2, random);
+    keepValues(sharded, 1000);
+    joinToChain(sharded.problem, sharded.places);
+    for (Device &device : sharded.problem.cluster.devices)
+      device.memory = Bytes(int64_t(3000 + random() % 12000));
+    PlacedFamily family = gangFamily(sharded.problem, "");
+    family.leastRanks = 2;
+    sharded.places.repeats = false;
+    Result<GangProblems> keeping =
+        gangProblems(sharded.problem, sharded.places);
+    sharded.places.repeats = true;
+    Result<GangProblems> repeating =
+        gangProblems(sharded.problem, sharded.places);
+    ASSERT_TRUE(keeping && repeating);
+    Result<Plan> plain = planPlaced(keeping->most, family),
+                 plan = planRepeating(repeating->most, family);
+    onlySo += plan.ok() && !plain.ok();
+    if (plain) {
+      ASSERT_TRUE(plan);
+      EXPECT_LE(plan->time, plain->time);
+    }
+    if (!plan)
+      continue;
+    Result<Seconds> bound = gangBound(*repeating, family);
+    ASSERT_TRUE(bound);
+    EXPECT_LE(bound->value, plan->time.value * (1 + 1e-9));
+    EXPECT_TRUE(verifyPlaced(repeating->most, *plan));
+  }
+  EXPECT_GT(onlySo, 2);
+}
+
 TEST(GangProblem, JoinsLayersThatAreNoChain) {
   std::mt19937 random(9);
   Sharded sharded(2, 3, 2, random);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "Loads.h"
 #include "stagewright/Planning/Planners.h"
 #include <cmath>
@@ -14,6 +15,7 @@
 
 using namespace stagewright;
 using namespace stagewright::test;
+using stagewright::testing::kPart;
 
 namespace {
 
@@ -101,9 +103,10 @@ double exhaustive(const Problem &problem) {
 
 TEST(IdealDp, EqualsExhaustiveSearchOnRandomGraphs) {
   constexpr unsigned kSeed = 7;
+  constexpr int kRounds = kPart == 1 ? 300 : 60;
   std::mt19937 random(kSeed);
   int infeasible = 0, linearWorse = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " +
                  std::to_string(round));
     size_t devices = 2 + random() % 2;
@@ -125,8 +128,9 @@ TEST(IdealDp, EqualsExhaustiveSearchOnRandomGraphs) {
       linearWorse += linear->value > best + 1e-9;
     }
   }
-  EXPECT_GT(infeasible, 0);
-  EXPECT_LT(infeasible, 150);
+  if (kPart == 1) // Few rounds may all fit.
+    EXPECT_GT(infeasible, 0);
+  EXPECT_LT(infeasible, kRounds / 2);
   EXPECT_GT(linearWorse, 0);
 }
 

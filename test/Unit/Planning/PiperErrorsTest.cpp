@@ -132,7 +132,7 @@ TEST(PiperFormat, WrongCosts) {
                          ": field 'syncTimeFw' lacks the edge from node 7");
   entry["syncTimeFw"] = {{"7", 0}, {"x", 0}};
   expectError(wrong, std::string(place) +
-                         ": field 'syncTimeFw' names 'x', which is no node "
+                         ": field 'syncTimeFw' names 'x', which is not a node "
                          "that an edge comes from");
   EXPECT_EQ(readPiper("{\n\"maxDevices\": NaN}", "p.json").error().message,
             "p.json:2: a cost is NaN, which JSON does not know; costs must be "

@@ -228,9 +228,10 @@ TEST(Piper, PlanGoesThroughJson) {
   json wrong = json::parse(problem.fixedPlan);
   wrong["stages"][0]["alternatives"][0] = "other";
   problem.fixedPlan = wrong.dump();
-  EXPECT_EQ(planFixed(problem).error().message,
-            "the plan: stage 0 runs 'node0 tensor' by \"other\", which is no "
-            "alternative for 1 devices");
+  EXPECT_EQ(
+      planFixed(problem).error().message,
+      "the plan: stage 0 runs 'node0 tensor' by \"other\", which is not an "
+      "alternative for 1 devices");
 }
 
 TEST(Piper, CertificateOfAlternatives) {

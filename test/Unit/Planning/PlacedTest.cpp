@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Placed.h"
+#include "../Random.h"
+#include "Chains/BestCut.h"
+#include "Placed/PlacedSearch.h"
 #include "stagewright/Simulation/PipelineTimeline.h"
 #include <gtest/gtest.h>
 
@@ -123,6 +125,53 @@ static Seconds timeOf(const Problem &problem, const StagePlacement &where,
   PipelineModel model = pipelineOf(problem, network, plan);
   return simulatePipeline(model, *allForwards(shapeOf(kAllForwards, costs)))
       ->makespan;
+}
+
+// Both minima by the plain dynamic program: the max of the loads, then the sum
+// of their squares.
+TEST(Placed, EvenCutsAreThoseOfThePlainProgram) {
+  stagewright::testing::Draw draw(9);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<double> seconds;
+    for (int64_t l = draw.whole(4, 24); l > 0; --l) // Often equal.
+      seconds.push_back(double(draw.whole(0, 4)));
+    Problem problem = chain(seconds, 4, 4);
+    if (round % 3 == 0) {
+      problem.cluster.devices[1].deviceClass = "slow";
+      for (Layer &layer : problem.layers)
+        layer.times.push_back({layer.times[0].forward * draw.real(1, 3),
+                               layer.times[0].inputGradient,
+                               layer.times[0].weightGradient});
+    }
+    PlacedRequest request{{Placement::Loop, draw.whole(1, 4), 1}, {}, 1};
+    request.where.chunks = draw.whole(
+        1, std::max<int64_t>(1, int64_t(seconds.size()) / request.where.ranks));
+    std::vector<size_t> classOf = problem.cluster.classOfDevices();
+    auto load = [&](int64_t s, int64_t first, int64_t end) {
+      size_t c = classOf[size_t(s % request.where.ranks)];
+      double sum[] = {0, 0};
+      for (int64_t l = 0; l < end; ++l)
+        for (int part = l < first ? 0 : 1; part < 2; ++part)
+          sum[part] += problem.layers[size_t(l)].times[c].total().value;
+      return sum[1] - sum[0];
+    };
+    int64_t layers = int64_t(seconds.size()),
+            stages = request.where.numStages();
+    double most = 0, squares = 0;
+    bestCut(
+        layers, stages, load, [](double a, double b) { return std::max(a, b); },
+        most);
+    std::vector<int64_t> expected = bestCut(
+        layers, stages,
+        [&](int64_t s, int64_t first, int64_t end) {
+          double value = load(s, first, end);
+          return value <= most * (1 + 1e-9)
+                     ? value * value
+                     : std::numeric_limits<double>::infinity();
+        },
+        [](double a, double b) { return a + b; }, squares);
+    EXPECT_EQ(evenCut(problem, request), expected) << "round " << round;
+  }
 }
 
 TEST(Placed, TimeIsThatOfTheScheduleItNames) {

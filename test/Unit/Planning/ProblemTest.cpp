@@ -67,7 +67,7 @@ TEST(Problem, Costs) {
     Problem problem = smallProblem();
     problem.layers[1].times[0].weightGradient = Seconds(wrong);
     EXPECT_EQ(errorOf(problem).find(
-                  "layer 'a' takes a time that is negative or no number"),
+                  "layer 'a' takes a time that is negative or not a number"),
               0u);
   }
   Problem problem = smallProblem();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "RandomInstances.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Planners.h"
@@ -54,11 +55,12 @@ Plan randomPlan(Draw &draw, const Problem &problem) {
 
 TEST(Refine, NeverSlowerThanTheStart) {
   constexpr uint64_t kSeed = 4;
+  constexpr int kPlans = 400 / kPart;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   Draw draw(kSeed);
   int started = 0, faster = 0;
   double ratios = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < kPlans; ++i) {
     Problem problem = randomProblem(draw);
     Plan start = randomPlan(draw, problem);
     Result<Network> network = Network::create(problem.cluster);
@@ -82,7 +84,7 @@ TEST(Refine, NeverSlowerThanTheStart) {
     faster += refined->time < start.time;
     ratios += refined->time.value / start.time.value;
   }
-  EXPECT_GT(started, 250);
+  EXPECT_GT(started, kPlans * 5 / 8);
   EXPECT_GT(faster, started / 2);
   RecordProperty("mean", std::to_string(ratios / started));
 }

@@ -58,7 +58,7 @@ TEST(Faults, AResultThatIsNoNumberIsNamed) {
   options.finite = 1;
   Host host = Host::pipeline(options);
   host.run();
-  EXPECT_EQ(errorOf(host), "rank 1: loss 'loss' is infinite or no number");
+  EXPECT_EQ(errorOf(host), "rank 1: loss 'loss' is infinite or not a number");
 }
 
 TEST(Faults, NumbersMayBeIgnored) {

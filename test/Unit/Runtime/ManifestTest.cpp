@@ -127,8 +127,8 @@ TEST(Manifest, SumsOverRanksAreChecked) {
   EXPECT_EQ(errorOfSum("/dtype", "bool"),
             "malformed manifest: collective 'sum' sums elements of 'bool'");
   EXPECT_EQ(errorOfSum("/buckets/1/first", 3),
-            "malformed manifest: collective 'sum' sums buffer 'y', which is no "
-            "gradient and no accumulator");
+            "malformed manifest: collective 'sum' sums buffer 'y', which is "
+            "not a gradient, accumulator or state");
   EXPECT_EQ(errorOfSum("/buckets/1/rank", 2),
             "malformed manifest: 'rank' is 2, expected 0 to 1");
   EXPECT_EQ(errorOfSum("/buckets/0/buffers", 4),
@@ -153,7 +153,7 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
     return "";
   };
   EXPECT_EQ(errorOf("grid", {1, 2}),
-            "malformed manifest: 'grid' is no list of 3 extents");
+            "malformed manifest: 'grid' is not a list of 3 extents");
   EXPECT_EQ(errorOf("grid", {0, 1, 1}), "malformed manifest: 'grid' holds 0, "
                                         "expected 1 to 2147483647");
   EXPECT_EQ(errorOf("grid", {"a", 1, 1}),
@@ -166,13 +166,28 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
             "expected at most 1024 threads");
   EXPECT_EQ(errorOf("shared", 1 << 20), "malformed manifest: 'shared' is "
                                         "1048576, expected 0 to 232448");
+  json manifest = deviceManifest();
+  json &kernel = manifest["kernels"][0];
+  kernel["arguments"] = 19;
+  kernel["bytes"] = std::vector<int64_t>(19, 4);
+  kernel["sums"] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  kernel["adds"] = {10, 11, 12, 13, 14, 15, 16};
+  EXPECT_EQ(parseManifest(manifest.dump()).kernels[0].adds.size(), 7u);
+  kernel["adds"].push_back(17);
+  try {
+    parseManifest(manifest.dump());
+    ADD_FAILURE() << "17 sums";
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "malformed manifest: kernel 'step.k0' has 17 "
+                               "sums, expected at most 16");
+  }
   EXPECT_EQ(errorWith("/target/kind", "abacus"),
             "malformed manifest: target kind 'abacus' is unknown");
 }
 
 TEST(Manifest, ContradictionsAreNamed) {
-  EXPECT_EQ(errorWith("/stagewright", 4),
-            "malformed manifest: 'stagewright' is 4, expected 1 to 3");
+  EXPECT_EQ(errorWith("/stagewright", 5),
+            "malformed manifest: 'stagewright' is 5, expected 1 to 4");
   EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
             "malformed manifest: element type 'f31' is unknown");
   EXPECT_EQ(errorWith("/arguments/0/shape", {8}),
@@ -231,6 +246,47 @@ TEST(Manifest, EveryMissingOrWronglyTypedMemberIsAnError) {
       continue;
     EXPECT_NE(errorWith(pointer.c_str(), nullptr), "") << pointer;
   }
+}
+
+TEST(Manifest, RowsSayWhatARankWaitsFor) {
+  json text = pipelineManifest(),
+       row = json::parse(
+           R"({"name": "0F0", "lane": 0, "turn": 1, "receives": [1, 0],
+          "claims": [0, 2], "after": [1]})");
+  auto parse = [&](const char *key = "", const json &value = {}) {
+    json second = row;
+    if (*key)
+      second[key] = value;
+    text["ranks"][0]["rows"] = json::array({row, second});
+    return parseManifest(text.dump());
+  };
+  auto error = [&](const char *key, const json &value) {
+    try {
+      parse(key, value);
+      return std::string();
+    } catch (const Error &found) {
+      return std::string(found.what());
+    }
+  };
+  EXPECT_EQ(error("", {}), "malformed manifest: 'rows' in a program for any "
+                           "number of microbatches");
+  text["only"] = true;
+  Manifest manifest = parse("lane", 1);
+  const ReadyRow &found = manifest.ranks[0].rows[1];
+  ASSERT_EQ(found.needs.size(), 2u);
+  EXPECT_FALSE(found.needs[0].sends);
+  EXPECT_EQ(found.needs[1].m, 2);
+  EXPECT_EQ(found.lane, 1);
+  EXPECT_EQ(error("lane", 2),
+            "malformed manifest: 'lane' is 2, expected 0 to 1");
+  EXPECT_EQ(error("after", json::array({2})),
+            "malformed manifest: 'after' is 2, expected 0 to 1");
+  EXPECT_EQ(error("claims", json::array({1, 0})),
+            "malformed manifest: rank 0 is at no end of channel 1, for which "
+            "it waits");
+  EXPECT_EQ(error("receives", json::array({1})),
+            "malformed manifest: a channel without a message in what rank 0 "
+            "waits for");
 }
 
 TEST(Layout, RingsGrowWithMicrobatches) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -54,6 +55,43 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
   ASSERT_EQ(ends.size(), 8u);
   for (auto [id, time] : starts)
     EXPECT_LE(time, ends.at(id));
+}
+
+// Both ranks run what is ready: the results of the order, within the printed
+// memory, and a trace that tells what was ready and waited for.
+TEST(Report, TraceTellsWhatWasReadyAndWaitedFor) {
+  sw_options options = Host::defaults();
+  options.trace = options.check = 1;
+  options.pace = "F:60ms";
+  Host ordered = Host::pipeline();
+  Host host = Host::pipeline(options, Fault::None, FIXTURES "/ready.swx");
+  ordered.run();
+  for (int step = 0; step < 2; ++step) {
+    host.run();
+    EXPECT_EQ(host.get(0, {}), ordered.get(0, {}));
+    EXPECT_EQ(host.get(1, {4}), ordered.get(1, {4}));
+    EXPECT_EQ(host.get(2, {16}), ordered.get(2, {16}));
+  }
+  json trace = written(sw_step_write_trace, host, "ready.json");
+  std::map<int, std::vector<std::string>> names;
+  for (const json &event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["pid"] != 0)
+      continue;
+    const json &args = event["args"];
+    names[event["tid"]].push_back(event["name"]);
+    if (event["tid"] == 0)
+      EXPECT_NE(
+          std::find(args["ready"].begin(), args["ready"].end(), event["name"]),
+          args["ready"].end());
+    if (event["name"] == "1F0") { // The first forward takes long.
+      EXPECT_EQ(args["waited_for"], "microbatch 0 of channel 'y'");
+      EXPECT_GE(args["waited_us"], 1000);
+    }
+  }
+  EXPECT_EQ(names[0].size(), 8u);
+  EXPECT_EQ(names[0][0], "0F0");
+  EXPECT_EQ(names[1], (std::vector<std::string>{"1F0", "1B0", "1F1", "1B1",
+                                                "1F2", "1B2", "1F3", "1B3"}));
 }
 
 TEST(Report, TraceHasAsManyOfTheLastStepsAsAreKept) {

@@ -7,6 +7,8 @@
 
 #include "Files/Safetensors.h"
 #include "Error.h"
+#include "Files/AtomicFile.h"
+#include "Files/MappedFile.h"
 
 #include <gtest/gtest.h>
 
@@ -38,9 +40,13 @@ TEST(Safetensors, WritesWhatItReads) {
   std::vector<float> a = {1, 2, 3, 4, 5, 6};
   std::vector<int64_t> b = {7};
   std::string path = testing::TempDir() + "round.safetensors";
-  writeSafetensors(path, {{"0", {SW_F32, {2, 3}, std::as_bytes(std::span(a))}},
-                          {"10", {SW_I64, {}, std::as_bytes(std::span(b))}},
-                          {"2", {SW_BF16, {0, 4}, {}}}});
+  std::vector<std::byte> contents =
+      safetensorsHeader({{"0", {SW_F32, {2, 3}}},
+                         {"10", {SW_I64, {}}},
+                         {"2", {SW_BF16, {0, 4}}}});
+  for (auto data : {std::as_bytes(std::span(a)), std::as_bytes(std::span(b))})
+    contents.insert(contents.end(), data.begin(), data.end());
+  writeFileAtomically(path, contents);
   MappedFile file(path);
   auto tensors = parseSafetensors(file.bytes());
   ASSERT_EQ(tensors.size(), 3u);
@@ -80,14 +86,14 @@ TEST(Safetensors, ContradictionsAreNamed) {
   EXPECT_EQ(errorOf(one(R"("dtype":"Q3","shape":[2],"data_offsets":[0,8])")),
             "tensor '0' has the unknown type Q3");
   EXPECT_EQ(errorOf(one(R"("dtype":"F32","shape":[-2],"data_offsets":[0,8])")),
-            "tensor '0' has an extent that is no size");
+            "tensor '0' has an extent that is not a size");
   EXPECT_EQ(errorOf(one(R"("dtype":"U8","shape":[4611686018427387904,16],)"
                         R"("data_offsets":[0,8])")),
             "tensor '0' of shape [4611686018427387904, 16] has 8 bytes");
   EXPECT_EQ(errorOf(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])")),
             "tensors overlap or leave a hole at byte 0");
   EXPECT_EQ(errorOf(fileWith("[]", 0)),
-            "not a safetensors file: its header is no JSON object");
+            "not a safetensors file: its header is not a JSON object");
   EXPECT_EQ(errorOf(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8)),
             "not a safetensors file, or a truncated one: its header should "
             "have 18446744073709551615 bytes, but 0 follow");

@@ -111,6 +111,43 @@ TEST(Step, SlicesAndJoinedOutputs) {
             (std::vector<float>{66, 79, 86, 103, 106, 127}));
 }
 
+// Slices and joined outputs are made of runs, so every range must be tried.
+TEST(Step, EveryPartOfAResultIsReadAlone) {
+  Host host = Host::slices();
+  host.run();
+  const std::vector<int64_t> shapes[] = {{2, 2, 2}, {3, 4}, {3, 2}};
+  for (int64_t position = 0; position < 3; ++position) {
+    std::vector<float> whole = host.get(position, shapes[position]);
+    auto all = std::as_bytes(std::span(whole));
+    for (size_t from = 0; from <= all.size(); ++from)
+      for (size_t to = from; to <= all.size(); ++to) {
+        std::vector<std::byte> part(to - from + 1, std::byte(0x5a));
+        ASSERT_EQ(sw_step_read_output(host.step.get(), position, int64_t(from),
+                                      int64_t(to - from), part.data()),
+                  0);
+        ASSERT_TRUE(
+            std::equal(part.begin(), part.end() - 1, all.data() + from));
+        ASSERT_EQ(part.back(), std::byte(0x5a));
+      }
+  }
+  auto errorOf = [&](int64_t position, int64_t offset, int64_t bytes,
+                     void *data) {
+    EXPECT_EQ(
+        sw_step_read_output(host.step.get(), position, offset, bytes, data),
+        -1);
+    return std::string(sw_error());
+  };
+  std::byte data[64];
+  std::string label = "result 2 ('out1')";
+  EXPECT_EQ(errorOf(2, 8, 17, data),
+            label + " has 24 bytes, so 17 bytes from byte 8 cannot be read");
+  EXPECT_EQ(errorOf(2, -1, 1, data),
+            label + " has 24 bytes, so 1 bytes from byte -1 cannot be read");
+  EXPECT_EQ(errorOf(2, 0, 24, nullptr),
+            label + " has null data, expected room for 24 bytes");
+  EXPECT_EQ(errorOf(9, 0, 1, data), "there is no result 9; the step has 3");
+}
+
 struct FaultCase {
   Fault fault;
   const char *text;

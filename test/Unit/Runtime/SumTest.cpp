@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -24,11 +25,13 @@ namespace {
 
 /// Ranks with buckets of two buffers, and a channel from rank 0 to rank 1.
 struct Group {
-  Group(int64_t ranks, int64_t elements, int64_t collectives = 1) {
+  Group(int64_t ranks, int64_t elements, int64_t collectives = 1,
+        bool carried = false) {
     manifest.ranks.resize(size_t(ranks));
     for (int64_t c = 0; c < collectives; ++c) {
       Collective sum;
       sum.name = "sum." + std::to_string(c);
+      sum.carried = carried;
       for (int64_t r = 0; r < ranks; ++r) {
         auto &buffers = manifest.ranks[size_t(r)].buffers;
         sum.buckets.push_back({r, int64_t(buffers.size()), 2});
@@ -103,6 +106,50 @@ TEST(Sum, AllRanksGetTheSumInTheOrderOfTheRanks) {
       EXPECT_EQ(0, std::memcmp(group.bucket(r), expected.data(),
                                elements * sizeof(float)));
   }
+}
+
+/// Every step awaits the sum of the step before and begins another: ranks leave
+/// a sum while others have begun the next. Sometimes the host completes it.
+TEST(Sum, CarriedSumsEndInTheNextStep) {
+  constexpr int64_t ranks = 3, elements = 40000, steps = 60;
+  Group group(ranks, elements, 1, /*carried=*/true);
+  auto sumOf = [](int64_t step) { return float(3 * step + 3); };
+  std::atomic<int64_t> wrong{0};
+  for (int64_t step = 1; step <= steps; ++step) {
+    group.transport->reset();
+    group.run([&](int64_t rank) {
+      group.transport->awaitReduced(rank, 0);
+      float *own = group.bucket(rank);
+      for (int64_t i = 0; i < elements; ++i)
+        wrong += step > 1 && own[i] != sumOf(step - 1);
+      std::fill_n(own, elements, float(step + rank));
+      group.transport->allReduce(rank, 0);
+    });
+    EXPECT_EQ(group.transport->result(), "");
+    if (step % 7 != 0)
+      continue;
+    group.transport->settle();
+    EXPECT_EQ(group.bucket(2)[elements - 1], sumOf(step));
+  }
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(Sum, WeightedSumsAddInTheOrderOfTheTerms) {
+  std::vector<float> a(3000), b(3000);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = float(i), b[i] = 1 / float(i + 1);
+  std::vector<float> expected(a.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    expected[i] = 0.25F * a[i] + 0.75F * b[i];
+  Term terms[] = {{0.25, a.data()}, {0.75, b.data()}};
+  weightedSum(SW_F32, a.data(), terms, int64_t(a.size()));
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_FLOAT_EQ(a[i], expected[i]);
+  uint16_t half[] = {0x3C00, 0x4000}; // 1 and 2 in float16
+  Term twice[] = {{1, half}, {1, half}};
+  weightedSum(SW_F16, half, twice, 2);
+  EXPECT_EQ(half[0], 0x4000);
+  EXPECT_EQ(half[1], 0x4400);
 }
 
 TEST(Sum, ManyStepsOfManySumsUnderLoad) {

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
 #include <thread>
 
 using namespace stagewright::runtime;
@@ -136,6 +138,72 @@ TEST(Transport, AWaitWithoutHopeEnds) {
     pair.transport->reset();
     EXPECT_EQ(pair.transport->result(), "");
   }
+}
+
+TEST(Transport, ARankWaitsForTheFirstOfSeveral) {
+  Pair pair(2, 1);
+  EXPECT_TRUE(pair.run(
+      [](Transport &t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        t.claim(0, 0, 0);
+        t.send(0, 0, 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        t.recv(0, 1, 0);
+        t.release(0, 1, 0);
+      },
+      [](Transport &t) {
+        t.claim(1, 1, 0);
+        t.send(1, 1, 0);
+        Need slot{1, 1, true}, message{0, 0, false};
+        EXPECT_FALSE(t.isReady(1, slot) || t.isReady(1, message));
+        t.waitForAny(1, std::array{slot, message});
+        EXPECT_TRUE(t.isReady(1, message));
+        t.recv(1, 0, 0);
+        t.release(1, 0, 0);
+        t.waitForAny(1, std::array{slot});
+        EXPECT_TRUE(t.isReady(1, slot));
+      }));
+  EXPECT_EQ(pair.transport->result(), "");
+}
+
+TEST(Transport, DelayedMessagesArriveLater) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds hop(20);
+  Pair pair(2, 2);
+  pair.transport->delayMessages(std::chrono::nanoseconds(hop).count());
+  Clock::time_point sent, chosen, received;
+  EXPECT_TRUE(pair.run(
+      [&](Transport &t) {
+        sent = Clock::now();
+        for (int64_t m : {0, 1}) {
+          t.claim(0, 0, m);
+          t.send(0, 0, m);
+        }
+      },
+      [&](Transport &t) {
+        t.waitForAny(1, std::array{Need{0, 1}});
+        chosen = Clock::now();
+        EXPECT_TRUE(t.isReady(1, {0, 1}));
+        for (int64_t m : {0, 1}) {
+          t.recv(1, 0, m);
+          t.release(1, 0, m);
+        }
+        received = Clock::now();
+      }));
+  EXPECT_GE(chosen - sent, hop);
+  EXPECT_GE(received - sent, hop);
+}
+
+TEST(Transport, RanksThatAllWaitForSeveralAreStuck) {
+  Pair pair(2, 1);
+  EXPECT_FALSE(pair.run(
+      [](Transport &t) { t.waitForAny(0, std::array{Need{1, 0}, Need{1, 1}}); },
+      [](Transport &t) { t.waitForAny(1, std::array{Need{0, 1}}); }));
+  EXPECT_EQ(
+      pair.transport->result(),
+      "the ranks wait for each other; rank 0 waits for microbatch 0 of "
+      "channel 'c1' from rank 1; rank 1 waits for microbatch 1 of channel "
+      "'c0' from rank 0");
 }
 
 TEST(Transport, BothEndsBelongToSomebody) {

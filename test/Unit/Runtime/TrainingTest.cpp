@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
+#include "Files/BackgroundWriter.h"
 #include "Training/Checkpoint.h"
 #include "Training/Feed.h"
 
@@ -130,14 +131,16 @@ TEST_F(Training, FeedsTheSameSamplesWhereverItBegins) {
     std::vector<std::unique_ptr<SampleFile>> files;
     files.push_back(std::make_unique<SampleFile>(
         parseSampleSource("x=" + path), SW_I32, std::vector<int64_t>{3}));
-    return Feed(std::move(files), 4, 5);
+    return std::make_shared<FileBatches>(std::move(files), 4, 5);
   };
-  Feed all = make();
-  EXPECT_EQ(all.samples(), 7);
+  EXPECT_EQ(make()->samples(), 7);
+  auto from = [](std::shared_ptr<FileBatches> batches) {
+    return [batches](int64_t step) { return batches->read(step); };
+  };
+  Feed all(from(make()), 1), later(from(make()), 3, 5);
   std::vector<std::vector<int32_t>> seen;
   for (int64_t step = 0; step < 6; ++step)
     seen.push_back(numbers(all.take(step)[0]));
-  Feed later = make();
   for (int64_t step = 3; step < 6; ++step)
     EXPECT_EQ(numbers(later.take(step)[0]), seen[size_t(step)]);
   // The first seven samples are one epoch, independent of steps.
@@ -152,32 +155,120 @@ TEST_F(Training, FeedsTheSameSamplesWhereverItBegins) {
         std::vector<std::unique_ptr<SampleFile>> files;
         files.push_back(std::make_unique<SampleFile>(
             parseSampleSource("x=" + few), SW_I32, std::vector<int64_t>{3}));
-        Feed(std::move(files), 4, std::nullopt);
+        FileBatches(std::move(files), 4, std::nullopt);
       }),
       "the data has 1 samples, a step takes 4; give more data or fewer "
       "microbatches");
 }
 
-Snapshot snapshotOf(int64_t step, float value) {
-  Snapshot snapshot;
-  snapshot.step = step;
-  for (const char *role : {"parameter", "state"}) {
-    std::vector<std::byte> bytes(8);
-    std::memcpy(bytes.data(), &value, 4);
-    snapshot.tensors.push_back({role, "w", SW_F32, {2}, bytes});
+const CheckpointTensors twoTensors = {{"parameter", {{"w", {SW_F32, {2}}}}},
+                                      {"state", {{"w", {SW_F32, {2}}}}}};
+
+/// Writes a checkpoint with a value in each tensor, in pieces of 3 bytes.
+void save(const std::string &place, int64_t step, float value, int64_t keep) {
+  float data[4] = {value, 0, value, 0};
+  CheckpointDraft draft(place, step, twoTensors);
+  auto bytes = std::as_bytes(std::span(data));
+  for (size_t at = 0; at < bytes.size(); at += 3)
+    draft.append(bytes.subspan(at, std::min<size_t>(3, bytes.size() - at)));
+  draft.commit(keep);
+}
+
+int64_t entriesOf(const std::string &folder) {
+  return std::distance(fs::directory_iterator(folder), {});
+}
+
+std::string contentsOf(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The format of safetensors and CRC-32 (of Python's zlib), written by hand.
+TEST_F(Training, WritesTheSameFilesInPiecesOfAnySize) {
+  std::string place = (folder / "checkpoints").string();
+  auto text = [](const std::string &it) {
+    return std::as_bytes(std::span(it));
+  };
+  CheckpointTensors tensors = {
+      {"parameter", {{"b", {SW_I64, {}}}, {"a", {SW_F32, {2}}}}}};
+  std::string header = R"({"a":{"data_offsets":[0,8],"dtype":"F32",)"
+                       R"("shape":[2]},"b":{"data_offsets":[8,16],)"
+                       R"("dtype":"I64","shape":[]}})";
+  header.resize(112, ' ');
+  std::string data = "0123456789abcdef";
+  for (size_t size = 1; size <= data.size(); ++size) {
+    CheckpointDraft draft(place, 7, tensors);
+    for (size_t at = 0; at < data.size(); at += size)
+      draft.append(text(data).subspan(at, std::min(size, data.size() - at)));
+    draft.commit(1);
+    fs::path found = fs::path(place) / "step-000000000007";
+    EXPECT_EQ(contentsOf(found / "params.safetensors"),
+              "p" + std::string(7, '\0') + header + data);
+    EXPECT_EQ(contentsOf(found / "state.safetensors"),
+              "\b" + std::string(7, '\0') + "{}      ");
+    EXPECT_EQ(contentsOf(found / "checkpoint.json"), R"({
+ "files": {
+  "params.safetensors": {
+   "bytes": 136,
+   "crc32": 3287923108
+  },
+  "state.safetensors": {
+   "bytes": 16,
+   "crc32": 332738481
   }
-  return snapshot;
+ },
+ "step": 7,
+ "version": 1
+}
+)");
+  }
+}
+
+TEST_F(Training, WritesNoCheckpointOfOtherBytesThanItsTensors) {
+  std::string place = (folder / "checkpoints").string();
+  std::byte bytes[17] = {};
+  CheckpointDraft more(place, 1, twoTensors);
+  EXPECT_EQ(errorOf([&] { more.append(bytes); }),
+            "checkpoint '" + place +
+                "/step-000000000001' gets 1 bytes more than its tensors have");
+  CheckpointDraft less(place, 2, twoTensors);
+  less.append(std::span(bytes).first(12));
+  EXPECT_EQ(errorOf([&] { less.commit(1); }),
+            "checkpoint '" + place +
+                "/step-000000000002' lacks 4 bytes of 'state.safetensors'");
+  EXPECT_EQ(entriesOf(place), 0);
+}
+
+// Pieces are written in order, in as much memory as four of them, and nothing
+// after an error.
+TEST(BackgroundWriter, HoldsNoMoreThanFourPieces) {
+  BackgroundWriter writer;
+  std::string written;
+  std::set<const std::byte *> places;
+  for (int i = 0; i < 40; ++i) {
+    while (writer.isBusy(0.1, BackgroundWriter::mostPieces - 1)) {
+    }
+    writer.settle(BackgroundWriter::mostPieces - 1);
+    BackgroundWriter::Piece piece = writer.spare(100);
+    piece[1] = std::byte('a' + i % 26);
+    places.insert(piece.data());
+    writer.run(std::move(piece), 2, [&](std::span<const std::byte> bytes) {
+      if (written.size() == 30)
+        throw Error("no room");
+      ASSERT_EQ(bytes.size(), 2u);
+      written += char(bytes[1]);
+    });
+  }
+  EXPECT_EQ(errorOf([&] { writer.finish(); }), "no room");
+  EXPECT_EQ(written, "abcdefghijklmnopqrstuvwxyzabcd");
+  EXPECT_LE(places.size(), BackgroundWriter::mostPieces + 1); // one was lost
 }
 
 TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {
   std::string place = (folder / "checkpoints").string();
-  {
-    CheckpointWriter writer(place, 2);
-    for (int64_t step = 1; step <= 4; ++step)
-      writer.write(std::make_shared<Snapshot>(snapshotOf(step, float(step))));
-    writer.finish();
-  }
-  EXPECT_EQ(std::distance(fs::directory_iterator(place), {}), 2);
+  for (int64_t step = 1; step <= 4; ++step)
+    save(place, step, float(step), 2);
+  EXPECT_EQ(entriesOf(place), 2);
   Checkpoint found = Checkpoint::newest(place);
   EXPECT_EQ(found.step(), 4);
   float value = 0;
@@ -203,16 +294,12 @@ TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {
 
 TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
   std::string place = (folder / "checkpoints").string();
-  writeCheckpoint(place, snapshotOf(1, 1), 5);
-  writeCheckpoint(place, snapshotOf(2, 2), 5);
+  save(place, 1, 1, 5);
+  save(place, 2, 2, 5);
   fs::path newest = Checkpoint::newest(place).folder();
   for (const char *name :
        {"params.safetensors", "state.safetensors", "checkpoint.json"}) {
-    std::string whole;
-    {
-      std::ifstream file(newest / name, std::ios::binary);
-      whole.assign(std::istreambuf_iterator<char>(file), {});
-    }
+    std::string whole = contentsOf(newest / name);
     for (size_t at = 0; at < whole.size(); ++at) {
       std::string damaged = whole.substr(0, at); // truncated
       write("damaged", damaged.data(), damaged.size());
@@ -240,15 +327,95 @@ TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
   EXPECT_EQ(Checkpoint::newest(place).step(), 2);
 }
 
-TEST_F(Training, LeavesNothingOfAWriteThatFailed) {
+TEST_F(Training, NothingRemainsOfADraftThatIsDropped) {
   std::string place = (folder / "checkpoints").string();
-  CheckpointWriter writer(place, 2);
-  fs::create_directories(fs::path(place) / ".writing-step-000000000007");
-  CheckpointWriter again(place, 2);
-  EXPECT_EQ(std::distance(fs::directory_iterator(place), {}), 0);
+  std::byte bytes[12] = {};
+  {
+    CheckpointDraft draft(place, 1, twoTensors);
+    draft.append(bytes);
+    EXPECT_EQ(entriesOf(place), 1);
+  }
+  EXPECT_EQ(entriesOf(place), 0);
+}
+
+// A second run, by mistake in the folder of a live one.
+TEST_F(Training, ADraftIsSafeFromOtherRuns) {
+  std::string place = (folder / "checkpoints").string();
+  std::byte bytes[16] = {};
+  CheckpointDraft draft(place, 1, twoTensors), other(place, 1, twoTensors);
+  draft.append(bytes);
+  recoverCheckpoints(place);
+  EXPECT_EQ(errorOf([&] { other.append(bytes); }),
+            "checkpoint '" + place +
+                "/step-000000000001' is being written by another run; give "
+                "each run its own folder");
+  draft.commit(1);
+  EXPECT_EQ(Checkpoint::newest(place).step(), 1);
+}
+
+TEST_F(Training, ADraftThatEndedTakesNothingMore) {
+  std::string place = (folder / "checkpoints").string();
+  std::byte bytes[17] = {};
+  std::string nothingMore = "checkpoint '" + place +
+                            "/step-000000000001' takes nothing more: it is "
+                            "complete, or could not be written";
+  CheckpointDraft draft(place, 1, twoTensors);
+  errorOf([&] { draft.append(bytes); });
+  EXPECT_EQ(errorOf([&] { draft.append(bytes); }), nothingMore);
+  EXPECT_EQ(errorOf([&] { draft.commit(1); }), nothingMore);
+  EXPECT_EQ(entriesOf(place), 0);
+  CheckpointDraft whole(place, 1, twoTensors);
+  whole.append(std::span(bytes).first(16));
+  whole.commit(1);
+  EXPECT_EQ(errorOf([&] { whole.commit(1); }), nothingMore);
+}
+
+float valueIn(const std::string &place) {
+  Checkpoint newest = Checkpoint::newest(place);
+  float value = 0;
+  std::memcpy(&value, newest.find("state", "w", SW_F32, {2}).data(), 4);
+  return value;
+}
+
+TEST_F(Training, RecoversFromEveryPointAtWhichARunIsKilled) {
+  std::string place = (folder / "checkpoints").string();
+  recoverCheckpoints(place); // There is none yet.
+  EXPECT_FALSE(fs::exists(place));
+  save(place, 7, 1, 1);
+  save(place, 7, 2, 1); // replaces the first
+  EXPECT_EQ(valueIn(place), 2);
+  EXPECT_EQ(entriesOf(place), 1);
+  const std::string name = "step-000000000007";
+  auto at = [&](const char *prefix) {
+    return fs::path(place) / (prefix + name);
+  };
+  // While it wrote, and while it removed an old one.
+  fs::create_directories(at(".writing-"));
+  fs::create_directories(at(".removing-"));
+  recoverCheckpoints(place);
+  EXPECT_EQ(entriesOf(place), 1);
+  // Between moving the old one aside and renaming the new one.
+  fs::rename(at(""), at(".replaced-"));
+  fs::create_directories(at(".writing-"));
+  EXPECT_EQ(newestStep(place), std::nullopt);
+  recoverCheckpoints(place);
+  EXPECT_EQ(valueIn(place), 2);
+  EXPECT_EQ(entriesOf(place), 1);
+  // After renaming the new one.
+  fs::rename(at(""), at(".replaced-"));
+  save(place, 7, 3, 1);
+  EXPECT_EQ(entriesOf(place), 2);
+  recoverCheckpoints(place);
+  EXPECT_EQ(valueIn(place), 3);
+  EXPECT_EQ(entriesOf(place), 1);
+}
+
+TEST_F(Training, RefusesAFileAsFolderOfCheckpoints) {
   write("file", "", 0);
-  EXPECT_NE(errorOf([&] { CheckpointWriter((folder / "file").string(), 2); }),
-            "no error");
+  EXPECT_EQ(errorOf([&] { createCheckpoints((folder / "file").string()); })
+                .find("'" + (folder / "file").string() +
+                      "' is not a folder for checkpoints"),
+            0u);
 }
 
 } // namespace

@@ -35,7 +35,7 @@ TEST(TorchCsv, ErrorsSayLineAndCell) {
   EXPECT_EQ(errorOf(""), "there is no line; a schedule has one for every rank");
   EXPECT_EQ(errorOf("0F0\n\n1F0\n"),
             "line 2: there is no action; every rank has one at least");
-  std::string how = "is no action; write stage, kind (F, B, I or W) and "
+  std::string how = "is not an action; write stage, kind (F, B, I or W) and "
                     "microbatch, as in 2F0, a pair as in (3F1;4B0)OVERLAP_F_B";
   EXPECT_EQ(errorOf("0F0\n1F0,1X0"), "line 2, cell 2: '1X0' " + how);
   EXPECT_EQ(errorOf("0F"), "line 1, cell 1: '0F' " + how);
@@ -47,7 +47,7 @@ TEST(TorchCsv, ErrorsSayLineAndCell) {
   EXPECT_EQ(errorOf("99999999999999999999F0"),
             "line 1, cell 1: '99999999999999999999F0' " + how);
   EXPECT_EQ(errorOf("(0B0;0F0)OVERLAP_F_B"),
-            "line 1, cell 1: '(0B0;0F0)OVERLAP_F_B' is no pair of a forward "
+            "line 1, cell 1: '(0B0;0F0)OVERLAP_F_B' is not a pair of a forward "
             "and a backward");
   EXPECT_EQ(errorOf("0UNSHARD"),
             "line 1: rank 0 communicates but computes nothing");

@@ -23,3 +23,12 @@ TEST(Text, PlainNumbersHaveEightDigits) {
   EXPECT_EQ(plainly(1236.60421), "1236.6042");
   EXPECT_EQ(plainly(4194304), "4194304");
 }
+
+TEST(Text, CountedThingsAreInThePlural) {
+  EXPECT_EQ(counted(1, "device"), "1 device");
+  EXPECT_EQ(counted(0, "device"), "0 devices");
+  EXPECT_EQ(counted(2, "linkage class"), "2 linkage classes");
+  EXPECT_EQ(counted(3, "microbatch"), "3 microbatches");
+  EXPECT_EQ(counted(2, "copy"), "2 copies");
+  EXPECT_EQ(counted(1, "copy"), "1 copy");
+}

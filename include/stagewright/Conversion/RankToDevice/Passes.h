@@ -62,6 +62,7 @@ constexpr llvm::StringLiteral kExtents = "device.extents";
 /// instead of the stored values if their bit is set in the last argument, which
 /// only such a kernel has. On the function that it is made from: a unit.
 constexpr llvm::StringLiteral kSums = "device.sums";
+constexpr llvm::StringLiteral kAdds = "device.adds";
 /// Attribute of a kernel: the form of its code (attention, rows, sums, elements
 /// or loops), the bytes that a launch reads and writes, and its scalar
 /// operations, as KernelWork.h counts them; `mean` if it divides a buffer by a

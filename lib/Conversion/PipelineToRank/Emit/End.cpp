@@ -39,7 +39,7 @@ Value RankEmitter::ownedSlot(int64_t result) {
 void RankEmitter::addParts(Value zero) {
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     if (part.owner || plan.rankOfResult[part.result] != rank ||
-        plan.bucketOfResult[part.result] >= 0)
+        plan.bucketOfResult[part.result] >= 0 || plan.keepsParts(part.result))
       continue;
     Value sum = ownedSlot(part.result);
     auto channel = names.parts.find(number);
@@ -67,15 +67,13 @@ void RankEmitter::emitEnd() {
   sendParts(zero);
   addParts(zero);
   awaitSums();
-  for (auto [number, buffer] : accumulators) {
+  for (unsigned number : llvm::make_first_range(accumulators)) {
     const AccumulatorPlan &sum = plan.accumulators[number];
-    if (!sum.owner && !isSummed(number))
+    if (!sum.owner && !isSummed(number) && !plan.keepsParts(sum.result))
       continue;
-    auto combine = plan.combineOf(sum.result) == "mean" ? rank::Combine::Mean
-                                                        : rank::Combine::Sum;
-    rank::CombineOp::create(builder, loc, combine, slots[buffer],
-                            entry.getMicrobatches());
+    combine(number);
   }
   if (plan.update)
     emitUpdate(zero);
+  emitAverages();
 }

@@ -64,30 +64,115 @@ LogicalResult RankEmitter::emitSegment(const Segment &segment) {
   return success();
 }
 
-/// One loop over the rows of a table; a case for each action, in order of use.
+/// One loop over the rows of a table.
 LogicalResult RankEmitter::emitTable(const RankOrder &order) {
-  llvm::MapVector<std::pair<char, int64_t>, ActionKey> cases;
+  Rows rows;
+  for (const auto &[key, m] : order.rows)
+    rows.push_back({{key}, m});
+  auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                 constant(rows.size()), constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  return emitRow(loop.getInductionVar(), rows);
+}
+
+/// In pairs: lanes, and the lanes that make what they read.
+SmallVector<int64_t> RankEmitter::lanesAfter(ArrayRef<Lane> lanes) const {
+  std::map<std::pair<int64_t, ActionKind>, int64_t> numberOf;
+  for (auto [number, lane] : llvm::enumerate(lanes))
+    for (const Order &block : lane.blocks)
+      for (const Action &action : block)
+        for (const ActionKey &part : plan.partsOf({action.kind, action.stage}))
+          numberOf[{plan.stageNumber(part.stage), part.kind}] = int64_t(number);
+  auto laneOf = [&](const ActionKey &key) {
+    auto lane = numberOf.find({plan.stageNumber(key.stage), key.kind});
+    return lane == numberOf.end() ? -1 : lane->second;
+  };
+  std::set<std::pair<int64_t, int64_t>> pairs;
+  auto add = [&](int64_t later, int64_t earlier) {
+    if (later >= 0 && earlier >= 0 && later != earlier)
+      pairs.insert({later, earlier});
+  };
+  using enum ActionKind;
+  for (auto [number, lane] : llvm::enumerate(lanes)) {
+    if (lane.kind != Forward)
+      add(int64_t(number), laneOf({Forward, lane.stage}));
+    if (lane.kind == WeightGradient)
+      add(int64_t(number), laneOf({InputGradient, lane.stage}));
+  }
+  for (const auto &[key, action] : plan.actions)
+    for (const NodePlan &node : action.nodes)
+      for (Value input : pipeline::NodeOp(node.node).getInputs())
+        if (auto made = plan.values.find(input);
+            made != plan.values.end() && plan.rankOf(key) == rank &&
+            plan.rankOf(made->second.made) == rank)
+          add(laneOf(key), laneOf(made->second.made));
+  SmallVector<int64_t> flat;
+  for (auto [later, earlier] : pairs)
+    flat.append({later, earlier});
+  return flat;
+}
+
+/// One loop that takes a row of some lane in every turn.
+LogicalResult RankEmitter::emitLanes(ArrayRef<Lane> lanes) {
+  Rows rows;
+  SmallVector<int64_t> sizes, turns;
+  std::vector<std::tuple<int64_t, int64_t, int64_t>> order;
+  for (const Lane &lane : lanes) {
+    sizes.push_back(lane.blocks.size());
+    for (int64_t place : lane.places)
+      order.push_back({lane.priority, place, int64_t(order.size())});
+    for (const Order &block : lane.blocks) {
+      auto &[keys, microbatch] = rows.emplace_back();
+      microbatch = block.back().microbatch;
+      for (const Action &action : block)
+        keys.push_back({action.kind, action.stage});
+    }
+  }
+  // A loop with one turn would be folded away, and there is nothing to choose.
+  if (rows.size() == 1)
+    return emitRow(constant(0), rows);
+  llvm::sort(order);
+  turns.resize(rows.size());
+  for (auto [turn, entry] : llvm::enumerate(order))
+    turns[std::get<2>(entry)] = int64_t(turn);
+  auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                 constant(rows.size()), constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  auto choice = rank::ChooseOp::create(builder, loc, builder.getIndexType(),
+                                       sizes, turns, lanesAfter(lanes));
+  return emitRow(choice.getRow(), rows);
+}
+
+/// Reads a row of a table and runs its case; there is a case for each list of
+/// actions, in order of use.
+LogicalResult RankEmitter::emitRow(Value number, const Rows &rows) {
+  OpBuilder::InsertionGuard guard(builder);
+  llvm::MapVector<SmallVector<std::pair<char, int64_t>, 2>,
+                  SmallVector<ActionKey, 2>,
+                  std::map<SmallVector<std::pair<char, int64_t>, 2>, unsigned>>
+      cases;
   SmallVector<int64_t> which, microbatches, numbers;
-  for (const auto &[key, m] : order.rows) {
-    std::pair<char, int64_t> name(static_cast<char>(key.kind), key.stage);
-    if (cases.insert({name, key}).second)
+  for (const auto &[keys, m] : rows) {
+    SmallVector<std::pair<char, int64_t>, 2> name;
+    for (const ActionKey &key : keys)
+      name.push_back({static_cast<char>(key.kind), key.stage});
+    if (cases.insert({name, keys}).second)
       numbers.push_back(numbers.size());
     which.push_back(cases.find(name) - cases.begin());
     microbatches.push_back(m);
   }
-  auto loop = scf::ForOp::create(builder, loc, constant(0),
-                                 constant(order.rows.size()), constant(1));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
   auto row = rank::TableOp::create(builder, loc, builder.getIndexType(),
-                                   builder.getIndexType(),
-                                   loop.getInductionVar(), which, microbatches);
+                                   builder.getIndexType(), number, which,
+                                   microbatches);
   auto choice = scf::IndexSwitchOp::create(
       builder, loc, TypeRange(), row.getWhich(), numbers, numbers.size());
-  for (auto [key, region] : llvm::zip(cases, choice.getCaseRegions())) {
+  for (auto [entry, region] : llvm::zip(cases, choice.getCaseRegions())) {
     builder.setInsertionPointToStart(&region.emplaceBlock());
-    if (failed(emitAction(key.second, row.getMicrobatch())))
-      return failure();
+    for (const ActionKey &key : entry.second)
+      if (failed(emitAction(key, row.getMicrobatch())))
+        return failure();
     scf::YieldOp::create(builder, loc);
   }
   builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
@@ -128,7 +213,8 @@ LogicalResult RankEmitter::emitEntry() {
   }
   bool begins = llvm::any_of(plan.buckets, [&](const BucketPlan &bucket) {
     auto start = bucket.starts.find(rank);
-    return start != bucket.starts.end() && !start->second.atEnd;
+    return start != bucket.starts.end() && !start->second.atEnd &&
+           !plan.averaging;
   });
   microbatches = countMicrobatches();
   if (plan.family && begins)
@@ -138,6 +224,9 @@ LogicalResult RankEmitter::emitEntry() {
     if (failed(emitSegment(segment)))
       return failure();
   if (!plan.orders[rank].rows.empty() && failed(emitTable(plan.orders[rank])))
+    return failure();
+  if (!plan.orders[rank].lanes.empty() &&
+      failed(emitLanes(plan.orders[rank].lanes)))
     return failure();
   if (hasEnd())
     emitEnd();
@@ -162,6 +251,7 @@ LogicalResult RankEmitter::emit() {
   if (failed(declareUpdate()))
     return failure();
   declareResults();
+  declareAverages();
   declareStashes();
   findReleases();
   return emitEntry();

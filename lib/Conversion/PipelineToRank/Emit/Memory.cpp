@@ -46,7 +46,8 @@ Value RankEmitter::declare(Twine name, BufferKind kind,
       number(place ? std::optional(place->position) : std::nullopt),
       number(place ? place->slice : std::nullopt),
       builder.getI64IntegerAttr(depth), TypeAttr::get(type), IntegerAttr(),
-      DenseI64ArrayAttr(), onHost ? builder.getUnitAttr() : UnitAttr());
+      DenseI64ArrayAttr(), onHost ? builder.getUnitAttr() : UnitAttr(),
+      /*own=*/IntegerAttr(), /*weight=*/FloatAttr());
 }
 
 LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
@@ -132,18 +133,25 @@ void RankEmitter::declareAccumulator(unsigned number) {
   pipeline::GraphOp graph = plan.graph;
   auto role =
       graph.getResultAttrOfType<StringAttr>(sum.result, PipelineDialect::kRole);
-  bool gradient = (role && role.getValue() == "gradient") || !sum.owner;
+  bool kept = plan.keepsParts(sum.result);
+  bool gradient =
+      (role && role.getValue() == "gradient") || (!sum.owner && !kept);
   std::string name = nameOfResult(graph, sum.result);
   if (!sum.owner)
     name += ".part" + plan.nameOfStage(sum.stage);
   std::optional<Place> place;
-  if (sum.owner)
+  bool averaged = plan.averaging && isSummed(number);
+  if (sum.owner || averaged || kept)
     place = placeOfResult(graph, sum.result);
   if (place && place->slice)
     name += "." + std::to_string(*place->slice);
   accumulators[number] =
       declare(name, gradient ? BufferKind::Gradient : BufferKind::Accumulator,
               place, 1, memoryOf(graph.getResultTypes()[sum.result]));
+  Plan::Share share = plan.shareOf(rank);
+  if (averaged || kept)
+    accumulators[number].getDefiningOp<rank::BufferOp>().setWeight(
+        APFloat(kept ? 1.0 : double(share.own) / double(share.all)));
 }
 
 void RankEmitter::declareResults() {

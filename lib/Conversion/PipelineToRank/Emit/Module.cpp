@@ -29,6 +29,7 @@ static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
   }
   step->setAttr("rank.stages", builder.getArrayAttr(stages));
   emitUpdateInterface(plan, step);
+  emitAverageInterface(plan, step);
   if (program.getPlanAttr())
     step->setAttr("rank.plan", program.getPlanAttr());
   return step;
@@ -54,7 +55,8 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     int64_t from = plan.rankOfStage[part.stage];
     int64_t to = plan.rankOfResult[part.result];
-    if (part.owner || from == to || plan.bucketOfResult[part.result] >= 0)
+    if (part.owner || from == to || plan.bucketOfResult[part.result] >= 0 ||
+        plan.keepsParts(part.result))
       continue;
     Type type = pipeline::GraphOp(plan.graph).getResultTypes()[part.result];
     names.parts[number] = create("gradient." + std::to_string(part.result) +

@@ -71,7 +71,12 @@ private:
   // Entry (Entry.cpp).
   mlir::LogicalResult emitEntry();
   mlir::LogicalResult emitSegment(const Segment &segment);
+  /// Rows of a table: the actions of each, and their microbatch.
+  using Rows = std::vector<std::pair<mlir::SmallVector<ActionKey, 2>, int64_t>>;
   mlir::LogicalResult emitTable(const RankOrder &order);
+  mlir::LogicalResult emitLanes(llvm::ArrayRef<Lane> lanes);
+  mlir::LogicalResult emitRow(mlir::Value row, const Rows &rows);
+  mlir::SmallVector<int64_t> lanesAfter(llvm::ArrayRef<Lane> lanes) const;
   mlir::Value constant(int64_t value);
   mlir::Value bound(const SegmentBound &bound);
   mlir::Value countMicrobatches();
@@ -98,6 +103,12 @@ private:
   void beginSum(unsigned number, mlir::Value m = {}, mlir::Value last = {});
   void awaitSums();
   bool isSummed(unsigned accumulator) const;
+
+  // Averages over replicas (Averages.cpp).
+  void markOwn();
+  void declareAverages();
+  void emitAverages();
+  void combine(unsigned accumulator);
 
   // The end of the step (End.cpp).
   void emitEnd();
@@ -141,6 +152,11 @@ private:
   std::map<unsigned, mlir::Value> accumulators; ///< Buffers, by number.
   /// Buffers of state and constants, by argument of @update.
   std::map<unsigned, mlir::Value> updateBuffers;
+  /// Buffers of averages, by number; null where the rank has no part.
+  struct AverageBuffers {
+    mlir::Value step, sum, snapshot;
+  };
+  std::vector<AverageBuffers> averageBuffers;
   /// Slots that live for the whole step, by buffer.
   mlir::DenseMap<mlir::Value, mlir::Value> slots;
   Numbers numbers; ///< Of the current action.
@@ -166,6 +182,9 @@ void emitCollectives(const Plan &plan, ModuleNames &names,
 /// emitUpdateInterface adds to the step's signature what only @update has;
 /// emitUpdateChannels writes the channels of packs and parameters (Update.cpp).
 void emitUpdateInterface(const Plan &plan, stagewright::rank::StepOp step);
+/// Adds the state of averages and of single replicas to the arguments and
+/// results of `step` (Averages.cpp).
+void emitAverageInterface(const Plan &plan, stagewright::rank::StepOp step);
 void emitUpdateChannels(const Plan &plan, ModuleNames &names,
                         llvm::function_ref<mlir::FlatSymbolRefAttr(
                             std::string, int64_t, int64_t, mlir::Type)>

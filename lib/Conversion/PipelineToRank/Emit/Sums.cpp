@@ -14,6 +14,18 @@ using namespace stagewright::torank;
 void stagewright::torank::emitCollectives(const Plan &plan, ModuleNames &names,
                                           OpBuilder &builder) {
   pipeline::GraphOp graph = plan.graph;
+  names.sums.resize(plan.buckets.size());
+  auto create = [&](StringRef name, unsigned number, MemRefType type) {
+    auto sum = rank::CollectiveOp::create(
+        builder, graph.getLoc(), (name + "." + Twine(number)).str(),
+        plan.buckets[number].ranks, TypeAttr::get(type));
+    names.symbols.insert(sum);
+    names.sums[number] = FlatSymbolRefAttr::get(sum.getSymNameAttr());
+  };
+  for (const AveragePlan &average : plan.averages)
+    create("average", average.bucket, average.type);
+  if (plan.averaging)
+    return;
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     int64_t bytes = 0;
     Type element;
@@ -23,11 +35,7 @@ void stagewright::torank::emitCollectives(const Plan &plan, ModuleNames &names,
       element = type.getElementType();
     }
     int64_t one = rank::getSlotBytes(MemRefType::get({1}, element));
-    auto sum = rank::CollectiveOp::create(
-        builder, graph.getLoc(), "gradients." + std::to_string(number),
-        bucket.ranks, TypeAttr::get(MemRefType::get({bytes / one}, element)));
-    names.symbols.insert(sum);
-    names.sums.push_back(FlatSymbolRefAttr::get(sum.getSymNameAttr()));
+    create("gradients", number, MemRefType::get({bytes / one}, element));
   }
 }
 
@@ -38,6 +46,8 @@ bool RankEmitter::isSummed(unsigned accumulator) const {
 }
 
 void RankEmitter::beginSum(unsigned number, Value m, Value last) {
+  if (plan.averaging) // Each replica has gradients of its own.
+    return;
   SmallVector<Value> buffers;
   for (int64_t result : plan.buckets[number].results)
     buffers.push_back(accumulators.at(plan.accumulatorOf(result, rank)));
@@ -80,6 +90,6 @@ void RankEmitter::beginLateSums() {
 
 void RankEmitter::awaitSums() {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets))
-    if (bucket.starts.count(rank))
+    if (bucket.starts.count(rank) && !plan.averaging)
       rank::AwaitReducedOp::create(builder, loc, names.sums[number]);
 }

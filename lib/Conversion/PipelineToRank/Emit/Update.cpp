@@ -91,10 +91,11 @@ void stagewright::torank::emitUpdateChannels(
     return;
   for (auto [number, pack] : llvm::enumerate(plan.update->packs))
     for (int64_t to = 0; to < plan.numRanks(); ++to)
-      if (to != pack.from && plan.update->parts[to].reads(number))
+      if (int64_t from = plan.update->senderOf(pack, to);
+          to != from && plan.update->parts[to].reads(number))
         names.packs[{number, to}] = create("update." + std::to_string(number) +
                                                ".to" + std::to_string(to),
-                                           pack.from, to, pack.type);
+                                           from, to, pack.type);
   pipeline::GraphOp graph = plan.graph;
   forCopies(plan, [&](const UpdateArgument &it, int64_t from, int64_t to) {
     names.parameters[{it.number, to}] = create(
@@ -129,6 +130,7 @@ LogicalResult RankEmitter::declareUpdate() {
         declare(argument.name, *kind, Place{argument.position, argument.slice},
                 1, memoryOf(function.getArgumentTypes()[number]));
   }
+  markOwn();
   return success();
 }
 
@@ -170,7 +172,7 @@ void RankEmitter::emitUpdate(Value zero) {
     for (auto [key, channel] : names.packs) {
       auto [number, to] = key;
       const UpdatePack &pack = update.packs[number];
-      if (pack.from != rank || pack.round != int64_t(round))
+      if (update.senderOf(pack, to) != rank || pack.round != int64_t(round))
         continue;
       Value slot = rank::ClaimOp::create(builder, loc, memoryOf(pack.type),
                                          channel, zero);
@@ -178,14 +180,14 @@ void RankEmitter::emitUpdate(Value zero) {
       rank::SendOp::create(builder, loc, channel, zero);
     }
     for (auto [number, pack] : llvm::enumerate(update.packs))
-      if (pack.from != rank && pack.round == int64_t(round) &&
+      if (update.senderOf(pack, rank) != rank && pack.round == int64_t(round) &&
           part.reads(number))
         packs[number] = rank::RecvOp::create(builder, loc, memoryOf(pack.type),
                                              names.packs[{number, rank}], zero);
   }
   call(part.last);
   for (auto [number, pack] : llvm::enumerate(update.packs))
-    if (pack.from != rank && part.reads(number))
+    if (update.senderOf(pack, rank) != rank && part.reads(number))
       rank::ReleaseChannelOp::create(builder, loc, names.packs[{number, rank}],
                                      zero);
   sendParameters(zero);

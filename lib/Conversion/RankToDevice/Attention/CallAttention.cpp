@@ -76,18 +76,29 @@ struct DeviceCallAttentionPass
 
   /// Strides of batch, head, query and key of the bias that makeBias made; 0
   /// for dimensions that it does not have.
-  static void biasStridesOf(const Attention &of, const LibraryHeads &heads,
-                            int64_t (&out)[4]) {
+  static LogicalResult biasStridesOf(const Attention &of,
+                                     const LibraryHeads &heads,
+                                     int64_t (&out)[4]) {
     auto type = cast<MemRefType>(of.operand("mask").getType());
     auto [strides, offset] = type.getStridesAndOffset();
     AffineMap map = of.map("mask");
-    const int dims[] = {heads.batch, heads.head, int(of.queryDim()),
-                        int(of.keyDim())};
-    for (unsigned i = 0; i < map.getNumResults(); ++i)
-      for (int place = 0; place < 4; ++place)
-        if (int(map.getDimPosition(i)) == dims[place] &&
-            type.getDimSize(i) != 1)
-          out[place] = strides[i];
+    auto strideOf = [&](int dim) -> int64_t {
+      for (unsigned i = 0; i < map.getNumResults(); ++i)
+        if (int(map.getDimPosition(i)) == dim && type.getDimSize(i) != 1)
+          return strides[i];
+      return 0;
+    };
+    // Heads that share keys are adjacent.
+    bool shares = heads.group >= 0 && of.extents[heads.group] != 1;
+    out[0] = strideOf(heads.batch);
+    out[1] = strideOf(shares ? heads.group : heads.head);
+    out[2] = strideOf(int(of.queryDim()));
+    out[3] = strideOf(int(of.keyDim()));
+    int64_t step = shares ? strideOf(heads.head) : 0;
+    if (step != 0 && step != out[1] * of.extents[heads.group])
+      return of.op->emitError()
+             << "heads of the mask are not evenly apart: " << type;
+    return success();
   }
 
   FailureOr<sw_attention_desc> describe(const Attention &of) {
@@ -112,7 +123,8 @@ struct DeviceCallAttentionPass
       desc.has_bias = 1;
       Type element = of.type("mask").getElementType();
       desc.bias_dtype = element.isF32() ? int32_t(SW_F32) : desc.dtype;
-      biasStridesOf(of, heads, desc.bias);
+      if (failed(biasStridesOf(of, heads, desc.bias)))
+        return failure();
     }
     if (failed(take("query", desc.q)) || failed(take("key", desc.k)) ||
         failed(take("value", desc.v)) || failed(take("output", desc.o)) ||

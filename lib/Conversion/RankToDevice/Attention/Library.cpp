@@ -61,27 +61,70 @@ static bool isAligned(Value value) {
   }
 }
 
-/// The score of a masked key. It has no weight beside others; a row of only
-/// such scores has equal weights, up to the rounding of float32.
+/// Whether the heads of `value` are evenly apart in memory, so that one stride
+/// leads from each to the next: dimension `head` counts those of keys, and the
+/// next one those that share them. In a view that leaves some of these out they
+/// are not.
+static bool areEvenlyApart(Value value, int64_t head) {
+  // The dimensions [first, last] of `value` that have the shared heads.
+  int64_t first = head + 1, last = head + 1;
+  while (Operation *maker = value.getDefiningOp()) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(maker)) {
+      SmallVector<int64_t> kept;
+      llvm::SmallBitVector dropped = slice.getDroppedDims();
+      for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim)
+        if (!dropped.test(unsigned(dim)))
+          kept.push_back(dim);
+      head = kept[size_t(head)];
+      first = head + 1; // Dropped dimensions are between them, too.
+      last = kept[size_t(last)];
+      for (int64_t dim = first; dim <= last; ++dim)
+        if (slice.getStaticSizes()[size_t(dim)] !=
+            slice.getSourceType().getDimSize(dim))
+          return false;
+      value = slice.getSource();
+    } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(maker)) {
+      auto parts = collapse.getReassociationIndices();
+      head = parts[size_t(head)].back();
+      first = head + 1;
+      last = parts[size_t(last)].back();
+      value = collapse.getSrc();
+    } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(maker)) {
+      SmallVector<int64_t> from;
+      for (auto [dim, parts] :
+           llvm::enumerate(expand.getReassociationIndices()))
+        from.append(parts.size(), int64_t(dim));
+      if (from[size_t(head)] == from[size_t(last)])
+        return true; // Parts of one dimension are evenly apart.
+      head = from[size_t(head)];
+      first = from[size_t(first)];
+      last = from[size_t(last)];
+      if (head == first)
+        return false;
+      value = expand.getSrc();
+    } else {
+      return true;
+    }
+  }
+  return true;
+}
+
+/// The bias of a masked key, if the mask hides it by this or a lower score. It
+/// has no weight beside others. A row of only such scores has equal weights for
+/// scores below about 32. Masks that hide by a higher score keep more of such a
+/// row's scores, so they use our kernels.
 constexpr float kHidden = -1e9f;
 
-/// Whether the library accepts the mask as a bias: one for all heads, or one
-/// per head if no heads share keys.
-static bool isBias(const pipeline::Attention &attention,
-                   const LibraryHeads &heads) {
+/// Whether the library accepts the mask as a bias.
+static bool isBias(const pipeline::Attention &attention) {
   if (!attention.has("mask"))
     return true;
-  AffineMap map = attention.map("mask");
   Type element = attention.type("mask").getElementType();
   bool known = element.isInteger(1)
                    ? attention.fill && *attention.fill <= kHidden
                    : element.isF32() ||
                          element == attention.type("query").getElementType();
-  for (unsigned dim = 0; dim < attention.batches(); ++dim)
-    if (map.isFunctionOfDim(dim) && int(dim) != heads.batch &&
-        (int(dim) != heads.head || heads.group >= 0))
-      return false;
-  return known && map.isFunctionOfDim(attention.keyDim()) &&
+  return known && attention.map("mask").isFunctionOfDim(attention.keyDim()) &&
          attention.keys() % kUnit == 0;
 }
 
@@ -91,10 +134,16 @@ Value makeBias(OpBuilder &builder, const pipeline::Attention &attention,
   AffineMap from = attention.map("mask");
   Value mask = attention.operand("mask");
   Type element = attention.type("mask").getElementType();
-  // The batch and head that the mask has, then queries and keys.
+  // The batch and heads that the mask has, then queries and keys. The library
+  // numbers the heads of queries, so heads that share keys are all there or
+  // none.
   SmallVector<unsigned> dims;
-  for (int dim : {heads.batch, heads.head})
-    if (dim >= 0 && from.isFunctionOfDim(unsigned(dim)))
+  auto has = [&](int dim) {
+    return dim >= 0 && from.isFunctionOfDim(unsigned(dim));
+  };
+  bool differ = has(heads.head) || has(heads.group);
+  for (int dim : {heads.batch, heads.head, heads.group})
+    if (dim >= 0 && (dim == heads.batch ? has(dim) : differ))
       dims.push_back(unsigned(dim));
   llvm::append_values(dims, attention.queryDim(), attention.keyDim());
   MLIRContext *context = builder.getContext();
@@ -137,15 +186,23 @@ Value makeBias(OpBuilder &builder, const pipeline::Attention &attention,
 bool isForLibrary(const pipeline::Attention &attention) {
   std::optional<LibraryHeads> heads = LibraryHeads::get(attention);
   Type element = attention.type("query").getElementType();
-  if (!heads || !isBias(attention, *heads) || attention.cap || attention.kept ||
+  if (!heads || !isBias(attention) || attention.cap || attention.kept ||
       (!element.isF16() && !element.isBF16()) ||
       attention.width() > kMostWidth || attention.valueWidth() > kMostWidth)
     return false;
   for (StringRef name : attention.names) {
+    AffineMap map = attention.map(name);
+    bool isCopied =
+        name == "mask" && attention.type(name).getElementType().isInteger(1);
+    for (unsigned i = 0; i + 1 < map.getNumResults() && !isCopied; ++i)
+      if (heads->head >= 0 && heads->group >= 0 &&
+          int(map.getDimPosition(i)) == heads->head &&
+          int(map.getDimPosition(i + 1)) == heads->group &&
+          !areEvenlyApart(attention.operand(name), i))
+        return false;
     if (name == "statistics" || name == "mask")
       continue;
     // The width is the last dimension; heads that share keys are adjacent.
-    AffineMap map = attention.map(name);
     unsigned width = map.getDimPosition(map.getNumResults() - 1);
     if (attention.type(name).getElementType() != element ||
         (width != attention.widthDim() && width != attention.valueDim()) ||

@@ -37,9 +37,9 @@ struct LibraryHeads {
 /// Whether the library supports `attention`, an operation on tensors.
 bool isForLibrary(const pipeline::Attention &attention);
 
-/// The mask as a bias, which the library adds to scores, with dimensions batch
-/// and head if the mask has them, query and key; `map` is its map. The mask
-/// itself if it has that form.
+/// The mask as a bias, which the library adds to scores: batch if the mask has
+/// it, heads (also those that share keys) if the mask differs between them,
+/// query and key; `map` is its map. The mask itself if it has that form.
 mlir::Value makeBias(mlir::OpBuilder &builder,
                      const pipeline::Attention &attention,
                      mlir::AffineMap &map);

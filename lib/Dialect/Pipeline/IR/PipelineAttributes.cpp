@@ -43,6 +43,32 @@ LogicalResult CostAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+AveragingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t every, int64_t delay, FloatAttr xi,
+                      StringAttr merge, FloatAttr allReduce, FloatAttr step) {
+  if (every < 1 || delay < 0 || delay > every)
+    return emitError() << "averages begin every 1 step or more and are merged "
+                       << "at most as many later, got every " << every
+                       << " and delay " << delay;
+  double share = xi.getValueAsDouble();
+  if (!(share >= 0 && share <= 1))
+    return emitError() << "xi must be from 0 to 1, got " << share;
+  if (merge.getValue() != "convex" && merge.getValue() != "corrected")
+    return emitError() << "merge must be convex or corrected, got " << merge;
+  for (FloatAttr seconds : {allReduce, step})
+    if (seconds && !isCost(seconds.getValueAsDouble()))
+      return emitError() << "seconds must be finite numbers of at least 0, got "
+                         << seconds;
+  return success();
+}
+
+double AveragingAttr::progress() const {
+  return isCorrected() ? 1
+                       : 1 - (1 - getXi().getValueAsDouble()) *
+                                 double(getDelay()) / double(getEvery());
+}
+
 LogicalResult AlternativeAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringAttr name, int64_t ways,
     BoolAttr, FloatAttr seconds, int64_t parameters, FloatAttr perSample,

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "stagewright/Dialect/Pipeline/IR/Annotation.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringExtras.h"
@@ -175,11 +176,39 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
   return verifyShapeFacts(op, attribute, type, what);
 }
 
+/// Checks that `attribute` has an annotation, or "", for each layer of a graph.
+static LogicalResult verifyAnnotations(Operation *op,
+                                       NamedAttribute attribute) {
+  StringRef name = attribute.getName().getValue();
+  auto graph = dyn_cast<GraphOp>(op);
+  auto forms = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!graph || !forms)
+    return op->emitError() << "'" << name << "' must be a list on a "
+                           << "pipeline.graph, got " << attribute.getValue();
+  // Attributes are verified before the layers are.
+  ArrayAttr layers = graph.getLayersAttr();
+  if (layers && layers.size() != forms.size())
+    return op->emitError() << "'" << name << "' must have an annotation or "
+                           << "\"\" for each layer, got " << forms.size()
+                           << " for " << layers.size() << " layers";
+  for (Attribute each : forms) {
+    auto form = dyn_cast<StringAttr>(each);
+    if (!form || (!form.empty() && !parseAnnotation(form)))
+      return op->emitError()
+             << "'" << name << "' has " << each << ", which is not an "
+             << "annotation; expected " << kAnnotationForms;
+  }
+  return success();
+}
+
 LogicalResult
 PipelineDialect::verifyOperationAttribute(Operation *op,
                                           NamedAttribute attribute) {
   if (attribute.getName() == kMicrobatches)
     return verifyRange(op, attribute, 1, kMostMicrobatches + 1, "the module");
+  if (attribute.getName() == kAnnotations ||
+      attribute.getName() == kShardAnnotations)
+    return verifyAnnotations(op, attribute);
   if (attribute.getName() == kCluster && !isa<StringAttr>(attribute.getValue()))
     return op->emitError() << "'" << kCluster << "' must be a string such as "
                            << "\"local:2\", got " << attribute.getValue();

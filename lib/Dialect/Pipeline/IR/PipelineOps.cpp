@@ -339,9 +339,11 @@ LogicalResult StageOp::verify() {
                << "rows of a replica must be at least 1, got " << count;
   }
   if (auto of = getReplicaOf()) // stage_c2
-    if (of->size() != 3 || (*of)[0] < 0 || (*of)[1] < 0 || (*of)[1] >= (*of)[2])
+    if (of->size() != 5 || (*of)[0] < 0 || (*of)[1] < 0 ||
+        (*of)[1] >= (*of)[2] || (*of)[3] < 1 || (*of)[3] > (*of)[4])
       return emitOpError() << "replica_of must be a stage, the number of the "
-                           << "replica and a count above it";
+                           << "replica, a count above it, its samples and all "
+                           << "samples";
   if (std::optional<ArrayRef<int64_t>> levels = getLevels()) // stage_c3
     if (levels->size() != getLayers().size() ||
         llvm::any_of(*levels, [](int64_t level) { return level < 0; }))

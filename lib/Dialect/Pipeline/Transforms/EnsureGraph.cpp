@@ -64,3 +64,12 @@ LogicalResult stagewright::pipeline::ensureUnifiedGraph(ModuleOp module,
   manager.addPass(createUnifyBodies());
   return run(manager);
 }
+
+LogicalResult stagewright::pipeline::ensureSchedule(ModuleOp module,
+                                                    RunPipeline run) {
+  if (!module.getOps<ScheduleOp>().empty())
+    return success();
+  OpPassManager manager(ModuleOp::getOperationName());
+  manager.addPass(createSchedule());
+  return run(manager);
+}

@@ -7,9 +7,12 @@
 
 #include "GraphBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "stagewright/Analysis/Annotations.h"
 #include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/Scope.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <cmath>
 
 using namespace mlir;
@@ -69,13 +72,37 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     return prices;
   }
 
+  /// Whether the operations have the locations of shards.
+  static bool isSharded(const StepGraph &graph) {
+    return llvm::any_of(graph.ops, [](const StepOp &entry) {
+      ScopePath path = scopeOf(entry.op->getLoc());
+      return !path.empty() && isOfShard(path.front());
+    });
+  }
+
+  static void writeAnnotations(StringRef name, const StepGraph &graph,
+                               const StepAnnotations &annotations,
+                               const Layers &layers, GraphOp result) {
+    SmallVector<StringRef> forms;
+    for (int own : annotationsOfLayers(graph, annotations, layers))
+      forms.push_back(own < 0 ? "" : StringRef(annotations.list[own].form));
+    result->setAttr(name, Builder(result.getContext()).getStrArrayAttr(forms));
+  }
+
   LogicalResult form(func::FuncOp step, const LayerOptions &options) {
     FailureOr<StepGraph> graph = StepGraph::create(step);
     if (failed(graph))
       return failure();
     for (StepOp &entry : graph->ops)
       entry.op->removeAttr(PipelineDialect::kForward);
-    Layers layers = assignLayers(*graph, options);
+    FailureOr<StepAnnotations> annotations = readAnnotations(*graph);
+    if (failed(annotations))
+      return failure();
+    // The layers of shards are those of pipeline-shard, which has read the
+    // annotations.
+    bool splits = annotations->any() && !isSharded(*graph);
+    Layers layers =
+        assignLayers(*graph, options, splits ? &*annotations : nullptr);
     std::vector<ResultPart> parts = splitResults(*graph, layers);
     SmallVector<Value> roots;
     for (const ResultPart &part : parts)
@@ -90,6 +117,13 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       return failure();
     result->getOperation()->setAttr(PipelineDialect::kStash,
                                     describeStash(*graph, layers, stash));
+    if (splits)
+      writeAnnotations(kAnnotations, *graph, *annotations, layers, *result);
+    else if (annotations->any())
+      if (StepAnnotations ofReaders =
+              annotationsOfReaders(*graph, *annotations);
+          splitsIntoStages(ofReaders))
+        writeAnnotations(kShardAnnotations, *graph, ofReaders, layers, *result);
     step.erase();
 
     numLayers += layers.size();

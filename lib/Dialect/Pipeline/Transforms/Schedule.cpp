@@ -161,7 +161,8 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     OpBuilder builder(program->getContext());
     auto op = ScheduleOp::create(
         builder, program.getLoc(), builder.getStringAttr(symbol),
-        program.getSymNameAttr(), builder.getStringAttr(data.kind));
+        program.getSymNameAttr(), builder.getStringAttr(data.kind),
+        /*credits=*/DenseI64ArrayAttr());
     builder.createBlock(&op.getBody());
     for (auto [rank, order] : llvm::enumerate(data.ranks)) {
       OrderOp::create(builder, program.getLoc(), rank, toString(order));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "stagewright/Analysis/FlowData.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
@@ -18,7 +19,7 @@ struct VerifySchedulePass : impl::VerifyScheduleBase<VerifySchedulePass> {
 
   void runOnOperation() override {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
-      if (failed(verifySchedule(schedule)))
+      if (failed(verifySchedule(schedule)) || failed(verifyFlows(schedule)))
         return signalPassFailure();
     markAllAnalysesPreserved();
   }

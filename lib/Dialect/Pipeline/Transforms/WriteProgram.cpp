@@ -38,11 +38,12 @@ ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
                                builder.getStringAttr(plan.planner),
                                builder.getF64FloatAttr(plan.planBound.value),
                                builder.getStringAttr(schedule));
-  auto program = ProgramOp::create(
-      builder, loc, builder.getStringAttr("plan"),
-      FlatSymbolRefAttr::get(graph.getSymNameAttr()),
-      FlatSymbolRefAttr::get(cluster.getSymNameAttr()),
-      builder.getI64IntegerAttr(problem.microbatches), promise);
+  auto program =
+      ProgramOp::create(builder, loc, builder.getStringAttr("plan"),
+                        FlatSymbolRefAttr::get(graph.getSymNameAttr()),
+                        FlatSymbolRefAttr::get(cluster.getSymNameAttr()),
+                        builder.getI64IntegerAttr(problem.microbatches),
+                        promise, AveragingAttr());
   builder.createBlock(&program.getBody());
   SmallVector<int64_t> stageOfLayer(problem.layers.size());
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {

@@ -97,3 +97,68 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult AwaitReducedOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return findCollective(*this, symbols); // await_reduced_c1
 }
+
+/// Checks average_c2: a buffer of state with type `type`.
+static LogicalResult verifyState(AverageOp op, Value value, Type type,
+                                 StringRef what) {
+  auto buffer = value.getDefiningOp<BufferOp>();
+  if (buffer && buffer.getKind() == BufferKind::State &&
+      buffer.getType() == type)
+    return success();
+  auto error = op.emitOpError()
+               << "needs " << what << " in state of type " << type << ", got ";
+  if (!buffer)
+    return error << "no buffer";
+  return error << "'" << buffer.getBufferName() << "' of kind '"
+               << stringifyBufferKind(buffer.getKind()) << "' and type "
+               << buffer.getType();
+}
+
+LogicalResult AverageOp::verify() {
+  double xi = getXi().convertToDouble();
+  double weight = getWeight().convertToDouble();
+  if (getEvery() < 1 || getDelay() < 0 || getDelay() > getEvery() ||
+      getTurns() < 1) // average_c3
+    return emitOpError() << "needs every and turns of at least 1 and a delay "
+                         << "from 0 to every, got every " << getEvery()
+                         << ", delay " << getDelay() << ", turns "
+                         << getTurns();
+  if (!(xi >= 0 && xi <= 1) || !(weight > 0 && weight <= 1)) // average_c3
+    return emitOpError() << "needs xi from 0 to 1 and a weight above 0 and at "
+                         << "most 1, got " << xi << " and " << weight;
+  bool needs = getCorrected() && getDelay() > 0;
+  if (needs != bool(getSnapshot())) // average_c4
+    return emitOpError() << (needs ? "is corrected and delayed and needs a "
+                                     "snapshot"
+                                   : "needs no snapshot: it has one if it is "
+                                     "corrected and delayed");
+  return success();
+}
+
+LogicalResult AverageOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<CollectiveOp> collective =
+      findCollective(*this, symbols); // average_c1
+  if (failed(collective))
+    return failure();
+  MemRefType type = collective->getType();
+  auto number = MemRefType::get({1}, IntegerType::get(getContext(), 64));
+  if (failed(verifyState(*this, getStep(), number, "the count of steps")) ||
+      failed(verifyState(*this, getSum(), type, "its sum")) ||
+      (getSnapshot() &&
+       failed(verifyState(*this, getSnapshot(), type, "its snapshot"))))
+    return failure();
+  int64_t bytes = 0;
+  for (Value value : getParameters()) { // average_c2
+    auto buffer = value.getDefiningOp<BufferOp>();
+    if (!buffer || buffer.getKind() != BufferKind::Parameter ||
+        buffer.getType().getElementType() != type.getElementType())
+      return emitOpError() << "averages parameters of " << type.getElementType()
+                           << ", got "
+                           << (buffer ? buffer.getBufferName() : "no buffer");
+    bytes += getSlotStride(buffer.getType());
+  }
+  if (bytes == getSlotBytes(type))
+    return success();
+  return emitOpError() << "has parameters of " << bytes
+                       << " bytes, the collective has " << getSlotBytes(type);
+}

@@ -281,14 +281,15 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
       continue;
     return emitOpError() << "argument " << index << " of @" << getCallee()
                          << (marked ? " is an accumulator and the slot is not"
-                                    : " is no accumulator and the slot is");
+                                    : " is not an accumulator and the slot is");
   }
   return success();
 }
 
 LogicalResult CombineOp::verify() {
-  if (getCombine() == Combine::Sum ||
+  if ((getCombine() == Combine::Sum && !getScale()) ||
       isa<FloatType>(getTarget().getType().getElementType())) // combine_c1
     return success();
-  return emitOpError() << "by mean needs floats, got " << getTarget().getType();
+  return emitOpError() << (getScale() ? "with a scale" : "by mean")
+                       << " needs floats, got " << getTarget().getType();
 }

@@ -10,12 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/FunctionLike.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace stagewright::rank;
@@ -68,11 +70,25 @@ StepOp::TypeByPlace StepOp::collectResults() {
   });
 }
 
+static MemRefType memoryOf(RankedTensorType type) {
+  return type ? MemRefType::get(type.getShape(), type.getElementType())
+              : MemRefType();
+}
+
 /// Checks rank_program_c5.
 static LogicalResult verifyPlaces(StepOp step, ProgramOp program,
                                   const StepOp::TypeByPlace &arguments,
                                   const StepOp::TypeByPlace &results) {
   for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
+    if (std::optional<int64_t> own = buffer.getOwn()) { // buffer_c9
+      auto found = arguments.find({*own, -1});
+      if (found == arguments.end() ||
+          memoryOf(found->second) != buffer.getType())
+        return buffer.emitOpError()
+               << "is a replica's own at position " << *own << ", but @"
+               << step.getSymName() << " has no argument of type "
+               << buffer.getType() << " there";
+    }
     if (!buffer.getPosition())
       continue;
     int64_t position = *buffer.getPosition();
@@ -281,9 +297,11 @@ LogicalResult BufferOp::verify() {
                          << *getPosition();
   if (!never && getKind() != BufferKind::Gradient && !getPosition())
     return emitOpError() << "of kind '" << kind << "' needs a position";
-  if (getSlice() && getKind() != BufferKind::Parameter &&
-      getKind() != BufferKind::Gradient &&
-      getKind() != BufferKind::State) // buffer_c2
+  bool isSliced =
+      llvm::is_contained({BufferKind::Parameter, BufferKind::Constant,
+                          BufferKind::Gradient, BufferKind::State},
+                         getKind());
+  if (getSlice() && !isSliced) // buffer_c2
     return emitOpError() << "of kind '" << kind << "' cannot be a slice, got "
                          << *getSlice();
   if (getDepth() == 0) // buffer_c3
@@ -316,6 +334,20 @@ LogicalResult BufferOp::verify() {
            << "of kind '" << kind << "'"
            << (getPlace() ? " and a place in the workspace" : "")
            << " cannot lie on the host; a stash without a place can";
+  if (getOwn() && getKind() != BufferKind::Parameter &&
+      getKind() != BufferKind::State) // buffer_c9
+    return emitOpError() << "of kind '" << kind << "' is no replica's own; a "
+                         << "parameter or state may be";
+  double weight = getWeight() ? getWeight()->convertToDouble() : 1;
+  bool weighs = (getKind() == BufferKind::Parameter ||
+                 getKind() == BufferKind::Gradient ||
+                 getKind() == BufferKind::Accumulator) &&
+                getPosition() && weight > 0 && weight <= 1;
+  if (getWeight() && !weighs)
+    return emitOpError()
+           << "of kind '" << kind << "' cannot have weight " << weight
+           << "; a parameter, gradient or accumulator "
+           << "with a position may have one above 0 and at most 1";
   if (failed(verifyStarts(*this)))
     return failure();
   return verifySlotType(*this, getType());
@@ -381,6 +413,43 @@ LogicalResult TableOp::verify() {
   if ((*this)->getParentOfType<EntryOp>()) // table_c2
     return success();
   return emitOpError() << "must lie in a 'rank.entry'";
+}
+
+bool ProgramOp::isReadyFirst() {
+  return getBody()
+      .walk([](ChooseOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+LogicalResult ChooseOp::verify() {
+  int64_t rows =
+      std::accumulate(getLanes().begin(), getLanes().end(), int64_t(0));
+  if (getLanes().empty() || int64_t(getTurns().size()) != rows ||
+      llvm::any_of(getLanes(),
+                   [](int64_t lane) { return lane < 1; })) // choose_c1
+    return emitOpError() << "needs rows in each of its lanes and a turn for "
+                         << "each, got lanes [" << getLanes() << "] and "
+                         << getTurns().size() << " turns";
+  int64_t lanes = getLanes().size();
+  bool paired = getAfter().size() % 2 == 0;
+  for (size_t i = 0; paired && i < getAfter().size(); i += 2)
+    for (int64_t lane : {getAfter()[i], getAfter()[i + 1]})
+      paired &= lane >= 0 && lane < lanes &&
+                getAfter()[i] != getAfter()[i + 1]; // choose_c2
+  if (!paired)
+    return emitOpError() << "needs pairs of two different lanes of " << lanes
+                         << " after 'after'";
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (!isa<scf::ForOp>((*this)->getParentOp()) ||
+      !(*this)->getParentOfType<EntryOp>() || !program.getOnly()) // choose_c3
+    return emitOpError() << "must lie in a loop of a 'rank.entry' for one "
+                         << "number of microbatches";
+  for (Operation *user : getRow().getUsers())
+    if (auto table = dyn_cast<TableOp>(user);
+        !table || int64_t(table.getCases().size()) != rows) // choose_c4
+      return emitOpError() << "must be read by a 'rank.table' of its " << rows
+                           << " rows";
+  return success();
 }
 
 #define GET_OP_CLASSES

@@ -46,6 +46,11 @@ public:
       holders.push_back(std::move(rings));
     }
     next.assign(machine.ranks.size(), 0);
+    for (const RankEvents &rank : machine.ranks) {
+      choices.emplace_back(rank);
+      stops.push_back(rank.isReadyFirst() ? rank.rows.front().begin
+                                          : rank.events.size());
+    }
     for (const Sum &sum : machine.sums)
       parts.emplace_back(sum.ranks.size(), Part::Missing);
   }
@@ -60,12 +65,20 @@ private:
   /// Returns true if `rank` ran any event.
   bool advance(size_t rank, size_t most,
                const std::function<void(size_t, const Event &)> &see);
+  bool choose(size_t rank);
+  bool canRun(size_t rank, const Row &row) const;
+  bool wouldWait(const Event &event) const;
+  bool isDone(size_t rank) const {
+    return next[rank] == machine.ranks[rank].events.size() &&
+           choices[rank].left == 0;
+  }
   bool step(size_t rank, const Event &event);
   bool stepChannel(const Event &event);
   bool stepStash(size_t rank, const Event &event);
   bool stepSum(size_t rank, const Event &event);
   std::optional<Fault> leftOver() const;
   Fault stuck();
+  Fault noneReady(size_t rank);
   Wait waitOf(size_t rank);
 
   /// Records a fault at `event`, which ends the run. Returns false.
@@ -88,7 +101,21 @@ private:
   std::vector<std::vector<int64_t>> claimed;
   /// Per rank, stash and slot: the microbatch that holds it, or -1.
   std::vector<std::vector<std::vector<int64_t>>> holders;
-  std::vector<size_t> next;             ///< Per rank: its next event.
+  std::vector<size_t> next;  ///< Per rank: its next event.
+  std::vector<size_t> stops; ///< Per rank: where it stops, to choose or to end.
+  /// What a rank that chooses has run.
+  struct Choice {
+    explicit Choice(const RankEvents &rank)
+        : next(rank.isReadyFirst() ? rank.rows.back().lane + 1 : 0),
+          done(rank.rows.size()), left(rank.rows.size()) {
+      for (size_t row = rank.rows.size(); row-- > 0;)
+        next[rank.rows[row].lane] = row;
+    }
+    std::vector<size_t> next; ///< Per lane: its next row.
+    std::vector<bool> done;   ///< Per row.
+    size_t left;
+  };
+  std::vector<Choice> choices;          ///< Per rank.
   std::vector<std::vector<Part>> parts; ///< Per sum and rank of it.
   std::optional<Fault> fault;
 };
@@ -213,6 +240,60 @@ bool Runner::stepSum(size_t rank, const Event &event) {
   return true;
 }
 
+/// Whether `event`, a claim or a receive, would wait now.
+bool Runner::wouldWait(const Event &event) const {
+  const std::vector<Message> &ring = messages[event.object];
+  if (event.microbatch < 0 || event.microbatch >= int64_t(ring.size()))
+    return false; // An error when it runs.
+  if (event.kind == EventKind::Recv)
+    return ring[event.microbatch] < Message::Sent;
+  if (event.kind != EventKind::Claim)
+    return false;
+  const std::vector<int64_t> &slots = claimed[event.object];
+  int64_t before = slots[event.microbatch % int64_t(slots.size())];
+  return before >= 0 && before != event.microbatch &&
+         ring[before] != Message::Released;
+}
+
+/// Whether all rows that `row` follows are done and none of its events waits.
+bool Runner::canRun(size_t rank, const Row &row) const {
+  const std::vector<Event> &events = machine.ranks[rank].events;
+  return std::all_of(
+             row.after.begin(), row.after.end(),
+             [&](size_t before) { return bool(choices[rank].done[before]); }) &&
+         std::none_of(events.begin() + std::ptrdiff_t(row.begin),
+                      events.begin() + std::ptrdiff_t(row.end),
+                      [&](const Event &event) {
+                        return onChannel(event.kind) && wouldWait(event);
+                      });
+}
+
+/// Begins the first row that can run, or goes on behind the last one. Returns
+/// false if none can.
+bool Runner::choose(size_t rank) {
+  const RankEvents &all = machine.ranks[rank];
+  Choice &choice = choices[rank];
+  if (choice.left == 0) {
+    next[rank] = all.rows.back().end;
+    stops[rank] = all.events.size();
+    return true;
+  }
+  for (size_t lane = 0; lane < choice.next.size(); ++lane) {
+    size_t number = choice.next[lane];
+    if (number == all.rows.size() || all.rows[number].lane != int64_t(lane) ||
+        !canRun(rank, all.rows[number]))
+      continue;
+    ++choice.next[lane];
+    --choice.left;
+    // No other row of the rank can see this before the row has ended.
+    choice.done[number] = true;
+    next[rank] = all.rows[number].begin;
+    stops[rank] = all.rows[number].end;
+    return true;
+  }
+  return false;
+}
+
 bool Runner::step(size_t rank, const Event &event) {
   if (event.kind == EventKind::Call)
     return true;
@@ -223,15 +304,36 @@ bool Runner::step(size_t rank, const Event &event) {
 
 bool Runner::advance(size_t rank, size_t most,
                      const std::function<void(size_t, const Event &)> &see) {
-  const std::vector<Event> &events = machine.ranks[rank].events;
-  size_t before = next[rank];
-  while (next[rank] < events.size() && next[rank] - before < most &&
-         step(rank, events[next[rank]])) {
+  const RankEvents &all = machine.ranks[rank];
+  size_t ran = 0;
+  bool moved = false;
+  while (ran < most && !isDone(rank)) {
+    if (next[rank] == stops[rank]) {
+      if (!choose(rank))
+        break;
+      moved = true;
+      continue;
+    }
+    const Event &event = all.events[next[rank]];
+    if (!step(rank, event)) {
+      bool inside = all.isReadyFirst() &&
+                    next[rank] >= all.rows.front().begin &&
+                    next[rank] < all.rows.back().end;
+      if (inside && !fault)
+        fault = Fault{{"rank " + str(rank) + " waits inside " + action(event) +
+                           ", which it chose because it would not wait; "
+                           "actions that exchange values with other ranks "
+                           "while they run need a fixed order",
+                       event.origin},
+                      {}};
+      break;
+    }
     if (see)
-      see(rank, events[next[rank]]);
+      see(rank, event);
     ++next[rank];
+    ++ran;
   }
-  return next[rank] != before;
+  return moved || ran > 0;
 }
 
 std::optional<Fault>
@@ -246,7 +348,7 @@ Runner::run(size_t most,
     }
   }
   for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
-    if (next[rank] < machine.ranks[rank].events.size())
+    if (!isDone(rank))
       return stuck();
   return leftOver();
 }
@@ -339,10 +441,43 @@ Wait Runner::waitOf(size_t rank) {
   return {&at, awaited, other, needs};
 }
 
+/// A rank that chooses, and whose next rows all wait.
+Fault Runner::noneReady(size_t rank) {
+  const RankEvents &all = machine.ranks[rank];
+  Fault fault{{"rank " + str(rank) + " can run none of its next actions:",
+               all.rows.front().origin},
+              {}};
+  const char *separator = " ";
+  for (size_t lane = 0; lane < choices[rank].next.size(); ++lane) {
+    size_t number = choices[rank].next[lane];
+    if (number == all.rows.size() || all.rows[number].lane != int64_t(lane))
+      continue;
+    const Row &row = all.rows[number];
+    fault.error.message += std::exchange(separator, ", ") + row.name;
+    for (size_t before : row.after)
+      if (!choices[rank].done[before])
+        fault.error.message += " (follows " + all.rows[before].name + ")";
+    for (size_t i = row.begin; i < row.end; ++i)
+      if (const Event &event = all.events[i];
+          onChannel(event.kind) && wouldWait(event))
+        fault.notes.push_back(
+            {row.name +
+                 (event.kind == EventKind::Claim ? " waits for a free slot for "
+                                                 : " waits for ") +
+                 which(machine.channels[event.object], event.microbatch) +
+                 " of channel '" + machine.channels[event.object].name + "'",
+             event.origin});
+  }
+  return fault;
+}
+
 Fault Runner::stuck() {
   size_t rank = 0;
-  while (next[rank] == machine.ranks[rank].events.size())
+  while (isDone(rank))
     ++rank;
+  for (size_t other = 0; other < machine.ranks.size(); ++other)
+    if (next[other] == stops[other] && !isDone(other))
+      return noneReady(other);
   std::vector<size_t> path;
   while (std::find(path.begin(), path.end(), rank) == path.end()) {
     path.push_back(rank);

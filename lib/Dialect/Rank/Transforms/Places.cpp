@@ -60,6 +60,14 @@ Fault overlap(const Event &event, int64_t begin, int64_t end,
 template <typename BytesOf>
 int64_t peakOf(const RankEvents &rank, BytesOf bytesOf) {
   int64_t held = 0, peak = 0;
+  if (rank.isReadyFirst()) { // All credits may be in use at once.
+    for (const Ring &stash : rank.stashes)
+      held += stash.slots * stash.stride;
+    for (const Event &event : rank.events)
+      if (event.kind == EventKind::Call)
+        peak = std::max(peak, bytesOf(event));
+    return held + peak;
+  }
   for (const Event &event : rank.events) {
     if (event.kind == EventKind::Acquire)
       held += rank.stashes[event.object].stride;
@@ -74,6 +82,14 @@ int64_t peakOf(const RankEvents &rank, BytesOf bytesOf) {
 } // namespace
 
 std::optional<Fault> stagewright::rank::checkPlaces(const RankEvents &rank) {
+  for (const Ring &stash : rank.stashes)
+    if (rank.isReadyFirst() && stash.place >= 0)
+      return Fault{{"stash '" + stash.name +
+                        "' shares bytes of the workspace "
+                        "by an order of actions, but its rank has none; give "
+                        "it memory of its own",
+                    stash.origin},
+                   {}};
   Held held(rank);
   auto collide = [&](const Event &event, int64_t begin,
                      int64_t end) -> std::optional<Fault> {

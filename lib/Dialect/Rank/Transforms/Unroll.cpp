@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Support/Limits.h"
@@ -19,6 +20,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <map>
 
 using namespace mlir;
 using namespace stagewright::rank;
@@ -40,6 +42,8 @@ private:
   LogicalResult visit(Operation &op);
   LogicalResult visitLoop(scf::ForOp loop);
   LogicalResult visitTable(TableOp table);
+  LogicalResult visitChoice(ChooseOp choice);
+  void endRow();
   LogicalResult visitSwitch(scf::IndexSwitchOp choice);
   LogicalResult visitArithmetic(Operation &op);
   void visitReduce(AllReduceOp reduce);
@@ -68,8 +72,9 @@ private:
   DenseMap<Operation *, int32_t> calls;
   SmallVector<int64_t> callBytes;
   LiveWorkspaces workspaces;
-  char action = 0;
-  int64_t actionMicrobatch = 0;
+  char action = 0, lastAction = 0;
+  int64_t actionMicrobatch = 0, actionStage = 0;
+  ChooseOp chosen;
   int64_t turns = 0;
 };
 
@@ -95,7 +100,61 @@ LogicalResult Unroller::visitLoop(scf::ForOp loop) {
     if (failed(visit(*loop.getBody())))
       return failure();
   }
+  if (loop.getOps<ChooseOp>().empty())
+    return success();
+  endRow();
+  auto choice = *loop.getOps<ChooseOp>().begin();
+  int64_t all = choice.getTurns().size();
+  if (int64_t(rank.rows.size()) != all)
+    return emitError(loop.getLoc())
+           << "takes " << rank.rows.size() << " turns, but the lanes have "
+           << all << " rows";
   return success();
+}
+
+/// The events of the last row are complete.
+void Unroller::endRow() {
+  if (rank.rows.empty())
+    return;
+  Row &row = rank.rows.back();
+  row.end = rank.events.size();
+  row.microbatch = actionMicrobatch;
+  row.name = std::to_string(actionStage) + lastAction +
+             std::to_string(actionMicrobatch);
+}
+
+/// Rows are unrolled lane by lane; the machine finds their order.
+LogicalResult Unroller::visitChoice(ChooseOp choice) {
+  endRow();
+  int64_t number = rank.rows.size(), lane = 0, first = 0;
+  while (lane < int64_t(choice.getLanes().size()) &&
+         number >= first + choice.getLanes()[lane])
+    first += choice.getLanes()[lane++];
+  if (lane == int64_t(choice.getLanes().size()) || (chosen && chosen != choice))
+    return emitError(choice.getLoc())
+           << "cannot be unrolled: a rank program chooses in one loop, that "
+           << "takes a turn for every row";
+  chosen = choice;
+  Row &row = rank.rows.emplace_back();
+  row.begin = rank.events.size();
+  row.lane = lane;
+  row.turn = choice.getTurns()[number];
+  row.origin = choice.getOperation();
+  values[choice.getRow()] = number;
+  return success();
+}
+
+/// Adds the rows of the same microbatch that `after` names.
+static void followLanes(ChooseOp choice, std::vector<Row> &rows) {
+  std::map<std::pair<int64_t, int64_t>, size_t> byLane;
+  for (auto [number, row] : llvm::enumerate(rows))
+    byLane[{row.lane, row.microbatch}] = number;
+  ArrayRef<int64_t> pairs = choice.getAfter();
+  for (size_t i = 0; i < pairs.size(); i += 2)
+    for (Row &row : rows)
+      if (auto before = byLane.find({pairs[i + 1], row.microbatch});
+          row.lane == pairs[i] && before != byLane.end())
+        row.after.push_back(before->second);
 }
 
 LogicalResult Unroller::visitTable(TableOp table) {
@@ -166,6 +225,13 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
                  << value(division.getRhs());
         return binary([](int64_t a, int64_t b) { return a / b; });
       })
+      .Case([&](arith::CmpIOp comparison) {
+        return binary([&](int64_t a, int64_t b) {
+          return arith::applyCmpPredicate(comparison.getPredicate(),
+                                          APInt(64, a, true),
+                                          APInt(64, b, true));
+        });
+      })
       .Case([&](arith::MaxSIOp) {
         return binary([](int64_t a, int64_t b) { return std::max(a, b); });
       })
@@ -176,7 +242,8 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
         return emitError(other->getLoc())
                << "'" << other->getName() << "' cannot be unrolled; a rank "
                << "program computes with constants, sums, differences, "
-               << "products, quotients, minima, maxima and tables";
+               << "products, quotients, minima, maxima, comparisons and "
+               << "tables";
       });
 }
 
@@ -224,9 +291,19 @@ LogicalResult Unroller::visit(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](scf::ForOp loop) { return visitLoop(loop); })
       .Case([&](TableOp table) { return visitTable(table); })
+      .Case([&](ChooseOp choice) { return visitChoice(choice); })
       .Case([&](scf::IndexSwitchOp choice) { return visitSwitch(choice); })
+      // Means of gradients are divided if there are several microbatches.
+      .Case([&](scf::IfOp choice) {
+        if (choice.getNumResults())
+          return visitArithmetic(op);
+        Block *block = value(choice.getCondition()) ? choice.thenBlock()
+                                                    : choice.elseBlock();
+        return block ? visit(*block) : success();
+      })
       .Case([&](ActionOp inner) {
-        action = stringifyActionKind(inner.getKind())[0];
+        action = lastAction = stringifyActionKind(inner.getKind())[0];
+        actionStage = inner.getStage();
         actionMicrobatch = value(inner.getMicrobatch());
         LogicalResult result = visit(inner.getBody().front());
         action = 0;
@@ -272,8 +349,18 @@ LogicalResult Unroller::visit(Operation &op) {
         add(EventKind::Await, await, sums.lookup(await.getCollective()), {});
         return success();
       })
+      .Case([&](AverageOp average) {
+        int32_t sum = sums.lookup(average.getCollective());
+        add(EventKind::Reduce, average, sum, {});
+        add(EventKind::Await, average, sum, {});
+        return success();
+      })
       .Case<ViewOp, ZeroOp, CopyOp, AddOp, CombineOp, scf::YieldOp>(
           [](Operation *) { return success(); })
+      // Kernels that zero, copy and add.
+      .Case([&](func::CallOp kernel) {
+        return kernel.getNumResults() ? visitArithmetic(op) : success();
+      })
       .Default([&](Operation *other) { return visitArithmetic(*other); });
 }
 
@@ -324,7 +411,11 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
     }
   EntryOp entry = program.getEntry();
   values[entry.getMicrobatches()] = microbatches;
-  return visit(entry.getBody().front());
+  if (failed(visit(entry.getBody().front())))
+    return failure();
+  if (chosen)
+    followLanes(chosen, rank.rows);
+  return success();
 }
 
 FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,

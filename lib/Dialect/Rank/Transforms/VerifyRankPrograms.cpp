@@ -64,6 +64,8 @@ struct VerifyRankProgramsPass
       numEvents += rank.events.size();
     std::optional<Fault> fault = checkSums(*machine);
     if (!fault)
+      fault = linkRows(*machine);
+    if (!fault)
       fault = run(*machine);
     for (const RankEvents &rank : machine->ranks)
       if (!fault)

@@ -14,6 +14,7 @@ import itertools
 import jax
 import numpy as np
 
+from stagewright.annotations import is_annotation
 from stagewright.errors import ImportFailure
 from stagewright.frontend.evaluate import is_known, rule
 from stagewright.frontend.rows import Lazy, rows_of
@@ -47,7 +48,7 @@ def _identify(evaluator, eqn, consts, xs):
     if is_backward and (layered or loops):
         return (layered or loops)[0]
     kind = "layer" if layered or "parameter" in origins or _reads_rows(eqn, consts) else "step"
-    place = (kind, tuple(s.name for s in evaluator.stack.stack if type(s).__name__ == "Scope"))
+    place = (kind, tuple(s.name for s in evaluator.stack.stack if type(s).__name__ == "Scope" and not is_annotation(s.name)))
     first = evaluator.loops.get(place, 0)
     evaluator.loops[place] = first + eqn.params["length"]
     return Loop(kind, first)

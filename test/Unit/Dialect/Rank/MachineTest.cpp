@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 using namespace stagewright::rank;
 
@@ -182,6 +183,144 @@ TEST(Machine, PlacesOfTheWorkspaceAreUsedInTurn) {
   EXPECT_EQ(fault->error.message,
             "bytes 64 to 192 of the workspace are used here, but stash 'k' is "
             "held in them");
+}
+
+/// Ranks that choose: a few lanes each, three microbatches, channels between
+/// any two lanes of different ranks, and lanes that follow others.
+class ChoosingRanks {
+public:
+  explicit ChoosingRanks(unsigned seed) : random(seed) {
+    machine.ranks.resize(size_t(whole(2, 3)));
+    for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
+      for (int64_t lanes = whole(1, 3), lane = 0; lane < lanes; ++lane)
+        lanesOf.push_back({rank, lane, {}, {}});
+    for (int64_t channels = whole(1, 5); channels > 0; --channels)
+      addChannel();
+    for (LaneData &lane : lanesOf)
+      for (LaneData &other : lanesOf)
+        if (&lane != &other && lane.rank == other.rank && whole(0, 5) == 0)
+          lane.after.push_back(other.lane);
+    for (LaneData &lane : lanesOf)
+      addRows(lane);
+  }
+
+  /// Whether the waits of the rows have no cycle.
+  bool isAcyclic() const {
+    std::map<std::pair<size_t, size_t>, size_t> numbers;
+    std::map<Key, size_t> rowOf; // of an event on a channel
+    for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
+      for (size_t row = 0; row < machine.ranks[rank].rows.size(); ++row) {
+        size_t number = numbers.size();
+        numbers[{rank, row}] = number;
+        const Row &of = machine.ranks[rank].rows[row];
+        for (size_t i = of.begin; i < of.end; ++i) {
+          const Event &event = machine.ranks[rank].events[i];
+          rowOf[{event.kind, event.object, event.microbatch}] = number;
+        }
+      }
+    std::vector<std::set<size_t>> before(numbers.size());
+    auto wait = [&](size_t row, Key key) {
+      if (auto other = rowOf.find(key); other != rowOf.end())
+        before[row].insert(other->second);
+    };
+    for (auto [key, row] : rowOf) {
+      auto [kind, object, m] = key;
+      if (kind == EventKind::Recv)
+        wait(row, {EventKind::Send, object, m});
+      if (kind == EventKind::Claim)
+        wait(row, {EventKind::ReleaseChannel, object,
+                   m - machine.channels[object].slots});
+    }
+    for (auto [place, row] : numbers) {
+      const RankEvents &rank = machine.ranks[place.first];
+      for (size_t after : rank.rows[place.second].after)
+        before[row].insert(numbers.at({place.first, after}));
+      if (place.second > 0 &&
+          rank.rows[place.second - 1].lane == rank.rows[place.second].lane)
+        before[row].insert(row - 1);
+    }
+    std::set<size_t> done;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t row = 0; row < before.size(); ++row)
+        if (!done.count(row) &&
+            std::includes(done.begin(), done.end(), before[row].begin(),
+                          before[row].end()))
+          moved = done.insert(row).second;
+    }
+    return done.size() == before.size();
+  }
+
+  Machine machine;
+
+private:
+  static constexpr int64_t microbatches = 3;
+  struct LaneData {
+    size_t rank;
+    int64_t lane;
+    std::vector<Event> events; ///< Of microbatch 0.
+    std::vector<int64_t> after;
+  };
+
+  int64_t whole(int64_t low, int64_t high) {
+    return low + int64_t(random() % uint64_t(high - low + 1));
+  }
+  LaneData &any() { return lanesOf[size_t(whole(0, lanesOf.size() - 1))]; }
+
+  void addChannel() {
+    LaneData *from = &any(), *to = &any();
+    while (from->rank == to->rank)
+      from = &any(), to = &any();
+    auto number = int32_t(machine.channels.size());
+    machine.channels.push_back({"c" + std::to_string(number), whole(1, 2),
+                                microbatches, 0, int64_t(from->rank),
+                                int64_t(to->rank)});
+    from->events.push_back({EventKind::Claim, 'F', number});
+    from->events.push_back({EventKind::Send, 'F', number});
+    to->events.push_back({EventKind::Recv, 'F', number});
+    // Sometimes another lane, which follows, releases the message.
+    LaneData *last = &any();
+    if (last->rank != to->rank || last == to || whole(0, 1))
+      last = to;
+    else
+      last->after.push_back(to->lane);
+    last->events.push_back({EventKind::ReleaseChannel, 'F', number});
+  }
+
+  void addRows(const LaneData &lane) {
+    RankEvents &rank = machine.ranks[lane.rank];
+    for (int64_t m = 0; m < microbatches; ++m) {
+      Row row;
+      row.lane = lane.lane, row.microbatch = m;
+      row.begin = rank.events.size();
+      for (Event event : lane.events) {
+        event.microbatch = m;
+        rank.events.push_back(event);
+      }
+      row.end = rank.events.size();
+      for (int64_t other : lane.after)
+        row.after.push_back(size_t(other * microbatches + m));
+      rank.rows.push_back(row);
+    }
+  }
+
+  std::mt19937_64 random;
+  std::vector<LaneData> lanesOf;
+};
+
+// All rows that can run may run in any order; one order is the proof.
+TEST(Machine, RanksThatChooseEndUnlessTheirRowsWaitInACycle) {
+  int ended = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    ChoosingRanks ranks(seed);
+    ASSERT_FALSE(linkRows(ranks.machine)) << seed;
+    std::optional<Fault> fault = run(ranks.machine);
+    EXPECT_EQ(!fault, ranks.isAcyclic())
+        << seed << (fault ? ": " + fault->error.message : "");
+    ended += !fault;
+  }
+  EXPECT_GT(ended, 200);
+  EXPECT_LT(ended, 800);
 }
 
 } // namespace

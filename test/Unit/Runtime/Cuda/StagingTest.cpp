@@ -10,11 +10,18 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
+#include <cstring>
 
 using namespace stagewright::runtime::cuda;
 
 namespace {
+
+StagingBlocks::Fill from(const std::byte *data) {
+  return [data](std::byte *to, int64_t at, int64_t bytes) {
+    std::memcpy(to, data + at, size_t(bytes));
+  };
+}
 
 struct Staged {
   Emulator emulator;
@@ -51,7 +58,7 @@ TEST(Staging, LoadsByPiecesFromBothBlocksInTurn) {
   StagingBlocks blocks(it.device, it.stream.get(), 256);
   std::vector<std::byte> data(900);
   it.emulator.calls();
-  blocks.upload(it.memory.base(), data.data(), int64_t(data.size()));
+  blocks.upload(it.memory.base(), int64_t(data.size()), from(data.data()));
   std::vector<std::string> to, hosts;
   for (const Call &call : it.emulator.calls())
     if (call.word == "upload") {
@@ -72,18 +79,24 @@ TEST(Staging, SmallCopiesShareABlock) {
   std::byte data[64] = {};
   it.emulator.calls();
   for (int i = 0; i < 5; ++i)
-    blocks.upload(it.memory.base(), data, sizeof(data));
+    blocks.upload(it.memory.base(), sizeof(data), from(data));
   EXPECT_EQ(it.copies(), "64 64 64 64 record 64 ");
-  EXPECT_EQ(blocks.claim(257), nullptr);
 }
 
-TEST(Staging, SavesByPieces) {
+TEST(Staging, SavesNoMoreThanABlockAtOnce) {
   Staged it;
   StagingBlocks blocks(it.device, it.stream.get(), 256);
-  std::vector<std::byte> data(300);
   it.emulator.calls();
-  blocks.download(data.data(), it.memory.base(), int64_t(data.size()));
+  blocks.fetch(it.memory.base(), 256);
+  blocks.fetch(it.memory.base() + 256, 44);
   EXPECT_EQ(it.copies(), "256 synchronize record 44 synchronize ");
+  try {
+    blocks.fetch(it.memory.base(), 257);
+    ADD_FAILURE() << "a block has 256 bytes";
+  } catch (const std::exception &error) {
+    EXPECT_STREQ(error.what(), "a block of pinned memory has 256 bytes, so 257 "
+                               "bytes cannot be copied at once");
+  }
 }
 
 TEST(Staging, WhatIsLoadedByPiecesIsSaved) {
@@ -95,13 +108,18 @@ TEST(Staging, WhatIsLoadedByPiecesIsSaved) {
     data[i] = std::byte(i * 2654435761u >> 13);
   int64_t at = 0;
   for (int64_t bytes : {900, 64, 1, 1300, 735}) {
-    blocks.upload(it.memory.base() + DevicePointer(at), data.data() + at,
-                  bytes);
+    blocks.upload(it.memory.base() + DevicePointer(at), bytes,
+                  from(data.data() + at));
     at += bytes;
   }
   ASSERT_EQ(at, int64_t(data.size()));
   blocks.settle();
-  blocks.download(saved.data(), it.memory.base(), at);
+  for (int64_t done = 0, size = 0; done < at; done += size) {
+    size = std::min<int64_t>(at - done, 200);
+    std::memcpy(saved.data() + done,
+                blocks.fetch(it.memory.base() + DevicePointer(done), size),
+                size_t(size));
+  }
   EXPECT_EQ(saved, data);
 }
 

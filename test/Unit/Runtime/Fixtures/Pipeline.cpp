@@ -34,11 +34,38 @@
 #define PRINTED_PEAK "832"
 #endif
 
-STAGEWRIGHT_MANIFEST(R"json({
-"stagewright": 1, "name": "step", "microbatches": 4, "schedule": "1f1b", "stages": 2,
+// With READY, both ranks run what is ready. Rows of rank 0: four backwards,
+// which follow their forwards, and four forwards, of which the third and the
+// fourth follow the backward that releases their slot of the stash.
+#ifdef READY
+#define VERSION "4, \"only\": true"
+#define ROW(name, lane, turn, receives, claims, after)                         \
+  R"json({"name": ")json" name R"json(", "lane": )json" lane                   \
+  R"json(, "turn": )json" turn R"json(, "receives": [)json" receives           \
+  R"json(], "claims": [)json" claims R"json(], "after": [)json" after "]}"
+#define BACK(m, forward) ROW("0B" m, "0", m, "1, " m, "", forward)
+#define FORTH(m, turn, back) ROW("0F" m, "1", turn, "", "0, " m, back)
+#define BOTH(m) ROW("1B" m, "0", m, "0, " m, "1, " m, "")
+#define ROWS(list) "\"rows\": [" list "],"
+#define BACKS                                                                  \
+  BACK("0", "4") "," BACK("1", "5") "," BACK("2", "6") "," BACK("3", "7")
+#define FORTHS1 FORTH("0", "4", "") "," FORTH("1", "5", "")
+#define FORTHS2 FORTH("2", "6", "0") "," FORTH("3", "7", "1")
+#define ROWS0 ROWS(BACKS "," FORTHS1 "," FORTHS2)
+#define ROWS1 ROWS(BOTH("0") "," BOTH("1") "," BOTH("2") "," BOTH("3"))
+#else
+#define VERSION "1"
+#define ROWS0
+#define ROWS1
+#endif
+
+STAGEWRIGHT_MANIFEST(
+    R"json({
+"stagewright": )json" VERSION
+    R"json(, "name": "step", "microbatches": 4, "schedule": "1f1b", "stages": 2,
 "target": {"triple": ")json" FIXTURE_TRIPLE
-                     R"json(", "cpu": "", "features": )json" PROCESSOR
-                     R"json(}, "libraries": [],
+    R"json(", "cpu": "", "features": )json" PROCESSOR
+    R"json(}, "libraries": [],
 "arguments": [
  {"position": 0, "name": "params/w", "role": "parameter", "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
  {"position": 1, "name": "x", "role": "batch", "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
@@ -53,6 +80,7 @@ STAGEWRIGHT_MANIFEST(R"json({
  {"id": 1, "name": "dy", "from": 1, "to": 0, "bytes": 16, "depth": 2, "depth_all": false}],
 "ranks": [
  {"rank": 0, "device": "d0", "entry": "step.0", "stages": [0], "nodes": ["w.F", "w.B"],
+  )json" ROWS0 R"json(
   "buffers": [
   {"id": 0, "name": "w", "kind": "parameter", "bytes": 16, "depth": 1, "depth_all": false, "argument": 0, "result": -1, "slice": -1, "dtype": "f32", "shape": [4]},
   {"id": 1, "name": "x", "kind": "batch", "bytes": 16, "depth": 1, "depth_all": true, "argument": 1, "result": -1, "slice": -1, "dtype": "f32", "shape": [4]},
@@ -61,8 +89,9 @@ STAGEWRIGHT_MANIFEST(R"json({
   {"id": 4, "name": "stash.x", "kind": "stash", "bytes": 16, "depth": 2, "depth_all": false, "argument": -1, "result": -1, "slice": -1, "dtype": "f32", "shape": [4]},
   {"id": 5, "name": "workspace", "kind": "workspace", "bytes": 128, "depth": 1, "depth_all": false, "argument": -1, "result": -1, "slice": -1, "dtype": "i8", "shape": [128]}],
   "memory": {"parameters": 128, "gradients": 64, "batch": 256, "outputs": 0, "stash": 128, "transfers": 128, "workspace": 128, "arena": )json" PRINTED_ARENA
-                     R"json(, "live_peak": )json" PRINTED_PEAK R"json(}},
+    R"json(, "live_peak": )json" PRINTED_PEAK R"json(}},
  {"rank": 1, "device": "d1", "entry": "step.1", "stages": [1], "nodes": ["loss.F"],
+  )json" ROWS1 R"json(
   "buffers": [
   {"id": 0, "name": "fault", "kind": "constant", "bytes": 4, "depth": 1, "depth_all": false, "argument": 2, "result": -1, "slice": -1, "dtype": "i32", "shape": []},
   {"id": 1, "name": "m", "kind": "microbatch", "bytes": 4, "depth": 1, "depth_all": true, "argument": 3, "result": -1, "slice": -1, "dtype": "i32", "shape": []},
@@ -189,6 +218,12 @@ void step0(sw_rank *rank, int64_t M) {
     sw.recv(rank, 1, 0);
   float *dw = floats(sw.slot(rank, 3, 0));
   std::fill(dw, dw + dim, 0.f);
+#ifdef READY
+  for (int64_t turn = 0; turn < 2 * M; ++turn) {
+    int64_t row = sw.choose(rank);
+    row < M ? backward0(rank, row, fault) : forward0(rank, row - M, fault);
+  }
+#else
   for (int64_t m = 0; m < std::min<int64_t>(M, 2); ++m)
     forward0(rank, m, fault);
   for (int64_t m = 0; m < M; ++m) {
@@ -196,6 +231,7 @@ void step0(sw_rank *rank, int64_t M) {
     if (m + 2 < M)
       forward0(rank, m + 2, fault);
   }
+#endif
   for (int64_t i = 0; i < dim; ++i)
     dw[i] /= float(M);
 }
@@ -208,7 +244,11 @@ void step1(sw_rank *rank, int64_t M) {
   for (int64_t m = 0; m < M; ++m) {
     if (fault == Fault::EarlyEnd && m == 1)
       return;
+#ifdef READY
+    both1(rank, sw.choose(rank), fault);
+#else
     both1(rank, m, fault);
+#endif
   }
   *loss /= float(M);
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // If a pass is given a module that was only imported, these functions first run
-// the passes that form the graph, so that every pass can run alone on a file. A
-// pass calls them with its own runPipeline:
+// the passes that form the graph, or its schedule, so that every pass can run
+// alone on a file. A pass calls them with its own runPipeline:
 //
 //   auto run = [&](OpPassManager &pm) { return runPipeline(pm, getOperation());
 //   }; if (failed(ensureGraph(getOperation(), run)))
@@ -48,6 +48,10 @@ mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run,
 mlir::LogicalResult ensureUnifiedGraph(mlir::ModuleOp module, RunPipeline run,
                                        bool split = false,
                                        llvm::StringRef layers = "auto");
+
+/// Unless `module` has a schedule: runs pipeline-schedule, which runs missing
+/// earlier passes in the same way.
+mlir::LogicalResult ensureSchedule(mlir::ModuleOp module, RunPipeline run);
 
 } // namespace stagewright::pipeline
 

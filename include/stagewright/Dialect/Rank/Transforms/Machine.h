@@ -23,6 +23,14 @@
 // order. Only one rank claims the slots of a channel, so its program determines
 // the previous microbatch of every slot.
 //
+// A rank that runs its actions as they become ready (`rank.choose`) has rows
+// of events instead of one order. A row runs when none of its events would
+// wait, so a rank never waits inside one. Every ring has one lane that fills it
+// and one that empties it, so no row takes from another what that waits for:
+// the ranks are a marked graph (Scheduling/MarkedGraph.h), and again one run is
+// the proof for all orders. It relies on rows naming the rows that they
+// follow, which is checked before.
+//
 // Each rank of a sum over ranks starts it and later waits for it:
 //
 //   await(s)     after  reduce(s) of all its ranks
@@ -97,11 +105,26 @@ struct CallMemory {
   int64_t bound = 0;
 };
 
+/// The events of one row of a `rank.choose`.
+struct Row {
+  size_t begin = 0, end = 0; ///< In RankEvents::events.
+  int64_t lane = 0, microbatch = 0;
+  int64_t turn = 0;               ///< Of several the lowest goes first.
+  std::string name = {};          ///< Of its last action, "1F0".
+  std::vector<size_t> after = {}; ///< Rows of the rank that it follows.
+  const void *origin = nullptr;   ///< The `rank.choose`, for messages only.
+};
+
 /// The events of one rank, in program order.
 struct RankEvents {
   std::vector<Ring> stashes;
   std::vector<CallMemory> calls;
   std::vector<Event> events;
+  /// If the rank chooses what it runs: all rows, lane by lane. Their events are
+  /// contiguous.
+  std::vector<Row> rows = {};
+
+  bool isReadyFirst() const { return !rows.empty(); }
 };
 
 /// A sum over ranks.
@@ -131,6 +154,10 @@ struct Fault {
 
 /// Checks that each rank starts each of its sums once, in one common order.
 std::optional<Fault> checkSums(const Machine &machine);
+
+/// Adds to each row the rows that release the slots it acquires. Fails if a
+/// row uses a slot that another acquires or receives and does not follow it.
+std::optional<Fault> linkRows(Machine &machine);
 
 /// Runs `machine` to its end; `checkSums` must have passed. A fault is a cycle
 /// of ranks that wait for each other, a wait for an event that never happens, a

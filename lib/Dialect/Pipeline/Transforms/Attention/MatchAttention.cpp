@@ -275,7 +275,7 @@ private:
 
 std::optional<AttentionMatch> matchAttention(const Scores &scores,
                                              std::string &why) {
-  why = "what is made of its scores is no softmax over keys of scaled and "
+  why = "what is made of its scores is not a softmax over keys of scaled and "
         "masked scores (a cap by tanh, and weights dropped by a condition, are "
         "known)";
   if (scores.rank < 2 || scores.reductions.empty() || scores.uses.empty())

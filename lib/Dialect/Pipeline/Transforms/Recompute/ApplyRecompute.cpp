@@ -46,6 +46,12 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
       if (std::optional<ArrayRef<int64_t>> levels = stage.getLevels())
         for (auto [layer, level] : llvm::zip(stage.getLayers(), *levels))
           levelOf[layer] = level;
+    // The first backward node of each layer: recomputation is inserted before.
+    DenseMap<int64_t, NodeOp> backwards;
+    for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+      if (node.getPhase() != Phase::F)
+        backwards.try_emplace(node.getLayer(), node);
+    SymbolTable symbols(graph->getParentOfType<ModuleOp>());
     for (NodeOp node :
          llvm::make_early_inc_range(graph.getBody().front().getOps<NodeOp>())) {
       int64_t level = levelOf.lookup(node.getLayer());
@@ -57,31 +63,24 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
                << "'" << node.getNodeName() << "' has " << offered.size()
                << " levels, and its stage wants level " << level
                << "; plan with the levels that it offers";
-      if (failed(take(graph, node, cast<LevelAttr>(offered[level - 1]))))
-        return failure();
+      NodeOp &backward = backwards[node.getLayer()];
+      if (!backward)
+        return node.emitOpError()
+               << "'" << node.getNodeName() << "' has levels and no backward";
+      backward = take(graph, symbols, node, backward,
+                      cast<LevelAttr>(offered[level - 1]));
       ++numLayers;
     }
     return success();
   }
 
-  /// The first backward node of the layer: recomputation is inserted before it.
-  static NodeOp backwardOf(GraphOp graph, NodeOp forward) {
-    for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-      if (node.getLayer() == forward.getLayer() && node.getPhase() != Phase::F)
-        return node;
-    return {};
-  }
-
-  static LogicalResult take(GraphOp graph, NodeOp node, LevelAttr level) {
-    NodeOp backward = backwardOf(graph, node);
-    if (!backward)
-      return node.emitOpError()
-             << "'" << node.getNodeName() << "' has levels and no backward";
+  /// Replaces forward `node` by that of `level`; returns the new node before
+  /// `backward`, which recomputes the rest.
+  static NodeOp take(GraphOp graph, const SymbolTable &symbols, NodeOp node,
+                     NodeOp backward, LevelAttr level) {
     OpBuilder builder(node);
-    auto module = graph->getParentOfType<ModuleOp>();
     auto bodyOf = [&](FlatSymbolRefAttr name) {
-      return cast<FunctionOpInterface>(
-          SymbolTable::lookupNearestSymbolFrom(module, name));
+      return cast<FunctionOpInterface>(symbols.lookup(name.getValue()));
     };
     auto workspace = [&](DenseI64ArrayAttr of, unsigned which) {
       return of ? builder.getI64IntegerAttr(of[which]) : IntegerAttr();
@@ -126,7 +125,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
       if (number >= 0)
         node->getResult(unsigned(number)).replaceAllUsesWith(kept);
     node.erase();
-    return success();
+    return again;
   }
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphSplitter.h"
+#include "stagewright/Dialect/Pipeline/IR/Annotation.h"
 
 using namespace mlir;
 
@@ -241,6 +242,9 @@ GraphOp GraphSplitter::build() {
     }
   auto result = cast<GraphOp>(builder.cloneWithoutRegions(*graph));
   result.setLayersAttr(builder.getArrayAttr(layers));
+  // The plan followed them.
+  result->removeAttr(kAnnotations);
+  result->removeAttr(kShardAnnotations);
   Block &block = result.getBody().emplaceBlock();
   for (BlockArgument argument : graph.getBody().getArguments())
     made[argument].push_back(

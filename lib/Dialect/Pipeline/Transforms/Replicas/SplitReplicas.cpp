@@ -141,8 +141,8 @@ ProgramOp Splitter::writeProgram(GraphOp graph, const GraphSplitter &splitter) {
       if (!stage.getRows())
         continue;
       copy.setDevicesAttr(builder.getArrayAttr({stage.getDevices()[replica]}));
-      copy.setReplicaOfAttr(
-          builder.getDenseI64ArrayAttr({old, replica, count}));
+      copy.setReplicaOfAttr(builder.getDenseI64ArrayAttr(
+          {old, replica, count, shares[old][replica].count, rows->samples}));
     }
   }
   writeBoundaries(builder, graph, stageOfLayer);
@@ -163,6 +163,12 @@ void Splitter::writeOrders(ScheduleOp schedule, ProgramOp replaced) {
       action.stage = firstStage[action.stage] +
                      (shares[action.stage].size() > 1 ? replica : 0);
     OrderOp::create(builder, orders[from].getLoc(), rank, toString(*order));
+  }
+  if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits()) {
+    SmallVector<int64_t> own;
+    for (auto [stage, share] : llvm::enumerate(shares))
+      own.append(share.size(), (*credits)[stage]);
+    made.setCredits(own);
   }
   symbols.erase(schedule);
   symbols.insert(made);

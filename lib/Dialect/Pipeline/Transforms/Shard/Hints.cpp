@@ -27,7 +27,7 @@ struct Hint {
   bool used = false;
 };
 
-/// An argument of the step, with the attributes of a parameter.
+/// An argument of the step, usually a parameter.
 struct Parameter {
   func::FuncOp step;
   unsigned number = 0;
@@ -37,9 +37,16 @@ struct Parameter {
     return value ? value.getValue() : StringRef();
   }
   StringRef name() { return text(PipelineDialect::kName); }
-  bool isOne() { return text(PipelineDialect::kRole) == "parameter"; }
+  bool isOne() { return role() == "parameter"; }
+  StringRef role() { return text(PipelineDialect::kRole); }
   /// `layout`, or an error that names `source` if it cannot be split so.
   FailureOr<Layout> take(Layout layout, int64_t ways, const Twine &source);
+  /// Whether `hint` splits this argument, a batch or a constant: it has exactly
+  /// its name.
+  bool isNamedBy(const Hint &hint) {
+    return (role() == "batch" || role() == "constant") && !hint.isAuto &&
+           !name().empty() && StringRef(hint.text).rsplit('=').first == name();
+  }
 };
 
 } // namespace
@@ -51,7 +58,7 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
   auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
   if (!type || !fits(type, layout, ways))
     return emitError(step.getLoc())
-           << "parameter '" << name() << "' of type "
+           << role() << " '" << name() << "' of type "
            << step.getArgumentTypes()[number] << " cannot be split over "
            << ways << " shards by " << source << ": dimension " << layout.dim
            << " must be a multiple of " << layout.outer * ways;
@@ -77,7 +84,7 @@ static FailureOr<Hint> readHint(Location loc, StringRef text) {
       return fail("it has no dimension");
     if (!chunks.empty() &&
         (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
-      return fail("'" + chunks + "' is no number of chunks");
+      return fail("'" + chunks + "' is not a number of chunks");
   }
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
   if (!glob)
@@ -109,8 +116,23 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
                    step.getArgAttr(i, kSplitDerived);
   HintedLayouts result;
   result.layouts.resize(step.getNumArguments());
+  result.isStated.resize(step.getNumArguments());
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     Parameter parameter{step, i};
+    for (Hint &hint : *list) {
+      if (!parameter.isNamedBy(hint))
+        continue;
+      hint.used = true;
+      FailureOr<Layout> layout =
+          parameter.take(hint.layout, ways, "'" + hint.text + "'");
+      if (failed(layout))
+        return failure();
+      bool isBatch = parameter.role() == "batch";
+      if (isBatch)
+        result.batches.resize(step.getNumArguments());
+      (isBatch ? result.batches : result.layouts)[i] = *layout;
+      break;
+    }
     if (!parameter.isOne())
       continue;
     FailureOr<Layout> layout = Layout();
@@ -123,6 +145,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
     if (hint != list->end()) {
       hint->used = true;
       isAuto = hint->isAuto;
+      result.isStated[i] = !isAuto;
       layout = parameter.take(hint->layout, ways, "'" + hint->text + "'");
     } else if (dim) {
       auto outer =
@@ -133,6 +156,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
       if (!isDerived || (type && fits(type, stated, ways))) {
         layout = parameter.take(stated, ways, "the model's own file");
         isAuto = false;
+        result.isStated[i] = true;
       }
     }
     if (failed(layout))
@@ -148,8 +172,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
   return result;
 }
 
-/// `name` as a glob: every number in it becomes `*`.
-static std::string withoutNumbers(StringRef name) {
+std::string withoutNumbers(StringRef name) {
   std::string glob;
   for (char c : name)
     if (!llvm::isDigit(c))
@@ -159,7 +182,8 @@ static std::string withoutNumbers(StringRef name) {
   return glob;
 }
 
-std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts) {
+std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts,
+                       ArrayRef<Layout> batches) {
   // By glob: the layout of all its parameters; nothing if they differ.
   llvm::StringMap<std::optional<Layout>> byGlob;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
@@ -191,6 +215,8 @@ std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts) {
     else if (written.insert(glob).second)
       write(glob, layouts[i]);
   }
+  for (auto [i, layout] : llvm::enumerate(batches))
+    write(Parameter{step, unsigned(i)}.name(), layout);
   return text;
 }
 

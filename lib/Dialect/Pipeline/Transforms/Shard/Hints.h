@@ -11,7 +11,8 @@
 // no hint matches is split by `pipeline.split_dim`, which importers read from
 // the model's own file, or which follows from constraints on other values. All
 // others are whole; if there are no hints and the file splits no parameter,
-// they are auto.
+// they are auto. A batch or a constant is split by a hint with exactly its
+// name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,18 +28,28 @@ namespace stagewright::pipeline {
 struct HintedLayouts {
   llvm::SmallVector<Layout> layouts; ///< By argument; of open ones, whole.
   llvm::SmallVector<unsigned> open;  ///< Parameters that are auto, ascending.
+  /// By argument: whether a hint or the model's file says how it is split.
+  std::vector<bool> isStated;
+  /// By argument: the part of a batch that each shard works on; empty if no
+  /// hint splits a batch.
+  llvm::SmallVector<Layout> batches = {};
 };
 
 /// The layouts of the arguments of `step` over `ways` shards: whole, except for
 /// parameters that `hints`, separated by commas, or attributes split. Fails
-/// with an error if a hint is malformed or applies to no parameter, or if a
-/// parameter cannot be split equally as given.
+/// with an error if a hint is malformed or applies to no argument, or if an
+/// argument cannot be split equally as given.
 mlir::FailureOr<HintedLayouts> readLayouts(mlir::func::FuncOp step,
                                            mlir::StringRef hints, int64_t ways);
 
-/// Hints equivalent to `layouts`. Parameters whose names differ only in numbers
-/// share one hint if they are split alike.
-std::string writeHints(mlir::func::FuncOp step, llvm::ArrayRef<Layout> layouts);
+/// `name` as a glob: every number in it becomes `*`.
+std::string withoutNumbers(llvm::StringRef name);
+
+/// Hints equivalent to `layouts` of parameters, and `batches` unless it is
+/// empty. Parameters whose names differ only in numbers share one hint if they
+/// are split alike.
+std::string writeHints(mlir::func::FuncOp step, llvm::ArrayRef<Layout> layouts,
+                       llvm::ArrayRef<Layout> batches = {});
 
 } // namespace stagewright::pipeline
 

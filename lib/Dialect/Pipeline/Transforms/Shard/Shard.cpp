@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Annotated.h"
 #include "Choose.h"
 #include "Hints.h"
 #include "SplitFunction.h"
@@ -50,8 +51,21 @@ struct ShardPass : impl::ShardBase<ShardPass> {
     if (failed(hinted))
       return signalPassFailure();
     FailureOr<StepGraph> graph = StepGraph::create(step);
-    if (failed(graph) || failed(chooseOpen(step, *graph, *hinted)))
+    if (failed(graph))
       return signalPassFailure();
+    FailureOr<StepAnnotations> annotations = readAnnotations(*graph);
+    if (failed(annotations))
+      return signalPassFailure();
+    auto batches = sharedBatches(step, *annotations, ways);
+    if (failed(batches) ||
+        failed(chooseOpen(step, *graph, *annotations, *hinted)))
+      return signalPassFailure();
+    if (!hinted->batches.empty()) {
+      batches->resize(step.getNumArguments());
+      for (auto [layout, given] : llvm::zip_equal(*batches, hinted->batches))
+        if (given.isSplit())
+          layout = given;
+    }
     std::map<int64_t, Layout> byPosition;
     for (auto [i, layout] : llvm::enumerate(hinted->layouts))
       byPosition[step.getArgAttrOfType<IntegerAttr>(unsigned(i),
@@ -59,7 +73,10 @@ struct ShardPass : impl::ShardBase<ShardPass> {
                      .getInt()] = layout;
     for (Layout layout : hinted->layouts)
       numSplit += layout.isSplit();
-    FunctionSplitter splitter{.ways = ways, .scatters = scatters, .cuts = cuts};
+    FunctionSplitter splitter{.ways = ways,
+                              .scatters = scatters,
+                              .cuts = cuts,
+                              .batches = std::move(*batches)};
     Boxes boxes = splitter.split(step, &*graph, hinted->layouts);
     if (auto update = module.lookupSymbol<func::FuncOp>("update"))
       boxes += splitter.splitUpdate(update, byPosition);
@@ -70,8 +87,6 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   }
 
 private:
-  static constexpr int64_t kMostWays = 1024;
-
   /// The rates of the shards' devices: those of the cluster, else of this host.
   FailureOr<ShardRates> readRates() {
     FailureOr<std::optional<Cluster>> found =
@@ -87,16 +102,41 @@ private:
     return *rates;
   }
 
+  /// Fails if split(n) has parameters and none of them is split.
+  LogicalResult checkSplit(func::FuncOp step, const OpenParameters &group,
+                           ArrayRef<Layout> layouts) {
+    bool isSplit = llvm::any_of(
+        group.arguments, [&](unsigned i) { return layouts[i].isSplit(); });
+    if (!group.annotation || group.arguments.empty() || isSplit)
+      return success();
+    return emitError(step.getLoc())
+           << group.annotation->text() << " splits no parameter: none that is "
+           << "used there has a dimension, or heads or the like in one, that "
+           << ways.getValue() << " divides and that no other split excludes";
+  }
+
   /// Chooses how open parameters are split, and reports it in a remark.
   LogicalResult chooseOpen(func::FuncOp step, const StepGraph &graph,
+                           const StepAnnotations &annotations,
                            HintedLayouts &hinted) {
     auto isSplit = [](Layout layout) { return layout.isSplit(); };
-    if (!hinted.open.empty()) {
+    auto groups = openParameters(graph, annotations, ways, hinted);
+    if (failed(groups))
+      return failure();
+    bool isOpen = llvm::any_of(
+        *groups, [](const auto &it) { return !it.arguments.empty(); });
+    if (isOpen) {
       FailureOr<ShardRates> rates = readRates();
       if (failed(rates))
         return failure();
-      ShardChoice choice =
-          chooseLayouts(graph, ways, *rates, hinted.open, hinted.layouts);
+      ShardChoice choice;
+      for (const OpenParameters &group : *groups) {
+        if (!group.arguments.empty())
+          choice = chooseLayouts(graph, ways, *rates, group.arguments,
+                                 hinted.layouts);
+        if (failed(checkSplit(step, group, hinted.layouts)))
+          return failure();
+      }
       if (llvm::none_of(hinted.layouts, isSplit))
         return emitError(step.getLoc())
                << "no parameter can be split over " << ways.getValue()
@@ -113,7 +153,8 @@ private:
           << "adds " << percent(choice.spent) << " % for messages";
       return success();
     }
-    if (llvm::any_of(hinted.layouts, isSplit))
+    if (llvm::any_of(hinted.layouts, isSplit) ||
+        llvm::any_of(hinted.batches, isSplit))
       return success();
     return emitError(step.getLoc())
            << "no parameter is split over the " << ways.getValue()

@@ -58,17 +58,25 @@ static Value joinAll(OpBuilder &builder, Location loc, Layout layout,
   return joined;
 }
 
-std::optional<Layout> Sharder::scatteredLayout(Value old) {
+bool Sharder::canScatter(Value old, Layout layout) {
   Entry &entry = entryOf(old);
   auto type = dyn_cast<RankedTensorType>(old.getType());
-  if (!graph || !entry.isProduct || entry.layout.kind != Layout::Partial ||
-      !entry.boxed.empty() || !type || !type.hasStaticShape() ||
-      type.getNumElements() < kLeastScattered ||
-      !canJoinAt(behindBox(entry.level)))
+  bool isPartial = entry.layout.kind == Layout::Partial ||
+                   entry.layout.kind == Layout::Largest;
+  return graph && isPartial && entry.boxed.empty() && layout.isSplit() &&
+         type && type.hasStaticShape() &&
+         type.getNumElements() >= kLeastScattered && fits(type, layout, ways) &&
+         canJoinAt(behindBox(entry.level));
+}
+
+std::optional<Layout> Sharder::scatteredLayout(Value old) {
+  Entry &entry = entryOf(old);
+  if (!entry.isProduct || entry.layout.kind != Layout::Partial)
     return std::nullopt;
   // Not along the last dimension: operations along it then have all of it.
-  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
-    if (fits(type, Layout::split(dim), ways))
+  auto type = dyn_cast<RankedTensorType>(old.getType());
+  for (int64_t dim = 0; type && dim + 1 < type.getRank(); ++dim)
+    if (canScatter(old, Layout::split(dim)))
       return Layout::split(dim);
   return std::nullopt;
 }

@@ -47,7 +47,7 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
     int64_t rows = cast<RankedTensorType>(part.getType()).getDimSize(dim);
     auto copied = cast<linalg::LinalgOp>(
         copyWith(*op, whole(op.getDpsInits()[0], shard), op->getResultTypes(),
-                 shard, {table, part}));
+                 shard, std::pair(table, part)));
     Operation *end = copied.getBlock()->getTerminator();
     auto own = end->getOperand(0).getDefiningOp<tensor::ExtractOp>();
     OpBuilder inside(own);

@@ -9,6 +9,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Analysis/Linkage.h"
 #include "stagewright/Analysis/Rows.h"
 
 using namespace mlir;
@@ -31,6 +32,9 @@ bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
 }
 
 namespace {
+
+constexpr const char *kWindows =
+    "it reads windows or steps along it, or a diagonal";
 
 /// The position of `loop` among the results of `map`, -1 if no result uses it;
 /// nothing if several do, or one as part of a larger expression.
@@ -73,14 +77,37 @@ Layout layoutOfOperand(linalg::LinalgOp op, OpOperand &operand,
   return place >= 0 ? Layout::split(place, loop.outer) : Layout();
 }
 
+/// The layout in which the region of `op` can read `value`, defined outside, if
+/// `loop` is split.
+Layout layoutOfRead(linalg::LinalgOp op, Value value, const SplitLoop &loop) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  Layout layout;
+  for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
+    if (loopReading(op, value, dim) != loop.number)
+      continue;
+    if (layout.isSplit()) // A diagonal.
+      return {};
+    layout = Layout::split(dim, loop.outer);
+  }
+  return layout;
+}
+
+SetVector<Value> capturedBy(linalg::LinalgOp op) {
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return captured;
+}
+
 /// Whether `operand` is an output that is not read.
 bool isOnlyWritten(linalg::LinalgOp op, OpOperand &operand) {
   return op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand);
 }
 
-/// Converts the indices of the split loop of a shard to those of the whole.
+/// Converts the indices of the split loop of a shard to those of the whole,
+/// except in `readsOfParts`.
 void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
-                 int64_t ways, int64_t shard) {
+                 int64_t ways, int64_t shard,
+                 ArrayRef<Operation *> readsOfParts) {
   if (shard == 0 && loop.outer == 1)
     return; // They are equal.
   SmallVector<linalg::IndexOp> indices;
@@ -98,7 +125,8 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
       return arith::ConstantIndexOp::create(builder, loc, value);
     };
     Value number = index;
-    llvm::SmallPtrSet<Operation *, 4> own;
+    llvm::SmallPtrSet<Operation *, 4> own(readsOfParts.begin(),
+                                          readsOfParts.end());
     auto keep = [&](Value value) {
       own.insert(value.getDefiningOp());
       return value;
@@ -121,13 +149,21 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
 
 } // namespace
 
-std::optional<SmallVector<Layout>>
-resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
-  if (op.getStaticLoopRanges()[loop.number] % (loop.outer * ways) != 0)
+std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
+                                             const SplitLoop &loop,
+                                             int64_t ways, std::string *why) {
+  auto fail = [&](const Twine &reason) {
+    if (why)
+      *why = reason.str();
     return std::nullopt;
+  };
+  int64_t range = op.getStaticLoopRanges()[loop.number];
+  if (range % (loop.outer * ways) != 0)
+    return fail("its range, " + Twine(range) + ", is not a multiple of " +
+                Twine(loop.outer * ways));
   for (AffineMap map : op.getIndexingMapsArray())
     if (!placeOf(map, loop.number))
-      return std::nullopt;
+      return fail(kWindows);
   bool sums =
       op.getIteratorTypesArray()[loop.number] == utils::IteratorType::reduction;
   SmallVector<Layout> results;
@@ -136,12 +172,20 @@ resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
                              loop.number);
     bool adds = sums && isSumFromZero(op, i);
     if (sums ? place >= 0 || !(adds || isLargest(op, i)) : place < 0)
-      return std::nullopt;
+      return fail(sums ? "it reduces over it by something else than a sum "
+                         "from zero or a max"
+                       : "a result has no such dimension");
     results.push_back(adds   ? Layout{Layout::Partial}
                       : sums ? Layout{Layout::Largest}
                              : Layout::split(place, loop.outer));
   }
   return results;
+}
+
+bool Sharder::readsPart(linalg::LinalgOp op, Value value,
+                        const SplitLoop &loop) {
+  return layoutOf(value).isSplit() &&
+         layoutOf(value) == layoutOfRead(op, value, loop);
 }
 
 Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
@@ -162,9 +206,18 @@ Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
   for (auto [result, layout] : llvm::zip_equal(op->getResults(), results))
     types.push_back(
         localType(cast<RankedTensorType>(result.getType()), layout, ways));
-  Operation *copied = copyWith(*op, operands, types, shard);
+  SmallVector<std::pair<Value, Value>> parts;
+  for (Value value : capturedBy(op))
+    if (readsPart(op, value, loop))
+      parts.push_back({value, entryOf(value).copies[shard]});
+  Operation *copied = copyWith(*op, operands, types, shard, parts);
+  SmallVector<Operation *> readsOfParts;
+  copied->walk([&](tensor::ExtractOp read) {
+    if (llvm::is_contained(llvm::make_second_range(parts), read.getTensor()))
+      readsOfParts.push_back(read);
+  });
   moveIndices(cast<linalg::LinalgOp>(copied), loop,
-              op.getStaticLoopRanges()[loop.number], ways, shard);
+              op.getStaticLoopRanges()[loop.number], ways, shard, readsOfParts);
   return copied;
 }
 
@@ -182,27 +235,80 @@ static bool worksOnParts(linalg::LinalgOp op) {
   return !op.hasDynamicShape() && op.hasPureTensorSemantics();
 }
 
-static int64_t elementsOf(OpOperand *operand) {
-  return cast<RankedTensorType>(operand->get().getType()).getNumElements();
+static int64_t elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+SmallVector<std::pair<Value, std::optional<SplitLoop>>>
+Sharder::splitReads(linalg::LinalgOp op) {
+  SmallVector<std::pair<Value, std::optional<SplitLoop>>> reads;
+  for (OpOperand &operand : op->getOpOperands())
+    if (Layout layout = layoutOf(operand.get());
+        layout.isSplit() && op.payloadUsesValueFromOperand(&operand))
+      reads.push_back(
+          {operand.get(),
+           loopFor(op, operand, layout, entryOf(operand.get()).scattered)});
+  for (Value value : capturedBy(op)) {
+    Layout layout = layoutOf(value);
+    if (!layout.isSplit())
+      continue;
+    std::optional<SplitLoop> found;
+    if (auto loop = loopReading(op, value, layout.dim))
+      found = SplitLoop{*loop, layout.outer, entryOf(value).scattered};
+    reads.push_back({value, found});
+  }
+  for (auto &[value, loop] : reads)
+    if (loop)
+      loop->samples = entryOf(value).samples;
+  return reads;
+}
+
+std::string Sharder::whyWhole(Operation &op) {
+  if (isShapeOp(op))
+    return "it moves elements from one device's part to another's";
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured)
+    return "it has no rule for parts";
+  if (!worksOnParts(structured))
+    return "its shape is not static";
+  for (const auto &[value, loop] : splitReads(structured)) {
+    bool isOperand = llvm::is_contained(op.getOperands(), value);
+    std::string why = kWindows;
+    if (!entryOf(value).scattered && (loop || isOperand) &&
+        (!loop || !resultsOf(structured, *loop, ways, &why)))
+      return why;
+  }
+  return "it reads elements at computed positions";
 }
 
 bool Sharder::copyStructured(linalg::LinalgOp op) {
   if (!worksOnParts(op))
     return false;
-  SmallVector<OpOperand *> split;
+  auto reads = splitReads(op);
   bool goesOn = scatters && goesByRows(op);
-  for (OpOperand &operand : op->getOpOperands())
-    if (layoutOf(operand.get()).isSplit() &&
-        op.payloadUsesValueFromOperand(&operand) &&
-        (goesOn || !entryOf(operand.get()).scattered))
-      split.push_back(&operand);
-  llvm::stable_sort(split, [](OpOperand *a, OpOperand *b) {
-    return elementsOf(a) > elementsOf(b);
+  llvm::erase_if(reads, [&](const auto &read) {
+    return !goesOn && entryOf(read.first).scattered;
+  });
+  // A look-up of parts of a batch is one of the whole batch in parts of the
+  // table, whose rows are sent; else each shard would need the whole table.
+  Value table = lookedUpTable(op);
+  if (llvm::any_of(reads,
+                   [&](const auto &read) {
+                     return read.first == table && !read.second;
+                   }) &&
+      llvm::all_of(reads, [](const auto &read) {
+        return !read.second || read.second->samples;
+      }))
+    return false;
+  // Splits of parameters come before those of batches: split(n) in a step with
+  // replicate(n).
+  llvm::stable_sort(reads, [&](const auto &a, const auto &b) {
+    bool first = entryOf(a.first).samples, second = entryOf(b.first).samples;
+    return first != second ? second : elementsOf(a.first) > elementsOf(b.first);
   });
   SmallVector<SplitLoop> candidates;
-  for (OpOperand *operand : split)
-    if (auto loop = loopFor(op, *operand, layoutOf(operand->get()),
-                            entryOf(operand->get()).scattered))
+  for (const auto &[value, loop] : reads)
+    if (loop)
       candidates.push_back(*loop);
   return copySplit(op, candidates);
 }
@@ -226,11 +332,12 @@ bool Sharder::copySplit(linalg::LinalgOp op, ArrayRef<SplitLoop> candidates) {
       loop = &next;
   if (!loop)
     return false;
-  if (loop->scattered)
-    for (OpOperand *operand : op.getDpsInputOperands())
-      if (auto layout = scatteredLayout(operand->get());
-          layout && *layout == layoutOfOperand(op, *operand, *loop))
-        scatter(operand->get(), *layout);
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    Layout part = layoutOfOperand(op, *operand, *loop);
+    if (canScatter(operand->get(), part) &&
+        (!loop->scattered || scatteredLayout(operand->get()) == part))
+      scatter(operand->get(), part);
+  }
 
   SmallVector<Level> levels;
   for (OpOperand &operand : op->getOpOperands())
@@ -238,10 +345,8 @@ bool Sharder::copySplit(linalg::LinalgOp op, ArrayRef<SplitLoop> candidates) {
       levels.push_back(
           levelOf(operand.get(), layoutOf(operand.get()) !=
                                      layoutOfOperand(op, operand, *loop)));
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    levels.push_back(levelOf(value, /*isWhole=*/true));
+  for (Value value : capturedBy(op))
+    levels.push_back(levelOf(value, !readsPart(op, value, *loop)));
   enter(*op, /*isSplit=*/!loop->scattered, levels);
   if (loop->scattered && !canJoinAt(here))
     return false;
@@ -256,6 +361,7 @@ bool Sharder::copySplit(linalg::LinalgOp op, ArrayRef<SplitLoop> candidates) {
        llvm::zip_equal(op->getResults(), copies, *results)) {
     Entry &entry = set(old, layout, list);
     entry.scattered = layout.isSplit() && loop->scattered;
+    entry.samples = layout.isSplit() && loop->samples;
     entry.isProduct = isProduct;
   }
   return true;

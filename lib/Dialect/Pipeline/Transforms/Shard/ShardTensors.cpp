@@ -179,8 +179,12 @@ bool Sharder::copyTensorOp(Operation &op) {
     copies.push_back(copied->getResult(0));
   }
   bool isProduct = entryOf(op.getOperand(0)).isProduct;
+  bool samples = llvm::any_of(op.getOperands(), [&](Value operand) {
+    return layoutOf(operand).isSplit() && entryOf(operand).samples;
+  });
   Entry &entry = set(op.getResult(0), plan->result, copies);
   entry.scattered = scattered;
+  entry.samples = samples && plan->result.isSplit();
   entry.isProduct = isProduct;
   return true;
 }

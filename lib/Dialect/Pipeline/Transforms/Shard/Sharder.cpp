@@ -32,6 +32,18 @@ void Sharder::setArgument(Value old, Layout layout, ArrayRef<Value> parts) {
   entry.copies.assign(parts.begin(), parts.end());
 }
 
+void Sharder::share(Value old, Value whole, Layout layout) {
+  SmallVector<Value> parts;
+  for (int64_t shard = 0; shard < ways; ++shard)
+    parts.push_back(
+        takePart(builder, at(nullptr, shard), whole, layout, ways, shard));
+  setArgument(old, layout, parts);
+  Entry &entry = entries[old];
+  entry.shared = false;
+  entry.samples = true;
+  entry.boxed.assign(ways, whole);
+}
+
 const StepOp *Sharder::entryIn(Value value) const {
   int number = graph ? graph->indexOf(value) : -1;
   return number >= 0 ? &graph->ops[number] : nullptr;
@@ -185,8 +197,23 @@ void Sharder::copy(Operation &op) {
                   ? copyStructured(structured) || copyMoves(structured) ||
                         copyLookup(structured) || copyScattered(structured)
                   : copyTensorOp(op);
+  if (traced && entry)
+    record(op, done);
   if (!done)
     graph ? copyWhole(op) : copyShared(op);
+}
+
+void Sharder::record(Operation &op, bool onParts) {
+  bool readsParts = llvm::any_of(readsOf(op), [&](Value value) {
+    const Entry &entry = entryOf(value);
+    return onParts ? entry.layout.kind != Layout::Whole
+                   : entry.layout.isSplit() && !entry.scattered;
+  });
+  auto number = unsigned(graph->indexOf(op.getResult(0)));
+  if (readsParts && onParts)
+    traced->onParts.insert(number);
+  else if (readsParts)
+    traced->onWholes.try_emplace(number, whyWhole(op));
 }
 
 void Sharder::mark(Operation &op) {
@@ -205,12 +232,13 @@ void Sharder::copyShared(Operation &op) {
 
 Operation *Sharder::copyWith(Operation &op, ValueRange operands,
                              TypeRange types, int64_t shard,
-                             std::pair<Value, Value> held) {
+                             ArrayRef<std::pair<Value, Value>> held) {
   IRMapping mapping;
+  for (auto [old, part] : held)
+    mapping.map(old, part);
   for (Value value : readsOf(op))
-    if (value == held.first)
-      mapping.map(value, held.second);
-    else if (!llvm::is_contained(op.getOperands(), value))
+    if (!mapping.contains(value) &&
+        !llvm::is_contained(op.getOperands(), value))
       mapping.map(value, whole(value, shard));
   for (auto [old, operand] : llvm::zip(op.getOperands(), operands))
     mapping.map(old, operand);

@@ -42,6 +42,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Analysis/StepGraph.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 #include <set>
 
 namespace stagewright::pipeline {
@@ -51,6 +52,7 @@ struct SplitLoop {
   unsigned number = 0;
   int64_t outer = 1;
   bool scattered = false; ///< Along the dimension of a scatter.
+  bool samples = false;   ///< Along the samples of a batch.
 };
 
 /// What an operation and its regions read.
@@ -60,9 +62,12 @@ mlir::SetVector<mlir::Value> readsOf(mlir::Operation &op);
 /// operations of one input; `value` itself if it is made by anything else.
 mlir::Value originOf(mlir::Value value);
 
-/// Layouts of the results if `loop` is split; nothing if it cannot be.
-std::optional<llvm::SmallVector<Layout>>
-resultsOf(mlir::linalg::LinalgOp op, const SplitLoop &loop, int64_t ways);
+/// Layouts of the results if `loop` is split; nothing, with a reason in `why`,
+/// if it cannot be.
+std::optional<llvm::SmallVector<Layout>> resultsOf(mlir::linalg::LinalgOp op,
+                                                   const SplitLoop &loop,
+                                                   int64_t ways,
+                                                   std::string *why = nullptr);
 
 /// Whether `op` reshapes, slices or pads a tensor.
 bool isShapeOp(mlir::Operation &op);
@@ -100,6 +105,14 @@ struct Boxes {
   }
 };
 
+/// What the operations of a step did with split values, by number in its
+/// graph.
+struct SplitTrace {
+  llvm::DenseSet<unsigned> onParts; ///< Each shard computes a part.
+  /// Operations that read parts but need the whole, with the reason.
+  std::map<unsigned, std::string> onWholes;
+};
+
 class Sharder {
 public:
   /// With `graph`, for a step: every shard computes whole values itself.
@@ -114,9 +127,15 @@ public:
   void setArgument(mlir::Value old, mlir::Value whole);
   void setArgument(mlir::Value old, Layout layout,
                    llvm::ArrayRef<mlir::Value> parts);
+  /// Lets each shard work on its part, as `layout` says, of the argument `old`,
+  /// which is `whole` in all shards.
+  void share(mlir::Value old, mlir::Value whole, Layout layout);
 
   /// Tells that `value` is the gradient of `argument`.
   void setGradient(mlir::Value value, mlir::Value argument);
+
+  /// Records in `made` what copy() does; for a step without scatters.
+  void trace(SplitTrace *made) { traced = made; }
 
   void copy(mlir::Block &block);
 
@@ -148,6 +167,7 @@ private:
     Level level;
     bool shared = false;    ///< One value for all shards.
     bool scattered = false; ///< Split by a scatter.
+    bool samples = false;   ///< Split by the samples of a batch.
     bool isProduct = false; ///< Partial, by a contraction or a look-up.
     llvm::SmallVector<mlir::Value> boxed; ///< Whole, by shard, once needed.
     llvm::SmallVector<mlir::Value> sent;  ///< sentFrom(), if not `copies`.
@@ -170,11 +190,25 @@ private:
   bool copyMoves(mlir::linalg::LinalgOp op);
   bool copyLookup(mlir::linalg::LinalgOp op);
   bool copyTensorOp(mlir::Operation &op);
+  /// Records whether `op` was copied for parts, if it reads any.
+  void record(mlir::Operation &op, bool onParts);
+  /// Why `op`, which reads parts, needs whole values.
+  std::string whyWhole(mlir::Operation &op);
   /// A copy with `operands` and results of `types`. Values that its regions
-  /// read are whole, except that `held.second` replaces `held.first`.
-  mlir::Operation *copyWith(mlir::Operation &op, mlir::ValueRange operands,
-                            mlir::TypeRange types, int64_t shard,
-                            std::pair<mlir::Value, mlir::Value> held = {});
+  /// read are whole, except those for which `held` has another.
+  mlir::Operation *
+  copyWith(mlir::Operation &op, mlir::ValueRange operands,
+           mlir::TypeRange types, int64_t shard,
+           mlir::ArrayRef<std::pair<mlir::Value, mlir::Value>> held = {});
+
+  /// The split values that `op` reads, each with the loop to split for it; none
+  /// if there is no such loop.
+  llvm::SmallVector<std::pair<mlir::Value, std::optional<SplitLoop>>>
+  splitReads(mlir::linalg::LinalgOp op);
+  /// Whether the region of `op`, if `loop` is split, reads of `value` only the
+  /// part that its shard has.
+  bool readsPart(mlir::linalg::LinalgOp op, mlir::Value value,
+                 const SplitLoop &loop);
 
   /// The copy for the part of `loop` that `shard` has; `results` are its
   /// layouts.
@@ -203,8 +237,10 @@ private:
   /// made by an all-to-all. Null if that is not possible, or if every shard has
   /// the whole value already.
   llvm::SmallVector<mlir::Value> *exchanged(mlir::Value old, Layout layout);
-  /// The layout of a partial value after a scatter; nothing if it is not to be
-  /// scattered.
+  /// Whether a partial value can become `layout` by a scatter.
+  bool canScatter(mlir::Value old, Layout layout);
+  /// The layout of a partial value after a scatter that lets shards go on with
+  /// rows; nothing if it is not to be scattered.
   std::optional<Layout> scatteredLayout(mlir::Value old);
   void scatter(mlir::Value old, Layout layout);
   /// The part in `layout` of each shard's copy of a value, for `shard`.
@@ -248,6 +284,7 @@ private:
   int64_t ways;
   bool scatters, cuts;
   mlir::OpBuilder &builder;
+  SplitTrace *traced = nullptr;
   llvm::DenseMap<mlir::Value, Entry> entries;
   Level here;             ///< Of what is being written.
   bool isForward = false; ///< Whether that is for the forward.

@@ -201,7 +201,8 @@ void SplitClasses::addStructured(linalg::LinalgOp op, double own) {
   for (Value value : readsOf(*op)) {
     bool isOperand = llvm::is_contained(op->getOperands(), value);
     for (const Use &use : usesOf(value)) {
-      if (isOperand && split.contains(use.number))
+      bool isIndexed = isOperand || loopReading(op, value, use.place);
+      if (isIndexed && split.contains(use.number))
         continue;
       if (value == table && use.outer == 1)
         partials[op->getResult(0)].push_back(use.number);

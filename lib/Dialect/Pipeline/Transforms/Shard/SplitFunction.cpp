@@ -27,9 +27,11 @@ SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
 }
 
 /// Adds the arguments of `function`, some of them in parts, to the block that
-/// `builder` is in. Returns the index of the first part of each.
+/// `builder` is in; of whole ones the shards take parts as in `shared`, unless
+/// it is empty. Returns the index of the first part of each.
 SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
                                                     ArrayRef<Layout> layouts,
+                                                    ArrayRef<Layout> shared,
                                                     OpBuilder &builder,
                                                     Sharder &sharder) const {
   SmallVector<int64_t> firsts;
@@ -39,7 +41,11 @@ SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
     firsts.push_back(int64_t(block.getNumArguments()));
     Location loc = argument.getLoc();
     if (!layout.isSplit()) {
-      sharder.setArgument(argument, block.addArgument(argument.getType(), loc));
+      Value whole = block.addArgument(argument.getType(), loc);
+      sharder.setArgument(argument, whole);
+      if (unsigned i = argument.getArgNumber();
+          !shared.empty() && shared[i].isSplit())
+        sharder.share(argument, whole, shared[i]);
       continue;
     }
     RankedTensorType type =
@@ -97,8 +103,10 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   Block *block = made.addEntryBlock();
   builder.setInsertionPointToStart(block);
   Sharder sharder(graph, ways, scatters, cuts, builder);
+  sharder.trace(trace);
   SmallVector<int64_t> firsts =
-      addArguments(function, layouts, builder, sharder);
+      addArguments(function, layouts, graph ? batches : ArrayRef<Layout>(),
+                   builder, sharder);
   for (OpOperand &result :
        function.getBody().front().getTerminator()->getOpOperands())
     if (auto of = function.getResultAttrOfType<IntegerAttr>(
@@ -171,7 +179,7 @@ Boxes FunctionSplitter::splitUpdate(
                              builder.getFunctionType(TypeRange(), TypeRange()));
     builder.setInsertionPointToStart(trial->addEntryBlock());
     Sharder sharder(nullptr, ways, /*scatters=*/false, /*cuts=*/false, builder);
-    addArguments(update, layouts, builder, sharder);
+    addArguments(update, layouts, {}, builder, sharder);
     sharder.copy(update.getBody().front());
     changed = false;
     for (unsigned i = 0; i < update.getNumResults(); ++i) {

@@ -18,6 +18,9 @@
 
 namespace stagewright::pipeline {
 
+/// Layers are split into at most so many parts.
+inline constexpr int64_t kMostWays = 1024;
+
 /// `type` without dimension 0.
 mlir::RankedTensorType rowType(mlir::RankedTensorType type);
 
@@ -30,6 +33,10 @@ struct FunctionSplitter {
   bool scatters = false, cuts = false; ///< As in Sharder.
   /// Parts are single rows of stacks, without dimension 0.
   bool rows = false;
+  /// By argument of the step: how each shard takes its part of a batch, which
+  /// stays one argument; empty: all shards take the whole.
+  llvm::SmallVector<Layout> batches = {};
+  SplitTrace *trace = nullptr; ///< As in Sharder.
 
   /// Replaces `function`, a step (with its graph) or an optimizer (without), by
   /// one for all parts.
@@ -45,6 +52,7 @@ struct FunctionSplitter {
 private:
   llvm::SmallVector<int64_t> addArguments(mlir::func::FuncOp function,
                                           llvm::ArrayRef<Layout> layouts,
+                                          llvm::ArrayRef<Layout> shared,
                                           mlir::OpBuilder &builder,
                                           Sharder &sharder) const;
   mlir::DictionaryAttr partAttributes(mlir::MLIRContext *context,

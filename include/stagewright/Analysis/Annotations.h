@@ -1,0 +1,82 @@
+//===- Annotations.h - how the user places layers ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the layers of annotations (Dialect/Pipeline/IR/Annotation.h); it does
+// not place anything.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_ANNOTATIONS_H
+#define STAGEWRIGHT_ANALYSIS_ANNOTATIONS_H
+
+#include "stagewright/Analysis/Layers.h"
+#include "stagewright/Dialect/Pipeline/IR/Annotation.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+namespace stagewright::pipeline {
+
+/// Whether an operation of `module` is in an annotated scope, or a parameter of
+/// @step has an annotation.
+bool hasAnnotations(mlir::ModuleOp module);
+
+/// The annotations of a step.
+struct StepAnnotations {
+  /// For operations of the forward that read parameters without an annotation.
+  static constexpr int kNone = -1;
+  /// For operations of which nothing is known.
+  static constexpr int kOpen = -2;
+
+  std::vector<Annotation> list; ///< In order of appearance.
+  std::vector<int> of;          ///< By operation: in `list`, kNone or kOpen.
+
+  bool any() const { return !list.empty(); }
+};
+
+/// Reads the annotations of the operations of the forward: those of their
+/// scopes, and those of the parameters that they are the first to read. Emits
+/// an error that names both places if an operation has two.
+mlir::FailureOr<StepAnnotations> readAnnotations(const StepGraph &graph);
+
+/// `annotations` of the operations that are the first to read a parameter; all
+/// others are open.
+StepAnnotations annotationsOfReaders(const StepGraph &graph,
+                                     StepAnnotations annotations);
+
+/// Whether every operation that is the first to read a parameter has split(n),
+/// and these are several annotations.
+bool splitsIntoStages(const StepAnnotations &ofReaders);
+
+/// By argument: the annotation of the operations that are the first to read the
+/// parameter, in `list`, or kNone.
+std::vector<int> annotationsOfParameters(const StepGraph &graph,
+                                         const StepAnnotations &annotations);
+
+/// Splits layers of the forward, before the backward is assigned, so that no
+/// layer has operations of two annotations, or with one and without.
+void splitAtAnnotations(const StepGraph &graph,
+                        const StepAnnotations &annotations, Layers &layers);
+
+/// The annotation of each layer, in `list`, or kNone. Layers without parameters
+/// outside of annotations, such as a loss, have that of the layer before them,
+/// or at the start of the layer behind them; but layers that adjoin one with
+/// parameters and without an annotation have none, and are planned with it.
+std::vector<int> annotationsOfLayers(const StepGraph &graph,
+                                     const StepAnnotations &annotations,
+                                     const Layers &layers);
+
+/// Consecutive layers [first, end) of a graph with one annotation.
+struct AnnotatedLayers {
+  int64_t first = 0, end = 0;
+  Annotation annotation;
+};
+
+/// The annotated layers of `graph`, in order.
+std::vector<AnnotatedLayers> annotatedLayers(GraphOp graph);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_ANNOTATIONS_H

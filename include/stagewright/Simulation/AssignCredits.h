@@ -1,0 +1,66 @@
+//===- AssignCredits.h - credits of stages from times and memory  -*- C++
+//-*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How many microbatches may be in flight on a stage, from its forward to the
+// end of its backward. By Little's law a stage is never idle for lack of
+// credits if it has as many as microbatches pass through it in the time of one
+// round trip: from the start of its forward through all later stages and back
+// to the end of its backward. Without transfers S equal stages get S - s, the
+// limit of 1F1B; every hop of c seconds adds 2 c / period.
+//
+// The bound is exact for one stage per rank if twice a hop is a multiple of the
+// period. Otherwise microbatches return in another phase than in which they
+// left, or wait for other stages of a rank, and greedy ranks lose some time. So
+// all stages get as many more credits as a simulated step needs, up to 8.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SIMULATION_ASSIGNCREDITS_H
+#define STAGEWRIGHT_SIMULATION_ASSIGNCREDITS_H
+
+#include "stagewright/Simulation/SimulateReady.h"
+#include <limits>
+
+namespace stagewright {
+
+/// What a microbatch in flight takes on the rank of a stage, in any unit.
+struct CreditMemory {
+  std::vector<double> held; ///< By stage, for each microbatch; empty: 0.
+  double limit = std::numeric_limits<double>::infinity(); ///< Of each rank.
+};
+
+struct Credits {
+  std::vector<int64_t> wanted;   ///< By stage: without a limit of memory.
+  std::vector<int64_t> assigned; ///< By stage: within it.
+  Seconds unlimited; ///< Simulated makespan if nothing waits for credit.
+  Seconds makespan;  ///< The same with the assigned credits.
+
+  bool isCapped() const { return assigned != wanted; }
+  /// The part by which the assigned credits make a step longer.
+  double loss() const {
+    return unlimited.value > 0 ? makespan.value / unlimited.value - 1 : 0;
+  }
+};
+
+/// Credits for the actions of `schedule`, with `spare` more for each stage than
+/// a step needs whose actions take as long as they should. If memory is short
+/// on a rank, its stage with the most credits gives one back, until the rest
+/// fits. Fails if one credit for every stage does not fit, or if
+/// simulateReady() does.
+Result<Credits> assignCredits(const Schedule &schedule, const StageGraph &graph,
+                              const StepTimes &times,
+                              const CreditMemory &memory, int64_t spare = 0);
+
+/// The simulated makespan of `schedule` with `credits`.
+Result<Seconds> makespanWith(const Schedule &schedule, const StageGraph &graph,
+                             StepTimes times,
+                             const std::vector<int64_t> &credits);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SIMULATION_ASSIGNCREDITS_H

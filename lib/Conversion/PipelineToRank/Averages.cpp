@@ -1,0 +1,154 @@
+//===- Averages.cpp - averages of parameters over replicas ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With `averaging` the ranks of a stage do not sum its gradients: each updates
+// parameters and state of its own, and a bucket says which parameters one
+// average sums. What an average carries from step to step, and what a replica
+// has for itself, are further state of the step: arguments with positions
+// behind all others, and results that replace them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include <set>
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+/// The first copy of a stage that `rank` runs; -1: it runs none.
+static int64_t firstStageOf(const Plan &plan, int64_t rank) {
+  auto found = llvm::find(plan.rankOfStage, rank);
+  return found == plan.rankOfStage.end() ? -1
+                                         : found - plan.rankOfStage.begin();
+}
+
+int64_t Plan::replicaOfRank(int64_t rank) const {
+  if (pipelines > 1)
+    return pipelineOfRank[rank];
+  int64_t stage = firstStageOf(*this, rank);
+  return stage < 0 ? 0 : sharesOfStages[stageNumber(stage)].first;
+}
+
+Plan::Share Plan::shareOf(int64_t rank) const {
+  int64_t stage = firstStageOf(*this, rank);
+  return stage < 0 ? Share() : sharesOfStages[stageNumber(stage)].second;
+}
+
+int64_t Plan::runsOf(int64_t rank) const {
+  int64_t stage = firstStageOf(*this, rank), count = 0;
+  for (auto [other, from] : llvm::enumerate(rankOfStage))
+    if (from == rank && stageNumber(other) == stageNumber(stage))
+      count += int64_t(microbatchesOf[other / numStages].size());
+  return count;
+}
+
+namespace {
+
+/// Fails if a parameter that replicas average is of several stages, or of a
+/// type that they cannot average.
+LogicalResult checkParameter(const Plan &plan, const UpdateArgument &argument,
+                             const BucketPlan &bucket, int64_t result) {
+  pipeline::GraphOp graph = plan.graph;
+  BlockArgument parameter = graph.getBody().getArgument(argument.number);
+  auto what = [&] {
+    return emitError(graph.getLoc())
+           << "parameter '" << argument.name << "' cannot be averaged: ";
+  };
+  std::optional<int64_t> stage;
+  for (const AccumulatorPlan &part : plan.accumulators) {
+    if (part.result != result)
+      continue;
+    int64_t original = plan.originalStage(part.stage);
+    if (stage && *stage != original)
+      return what() << "several stages use it, so its gradient is no replica's "
+                    << "own; put its layers on one stage";
+    stage = original;
+  }
+  for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
+    if (plan.reads(rank, parameter) && !llvm::is_contained(bucket.ranks, rank))
+      return what() << "rank " << rank << " reads it, but ranks ["
+                    << bucket.ranks
+                    << "] train it; put its layers on one stage";
+  Type type = graph.getFunctionType().getInput(argument.number);
+  Type gradient = graph.getFunctionType().getResult(result);
+  if (type != gradient ||
+      !isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+    return what() << "it has type " << type << " and its gradient " << gradient
+                  << "; both must be equal, with floats";
+  return success();
+}
+
+/// Finds what is averaged with the bucket, and gives its state positions from
+/// `next` on.
+FailureOr<AveragePlan> planAverage(const Plan &plan, unsigned number,
+                                   int64_t &next) {
+  const BucketPlan &bucket = plan.buckets[number];
+  pipeline::GraphOp graph = plan.graph;
+  AveragePlan average;
+  average.bucket = number;
+  int64_t bytes = 0;
+  for (int64_t result : bucket.results) {
+    auto of = graph.getResultAttrOfType<IntegerAttr>(
+        result, pipeline::PipelineDialect::kOf);
+    for (auto [index, it] : llvm::enumerate(plan.update->arguments)) {
+      if (it.role != "parameter" || it.replacedBy < 0 || !of ||
+          int64_t(it.number) != of.getInt())
+        continue;
+      if (failed(checkParameter(plan, it, bucket, result)))
+        return failure();
+      auto type =
+          cast<RankedTensorType>(graph.getFunctionType().getInput(it.number));
+      bytes += rank::getSlotStride(
+          MemRefType::get(type.getShape(), type.getElementType()));
+      average.type = MemRefType::get({1}, type.getElementType());
+      average.parameters.push_back(index);
+    }
+  }
+  if (average.parameters.empty())
+    return average;
+  average.type = MemRefType::get({bytes / rank::getSlotBytes(average.type)},
+                                 average.type.getElementType());
+  average.step = next++;
+  average.sum = next++;
+  if (plan.averaging.isCorrected() && plan.averaging.getDelay() > 0)
+    for (int64_t rank : bucket.ranks)
+      average.snapshots[rank] = next++;
+  return average;
+}
+
+} // namespace
+
+LogicalResult stagewright::torank::planAverages(Plan &plan) {
+  if (!plan.averaging)
+    return success();
+  auto loc = pipeline::ProgramOp(plan.program).getLoc();
+  if (!plan.update)
+    return emitError(loc) << "replicas average their parameters, but there is "
+                          << "no @update that changes them; import the model "
+                          << "with the option 'update'";
+  int64_t next = plan.update->nextPosition;
+  std::set<int64_t> ranks;
+  for (unsigned number = 0; number < plan.buckets.size(); ++number) {
+    FailureOr<AveragePlan> average = planAverage(plan, number, next);
+    if (failed(average))
+      return failure();
+    ranks.insert(plan.buckets[number].ranks.begin(),
+                 plan.buckets[number].ranks.end());
+    if (!average->parameters.empty())
+      plan.averages.push_back(std::move(*average));
+  }
+  if (plan.averages.empty())
+    return emitError(loc) << "there is nothing to average: no stage with a "
+                          << "gradient has replicas; give a plan with some, as "
+                          << "\"[0,3)x2\", and buckets of at least 1 byte";
+  // State without an owner can depend on the gradients of a replica, too.
+  for (int64_t rank : ranks)
+    for (unsigned number : plan.update->parts[rank].last.replaced)
+      plan.ownPositions[{number, rank}] = next++;
+  return success();
+}

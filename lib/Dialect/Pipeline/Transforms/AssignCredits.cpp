@@ -1,0 +1,131 @@
+//===- AssignCredits.cpp - pipeline-assign-credits ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Simulation/AssignCredits.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "stagewright/Analysis/PlacementData.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Scheduling/ReadyFirst.h"
+#include "stagewright/Support/Limits.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_ASSIGNCREDITS
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+namespace {
+/// Times and memory of the stages of a program.
+struct StageData {
+  StepTimes times;
+  CreditMemory memory;
+};
+
+/// The data of `program`, whose crossings are `graph`. Equal stages with
+/// unlimited memory if costs are unknown.
+StageData dataOf(ProgramOp program, const StageGraph &graph) {
+  StageData data{unitTimes(graph.stages), {}};
+  data.memory.held.assign(graph.stages, 0);
+  FailureOr<ScheduleProblem> problem = [&] {
+    ScopedDiagnosticHandler quiet(program.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    return scheduleProblemOf(program);
+  }();
+  if (failed(problem))
+    return data;
+  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
+  auto stages = llvm::to_vector(program.getBody().front().getOps<StageOp>());
+  data.memory.limit = problem->memory;
+  for (auto [s, costs] : llvm::enumerate(problem->stages)) {
+    data.times.stages[s] = {costs.forward, costs.inputGradient,
+                            costs.weightGradient};
+    // Replicas have an equal share of the microbatches in flight.
+    double bytes = StageOp(stages[s]).getRecompute() ? costs.recomputeInput
+                                                     : costs.activation;
+    data.memory.held[s] = bytes / double(ranks[s].size());
+  }
+  for (const StageEdge &edge : graph.edges) {
+    int64_t low = std::min(edge.producer.stage, edge.firstUse.stage);
+    bool isLocal = ranks[edge.producer.stage] == ranks[edge.firstUse.stage];
+    data.times.hops.push_back(isLocal ? Seconds() : problem->hops[low]);
+  }
+  return data;
+}
+
+struct AssignCreditsPass : impl::AssignCreditsBase<AssignCreditsPass> {
+  using AssignCreditsBase::AssignCreditsBase;
+
+  void runOnOperation() override {
+    if (spare < 0 || spare > kMostMicrobatches) {
+      emitError(getOperation().getLoc())
+          << "spare must be from 0 to " << kMostMicrobatches << ", got "
+          << int64_t(spare);
+      return signalPassFailure();
+    }
+    auto run = [&](OpPassManager &manager) {
+      return runPipeline(manager, getOperation());
+    };
+    if (failed(ensureSchedule(getOperation(), run)))
+      return signalPassFailure();
+    for (ScheduleOp op : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
+      if (failed(assign(op)))
+        return signalPassFailure();
+  }
+
+  LogicalResult assign(ScheduleOp schedule) {
+    FailureOr<Schedule> data = readSchedule(schedule);
+    if (failed(data) || failed(verifySchedule(schedule)))
+      return failure();
+    StageGraph graph = stageGraphOf(programOf(schedule));
+    std::vector<int64_t> chosen(credits.begin(), credits.end());
+    if (chosen.empty()) {
+      FailureOr<std::vector<int64_t>> computed =
+          compute(schedule, *data, graph);
+      if (failed(computed))
+        return failure();
+      chosen = *computed;
+    }
+    if (Status status = checkCredits(graph, chosen); !status)
+      return emitError(schedule.getLoc()) << status.error().message;
+    schedule.setCredits(chosen);
+    numCredits += std::accumulate(chosen.begin(), chosen.end(), int64_t(0));
+    return success();
+  }
+
+  FailureOr<std::vector<int64_t>>
+  compute(ScheduleOp schedule, const Schedule &data, const StageGraph &graph) {
+    StageData stages = dataOf(programOf(schedule), graph);
+    Result<Credits> found =
+        assignCredits(data, graph, stages.times, stages.memory, spare);
+    if (!found)
+      return emitError(schedule.getLoc()) << found.error().message;
+    if (!found->isCapped())
+      return found->assigned;
+    auto list = [](const std::vector<int64_t> &numbers) {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      llvm::interleaveComma(numbers, stream);
+      return text;
+    };
+    schedule.emitRemark()
+        << "memory allows credits " << list(found->assigned) << " of "
+        << list(found->wanted) << "; the step takes "
+        << llvm::formatv("{0:F1} %", 100 * found->loss()).str()
+        << " longer than with unlimited credits";
+    for (size_t s = 0; s < found->wanted.size(); ++s)
+      numCapped += found->wanted[s] - found->assigned[s];
+    return found->assigned;
+  }
+};
+} // namespace
+} // namespace stagewright::pipeline

@@ -1,0 +1,37 @@
+//===- Metropolis.h - acceptance in simulated annealing ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to lib/Planning: what its two annealings share, Search/Anneal.cpp of
+// any space and MaxLoad/Annealing.cpp of loads of devices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_METROPOLIS_H
+#define STAGEWRIGHT_LIB_PLANNING_METROPOLIS_H
+
+#include "stagewright/Planning/Search.h"
+#include <cmath>
+
+namespace stagewright {
+
+/// The temperature when `part` (0 to 1) of a search is done: from `first` down
+/// to `last`, falling by a constant factor in equal parts.
+inline double temperatureAt(double part, double first, double last) {
+  return first * std::pow(last / first, part);
+}
+
+/// Whether to accept a change of the energy: always if it falls, else with the
+/// probability exp(-change / temperature). Draws one number in either case, so
+/// that equal decisions leave equal random numbers.
+inline bool accepts(double change, double temperature, SearchRandom &random) {
+  double chance = random.real();
+  return change <= 0 || chance < std::exp(-change / temperature);
+}
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_METROPOLIS_H

@@ -1,0 +1,123 @@
+//===- Averaging.cpp - delayed averages over replicas ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Averaging.h"
+
+#include "DType.h"
+#include "Error.h"
+#include "Sum.h"
+
+#include <cstring>
+
+namespace stagewright::runtime {
+
+namespace {
+
+/// The memory of one average on its rank.
+class Average {
+public:
+  Average(sw_rank &rank, const Averaging &rule) : rank(rank), rule(rule) {}
+
+  int64_t countStep() {
+    int64_t step = 0;
+    std::memcpy(&step, at(rule.step), sizeof(step));
+    ++step;
+    std::memcpy(at(rule.step), &step, sizeof(step));
+    return step;
+  }
+
+  void begin() {
+    forParameters([&](std::byte *parameter, int64_t from, int64_t bytes) {
+      Term weighted[] = {{rule.weight, parameter}};
+      weightedSum(rule.dtype, at(rule.sum) + from, weighted, elements(bytes));
+      if (rule.snapshot >= 0)
+        std::memcpy(at(rule.snapshot) + from, parameter, size_t(bytes));
+    });
+    rank.transport->allReduce(rank.index, rule.collective);
+  }
+
+  void merge() {
+    int64_t start = rank.recorder ? now() : 0;
+    rank.transport->awaitReduced(rank.index, rule.collective);
+    if (rank.recorder) { // What is exposed of the sum.
+      rank.recorder->sumBegun(rule.collective, start);
+      rank.recorder->summed(rule.collective);
+    }
+    forParameters([&](std::byte *parameter, int64_t from, int64_t bytes) {
+      std::vector<Term> terms = {{1, at(rule.sum) + from}};
+      if (rule.snapshot >= 0)
+        terms = {{1, at(rule.sum) + from},
+                 {-1, at(rule.snapshot) + from},
+                 {1, parameter}};
+      else if (!rule.corrected)
+        terms = {{rule.xi, parameter}, {1 - rule.xi, at(rule.sum) + from}};
+      weightedSum(rule.dtype, parameter, terms, elements(bytes));
+    });
+  }
+
+private:
+  std::byte *at(int64_t buffer) const {
+    return rank.arena + rank.layout->buffers[size_t(buffer)].offset;
+  }
+  int64_t elements(int64_t bytes) const {
+    return bytes / dtypeSize(rule.dtype);
+  }
+
+  /// Calls `visit` for each parameter with its address, its offset in the sum
+  /// and its bytes.
+  template <typename Visit> void forParameters(Visit visit) {
+    int64_t from = 0;
+    for (int64_t parameter : rule.parameters) {
+      int64_t bytes = rank.described->buffers[size_t(parameter)].bytes;
+      visit(at(parameter), from, bytes);
+      from += (bytes + alignment - 1) / alignment * alignment;
+      rank.transport->progress();
+    }
+  }
+
+  sw_rank &rank;
+  const Averaging &rule;
+};
+
+} // namespace
+
+void average(sw_rank &rank, int64_t number) {
+  if (number < 0 || size_t(number) >= rank.described->averages.size())
+    raise("average ", number, " of rank ", rank.index, " does not exist");
+  const Averaging &rule = rank.described->averages[size_t(number)];
+  Average own(rank, rule);
+  int64_t step = own.countStep();
+  bool merges = rule.mergesAt(step);
+  if (merges && rule.delay > 0)
+    own.merge();
+  if (rule.beginsAt(step))
+    own.begin();
+  if (merges && rule.delay == 0)
+    own.merge();
+}
+
+void restartRounds(const HostArenas &arenas) {
+  for (size_t r = 0; r < arenas.bases.size(); ++r)
+    if (arenas.bases[r])
+      for (const Averaging &rule : arenas.manifest.ranks[r].averages)
+        std::memset(arenas.bases[r] +
+                        arenas.layouts[r].buffers[size_t(rule.step)].offset,
+                    0, sizeof(int64_t));
+}
+
+void requireTurns(const Manifest &manifest, int64_t microbatches) {
+  for (const RankManifest &rank : manifest.ranks)
+    for (const Averaging &rule : rank.averages)
+      if (microbatches < rule.turns)
+        raise("the number of microbatches is ", microbatches, ", but ",
+              rule.turns,
+              " replicas take them in turn, and each trains its "
+              "own parameters; give at least ",
+              rule.turns);
+}
+
+} // namespace stagewright::runtime

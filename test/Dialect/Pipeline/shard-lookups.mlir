@@ -1,0 +1,53 @@
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=ids=0" | FileCheck %s --check-prefix=IDS
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=1" | FileCheck %s --check-prefix=WIDTH
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=0" | FileCheck %s --check-prefix=ROWS
+// Each shard works on its own samples, but looks up the rows of all: it needs its part of the table alone.
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=0,ids=0" | FileCheck %s --check-prefix=ROWS
+// A constant table, such as features of nodes, by its exact name.
+// RUN: sed 's/role = "parameter"/role = "constant"/' %s | pp-opt --pipeline-shard="ways=2 hints=table=0" | FileCheck %s --check-prefix=ROWS
+// RUN: sed 's/role = "parameter"/role = "constant"/' %s | not pp-opt --pipeline-shard="ways=2 hints=t*=0" 2>&1 | FileCheck %s --check-prefix=GLOB
+// GLOB: error: no parameter has a name like 't*=0'
+// RUN: pp-opt %s --pipeline-print-layouts -o /dev/null | FileCheck %s --check-prefix=CLASSES
+
+// Each shard looks up its numbers: the second's are rows 0 and 1 of its part.
+// IDS: %[[OWN:.*]] = tensor.extract_slice %arg1[2, 0] [2, 6] [1, 1]
+// IDS: linalg.generic {{.*}} outs({{.*}} : tensor<2x6x4xf32>)
+// IDS: linalg.generic {{.*}} outs({{.*}} : tensor<2x6x4xf32>)
+// IDS: %[[I:.*]] = linalg.index 0
+// IDS: %[[J:.*]] = linalg.index 1
+// IDS: tensor.extract %[[OWN]][%[[I]], %[[J]]] : tensor<2x6xi32>
+
+// Its columns of the rows of all numbers.
+// WIDTH: func.func @step(%arg0: tensor<8x2xf32>
+// WIDTH-NOT: arith.cmpi
+// WIDTH: tensor.extract %arg2[%{{.*}}, %{{.*}}] : tensor<4x6xi32>
+// WIDTH: tensor.extract %arg0[%{{.*}}, %{{.*}}] : tensor<8x2xf32>
+// WIDTH-NOT: arith.cmpi
+
+// The rows of the table that it has, zeros for others, which both add up.
+// ROWS: func.func @step(%arg0: tensor<4x4xf32>
+// ROWS: arith.cmpi ult
+// ROWS: tensor.extract %arg0[%{{.*}}, %{{.*}}] : tensor<4x4xf32>
+// ROWS: arith.addf
+
+// CLASSES: {{^}}  1 class of 8: table dim 0
+// CLASSES: {{^}}  1 class of 4: table dim 1, 1 value inside
+// CLASSES: {{^}}  1 class of 4: ids dim 0, 1 value inside
+// CLASSES: {{^}}  1 class of 6: ids dim 1, 1 value inside
+
+func.func @step(%table: tensor<8x4xf32> {pipeline.role = "parameter", pipeline.name = "table"},
+                %ids: tensor<4x6xi32> {pipeline.role = "batch", pipeline.name = "ids"}) -> (tensor<4x6x4xf32> {pipeline.role = "output"}) {
+  %e = tensor.empty() : tensor<4x6x4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      outs(%e : tensor<4x6x4xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %id = tensor.extract %ids[%i, %j] : tensor<4x6xi32>
+    %row = arith.index_cast %id : i32 to index
+    %found = tensor.extract %table[%row, %k] : tensor<8x4xf32>
+    linalg.yield %found : f32
+  } -> tensor<4x6x4xf32> loc("jit(step)/embed/gather")
+  return %y : tensor<4x6x4xf32>
+}

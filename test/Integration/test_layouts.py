@@ -1,0 +1,215 @@
+"""Conversions between layouts of a value on a group of devices: split along a dimension (S0, S1), whole on each (B), or the sum of
+what they have (P). Values equal the global value; bytes equal those of OneFlow's table (Yuan et al., 2021, table 2)."""
+
+import itertools
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from test_shards import MPI
+from tiers import thorough
+from workshop import BUILD, HERE, call, tool
+
+LAYOUTS = "S0", "S1", "B", "P"
+VECTORS = HERE.parents[2] / "shared/data/oneflow/boxing_golden.json"
+
+# No operation makes a sum of parts from another layout: where one is added to a sum, the sum is closed first.
+NOT_MADE = [("S0", "P"), ("S1", "P"), ("B", "P")]
+
+
+def matmul(result, left, right, rows, inner, columns):
+    """A product of two arguments."""
+    types = [f"tensor<{n}x{m}xf32>" for n, m in ((rows, inner), (inner, columns), (rows, columns))]
+    return f"%{result} = linalg.matmul ins({left}, {right} : {types[0]}, {types[1]}) outs(%zeros : {types[2]}) -> {types[2]}"
+
+
+class Step:
+    """A step whose value %v, the product of `left` and `right`, has layout `source`, and is then needed in layout `target`: added to
+    `to`, which is split so. For B, elements of other rows are added; for P, `to` is another such product."""
+
+    def __init__(self, source, target, rows=12, columns=24, inner=12):
+        self.source, self.target, self.size = source, target, 4 * rows * columns
+        self.arguments = {"left": ("parameter" if source == "S0" else "batch", (rows, inner)),
+                          "right": ("parameter" if source in ("S1", "P") else "batch", (inner, columns))}
+        hints = {"S0": ["left=0"], "S1": ["right=1"], "P": ["right=0"], "B": []}[source]
+        type_ = f"tensor<{rows}x{columns}xf32>"
+        body = [matmul("v", "%left", "%right", rows, inner, columns)]
+        if target == "P":
+            self.arguments |= {"left2": ("batch", (rows, inner)), "right2": ("parameter", (inner, columns))}
+            hints.append("right2=0")
+            body.append(matmul("to", "%left2", "%right2", rows, inner, columns))
+        else:
+            self.arguments["to"] = "parameter", (rows, columns)
+            hints.append(f"to={target[1:] or 0}")
+        if target == "B":
+            body.append(f"""%y = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+                ins(%to : {type_}) outs(%empty : {type_}) {{
+            ^bb0(%a: f32, %o: f32):
+              %i = linalg.index 0 : index
+              %j = linalg.index 1 : index
+              %last = arith.constant {rows - 1} : index
+              %row = arith.subi %last, %i : index
+              %b = tensor.extract %v[%row, %j] : {type_}
+              %c = arith.addf %a, %b : f32
+              linalg.yield %c : f32
+            }} -> {type_}""")
+        else:
+            body.append(f"%y = linalg.add ins(%to, %v : {type_}, {type_}) outs(%empty : {type_}) -> {type_}")
+        arguments = ", ".join(f'%{name}: tensor<{n}x{m}xf32> {{pipeline.role = "{role}", pipeline.name = "{name}"}}'
+                              for name, (role, (n, m)) in self.arguments.items())
+        lines = "\n            ".join(body)
+        self.hints, self.text = ",".join(hints), f"""
+        #id = affine_map<(i, j) -> (i, j)>
+        func.func @step({arguments}) -> ({type_} {{pipeline.role = "output"}}) {{
+            %zero = arith.constant 0.0 : f32
+            %empty = tensor.empty() : {type_}
+            %zeros = linalg.fill ins(%zero : f32) outs(%empty : {type_}) -> {type_}
+            {lines}
+            return %y : {type_}
+        }}"""
+
+    def integers(self):
+        rng = np.random.default_rng(0)
+        return {name: rng.integers(-5, 6, shape).astype(np.float32) for name, (_, shape) in self.arguments.items()}
+
+    def run(self, folder, ways, values, *launch):
+        """Compiles and runs the step, checks its result, and returns the bytes that all ranks sent."""
+        compiled(folder, self.text, ways, self.hints)
+        save_file({str(i): values[name][None] if role == "batch" else values[name]
+                   for i, (name, (role, _)) in enumerate(self.arguments.items())}, folder / "in.safetensors")
+        told = json.loads(call(*launch, BUILD / "bin/pp-run", folder / "step.swx", f"--inputs={folder / 'in.safetensors'}",
+                               f"--outputs={folder / 'out.safetensors'}", "--json"))
+        value = values["left"] @ values["right"]
+        to = values["left2"] @ values["right2"] if self.target == "P" else values["to"]
+        assert (load_file(folder / "out.safetensors")["0"] == to + (value[::-1] if self.target == "B" else value)).all()
+        return sum(sum(rank.values()) for rank in told["sent_bytes"])
+
+
+def compiled(folder, text, ways, hints, *flags, groups=1, fails=False):
+    """Compiles a step. Returns what the compiler wrote to stderr."""
+    (folder / "step.mlir").write_text(text)
+    done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", f"--cluster=local:{ways * groups}", f"--tensor-parallel={ways}",
+                           f"--shard={hints}", "--microbatches=1", "-o", folder / "step.swx", "--quiet", *flags],
+                          capture_output=True, text=True)
+    assert bool(done.returncode) == fails, done.stderr
+    return done.stderr
+
+
+def table(source, target, ways, size):
+    """Bytes of a conversion of a value of `size` bytes on the same `ways` devices."""
+    if source == target or source == "B":
+        return 0
+    if source == "P":
+        return (2 if target == "B" else 1) * (ways - 1) * size
+    return (ways - 1) * size if target == "B" else (ways - 1) * size // ways
+
+
+def to_the_last(layout, ways, size):
+    """Bytes in which the last device, which returns it, gets a value."""
+    parts = (ways - 1) * size // ways
+    return parts if layout != "P" else size if ways == 2 else (ways - 1) * size + parts
+
+
+MADE = [(ways, *pair) for ways in (2, 3, 4) for pair in itertools.product(LAYOUTS, LAYOUTS) if pair not in NOT_MADE]
+
+
+@pytest.mark.parametrize("ways, source, target", MADE)
+def test_a_conversion_sends_what_the_table_says(tmp_path, ways, source, target):
+    step = Step(source, target)
+    expected = table(source, target, ways, step.size) + to_the_last("S0" if target == "B" else target, ways, step.size)
+    assert step.run(tmp_path, ways, step.integers()) == expected
+
+
+@MPI
+@pytest.mark.parametrize("ways, source, target", thorough(MADE))
+def test_processes_send_what_the_table_says(tmp_path, ways, source, target):
+    step = Step(source, target)
+    expected = table(source, target, ways, step.size) + to_the_last("S0" if target == "B" else target, ways, step.size)
+    assert step.run(tmp_path, ways, step.integers(), "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways) == expected
+
+
+@pytest.mark.parametrize("source, target", NOT_MADE)
+def test_a_sum_is_closed_before_parts_are_added(tmp_path, source, target):
+    """Instead of making a sum from %v, the other product is scattered to rows or to what %v is split by: as many bytes as one
+    conversion from P to S, and no others."""
+    step = Step(source, target)
+    assert step.run(tmp_path, 3, step.integers()) == table("P", "S0", 3, step.size) + to_the_last("S0", 3, step.size)
+
+
+@pytest.mark.parametrize("ways, hints", ((2, "left=0"), (3, "right=1"), (4, "right=0")))
+def test_uneven_parts_are_refused(tmp_path, ways, hints):
+    step = Step({"left=0": "S0", "right=1": "S1", "right=0": "P"}[hints], "B", rows=7, columns=5, inner=9)
+    said = compiled(tmp_path, step.text, ways, step.hints, fails=True)
+    assert f"cannot be split over {ways} shards by '{hints}': dimension {hints[-1]} must be a multiple of {ways}" in said
+
+
+def chain(rows=12, columns=24, hidden=48):
+    """Two perceptrons: the first's result is a sum of parts, which the second needs whole."""
+    wide, type_ = f"tensor<{rows}x{hidden}xf32>", f"tensor<{rows}x{columns}xf32>"
+    arguments, body, x = [f'%x: {type_} {{pipeline.role = "batch", pipeline.name = "x"}}'], [], "%x"
+    for i in (0, 1):
+        for name, shape in (("up", (columns, hidden)), ("down", (hidden, columns))):
+            arguments.append(f'%{name}{i}: tensor<{shape[0]}x{shape[1]}xf32> {{pipeline.role = "parameter", pipeline.name = "h/{i}/{name}"}}')
+        where = f' loc("jit(step)/h{i}/dot")'
+        body += [matmul(f"h{i}", x, f"%up{i}", rows, columns, hidden).replace("%zeros", "%wide") + where,
+                 matmul(f"y{i}", f"%h{i}", f"%down{i}", rows, hidden, columns) + where]
+        x = f"%y{i}"
+    lines = "\n            ".join(body)
+    return f"""
+        func.func @step({", ".join(arguments)}) -> ({type_} {{pipeline.role = "output"}}) {{
+            %zero = arith.constant 0.0 : f32
+            %ew = tensor.empty() : {wide}
+            %wide = linalg.fill ins(%zero : f32) outs(%ew : {wide}) -> {wide}
+            %ez = tensor.empty() : {type_}
+            %zeros = linalg.fill ins(%zero : f32) outs(%ez : {type_}) -> {type_}
+            {lines}
+            return %y1 : {type_}
+        }}""", 4 * rows * columns
+
+
+@pytest.mark.parametrize("ways", (2, 3, 4))
+def test_a_sum_goes_to_another_group(tmp_path, ways):
+    """From a sum on the devices of one stage to the whole value on those of the next: (2 p - 1) T, by a scatter, a send and a join.
+    Two shards sum in one step instead, 2 T, and each sends all, 2 T."""
+    text, size = chain()
+    compiled(tmp_path, text, ways, "*/up=1,*/down=0", "--stages=2", groups=2)
+    sent = {(own, other): 0 for own in (0, 1) for other in (0, 1)}
+    for channel in json.loads(tool("pp-run", tmp_path / "step.swx", "--info=json"))["channels"]:
+        sent[channel["from"] // ways, channel["to"] // ways] += channel["bytes"]
+    assert sent[0, 1] == (size if ways > 2 else 2 * size) and sent[1, 0] == 0
+    assert sum(sent.values()) - to_the_last("P", ways, size) == ((2 * ways - 1) * size if ways > 2 else 4 * size)
+
+
+def test_groups_that_overlap_are_refused(tmp_path):
+    said = compiled(tmp_path, chain()[0], 2, "*/up=1,*/down=0", "--stages=2", "--cluster=local:3", fails=True)
+    assert "2 shards of 2 stages at a time need 4 devices, and there are 3" in said
+
+
+def whole(chain, locals_, name):
+    """The value of which ranks hold `locals_` as the entry `name` of a vector's chain says."""
+    entry = next(it for it in chain if it["value"] == name)
+    parts = [np.array(locals_[str(rank)], np.float32) for rank in entry["ranks"]]
+    return {"B": lambda: parts[0], "P": lambda: sum(parts)}.get(entry["sbp"], lambda: np.concatenate(parts, int(entry["sbp"][2:-1])))()
+
+
+@pytest.mark.skipif(not VECTORS.exists(), reason="OneFlow's vectors are not here")
+def test_vectors_of_oneflow(tmp_path):
+    """The results of its own tests, where the last conversion stays on its devices and makes no sum; the others cannot be stated."""
+    covered, other = 0, {"devices": 0, "sum": 0}
+    for vector in json.loads(VECTORS.read_text()):
+        (*_, before, last), value = vector["chain"], whole(vector["chain"], vector["local_inputs_by_rank"], "x")
+        for name, parts in vector["expected_local_by_rank"].items():
+            assert (whole(vector["chain"], parts, name) == value).all()
+        if before["ranks"] != last["ranks"] or last["sbp"] == "P":
+            other["devices" if before["ranks"] != last["ranks"] else "sum"] += 1
+            continue
+        source, target = (it["sbp"].replace("(", "").replace(")", "") for it in (before, last))
+        step = Step(source, target, *value.shape, inner=value.shape[1])
+        values = {"left": value, "right": np.eye(value.shape[1], dtype=np.float32), "to": np.zeros_like(value)}
+        ways = len(last["ranks"])
+        assert step.run(tmp_path, ways, values) == table(source, target, ways, step.size) + to_the_last("S0", ways, step.size)
+        covered += 1
+    assert covered == 5 and other == {"devices": 24, "sum": 1}
