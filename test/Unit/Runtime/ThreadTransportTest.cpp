@@ -142,8 +142,10 @@ TEST(Transport, AWaitWithoutHopeEnds) {
 
 TEST(Transport, ARankWaitsForTheFirstOfSeveral) {
   Pair pair(2, 1);
+  std::atomic<bool> asked{false};
   EXPECT_TRUE(pair.run(
-      [](Transport &t) {
+      [&](Transport &t) {
+        asked.wait(false);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         t.claim(0, 0, 0);
         t.send(0, 0, 0);
@@ -151,11 +153,13 @@ TEST(Transport, ARankWaitsForTheFirstOfSeveral) {
         t.recv(0, 1, 0);
         t.release(0, 1, 0);
       },
-      [](Transport &t) {
+      [&](Transport &t) {
         t.claim(1, 1, 0);
         t.send(1, 1, 0);
         Need slot{1, 1, true}, message{0, 0, false};
         EXPECT_FALSE(t.isReady(1, slot) || t.isReady(1, message));
+        asked = true;
+        asked.notify_all();
         t.waitForAny(1, std::array{slot, message});
         EXPECT_TRUE(t.isReady(1, message));
         t.recv(1, 0, 0);
