@@ -15,7 +15,7 @@ def load(machine, model, environment):
     """(function, arguments, the option `update` or None) of FILE.py:NAME in the bundle."""
     file, _, name = model.partition(":")
     folder, before = machine.bundle / "models", dict(os.environ)
-    sys.path.append(str(folder))  # Last, so that models/numbers.py does not hide the standard library's module.
+    sys.path.append(str(folder))  # Last, so that a model named like a module of the standard library does not hide it.
     os.environ.update(environment)
     spec = importlib.util.spec_from_file_location(pathlib.Path(file).stem, folder / file)
     module = importlib.util.module_from_spec(spec)

@@ -13,9 +13,16 @@ from workshop import Workshop  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory):
+def workshop_of_all(tmp_path_factory):
     # The parent of the folders of all processes of pytest-xdist, if this is one.
     base = tmp_path_factory.getbasetemp()
     shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
     shared.mkdir(exist_ok=True)
     return Workshop(tmp_path_factory.mktemp("integration"), shared)
+
+
+@pytest.fixture(scope="module")
+def workshop(workshop_of_all, request):
+    """What all files of tests share; paths are in a folder of this file's own, so that two files may use the same names."""
+    workshop_of_all.open_folder(request.path.stem)
+    return workshop_of_all

@@ -19,7 +19,7 @@ from tiers import thorough
 from test_processes import AS_ROOT
 from workshop import BUILD, HERE, call, tool
 
-MODEL, STEPS, MICROBATCHES = "numbers.py:dropout", 6, 8
+MODEL, STEPS, MICROBATCHES = "numerics.py:dropout", 6, 8
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
 MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(),
                          reason="there is no MPI")
@@ -62,7 +62,7 @@ def lines(workshop, name):
 
 def loss_of_jax(folder, path):
     """The mean loss of a checkpoint's parameters over all samples of a file."""
-    _, (parameters, ids, *_), options = load_model(f"{HERE / 'models/numbers.py'}:dropout")
+    _, (parameters, ids, *_), options = load_model(f"{HERE / 'models/numerics.py'}:dropout")
     named, tokens = load_file(folder / "params.safetensors"), np.fromfile(path, "<u2").astype(np.int32)
     leaves = [named["/".join(["params", *(str(getattr(k, "key", getattr(k, "idx", ""))) for k in keys)])]
               for keys, _ in jax.tree.leaves_with_path(parameters)]

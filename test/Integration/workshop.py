@@ -63,10 +63,15 @@ def most_resident(process):
 
 
 class Workshop:
-    """Everything that the test session has made, by key; files are in one folder, or in one that its processes share."""
+    """Everything that the test session has made, by key; files are in a folder for each file of tests, or in one that all
+    processes of the session share."""
 
-    def __init__(self, directory, shared):
-        self.directory, self.shared, self.made = directory, shared, {}
+    def __init__(self, root, shared):
+        self.root, self.directory, self.shared, self.made = root, root, shared, {}
+
+    def open_folder(self, name):
+        self.directory = self.root / name
+        self.directory.mkdir(exist_ok=True)
 
     def once(self, key, make):
         if key not in self.made:

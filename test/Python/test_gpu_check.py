@@ -171,7 +171,7 @@ def test_the_verdict_is_the_tolerance_of_the_tests():
 
 
 def test_models_do_not_stand_for_the_standard_library(tmp_path):
-    """A model's file is also named numbers.py."""
+    """A model's file is named numbers.py."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models/numbers.py").write_text("raise ImportError('this is a model')")
     (tmp_path / "models/common.py").write_text("SIZE = 3")

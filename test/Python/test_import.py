@@ -62,7 +62,7 @@ def test_command_tells_of_the_optimizer(tmp_path):
     done = stagewright("import", "jax", f"{models}/training.py:mlp_sgd", "-o", tmp_path / "out.mlir")
     parameters, state = re.search(r"(\d+) parameters.*; an update with (\d+) values of state\n", done.stdout).groups()
     assert parameters == state  # each has a momentum
-    done = stagewright("import", "jax", f"{models}/numbers.py:dropout", "-o", tmp_path / "out.mlir")
+    done = stagewright("import", "jax", f"{models}/numerics.py:dropout", "-o", tmp_path / "out.mlir")
     assert f"; the loss alone in {tmp_path}/out.validation.mlir" in done.stdout
 
 

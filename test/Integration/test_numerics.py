@@ -1,4 +1,4 @@
-"""Steps of models/numbers.py train as in JAX and optax: seeds of each step, schedules, skipped steps, 16-bit floats with
+"""Steps of models/numerics.py train as in JAX and optax: seeds of each step, schedules, skipped steps, 16-bit floats with
 float32 masters, scaled losses; in this process, on batches made in Python. Kernels for GPUs run on the emulator."""
 
 import json
@@ -16,7 +16,7 @@ from stagewright.training import fold_in
 from tiers import thorough
 from workshop import HERE, tool
 
-MODELS = HERE / "models/numbers.py"
+MODELS = HERE / "models/numerics.py"
 STEPS, MICROBATCHES = 10, 8
 VOCABULARY = 64
 # (model, stages, relative tolerance of losses); it is larger for 16 bits, which are rounded at other places than in JAX.
@@ -59,9 +59,9 @@ def train_by_jax(name):
 
 @pytest.mark.parametrize("name,stages,tolerance", RUNS)
 def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
-    artifact = workshop.artifact(f"numbers.py:{name}", stages, "1f1b")
+    artifact = workshop.artifact(f"numerics.py:{name}", stages, "1f1b")
     golden = workshop.once(("numbers", name), lambda: train_by_jax(name))
-    trains(artifact, workshop.module(f"numbers.py:{name}"), name, tolerance, *golden)
+    trains(artifact, workshop.module(f"numerics.py:{name}"), name, tolerance, *golden)
 
 
 @NEEDED
@@ -69,7 +69,7 @@ def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
 def test_kernels_train_as_jax_and_optax(workshop, monkeypatch, name, stages, tolerance):
     for variable, value in {**emulated(), "STAGEWRIGHT_GPT": DEVICE_SIZES}.items():
         monkeypatch.setenv(variable, value)
-    module = workshop.module(f"numbers.py:{name}", {"STAGEWRIGHT_GPT": DEVICE_SIZES})
+    module = workshop.module(f"numerics.py:{name}", {"STAGEWRIGHT_GPT": DEVICE_SIZES})
     artifact = workshop.path("numbers", "device", name, "swx")
     tool("pp-compile", module, f"--cluster=local:{stages}", f"--stages={stages}", f"--microbatches={MICROBATCHES}", "--quiet",
          "-o", artifact, *TARGET)
@@ -105,7 +105,7 @@ def trains(artifact, module, name, tolerance, losses, leaves, shape):
 
 def test_gradients_that_overflow_are_no_fault(workshop):
     """pp-run stops if a loss or parameter is NaN or infinite; a step whose update is skipped has neither."""
-    model, metrics, state = "numbers.py:scaled", workshop.path("scaled.jsonl"), workshop.path("scaled")
+    model, metrics, state = "numerics.py:scaled", workshop.path("scaled.jsonl"), workshop.path("scaled")
     tool("pp-run", workshop.artifact(model, 3, "1f1b"), f"--inputs={workshop.module(model).with_suffix('.inputs.safetensors')}",
          "--repeat-microbatch", "--steps=12", f"--metrics={metrics}", f"--checkpoints={state}", "--nan=stop")
     losses = [json.loads(line)["loss"] for line in metrics.open()]
