@@ -1,5 +1,8 @@
 """Graph neural networks on sampled neighbours: loss and gradients of ten steps equal JAX's with the same samples."""
 
+import json
+import os
+import subprocess
 import sys
 
 import jax
@@ -10,10 +13,12 @@ from safetensors.numpy import load_file
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
+from test_runs import losses
 from tiers import THOROUGH, thorough
-from workshop import HERE, tool
+from workshop import BUILD, HERE, tool
 
-sys.path.insert(0, str(HERE / "models"))
+sys.path[:0] = [str(HERE / "models"), str(HERE.parents[1])]
+from bench.stand.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
 import graphs  # noqa: E402
 import sampling  # noqa: E402
 
@@ -24,6 +29,21 @@ def batches(step, seed=0):
     """The batch arguments of a step, microbatches first."""
     parts = [sampling.sample(seed, step, m) for m in range(MICROBATCHES)]
     return [np.stack([part[name] for part in parts]) for name in parts[0]]
+
+
+def trained_by_jax(name, steps):
+    """(losses, gradients of the first step, parameters) of `steps` steps with the update that the model states."""
+    function, (parameters, features, *_), options = load_model(f"{HERE / 'models/graphs.py'}:{name}")
+    update, state = options["update"]
+    function, update = jax.jit(function), jax.jit(update)
+    found, first = [], None
+    for number in range(steps):
+        parts = [function(parameters, features, *arguments) for arguments in zip(*batches(number))]
+        loss, gradients = jax.tree.map(lambda *x: sum(x) / MICROBATCHES, *parts)
+        found.append(float(loss))
+        first = first or jax.tree.leaves(gradients)
+        parameters, state = update(parameters, gradients, state)
+    return found, first, parameters
 
 
 @pytest.mark.parametrize("name, stages, schedule", [("graph_sage", 2, "1f1b"), ("graph_gat", 2, "zb-h1"),
@@ -55,17 +75,55 @@ def test_two_hundred_steps_reach_the_accuracy_of_jax(workshop, kind):
     name, folder, steps = f"graphs.py:{kind}_adam", workshop.path("accuracy", kind), 200
     tool("pp-run", workshop.artifact(name, 2, "1f1b"), f"--inputs={workshop.module(name).with_suffix('.inputs.safetensors')}",
          f"--source={HERE / 'models/sampling.py'}:sample", f"--steps={steps}", f"--checkpoints={folder}")
-    function, (parameters, features, *_), options = load_model(f"{HERE / 'models'}/{name}")
-    update, state = options["update"]
-    function, update, tree = jax.jit(function), jax.jit(update), jax.tree.structure(parameters)
-    for number in range(steps):
-        parts = [function(parameters, features, *arguments) for arguments in zip(*batches(number))]
-        _, gradients = jax.tree.map(lambda *x: sum(x) / MICROBATCHES, *parts)
-        parameters, state = update(parameters, gradients, state)
+    parameters = trained_by_jax(f"{kind}_adam", steps)[2]
     found = load_file(folder / f"step-{steps:012}/params.safetensors")
     ours = graphs.accuracy(kind, jax.tree.unflatten(tree, [found[key] for key in sorted(found)]))
     golden = graphs.accuracy(kind, parameters)
     assert golden > 0.9 and abs(ours - golden) <= 0.01
+
+
+# On three hosts with two ranks each. split: every rank has a part of the features and of the samples. stages: the features and
+# the layers in two stages, each with a replica on every host.
+SLOTS, SAMPLES = (2, 2, 2), {"STAGEWRIGHT_GRAPHS": "B=12,N=1200"}
+PLANS = {"split": ("--tensor-parallel=6", "--shard=features=0,ids=0,mask=0,classes=0,*=whole"),
+         "stages": ("--stages=2", "--plan=[0,1)@core0+core2+core4 [1,4)@core1+core3+core5", "--schedule=1f1b")}
+
+
+@pytest.fixture
+def sizes_for_six(monkeypatch):
+    for name, value in SAMPLES.items():
+        monkeypatch.setenv(name, value)
+    sampling.graph.cache_clear()
+    yield SAMPLES
+    sampling.graph.cache_clear()
+
+
+@pytest.mark.skipif(bool(why_not()) or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason=why_not() or "no MPI")
+@pytest.mark.parametrize("kind, plan", [("sage", "split"), ("gat", "stages"), *thorough([("sage", "stages"), ("gat", "split")])])
+def test_three_hosts_with_two_ranks_each_equal_jax(workshop, sizes_for_six, kind, plan):
+    """The losses of ten steps with Adam, and gradients."""
+    machines = workshop.path("hosts.json")
+    machines.write_text(json.dumps(cluster("hosts", SLOTS, 125e6)))
+
+    def run(model, *flags):
+        module, artifact = workshop.module(model, sizes_for_six), workshop.path(model, plan, "swx")
+        tool("pp-compile", module, f"--cluster={machines}", *PLANS[plan], "--microbatches=8", "--quiet", "-o", artifact)
+        with Hosts(workshop.directory, len(SLOTS)) as hosts:
+            done = subprocess.run(hosts.command(SLOTS, BUILD / "bin/pp-run", artifact, "--check-memory",
+                                                f"--inputs={module.with_suffix('.inputs.safetensors')}",
+                                                f"--source={HERE / 'models/sampling.py'}:sample", *flags),
+                                  capture_output=True, text=True, timeout=300, env={**os.environ, **AS_ROOT})
+        assert done.returncode == 0, done.stderr
+
+    folder, out = workshop.path("hosts", kind, plan), workshop.path("hosts", kind, plan, "safetensors")
+    run(f"graphs.py:{kind}_adam", f"--steps={STEPS}", f"--metrics={folder}.jsonl")
+    run(f"graphs.py:graph_{kind}", f"--outputs={out}")
+    golden, first, _ = trained_by_jax(f"{kind}_adam", STEPS)
+    found = load_file(out)
+    assert losses(folder) == pytest.approx(golden, rel=1e-5)
+    assert len(found) == 1 + len(first)
+    for number, theirs in enumerate(first):
+        assert np.linalg.norm(found[f"{number + 1}"] - theirs) <= 1e-5 * np.linalg.norm(theirs)
 
 
 def test_samples_are_different_neighbours_and_depend_only_on_seed_step_and_microbatch():
