@@ -162,7 +162,7 @@ def test_processes_end_when_a_source_stalls(workshop, tmp_path):
 @pytest.mark.parametrize("flags, message", [
     (["--source=sampler"], "--source is 'sampler', expected FILE.py:NAME or LIBRARY.so[:TEXT]"),
     (["--source=no.py:f"], "--source: 'no.py:f': 'no.py' does not exist"),
-    ([f"--source={__file__}:f"], "has no function 'f'; it must take seed, step, microbatch and return arrays by name"),
+    ([f"--source={HERE / 'models/sampling.py'}:f"], "has no function 'f'; it must take seed, step, microbatch and return arrays by name"),
     (["--source=no.so"], "--source: 'no.so': ./no.so: cannot open shared object file"),
     ([f"--source={BUILD / 'lib/elementary-errors.so'}"], "the library exports no 'stagewright_source'"),
     ([f"--source={BUILD / 'lib/neighbours.so'}:none"], "neighbours.so:none': cannot read the graph 'none'"),
