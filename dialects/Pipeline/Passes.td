@@ -447,29 +447,6 @@ def DelayAveraging : Pass<"pipeline-delay-averaging", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def ScheduleCommunication : Pass<"pipeline-schedule-communication", "::mlir::ModuleOp"> {
-  let summary = "make the messages of every schedule explicit";
-  let description = [{
-    **Why** What is sent when, and over which communicator, decides whether ranks wait for each other needlessly. Here this can
-    be read and checked; the lowering to rank programs derives messages from the orders by itself.
-    **Expects** A `pipeline.schedule`.
-    **Leaves** On every order `pipeline.communication`: its actions with sends, receives (posted as early as the buffers allow)
-    and waits for sends (as late as they allow), in PyTorch's schedule notation: `0SEND_F1`, `1RECV_F1`, `0WAIT_SEND_F1`. On the
-    schedule `pipeline.channels`: a communicator for each ordered pair of ranks, with the round in which it is created; no rank
-    creates two in one round. Verified: all ranks finish even if a send completes only once its receive is posted and each
-    channel keeps its order.
-    **Never** changes an order of actions.
-  }];
-  let options = [
-    Option<"receiveBuffers", "receive-buffers", "int64_t", "2",
-           "Receive buffers per kind of message between two stages; more if the order needs more">,
-    Option<"sendBuffers", "send-buffers", "int64_t", "2",
-           "Unreceived messages of one kind that a sender keeps; more if the ranks would deadlock">];
-  let statistics = [Statistic<"numMessages", "messages", "Messages in the schedules">,
-                    Statistic<"numChannels", "channels", "Communicators in the schedules">];
-  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
-}
-
 def FlowAnalysis : Pass<"pipeline-flow-analysis", "::mlir::ModuleOp"> {
   let summary = "find what the stages of every program send between hosts";
   let description = [{
@@ -510,9 +487,7 @@ def VerifySchedule : Pass<"pipeline-verify-schedule", "::mlir::ModuleOp"> {
     anything is lowered. Every pass and tool that uses a schedule runs the same checks first.
     **Expects** Any number of `pipeline.schedule`.
     **Leaves** The module as it is. Proved of each schedule: complete, each action after what it needs and on a rank that has
-    its stage, all ranks finish. If `pipeline-schedule-communication` made messages explicit, also: they belong to the orders,
-    match at both ends, and finish even if a send completes only once its receive is posted. If `pipeline-schedule-flows` left a
-    certificate, also: its numbers are those of the schedule.
+    its stage, all ranks finish. If `pipeline-schedule-flows` left a certificate, also: its numbers are those of the schedule.
     **Never** changes anything.
   }];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/PlanData.h"
-#include "stagewright/Analysis/CommunicationData.h"
 #include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
 #include "stagewright/Scheduling/Verify.h"
@@ -173,14 +172,9 @@ LogicalResult verifySchedule(ScheduleOp schedule) {
   if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits();
       credits && status)
     status = checkCredits(graph, credits->vec()); // schedule_c3
-  if (status) {
-    if (failed(verifyRanks(schedule, *data)))
-      return failure();
-    if (!hasCommunication(schedule))
-      return success();
-    return readCommunication(schedule);
-  }
-  return emitWithNotes(schedule.getLoc(), status.error());
+  if (!status)
+    return emitWithNotes(schedule.getLoc(), status.error());
+  return verifyRanks(schedule, *data);
 }
 
 FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {

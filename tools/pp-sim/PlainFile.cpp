@@ -90,10 +90,8 @@ Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags) {
     return status.error();
   plain.problem.forwardOnly |= !hasBackward(plain.schedule);
   status = finish(plain);
-  if (status && file->hasCommunication)
-    status =
-        verify(file->communication,
-               chainGraph(plain.schedule.stages, !hasBackward(plain.schedule)));
+  if (status && file->hasTransfers)
+    status = verify(file->lists);
   if (!status) {
     Error error{"'" + flags.schedule + "': " + status.error().message,
                 status.error().notes};

@@ -199,12 +199,10 @@ LogicalResult report(const Simulation &simulation) {
 Result<std::string> csvOf(const PlainSchedule &plain, bool communication) {
   if (!communication)
     return writeTorchCsv(plain.schedule);
-  Result<CommPlan> plan = insertCommunication(
-      plain.schedule,
-      chainGraph(plain.schedule.stages, plain.problem.forwardOnly));
-  if (!plan)
-    return plan.error();
-  return writeTorchCsv(plan->schedule);
+  Result<TorchLists> lists = insertTransfers(plain.schedule);
+  if (!lists)
+    return lists.error();
+  return writeTorchCsv(*lists);
 }
 
 /// The same for a schedule without a model.

@@ -8,8 +8,7 @@
 // NCCL runs the groups of one communicator in the order in which they were
 // enqueued, so messages of two directions or two neighbours on one communicator
 // would wait for each other needlessly. A channel is therefore one directed
-// pair of ranks, with its own communicator; its messages have one order
-// (Communication.h).
+// pair of ranks, with its own communicator; its messages have one order.
 //
 // Creating a communicator is a collective of its two ranks. In a round each
 // rank creates at most one, so rounds are the colours of an edge colouring of

@@ -12,26 +12,69 @@
 //   compute_only    0F0,0F1,(1F0;0B0)OVERLAP_F_B,,1I0,1W0
 //   compute_comms   0UNSHARD,0F0,0SEND_F0,0RECV_B0,0WAIT_SEND_F0,0B0,…
 //
-// Cells of FSDP in compute_comms files (UNSHARD, RESHARD, REDUCE_GRAD) are not
-// part of our schedules: the reader checks and drops them, the writer adds them
-// where torch does.
+// In a compute_comms file the messages between ranks are explicit. A message
+// has what one phase of a stage makes for the neighbouring stage in one
+// microbatch: F for the next stage, B for the one before. Stages on one rank
+// need no messages. A rank posts SEND and RECV and goes on. All messages from
+// one rank to another form one channel: its k-th send matches its k-th receive,
+// and both complete when both are posted (rendezvous). An action that needs a
+// message waits for its receive, WAIT_SEND waits for its send. The lowering to
+// rank programs does not use these lists: it derives messages from the orders.
+//
+// Cells of FSDP (UNSHARD, RESHARD, REDUCE_GRAD) are not part of our schedules:
+// the reader checks and drops them, the writer adds them where torch does.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_SCHEDULING_TORCHCSV_H
 #define STAGEWRIGHT_SCHEDULING_TORCHCSV_H
 
-#include "stagewright/Scheduling/Communication.h"
+#include "stagewright/Scheduling/Schedule.h"
 
 namespace stagewright {
+
+/// What a cell does; those from Unshard on are FSDP's.
+enum class TorchOp {
+  Compute,
+  Send,
+  Receive,
+  WaitSend,
+  Unshard,
+  Reshard,
+  ReduceGrad,
+  WaitReduceGrad
+};
+
+/// A cell, or one of the two actions of a cell with a pair.
+struct TorchEntry {
+  TorchOp op = TorchOp::Compute;
+  /// The computation. For a message the stage on this rank, the microbatch, and
+  /// as `kind` the phase that made it, F or I.
+  Action action;
+
+  friend bool operator==(const TorchEntry &, const TorchEntry &) = default;
+};
+
+using TorchOrder = std::vector<TorchEntry>;
+
+/// A schedule with its messages, without FSDP's cells.
+struct TorchLists {
+  int64_t stages = 0, microbatches = 0;
+  std::vector<TorchOrder> ranks;
+
+  friend bool operator==(const TorchLists &, const TorchLists &) = default;
+};
+
+/// `2F0`, `0SEND_F0`, `1RECV_F0`, `0WAIT_SEND_F0`; I's messages are written B.
+std::string toString(const TorchEntry &entry);
 
 /// The contents of a file.
 struct TorchCsv {
   /// Its kind is "csv"; stages and microbatches are counted from the cells.
   Schedule schedule;
-  /// Whether it has sends and receives, which are then in `communication`.
-  bool hasCommunication = false;
-  CommSchedule communication;
+  /// Whether it has sends and receives, which are then in `lists`.
+  bool hasTransfers = false;
+  TorchLists lists;
   /// The cell that sets the number of microbatches: "line 4, cell 11: '3F6'".
   std::string lastMicrobatch;
 };
@@ -45,9 +88,26 @@ Result<TorchCsv> readTorchCsv(std::string_view text);
 /// it: a recomputed forward, a stage on two ranks, a rank without actions.
 Result<std::string> writeTorchCsv(const Schedule &schedule);
 
-/// `schedule` as a compute_comms file. Each stage is unsharded before its first
+/// `lists` as a compute_comms file. Each stage is unsharded before its first
 /// action; after its last its gradients are reduced and it is resharded.
-Result<std::string> writeTorchCsv(const CommSchedule &schedule);
+Result<std::string> writeTorchCsv(const TorchLists &lists);
+
+/// Makes the messages of `schedule` explicit. Each send follows the action that
+/// makes the message. Each receive is posted as early as two buffers for the
+/// messages of one phase between two stages, and the order of its channel (that
+/// of the sends), allow; more buffers are used if the order needs them. A send
+/// is waited for after the one after the next of its kind is made, or later if
+/// the ranks would otherwise deadlock. The result passes verify(). Fails if
+/// `schedule` does not. O(n log n) for n messages.
+Result<TorchLists> insertTransfers(const Schedule &schedule);
+
+/// Checks that `lists` compute a schedule that passes verify(); that every
+/// message is sent once, after the action that makes it, received once, before
+/// the action that uses it, and waited for once, after its send; that both ends
+/// of each channel have the same order; and that the ranks finish. An error
+/// names the steps, both ranks and what each waits for, and draws them. p = 64,
+/// M = 512, v = 2 takes 0.2 s.
+Status verify(const TorchLists &lists);
 
 } // namespace stagewright
 

@@ -62,12 +62,12 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   const TorchCell *highStage = nullptr, *highMicrobatch = nullptr;
   for (const std::vector<TorchCell> &row : *rows) {
     Order order;
-    CommOrder &entries = csv.communication.ranks.emplace_back();
+    TorchOrder &entries = csv.lists.ranks.emplace_back();
     for (const TorchCell &cell : row) {
-      if (auto entry = communicationOf(cell))
-        entries.push_back(*entry);
+      if (cell.op < TorchOp::Unshard)
+        entries.push_back(cell);
       if (cell.op != TorchOp::Compute) {
-        csv.hasCommunication |= isTransfer(cell.op);
+        csv.hasTransfers |= cell.op < TorchOp::Unshard;
         continue;
       }
       if (!highStage || cell.action.stage > highStage->action.stage)
@@ -91,8 +91,8 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   csv.lastMicrobatch.pop_back(); // The trailing blank.
   if (Status status = checkSize(csv, *highStage, *highMicrobatch); !status)
     return status.error();
-  csv.communication.stages = csv.schedule.stages;
-  csv.communication.microbatches = csv.schedule.microbatches;
+  csv.lists.stages = csv.schedule.stages;
+  csv.lists.microbatches = csv.schedule.microbatches;
   return csv;
 }
 

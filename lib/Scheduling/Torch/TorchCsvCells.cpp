@@ -7,7 +7,6 @@
 
 #include "Torch/TorchCsvCells.h"
 #include "stagewright/Support/Limits.h"
-#include <array>
 
 namespace stagewright {
 
@@ -29,44 +28,47 @@ static std::string_view strip(std::string_view text) {
   return text.substr(start, text.find_last_not_of(" \t\r") - start + 1);
 }
 
-namespace {
+std::span<const TorchOpName> torchOpNames() {
+  using enum TorchOp;
+  using enum ActionKind;
+  /// A name that is a prefix of another must come after it.
+  static constexpr TorchOpName kNames[] = {
+      {"WAIT_REDUCE_GRAD", WaitReduceGrad, Update},
+      {"WAIT_SEND_F", WaitSend, Forward},
+      {"WAIT_SEND_B", WaitSend, InputGradient},
+      {"REDUCE_GRAD", ReduceGrad, Update},
+      {"UNSHARD", Unshard, Update},
+      {"RESHARD", Reshard, Update},
+      {"SEND_F", Send, Forward},
+      {"RECV_F", Receive, Forward},
+      {"SEND_B", Send, InputGradient},
+      {"RECV_B", Receive, InputGradient}};
+  return kNames;
+}
 
-/// The part after the stage in a cell of communication.
-struct OpName {
-  std::string_view name;
-  TorchOp op;
-  bool hasMicrobatch;
-};
-
-} // namespace
-
-/// A name that is a prefix of another must come after it.
-static constexpr std::array<OpName, 10> opNames = {
-    {{"WAIT_REDUCE_GRAD", TorchOp::WaitReduceGrad, false},
-     {"WAIT_SEND_F", TorchOp::WaitSendF, true},
-     {"WAIT_SEND_B", TorchOp::WaitSendB, true},
-     {"REDUCE_GRAD", TorchOp::ReduceGrad, false},
-     {"UNSHARD", TorchOp::Unshard, false},
-     {"RESHARD", TorchOp::Reshard, false},
-     {"SEND_F", TorchOp::SendF, true},
-     {"RECV_F", TorchOp::RecvF, true},
-     {"SEND_B", TorchOp::SendB, true},
-     {"RECV_B", TorchOp::RecvB, true}}};
+std::string toString(const TorchEntry &entry) {
+  const Action &action = entry.action;
+  for (const TorchOpName &it : torchOpNames())
+    if (it.op == entry.op && it.kind == action.kind)
+      return std::to_string(action.stage) + std::string(it.name) +
+             (it.kind == ActionKind::Update
+                  ? ""
+                  : std::to_string(action.microbatch));
+  return toString(action);
+}
 
 /// Reads `text` into `cell`: an action except R and U, which PyTorch does not
-/// have, or a communication, which has the form of an action with a longer
-/// kind.
+/// have, or another entry, which has the form of an action with a longer kind.
 static bool readAction(std::string_view text, TorchCell &cell) {
   std::string action(text);
   size_t kind = text.find_first_not_of("0123456789");
-  bool hasMicrobatch = true;
   if (kind == std::string_view::npos)
     return false;
-  for (const OpName &op : opNames)
-    if (text.substr(kind).substr(0, op.name.size()) == op.name) {
-      cell.op = op.op;
-      hasMicrobatch = op.hasMicrobatch;
-      action.replace(kind, op.name.size(), hasMicrobatch ? "F" : "U");
+  cell.op = TorchOp::Compute;
+  for (const TorchOpName &it : torchOpNames())
+    if (text.substr(kind).starts_with(it.name)) {
+      cell.op = it.op;
+      action.replace(kind, it.name.size(), 1, static_cast<char>(it.kind));
       break;
     }
   Result<Action> read = parseAction(action);

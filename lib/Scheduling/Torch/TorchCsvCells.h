@@ -13,30 +13,13 @@
 #ifndef STAGEWRIGHT_SCHEDULING_TORCHCSVCELLS_H
 #define STAGEWRIGHT_SCHEDULING_TORCHCSVCELLS_H
 
-#include "stagewright/Scheduling/Communication.h"
-#include <optional>
+#include "stagewright/Scheduling/TorchCsv.h"
+#include <span>
 
 namespace stagewright {
 
-/// What a cell does. Except for Compute, these are PyTorch's operations.
-enum class TorchOp {
-  Compute,
-  SendF,
-  RecvF,
-  SendB,
-  RecvB,
-  WaitSendF,
-  WaitSendB,
-  Unshard,
-  Reshard,
-  ReduceGrad,
-  WaitReduceGrad
-};
-
-/// One action of a cell; a cell with a pair has two.
-struct TorchCell {
-  TorchOp op = TorchOp::Compute;
-  Action action;               ///< Its kind is valid only for Compute.
+/// One entry of a cell; a cell with a pair has two.
+struct TorchCell : TorchEntry {
   size_t line = 0, number = 0; ///< Place in the file, from 1.
   std::string_view text;       ///< The text of the whole cell.
 };
@@ -45,17 +28,17 @@ struct TorchCell {
 Result<std::vector<std::vector<TorchCell>>>
 readTorchCells(std::string_view text);
 
-/// Whether `op` is a send, a receive or the wait for a send.
-inline bool isTransfer(TorchOp op) {
-  return op >= TorchOp::SendF && op <= TorchOp::WaitSendB;
-}
+/// The part after the stage in the text of an entry that does not compute.
+struct TorchOpName {
+  std::string_view name;
+  TorchOp op;
+  /// Of a message: the phase that made it; else Update, without microbatch.
+  ActionKind kind;
+};
+std::span<const TorchOpName> torchOpNames();
 
 /// The start of an error: "line 2, cell 5: '3SEND_F1' ".
 std::string placeOf(const TorchCell &cell);
-
-/// The entry of communication for a cell that transfers or computes; none for
-/// other cells.
-std::optional<CommAction> communicationOf(const TorchCell &cell);
 
 /// An error unless a rank reduces the gradients of one stage at a time and
 /// waits for each reduction, as PyTorch requires.

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Makes 1,000 random mutations of each schedule (400 of its lists with
-// communication), each of one to three steps: two actions are swapped, or one
+// messages), each of one to three steps: two actions are swapped, or one
 // is dropped, duplicated, moved to another rank, renumbered or paired. The
 // verifier and the naive simulator (Naive.h) must agree on each, and the note
 // of every error must mark the place.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ListText.h"
 #include "Naive.h"
 #include "stagewright/Scheduling/Verify.h"
 #include <cstdio>
@@ -25,7 +26,7 @@ static constexpr uint64_t kSeed = 20261122;
 static constexpr int kMutations = 1000 / kPart;
 static constexpr int kListMutations = 400 / kPart; // Fewer, as each is slower.
 
-/// Mutates `lists`, which have actions, or entries with communication.
+/// Mutates `lists`, which have actions, or entries with messages.
 template <typename List, typename Renumber>
 static void damage(std::vector<List> &lists, Draw &draw, Renumber renumber) {
   size_t rank = draw.whole(0, lists.size() - 1);
@@ -146,42 +147,27 @@ TEST(Mutations, VerifierAgreesWithTheNaiveSimulator) {
   trial.finish();
 }
 
-static void renumber(CommAction &entry, Draw &draw) {
-  if (draw.chance(0.1))
-    entry.peer += draw.whole(-1, 1);
-  else
-    renumber(entry.action, draw);
-  if (entry.kind != CommKind::Compute)
-    entry.action.paired = false;
-}
-
-TEST(Mutations, CommunicationVerifierAgreesWithTheNaiveSimulator) {
+TEST(Mutations, TransferVerifierAgreesWithTheNaiveSimulator) {
   Draw draw(kSeed);
   Trial trial;
   for (const Sample &sample : sampleSchedules()) {
-    bool forwardOnly = sample.problem.forwardOnly;
-    StageGraph graph = chainGraph(sample.schedule.stages, forwardOnly);
-    CommOptions options{draw.whole(1, 3), draw.whole(1, 3)};
-    Result<CommPlan> plan =
-        insertCommunication(sample.schedule, graph, options);
-    ASSERT_TRUE(plan) << sample.name;
-    // In half of the cases the depth of rings is limited to what was needed.
-    int64_t room = 0;
-    for (const CommRoute &route : plan->routes)
-      room = std::max(room, route.buffers);
-    room *= draw.whole(0, 1);
-    for (StageEdge &edge : graph.edges)
-      edge.depth = room;
-    ASSERT_TRUE(verify(plan->schedule, graph)) << sample.name;
-    ASSERT_TRUE(finishesNaively(plan->schedule, forwardOnly, room))
-        << sample.name;
+    Result<TorchLists> made = insertTransfers(sample.schedule);
+    ASSERT_TRUE(made) << sample.name;
+    ASSERT_TRUE(verify(*made)) << sample.name;
+    ASSERT_TRUE(finishesNaively(*made)) << sample.name;
     for (int i = 0; i < kListMutations && !HasFatalFailure(); ++i) {
-      CommSchedule schedule = plan->schedule;
+      TorchLists lists = *made;
       for (int64_t steps = draw.whole(1, 3); steps > 0; --steps)
-        damage(schedule.ranks, draw,
-               [&](CommAction &entry) { renumber(entry, draw); });
-      trial.agree(schedule, verify(schedule, graph),
-                  finishesNaively(schedule, forwardOnly, room),
+        damage(lists.ranks, draw, [&](TorchEntry &entry) {
+          renumber(entry.action, draw);
+          if (entry.op != TorchOp::Compute) {
+            entry.action.paired = false;
+            entry.action.kind = entry.action.kind == ActionKind::Forward
+                                    ? ActionKind::Forward
+                                    : ActionKind::InputGradient;
+          }
+        });
+      trial.agree(lists, verify(lists), finishesNaively(lists),
                   sample.name + ", mutation " + std::to_string(i));
     }
   }

@@ -15,9 +15,9 @@
 #define STAGEWRIGHT_TEST_UNIT_SCHEDULING_NAIVE_H
 
 #include "../Random.h"
-#include "stagewright/Scheduling/Communication.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
+#include "stagewright/Scheduling/TorchCsv.h"
 #include <optional>
 
 namespace stagewright::testing {
@@ -45,11 +45,9 @@ struct NaiveTiming {
 std::optional<NaiveTiming> runNaively(const Schedule &schedule,
                                       const ScheduleProblem &problem);
 
-/// Whether ranks with these lists finish, on a chain of stages. The receiver of
-/// each route has slots for `room` messages (0: for all), each held until the
-/// end of its first use.
-bool finishesNaively(const CommSchedule &schedule, bool forwardOnly,
-                     int64_t room);
+/// Whether ranks with these lists finish, on a chain of stages; forward-only if
+/// they have no backward.
+bool finishesNaively(const TorchLists &lists);
 
 /// A problem with equal stages and free hops for a schedule of a generator.
 ScheduleProblem unitProblem(const Generator &generator,

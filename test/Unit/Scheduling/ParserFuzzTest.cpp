@@ -79,42 +79,15 @@ TEST(ParserFuzz, Orders) {
   EXPECT_GT(read, kTexts / 10);
 }
 
-TEST(ParserFuzz, ListsWithCommunication) {
-  Draw draw(2);
-  std::vector<Sample> samples = sampleSchedules();
-  int read = 0;
-  for (int i = 0; i < kTexts; ++i) {
-    const Sample &sample = samples[draw.whole(0, samples.size() - 1)];
-    StageGraph graph =
-        chainGraph(sample.schedule.stages, sample.problem.forwardOnly);
-    CommSchedule lists = insertCommunication(sample.schedule, graph)->schedule;
-    size_t rank = draw.whole(0, lists.ranks.size() - 1);
-    std::string text = spoil(toString(lists.ranks[rank]), draw);
-    Result<CommOrder> order = parseCommOrder(text);
-    if (!order)
-      continue;
-    ++read;
-    Result<CommOrder> again = parseCommOrder(toString(*order));
-    ASSERT_TRUE(again) << text;
-    EXPECT_EQ(*again, *order) << text;
-    lists.ranks[rank] = *order;
-    (void)verify(lists, graph).ok();
-  }
-  EXPECT_GT(read, kTexts / 10);
-}
-
 TEST(ParserFuzz, TorchCsv) {
   Draw draw(3);
   std::vector<Sample> samples = sampleSchedules();
   int read = 0;
   for (int i = 0; i < kTexts; ++i) {
     Schedule schedule = randomSample(samples, draw);
-    bool forwardOnly = schedule.ranks[0].back().kind == ActionKind::Forward;
-    StageGraph graph = chainGraph(schedule.stages, forwardOnly);
-    Result<std::string> text =
-        draw.chance(0.5)
-            ? writeTorchCsv(schedule)
-            : writeTorchCsv(insertCommunication(schedule, graph)->schedule);
+    Result<std::string> text = draw.chance(0.5)
+                                   ? writeTorchCsv(schedule)
+                                   : writeTorchCsv(*insertTransfers(schedule));
     if (!text) // The format has no twin placement.
       continue;
     Result<TorchCsv> csv = readTorchCsv(spoil(*text, draw));
@@ -123,6 +96,7 @@ TEST(ParserFuzz, TorchCsv) {
     ++read;
     use(csv->schedule);
     (void)writeTorchCsv(csv->schedule).ok();
+    (void)verify(csv->lists).ok();
   }
   EXPECT_GT(read, kTexts / 10);
 }

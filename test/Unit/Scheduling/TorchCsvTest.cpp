@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Scheduling/TorchCsv.h"
+#include "ListText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Verify.h"
 #include <gtest/gtest.h>
 #include <random>
 
 using namespace stagewright;
+using stagewright::testing::toString;
 
 static std::string errorOf(std::string_view text) {
   Result<TorchCsv> csv = readTorchCsv(text);
@@ -25,7 +26,7 @@ TEST(TorchCsv, ReadsActionsPairsAndBlanks) {
   ASSERT_TRUE(csv.ok()) << csv.error().message;
   EXPECT_EQ(csv->schedule.stages, 2);
   EXPECT_EQ(csv->schedule.microbatches, 3);
-  EXPECT_FALSE(csv->hasCommunication);
+  EXPECT_FALSE(csv->hasTransfers);
   ASSERT_EQ(csv->schedule.ranks.size(), 2u);
   EXPECT_EQ(toString(csv->schedule.ranks[0]), "0F0 0F1 (0F2;0B0)OVERLAP_F_B");
   EXPECT_EQ(toString(csv->schedule.ranks[1]), "1F0 1I0 1W0");
@@ -78,19 +79,19 @@ TEST(TorchCsv, MarkOfTheByteOrderIsNoCell) {
   EXPECT_EQ(toString(csv->schedule.ranks.at(0)), "0F0 0B0");
 }
 
-TEST(TorchCsv, ReadsCommunication) {
+TEST(TorchCsv, ReadsTransfers) {
   std::string head = "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_"
                      "GRAD,0WAIT_REDUCE_GRAD,0RESHARD\n";
   std::string tail = "1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0\n";
   Result<TorchCsv> csv = readTorchCsv(head + tail);
   ASSERT_TRUE(csv.ok()) << csv.error().message;
-  EXPECT_TRUE(csv->hasCommunication);
+  EXPECT_TRUE(csv->hasTransfers);
   EXPECT_EQ(toString(csv->schedule.ranks[0]), "0F0 0B0");
-  EXPECT_EQ(toString(csv->communication.ranks[0]),
+  EXPECT_EQ(toString(csv->lists.ranks[0]),
             "0F0 0SEND_F0 0RECV_B0 0B0 0WAIT_SEND_F0");
-  EXPECT_EQ(toString(csv->communication.ranks[1]),
+  EXPECT_EQ(toString(csv->lists.ranks[1]),
             "1RECV_F0 1F0 1B0 1SEND_B0 1WAIT_SEND_B0");
-  EXPECT_TRUE(verify(csv->communication, chainGraph(2, false)).ok());
+  EXPECT_TRUE(verify(csv->lists).ok());
 
   auto without = [&](const std::string &cell) {
     std::string text = head + tail;
@@ -105,23 +106,20 @@ TEST(TorchCsv, ReadsCommunication) {
   // Missing sends and receives are found by the verifier.
   for (const char *cell :
        {"0SEND_F0", "0RECV_B0", "0WAIT_SEND_F0", "1RECV_F0", "1SEND_B0"})
-    EXPECT_FALSE(
-        verify(readTorchCsv(without(cell))->communication, chainGraph(2, false))
-            .ok())
-        << cell;
+    EXPECT_FALSE(verify(readTorchCsv(without(cell))->lists).ok()) << cell;
 }
 
-TEST(TorchCsv, WritesCommunicationAsTorchDoes) {
+TEST(TorchCsv, WritesTransfersAsTorchDoes) {
   Schedule schedule{"test", 2, 2, {}};
   schedule.ranks.push_back(*parseOrder("0F0 (0F1;0B0)OVERLAP_F_B 0I1 0W1 0U"));
   schedule.ranks.push_back(*parseOrder("1F0 1B0 1F1 1B1 1U"));
-  Result<CommPlan> plan = insertCommunication(schedule, chainGraph(2, false));
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  Result<std::string> text = writeTorchCsv(plan->schedule);
+  Result<TorchLists> lists = insertTransfers(schedule);
+  ASSERT_TRUE(lists.ok()) << lists.error().message;
+  Result<std::string> text = writeTorchCsv(*lists);
   ASSERT_TRUE(text.ok()) << text.error().message;
   Result<TorchCsv> read = readTorchCsv(*text);
   ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_TRUE(verify(read->communication, chainGraph(2, false)).ok());
+  EXPECT_TRUE(verify(read->lists).ok());
   EXPECT_NE(text->find("0UNSHARD,0F0,"), std::string::npos) << *text;
   EXPECT_NE(text->find("1B1,1SEND_B1,1REDUCE_GRAD"), std::string::npos)
       << *text;
@@ -163,8 +161,7 @@ TEST(TorchCsv, AnyTextIsReadOrRefused) {
     }
     ++read;
     StageGraph graph = chainGraph(csv->schedule.stages, false);
-    if (verify(csv->schedule, graph).ok() &&
-        verify(csv->communication, graph).ok())
+    if (verify(csv->schedule, graph).ok() && verify(csv->lists).ok())
       ++right;
   }
   EXPECT_GT(read, 50u);
@@ -210,18 +207,17 @@ static std::vector<ScheduleShape> shapesFor(const Generator &generator) {
   return shapes;
 }
 
-/// Writing and reading a schedule with communication must not change it.
-static void expectCommunication(const Schedule &schedule, bool forwardOnly) {
-  StageGraph graph = chainGraph(schedule.stages, forwardOnly);
-  Result<CommPlan> plan = insertCommunication(schedule, graph);
-  ASSERT_TRUE(plan.ok()) << schedule.kind << plan.error().message;
-  Result<std::string> text = writeTorchCsv(plan->schedule);
+/// Writing and reading a schedule with messages must not change it.
+static void expectTransfers(const Schedule &schedule) {
+  Result<TorchLists> lists = insertTransfers(schedule);
+  ASSERT_TRUE(lists.ok()) << schedule.kind << lists.error().message;
+  Result<std::string> text = writeTorchCsv(*lists);
   ASSERT_TRUE(text.ok()) << schedule.kind << text.error().message;
   Result<TorchCsv> read = readTorchCsv(*text);
   ASSERT_TRUE(read.ok()) << schedule.kind << read.error().message;
-  EXPECT_TRUE(read->hasCommunication) << schedule.kind;
+  EXPECT_TRUE(read->hasTransfers) << schedule.kind;
   EXPECT_EQ(read->schedule.ranks, schedule.ranks) << schedule.kind;
-  EXPECT_EQ(read->communication, plan->schedule) << schedule.kind;
+  EXPECT_EQ(read->lists, *lists) << schedule.kind;
 }
 
 TEST(TorchCsv, EveryGeneratorGoesThereAndBack) {
@@ -246,7 +242,7 @@ TEST(TorchCsv, EveryGeneratorGoesThereAndBack) {
       EXPECT_EQ(read->schedule.stages, schedule->stages) << generator.name;
       EXPECT_EQ(read->schedule.microbatches, shape.microbatches)
           << generator.name;
-      expectCommunication(*schedule, shape.forwardOnly);
+      expectTransfers(*schedule);
     }
     EXPECT_GT(made, 0u) << generator.name;
   }

@@ -63,11 +63,10 @@ TEST(TorchFixtures, LoweredOrdersComputeTheSame) {
                            "InterleavedZeroBubble-p2-m4-v2",
                            "ZBVZeroBubble-p3-m6-v2", "DualPipeV-p2-m5-v2"}) {
     TorchCsv lowered = read(std::string(name) + "-comms"), plain = read(name);
-    EXPECT_TRUE(lowered.hasCommunication) << name;
-    EXPECT_FALSE(plain.hasCommunication) << name;
+    EXPECT_TRUE(lowered.hasTransfers) << name;
+    EXPECT_FALSE(plain.hasTransfers) << name;
     EXPECT_EQ(lowered.schedule, plain.schedule) << name;
-    Status status = verify(lowered.communication,
-                           chainGraph(lowered.schedule.stages, false));
+    Status status = verify(lowered.lists);
     EXPECT_TRUE(status.ok()) << name << ": " << status.error().message;
   }
 }

@@ -1,4 +1,4 @@
-//===- NaiveCommunication.cpp - messages by brute force -------------------===//
+//===- NaiveTransfers.cpp - messages by brute force -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ using Name = std::tuple<char, int64_t, int64_t, int64_t>;
 
 class Runner {
 public:
-  Runner(const CommSchedule &schedule, bool forwardOnly, int64_t room)
-      : schedule(schedule), forwardOnly(forwardOnly), room(room) {}
+  Runner(const TorchLists &lists, bool forwardOnly)
+      : lists(lists), forwardOnly(forwardOnly) {}
 
   bool run();
 
@@ -29,13 +29,11 @@ private:
   std::optional<Name> inputOf(const Action &action) const;
   bool ready(const Action &action);
   bool compute(size_t rank);
-  bool communicate(const CommAction &entry);
+  bool communicate(const TorchEntry &entry);
   bool step(size_t rank);
 
-  const CommSchedule &schedule;
+  const TorchLists &lists;
   bool forwardOnly;
-  int64_t room;
-  bool overflown = false; ///< A receive had no free slot.
   std::map<Cell, size_t> rankOf;
   std::set<Cell> recomputed;
   std::vector<size_t> next;
@@ -43,27 +41,28 @@ private:
   std::set<Name> sent, received;
   /// By sender and receiver: messages in the order in which they are posted.
   std::map<std::pair<size_t, size_t>, std::vector<Name>> sends, receives;
-  /// By phase, both stages and the sender: messages received and not yet used.
-  std::map<std::tuple<char, int64_t, int64_t, size_t>, int64_t> held;
 };
 
 } // namespace
 
-static Name nameOf(const CommAction &entry) {
-  bool receive = entry.kind == CommKind::Receive;
-  return {letterOf(entry.action), receive ? entry.peer : entry.action.stage,
-          receive ? entry.action.stage : entry.peer, entry.action.microbatch};
+static Name nameOf(const TorchEntry &entry) {
+  auto [stage, m] = cellOf(entry.action);
+  bool receive = entry.op == TorchOp::Receive;
+  bool up = (letterOf(entry.action) == 'F') != receive;
+  int64_t peer = up ? stage + 1 : stage - 1;
+  return {letterOf(entry.action), receive ? peer : stage,
+          receive ? stage : peer, m};
 }
 
 bool Runner::readComputations() {
-  Schedule computations{"", schedule.stages, schedule.microbatches, {}};
-  for (const CommOrder &order : schedule.ranks) {
+  Schedule computations{"", lists.stages, lists.microbatches, {}};
+  for (const TorchOrder &order : lists.ranks) {
     computations.ranks.emplace_back();
     for (size_t i = 0; i < order.size(); ++i) {
       const Action &action = order[i].action;
-      if (order[i].kind != CommKind::Compute)
+      if (order[i].op != TorchOp::Compute)
         continue;
-      if (action.paired && (i == 0 || order[i - 1].kind != CommKind::Compute))
+      if (action.paired && (i == 0 || order[i - 1].op != TorchOp::Compute))
         return false;
       computations.ranks.back().push_back(action);
       rankOf[cellOf(action)] = computations.ranks.size() - 1;
@@ -76,22 +75,22 @@ bool Runner::readComputations() {
 
 /// Whether every required send, receive and wait occurs once, on its rank.
 bool Runner::hasEveryMessage() {
-  std::map<std::pair<CommKind, Name>, std::vector<size_t>> wanted, found;
+  std::map<std::pair<TorchOp, Name>, std::vector<size_t>> wanted, found;
   for (auto [cell, rank] : rankOf)
     for (int64_t to : {cell.first - 1, cell.first + 1}) {
       bool back = to < cell.first;
-      if (to < 0 || to >= schedule.stages || (back && forwardOnly) ||
+      if (to < 0 || to >= lists.stages || (back && forwardOnly) ||
           rankOf[{to, cell.second}] == rank)
         continue;
       Name name(back ? 'I' : 'F', cell.first, to, cell.second);
-      wanted[{CommKind::Send, name}] = {rank};
-      wanted[{CommKind::WaitSend, name}] = {rank};
-      wanted[{CommKind::Receive, name}] = {rankOf[{to, cell.second}]};
+      wanted[{TorchOp::Send, name}] = {rank};
+      wanted[{TorchOp::WaitSend, name}] = {rank};
+      wanted[{TorchOp::Receive, name}] = {rankOf[{to, cell.second}]};
     }
-  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
-    for (const CommAction &entry : schedule.ranks[rank])
-      if (entry.kind != CommKind::Compute)
-        found[{entry.kind, nameOf(entry)}].push_back(rank);
+  for (size_t rank = 0; rank < lists.ranks.size(); ++rank)
+    for (const TorchEntry &entry : lists.ranks[rank])
+      if (entry.op != TorchOp::Compute)
+        found[{entry.op, nameOf(entry)}].push_back(rank);
   return wanted == found;
 }
 
@@ -100,7 +99,7 @@ std::optional<Name> Runner::inputOf(const Action &action) const {
   char kind = letterOf(action);
   if (kind == 'F' && stage > 0)
     return Name('F', stage - 1, stage, m);
-  if ((kind == 'B' || kind == 'I') && stage + 1 < schedule.stages)
+  if ((kind == 'B' || kind == 'I') && stage + 1 < lists.stages)
     return Name('I', stage + 1, stage, m);
   return std::nullopt;
 }
@@ -126,9 +125,9 @@ bool Runner::ready(const Action &action) {
 
 /// Runs the next computation or pair of `rank` if its inputs are ready.
 bool Runner::compute(size_t rank) {
-  const CommOrder &order = schedule.ranks[rank];
+  const TorchOrder &order = lists.ranks[rank];
   size_t first = next[rank], last = first;
-  if (first + 1 < order.size() && order[first + 1].kind == CommKind::Compute &&
+  if (first + 1 < order.size() && order[first + 1].op == TorchOp::Compute &&
       order[first + 1].action.paired)
     ++last;
   for (size_t i = first; i <= last; ++i)
@@ -137,29 +136,23 @@ bool Runner::compute(size_t rank) {
   for (size_t i = first; i <= last; ++i) {
     char kind = letterOf(order[i].action);
     done.insert({kind == 'B' ? 'I' : kind, cellOf(order[i].action)});
-    if (std::optional<Name> input = inputOf(order[i].action)) {
-      auto [what, from, to, m] = *input;
-      --held[{what, from, to, rankOf[{from, m}]}];
-    }
   }
   next[rank] = last + 1;
   return true;
 }
 
-bool Runner::communicate(const CommAction &entry) {
+bool Runner::communicate(const TorchEntry &entry) {
   Name name = nameOf(entry);
   auto [what, from, to, m] = name;
   std::pair channel(rankOf[{from, m}], rankOf[{to, m}]);
-  switch (entry.kind) {
-  case CommKind::Send:
+  switch (entry.op) {
+  case TorchOp::Send:
     if (!done.contains({what, Cell(from, m)}))
       return false;
     sent.insert(name);
     sends[channel].push_back(name);
     return true;
-  case CommKind::Receive:
-    if (++held[{what, from, to, channel.first}] > room && room > 0)
-      overflown = true;
+  case TorchOp::Receive:
     received.insert(name);
     receives[channel].push_back(name);
     return true;
@@ -169,10 +162,10 @@ bool Runner::communicate(const CommAction &entry) {
 }
 
 bool Runner::step(size_t rank) {
-  if (next[rank] == schedule.ranks[rank].size())
+  if (next[rank] == lists.ranks[rank].size())
     return false;
-  const CommAction &entry = schedule.ranks[rank][next[rank]];
-  if (entry.kind == CommKind::Compute)
+  const TorchEntry &entry = lists.ranks[rank][next[rank]];
+  if (entry.op == TorchOp::Compute)
     return compute(rank);
   if (!communicate(entry))
     return false;
@@ -183,21 +176,26 @@ bool Runner::step(size_t rank) {
 bool Runner::run() {
   if (!readComputations() || !hasEveryMessage())
     return false;
-  next.assign(schedule.ranks.size(), 0);
+  next.assign(lists.ranks.size(), 0);
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t rank = 0; rank < next.size(); ++rank)
       progress = step(rank) || progress;
   }
   for (size_t rank = 0; rank < next.size(); ++rank)
-    if (next[rank] != schedule.ranks[rank].size())
+    if (next[rank] != lists.ranks[rank].size())
       return false;
-  return !overflown && sends == receives;
+  return sends == receives;
 }
 
-bool finishesNaively(const CommSchedule &schedule, bool forwardOnly,
-                     int64_t room) {
-  return Runner(schedule, forwardOnly, room).run();
+bool finishesNaively(const TorchLists &lists) {
+  bool forwardOnly = true;
+  for (const TorchOrder &order : lists.ranks)
+    for (const TorchEntry &entry : order)
+      forwardOnly &=
+          entry.op != TorchOp::Compute ||
+          (letterOf(entry.action) != 'B' && letterOf(entry.action) != 'I');
+  return Runner(lists, forwardOnly).run();
 }
 
 } // namespace stagewright::testing

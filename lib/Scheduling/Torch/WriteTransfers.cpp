@@ -1,57 +1,21 @@
-//===- TorchCsvCommunication.cpp - communication in PyTorch's CSV ---------===//
+//===- WriteTransfers.cpp - writing compute_comms files -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Converts between PyTorch's cells and the entries of Communication.h. Cells of
-// FSDP have no entry: they are checked when read, and derived when written.
+// The cells of FSDP are not part of the lists: they are checked when read, and
+// derived when written.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Torch/Messages.h"
 #include "Torch/TorchCsvCells.h"
-#include "stagewright/Scheduling/TorchCsv.h"
 #include <algorithm>
 #include <utility>
 
 namespace stagewright {
-
-std::optional<CommAction> communicationOf(const TorchCell &cell) {
-  CommAction entry;
-  entry.action = cell.action;
-  // The neighbours: a forward comes from stage `before`, a gradient goes to it.
-  int64_t before = cell.action.stage - 1, behind = cell.action.stage + 1;
-  auto transfer = [&](CommKind kind, ActionKind value, int64_t peer) {
-    entry.kind = kind;
-    entry.action.kind = value;
-    entry.peer = peer;
-    return entry;
-  };
-  using enum ActionKind;
-  switch (cell.op) {
-  case TorchOp::Compute:
-    return entry;
-  case TorchOp::SendF:
-    return transfer(CommKind::Send, Forward, behind);
-  case TorchOp::RecvF:
-    return transfer(CommKind::Receive, Forward, before);
-  case TorchOp::SendB:
-    return transfer(CommKind::Send, InputGradient, before);
-  case TorchOp::RecvB:
-    return transfer(CommKind::Receive, InputGradient, behind);
-  case TorchOp::WaitSendF:
-    return transfer(CommKind::WaitSend, Forward, behind);
-  case TorchOp::WaitSendB:
-    return transfer(CommKind::WaitSend, InputGradient, before);
-  case TorchOp::Unshard:
-  case TorchOp::Reshard:
-  case TorchOp::ReduceGrad:
-  case TorchOp::WaitReduceGrad:
-    break;
-  }
-  return std::nullopt;
-}
 
 Status checkTorchReductions(const std::vector<TorchCell> &row) {
   const TorchCell *pending = nullptr;
@@ -79,8 +43,8 @@ namespace {
 /// Writes the row of one rank.
 class RowWriter {
 public:
-  explicit RowWriter(const CommOrder &order);
-  Result<std::string> write();
+  explicit RowWriter(const TorchOrder &order);
+  std::string write();
 
 private:
   void add(const std::string &cell) { row += (row.empty() ? "" : ",") + cell; }
@@ -97,17 +61,17 @@ private:
     bool backward;
   };
 
-  const CommOrder &order;
+  const TorchOrder &order;
   std::vector<Uses> stages; ///< Of this rank.
   std::string row;
 };
 
 } // namespace
 
-RowWriter::RowWriter(const CommOrder &order) : order(order) {
+RowWriter::RowWriter(const TorchOrder &order) : order(order) {
   for (size_t i = 0; i < order.size(); ++i) {
     const Action &action = order[i].action;
-    if (order[i].kind != CommKind::Compute || action.kind == ActionKind::Update)
+    if (order[i].op != TorchOp::Compute || action.kind == ActionKind::Update)
       continue;
     auto uses =
         std::find_if(stages.begin(), stages.end(), [&](const Uses &each) {
@@ -139,18 +103,18 @@ void RowWriter::addClosing(size_t index) {
   }
 }
 
-Result<std::string> RowWriter::write() {
+std::string RowWriter::write() {
   std::vector<size_t> toClose; // After the sends of these actions.
   auto close = [&] {
     for (size_t index : std::exchange(toClose, {}))
       addClosing(index);
   };
   for (size_t i = 0; i < order.size(); ++i) {
-    const CommAction &entry = order[i];
-    bool computes = entry.kind == CommKind::Compute;
+    const TorchEntry &entry = order[i];
+    bool computes = entry.op == TorchOp::Compute;
     if (computes && entry.action.kind == ActionKind::Update)
       continue;
-    if (entry.kind != CommKind::Send)
+    if (entry.op != TorchOp::Send)
       close();
     std::string text = toString(entry);
     if (computes) {
@@ -165,27 +129,18 @@ Result<std::string> RowWriter::write() {
       text += toString(order[++i]);
       text += ")OVERLAP_F_B";
     }
-    if (text.find_first_of("<>") != std::string::npos)
-      return Error{"'" + text +
-                   "' has no form in PyTorch's CSV, where only "
-                   "neighbouring stages send to each other"};
     add(text);
   }
   close();
   return row;
 }
 
-Result<std::string> writeTorchCsv(const CommSchedule &schedule) {
-  if (Result<std::string> plain = writeTorchCsv(withoutCommunication(schedule));
-      !plain)
+Result<std::string> writeTorchCsv(const TorchLists &lists) {
+  if (Result<std::string> plain = writeTorchCsv(computationsOf(lists)); !plain)
     return plain.error();
   std::string text;
-  for (const CommOrder &order : schedule.ranks) {
-    Result<std::string> row = RowWriter(order).write();
-    if (!row)
-      return row.error();
-    text += *row + "\n";
-  }
+  for (const TorchOrder &order : lists.ranks)
+    text += RowWriter(order).write() + "\n";
   return text;
 }
 
