@@ -78,7 +78,7 @@ static std::string describeOne(const char *what, Seconds value,
                        toString(placement), bound.reason, bound.rank, gap);
 }
 
-std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
+std::string describe(const Timeline &timing, const LowerBounds &bounds,
                      Placement placement) {
   Seconds work;
   for (Seconds rank : timing.work)
@@ -120,7 +120,7 @@ timeRanks(ProgramOp program, const Schedule &schedule) {
   for (int64_t k = 0; k < pipelines; ++k) {
     Schedule one = pickPipeline(schedule, all, k);
     problem->microbatches = one.microbatches;
-    Result<ScheduleTiming> timing = timeSchedule(one, *problem);
+    Result<Timeline> timing = timeSchedule(one, *problem);
     if (!timing)
       return failure();
     makespan = std::max(makespan, timing->makespan);
@@ -187,7 +187,7 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule) {
   ReplicaRanks ranks = ranksOfStages(program);
   Schedule one = pickPipeline(schedule, ranks, 0);
   problem->microbatches = one.microbatches;
-  Result<ScheduleTiming> timing = timeSchedule(one, *problem);
+  Result<Timeline> timing = timeSchedule(one, *problem);
   if (!timing)
     return "";
   // A bound for orders that may split backwards holds for all orders.

@@ -165,7 +165,7 @@ Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
   if (!found)
     return found;
   found->schedule = expandNeighbours(found->schedule, problem.chunks);
-  Result<ScheduleTiming> timing = timeSchedule(found->schedule, problem);
+  Result<Timeline> timing = timeSchedule(found->schedule, problem);
   if (!timing)
     return timing.error();
   found->timing = std::move(*timing);

@@ -14,130 +14,132 @@
 
 namespace stagewright {
 
-double ScheduleTiming::bubbleRate(Seconds value) const {
+double Timeline::bubbleRate(Seconds value) const {
   Seconds most;
   for (Seconds rank : work)
     most = std::max(most, rank);
   return value.value > 0 ? (value.value - most.value) / value.value : 0;
 }
 
-Seconds durationOf(ActionKind kind, const StageCosts &stage) {
+void Timeline::measure() {
+  Seconds begin(std::numeric_limits<double>::infinity()), end;
+  span = Seconds();
+  for (const std::vector<TimedAction> &rank : ranks) {
+    if (rank.empty())
+      continue;
+    begin = std::min(begin, rank.front().start);
+    end = std::max(end, rank.back().end);
+    span = std::max(span, rank.back().end - rank.front().start);
+  }
+  makespan = std::max(Seconds(), end - begin);
+}
+
+Seconds StageTimes::of(ActionKind kind) const {
   switch (kind) {
   case ActionKind::Forward:
   case ActionKind::Recompute:
-    return stage.forward;
+    return forward;
   case ActionKind::Backward:
-    return stage.inputGradient + stage.weightGradient;
+    return inputGradient + weightGradient;
   case ActionKind::InputGradient:
-    return stage.inputGradient;
+    return inputGradient;
   case ActionKind::WeightGradient:
-    return stage.weightGradient;
+    return weightGradient;
   case ActionKind::Update:
     break;
   }
   return Seconds();
 }
 
-namespace {
-
-/// Times the actions of a schedule in an order that respects dependences.
-class Timer {
-public:
-  Timer(const Dependences &dependences, const ScheduleProblem &problem)
-      : dependences(dependences), problem(problem), ends(dependences.size()),
-        free(dependences.numRanks()) {
-    timing.work.resize(dependences.numRanks());
-    for (int64_t rank = 0; rank < dependences.numRanks(); ++rank)
-      timing.times.emplace_back().reserve(dependences.begin(rank + 1) -
-                                          dependences.begin(rank));
-  }
-
-  ScheduleTiming run(const std::vector<size_t> &order);
-
-private:
-  /// When all inputs of action `number` have arrived. A hop takes time if the
-  /// two ranks differ, whatever the placement of the problem.
-  Seconds ready(size_t number) const;
-  void runBlock(size_t first, size_t last);
-
-  const Dependences &dependences;
-  const ScheduleProblem &problem;
-  std::vector<Seconds> ends; ///< By action.
-  std::vector<Seconds> free; ///< By rank.
-  ScheduleTiming timing;
-};
-
-} // namespace
-
-Seconds Timer::ready(size_t number) const {
-  Seconds at;
-  int64_t rank = dependences.rank(number),
-          stage = dependences.action(number).stage;
-  for (const Dependence &wait : dependences.of(number)) {
-    Seconds hop;
-    if (dependences.rank(wait.on) != rank && wait.edge)
-      hop = problem.hops[std::min(stage, dependences.action(wait.on).stage)];
-    at = std::max(at, ends[wait.on] + hop);
-  }
-  return at;
+StepTimes unitTimes(int64_t stages) {
+  return {std::vector<StageTimes>(stages, {Seconds(1), Seconds(1), Seconds(1)}),
+          {},
+          {}};
 }
 
-/// Times actions `first` to `last` of one rank, which run at the same time.
-void Timer::runBlock(size_t first, size_t last) {
-  int64_t rank = dependences.rank(first);
-  Seconds start = free[rank], length;
-  for (size_t n = first; n <= last; ++n) {
-    const Action &action = dependences.action(n);
-    start = std::max(start, ready(n));
-    length += durationOf(action.kind, problem.stages[action.stage]);
+/// Times the actions of `schedule` in an order that respects dependences.
+/// `durationOf` returns the time of an action on a rank, `hopOf` the delay of
+/// the input of an action, by numbers.
+template <typename DurationOf, typename HopOf>
+static Result<Timeline> run(const Schedule &schedule, const StageGraph &graph,
+                            double overlap, DurationOf durationOf,
+                            HopOf hopOf) {
+  Result<Dependences> created = Dependences::create(schedule, graph);
+  if (!created)
+    return created.error();
+  const Dependences &dependences = *created;
+  std::vector<size_t> order = dependences.executionOrder();
+  if (order.size() != dependences.size())
+    return verify(schedule, graph).error();
+  Timeline timeline;
+  timeline.work.resize(schedule.ranks.size());
+  for (const Order &actions : schedule.ranks)
+    timeline.ranks.emplace_back().reserve(actions.size());
+  std::vector<Seconds> ends(dependences.size()); // By action.
+  for (size_t i = 0; i < order.size();) {
+    size_t first = order[i], end = first + 1;
+    if (overlap > 0)
+      end = dependences.blockEnd(first);
+    int64_t rank = dependences.rank(first);
+    std::vector<TimedAction> &actions = timeline.ranks[rank];
+    Seconds start = actions.empty() ? Seconds() : actions.back().end, length;
+    for (size_t n = first; n < end; ++n) {
+      Seconds ready;
+      for (const Dependence &wait : dependences.of(n))
+        ready = std::max(ready, ends[wait.on] + hopOf(dependences, n, wait));
+      start = std::max(start, ready);
+      length += durationOf(dependences.action(n), rank);
+    }
+    if (end > first + 1)
+      length = length * overlap;
+    for (size_t n = first; n < end; ++n) {
+      actions.push_back({dependences.action(n), start, start + length});
+      ends[n] = start + length;
+    }
+    timeline.work[rank] += length;
+    i += end - first;
   }
-  if (last > first)
-    length = length * problem.overlap;
-  for (size_t n = first; n <= last; ++n) {
-    timing.times[rank].push_back({start, start + length});
-    ends[n] = start + length;
-  }
-  timing.work[rank] += length;
-  free[rank] = start + length;
+  timeline.measure();
+  return timeline;
 }
 
-ScheduleTiming Timer::run(const std::vector<size_t> &order) {
-  for (size_t i = 0; i < order.size(); ++i) {
-    size_t first = order[i];
-    bool pair = problem.overlap > 0 && dependences.blockEnd(first) > first + 1;
-    runBlock(first, pair ? first + 1 : first);
-    i += pair;
-  }
-  Seconds begin(std::numeric_limits<double>::infinity()), end;
-  for (size_t rank = 0; rank < timing.times.size(); ++rank) {
-    if (timing.times[rank].empty())
-      continue;
-    Seconds first = timing.times[rank].front().first;
-    begin = std::min(begin, first);
-    end = std::max(end, free[rank]);
-    timing.span = std::max(timing.span, free[rank] - first);
-  }
-  timing.makespan = std::max(Seconds(), end - begin);
-  return std::move(timing);
-}
-
-Result<ScheduleTiming> timeSchedule(const Schedule &schedule,
-                                    const ScheduleProblem &problem) {
+Result<Timeline> timeSchedule(const Schedule &schedule,
+                              const ScheduleProblem &problem) {
   if (Status status = problem.check(); !status)
     return status.error();
   if (Status status = checkSize(schedule, problem); !status)
     return status.error();
-  StageGraph graph = chainGraph(problem.numStages(), problem.forwardOnly);
-  Result<Dependences> dependences = Dependences::create(schedule, graph);
-  if (!dependences)
-    return dependences.error();
-  std::vector<size_t> order = dependences->executionOrder();
-  if (order.size() != dependences->size())
-    return verify(schedule, graph).error();
-  ScheduleTiming timing = Timer(*dependences, problem).run(order);
-  for (const MemoryPeak &peak : memoryPeaks(schedule, problem))
-    timing.peaks.push_back(peak.value);
-  return timing;
+  // A hop takes time if the two ranks differ, whatever the placement of the
+  // problem.
+  Result<Timeline> timeline = run(
+      schedule, chainGraph(problem.numStages(), problem.forwardOnly),
+      problem.overlap,
+      [&](const Action &action, int64_t) {
+        return problem.stages[action.stage].times().of(action.kind);
+      },
+      [&](const Dependences &all, size_t number, const Dependence &wait) {
+        if (all.rank(wait.on) == all.rank(number) || !wait.edge)
+          return Seconds();
+        return problem.hops[std::min(all.action(number).stage,
+                                     all.action(wait.on).stage)];
+      });
+  if (timeline)
+    for (const MemoryPeak &peak : memoryPeaks(schedule, problem))
+      timeline->peaks.push_back(peak.value);
+  return timeline;
+}
+
+Result<Timeline> timeSchedule(const Schedule &schedule, const StageGraph &graph,
+                              const StepTimes &times) {
+  return run(
+      schedule, graph, /*overlap=*/0,
+      [&](const Action &action, int64_t rank) {
+        return times.of(action, rank);
+      },
+      [&](const Dependences &, size_t, const Dependence &wait) {
+        bool hops = wait.edge && !wait.slot && !times.hops.empty();
+        return hops ? times.hops[wait.edge - graph.edges.data()] : Seconds();
+      });
 }
 
 } // namespace stagewright

@@ -121,7 +121,7 @@ std::string drawGridToScale(const Timeline &timeline, size_t mostColumns) {
 Result<std::string> drawGrid(const Schedule &schedule,
                              const StageGraph &graph) {
   Result<Timeline> timeline =
-      simulate(schedule, graph, unitTimes(graph.stages));
+      timeSchedule(schedule, graph, unitTimes(graph.stages));
   if (!timeline)
     return timeline.error();
   return drawGrid(*timeline, Seconds(1));

@@ -30,7 +30,8 @@ Result<OrderDepths> OrderDepths::create(const Schedule &schedule,
                                         StageGraph graph) {
   for (StageEdge &edge : graph.edges)
     edge.depth = 0;
-  Result<Timeline> timeline = simulate(schedule, graph, equalWork(schedule));
+  Result<Timeline> timeline =
+      timeSchedule(schedule, graph, equalWork(schedule));
   if (!timeline)
     return timeline.error();
   OrderDepths result;

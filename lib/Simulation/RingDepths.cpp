@@ -16,7 +16,7 @@ Result<RingDepths> RingDepths::create(const ScheduleFamily &family,
   for (StageEdge &edge : graph.edges)
     edge.depth = 0;
   auto run = [&](int64_t microbatches) {
-    return simulate(family(microbatches), graph, unitTimes(graph.stages));
+    return timeSchedule(family(microbatches), graph, unitTimes(graph.stages));
   };
   // In a periodic schedule the number of microbatches in flight stops growing
   // within the warm-up, which is at most a few microbatches per rank.

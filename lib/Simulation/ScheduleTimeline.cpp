@@ -15,24 +15,12 @@
 
 namespace stagewright {
 
-Timeline timelineOf(const Schedule &schedule, const ScheduleTiming &timing) {
-  Timeline timeline;
-  timeline.makespan = timing.makespan;
-  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    std::vector<TimedAction> &actions = timeline.ranks.emplace_back();
-    for (size_t i = 0; i < schedule.ranks[rank].size(); ++i)
-      actions.push_back({schedule.ranks[rank][i], timing.times[rank][i].first,
-                         timing.times[rank][i].second});
-  }
-  return timeline;
-}
-
 namespace {
 
 class Builder {
 public:
   Builder(const Schedule &schedule, const ScheduleProblem &problem,
-          const ScheduleTiming &timing)
+          const Timeline &timing)
       : schedule(schedule), problem(problem), timing(timing),
         walk(schedule, problem, timing) {}
   TimedPipeline build();
@@ -45,7 +33,7 @@ private:
 
   const Schedule &schedule;
   const ScheduleProblem &problem;
-  const ScheduleTiming &timing;
+  const Timeline &timing;
   ScheduleWalk walk;
   std::vector<size_t> channelAfter; ///< By stage; number of stages: none.
   TimedPipeline pipeline;
@@ -56,7 +44,7 @@ private:
 void Builder::addStages() {
   for (const StageCosts &costs : problem.stages) {
     PipelineStage &stage = pipeline.model.stages.emplace_back();
-    stage.times = {costs.forward, costs.inputGradient, costs.weightGradient};
+    stage.times = costs.times();
   }
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
     for (const Action &action : schedule.ranks[rank]) {
@@ -93,7 +81,7 @@ void Builder::addSends(size_t stage, bool back,
     const ScheduleWalk::Place &place = walk.made(back, from, m);
     if (place.rank == walk.made(back, to, m).rank)
       continue;
-    Seconds end = timing.times[place.rank][place.index].second;
+    Seconds end = timing.ranks[place.rank][place.index].end;
     blocks.push_back({back ? BlockKind::SendBackward : BlockKind::SendForward,
                       pipeline.model.channels.size(), m, end,
                       end + problem.hops[stage]});
@@ -164,7 +152,7 @@ TimedPipeline Builder::build() {
 
 TimedPipeline timedPipelineOf(const Schedule &schedule,
                               const ScheduleProblem &problem,
-                              const ScheduleTiming &timing) {
+                              const Timeline &timing) {
   return Builder(schedule, problem, timing).build();
 }
 

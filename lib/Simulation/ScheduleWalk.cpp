@@ -18,7 +18,7 @@ static bool isBack(const Action &action) {
 
 ScheduleWalk::ScheduleWalk(const Schedule &schedule,
                            const ScheduleProblem &problem,
-                           const ScheduleTiming &timing)
+                           const Timeline &timing)
     : schedule(schedule), problem(problem), timing(timing),
       places(2 * size_t(schedule.stages * schedule.microbatches)) {
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
@@ -50,9 +50,9 @@ static BlockKind blockKindOf(ActionKind kind) {
 
 PipelineBlock ScheduleWalk::blockAt(Place place) const {
   const Action &action = schedule.ranks[place.rank][place.index];
-  const auto &time = timing.times[place.rank][place.index];
+  const TimedAction &timed = timing.ranks[place.rank][place.index];
   return {blockKindOf(action.kind), size_t(action.stage), action.microbatch,
-          time.first, time.second};
+          timed.start, timed.end};
 }
 
 /// The input that the action receives from another stage.
@@ -66,7 +66,7 @@ std::optional<ScheduleWalk::Input> ScheduleWalk::inputOf(Place place) const {
     return std::nullopt;
   input.edge = size_t(std::min(from, action.stage));
   input.maker = made(input.back, size_t(from), action.microbatch);
-  input.made = timing.times[input.maker.rank][input.maker.index].second;
+  input.made = timing.ranks[input.maker.rank][input.maker.index].end;
   input.arrived = input.made;
   if (input.maker.rank != place.rank)
     input.arrived += problem.hops[input.edge];
@@ -77,7 +77,7 @@ std::optional<ScheduleWalk::Place> ScheduleWalk::lastEnd() const {
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
     for (size_t i = schedule.ranks[rank].size(); i-- > 0;)
       if (schedule.ranks[rank][i].kind != ActionKind::Update) {
-        if (timing.times[rank][i].second == timing.makespan)
+        if (timing.ranks[rank][i].end == timing.makespan)
           return Place{rank, i};
         break;
       }
@@ -93,11 +93,12 @@ ScheduleWalk::criticalPath(const std::vector<size_t> &channels) const {
   std::optional<Place> at = lastEnd();
   while (at) {
     PipelineBlock block = blockAt(*at);
-    const auto &times = timing.times[at->rank];
+    const std::vector<TimedAction> &timed = timing.ranks[at->rank];
     // Either action of a fused pair may have waited.
     size_t first = at->index;
     if (first > 0 && schedule.ranks[at->rank][first].paired &&
-        times[first - 1] == times[first])
+        timed[first - 1].start == timed[first].start &&
+        timed[first - 1].end == timed[first].end)
       --first;
     CriticalBlock critical{block, WaitReason::Nothing};
     std::optional<Place> before;

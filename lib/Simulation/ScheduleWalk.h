@@ -33,7 +33,7 @@ public:
 
   /// The arguments must outlive the walk.
   ScheduleWalk(const Schedule &schedule, const ScheduleProblem &problem,
-               const ScheduleTiming &timing);
+               const Timeline &timing);
 
   /// The place of the forward of `stage`, or of its B or I if `back`.
   const Place &made(bool back, size_t stage, int64_t microbatch) const {
@@ -54,7 +54,7 @@ private:
 
   const Schedule &schedule;
   const ScheduleProblem &problem;
-  const ScheduleTiming &timing;
+  const Timeline &timing;
   std::vector<Place> places; ///< Of F, then of B or I.
 };
 

@@ -36,6 +36,7 @@ public:
         ++missing[number];
       }
     run.timeline.ranks.resize(ranks.size());
+    run.timeline.work.resize(ranks.size());
     run.orders.ranks.resize(ranks.size());
   }
 
@@ -98,12 +99,13 @@ void ReadySimulator::start(size_t number, Seconds now) {
   rank.free = now;
   for (const Action &what : rank.lanes[best].blocks[rank.next[best]++]) {
     Seconds begin = rank.free;
-    rank.free += times.of(what, int64_t(number));
+    Seconds length = times.of(what, int64_t(number));
+    rank.free += length;
+    run.timeline.work[number] += length;
     run.timeline.ranks[number].push_back({what, begin, rank.free});
     run.orders.ranks[number].push_back(what);
     ends.push({rank.free, action++});
   }
-  run.timeline.makespan = std::max(run.timeline.makespan, rank.free);
 }
 
 void ReadySimulator::finish(size_t action, Seconds now) {
@@ -123,8 +125,10 @@ ReadyRun ReadySimulator::simulate() {
   while (true) {
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       start(rank, now);
-    if (ends.empty())
+    if (ends.empty()) {
+      run.timeline.measure();
       return std::move(run);
+    }
     for (now = ends.top().at; !ends.empty() && ends.top().at == now; ends.pop())
       if (ends.top().action != kArrival)
         finish(ends.top().action, now);

@@ -54,8 +54,7 @@ static Result<std::vector<int64_t>> readCredits(llvm::StringRef text,
 static StepTimes timesOf(const ScheduleProblem &problem) {
   StepTimes times;
   for (const StageCosts &stage : problem.stages)
-    times.stages.push_back(
-        {stage.forward, stage.inputGradient, stage.weightGradient});
+    times.stages.push_back(stage.times());
   for (int64_t s = 0; s + 1 < problem.numStages(); ++s)
     times.hops.insert(times.hops.end(), problem.forwardOnly ? 1 : 2,
                       problem.hopAfter(s));
@@ -120,34 +119,20 @@ Status execute(const ScheduleFlags &flags, PlainSchedule &plain) {
              jitter->of(char(action.kind), action.microbatch, rank,
                         plain.problem.ranks);
     };
-  Timeline timeline;
   if (ready) {
     Result<ReadyRun> run = simulateReady(plain.schedule, graph, times);
     if (!run)
       return run.error();
     plain.schedule = std::move(run->orders);
-    timeline = std::move(run->timeline);
+    plain.timing = std::move(run->timeline);
   } else {
-    Result<Timeline> run = simulate(plain.schedule, graph, times);
+    Result<Timeline> run = timeSchedule(plain.schedule, graph, times);
     if (!run)
       return run.error();
-    timeline = std::move(*run);
-  }
-  ScheduleTiming &timing = plain.timing;
-  timing = {};
-  timing.makespan = timeline.makespan;
-  for (const std::vector<TimedAction> &rank : timeline.ranks) {
-    auto &row = timing.times.emplace_back();
-    Seconds &work = timing.work.emplace_back();
-    for (const TimedAction &timed : rank) {
-      row.push_back({timed.start, timed.end});
-      work += timed.end - timed.start;
-    }
-    if (!rank.empty())
-      timing.span = std::max(timing.span, rank.back().end - rank.front().start);
+    plain.timing = std::move(*run);
   }
   for (const MemoryPeak &peak : memoryPeaks(plain.schedule, plain.problem))
-    timing.peaks.push_back(peak.value);
+    plain.timing.peaks.push_back(peak.value);
   return {};
 }
 

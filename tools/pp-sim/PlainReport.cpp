@@ -73,7 +73,7 @@ static std::string placementTable(const PlainSchedule &plain) {
       {"placement", "m*T", "makespan", "at least", "gap", "span", "at least",
        "gap", "found by"}};
   for (const AutoSchedule &each : plain.placements) {
-    const ScheduleTiming &timing = each.timing;
+    const Timeline &timing = each.timing;
     const LowerBounds &bounds = each.bounds;
     Seconds work = mostWork(each.schedule, plain.problem).first;
     rows.push_back(
@@ -120,11 +120,11 @@ std::string tableOf(const PlainSchedule &plain) {
 
 std::string gridOf(const PlainSchedule &plain) {
   return "from 0 to " + plainly(plain.timing.makespan.value) + ":\n" +
-         drawGridToScale(timelineOf(plain.schedule, plain.timing));
+         drawGridToScale(plain.timing);
 }
 
 /// Adds both metrics with their bounds.
-static void addMetrics(json::Object &object, const ScheduleTiming &timing,
+static void addMetrics(json::Object &object, const Timeline &timing,
                        const LowerBounds &bounds, Seconds work) {
   auto add = [&](const char *name, Seconds value, const LowerBound &bound) {
     std::string metric = name;

@@ -24,7 +24,7 @@ std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
         continue; // Not part of the bound: recomputation is optional.
       bool first = i + 1 < order.size() && order[i + 1].paired;
       bool overlaps = problem.overlap > 0 && (first || order[i].paired);
-      work += durationOf(order[i].kind, problem.stages[order[i].stage]) *
+      work += problem.stages[order[i].stage].times().of(order[i].kind) *
               (overlaps ? problem.overlap : 1);
     }
     if (work > most.first)
@@ -54,7 +54,7 @@ bool hasBackward(const Schedule &schedule) {
 }
 
 Status finish(PlainSchedule &plain) {
-  Result<ScheduleTiming> timing = timeSchedule(plain.schedule, plain.problem);
+  Result<Timeline> timing = timeSchedule(plain.schedule, plain.problem);
   if (!timing)
     return timing.error();
   plain.timing = std::move(*timing);

@@ -20,7 +20,7 @@ struct PlainSchedule {
   /// placements of a file, for which work is the only bound.
   bool hasPlacement = true;
   Schedule schedule;
-  ScheduleTiming timing;
+  Timeline timing;
   LowerBounds bounds;
   /// Bounds for schedules without split backwards, if all of its backwards are
   /// whole.

@@ -34,7 +34,7 @@ bool splitsBackward(const Schedule &schedule);
 
 /// Makespan and span with their bounds, the placement for which the bounds
 /// hold, and the gaps; m*T, the work of the busiest rank. One line.
-std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
+std::string describe(const Timeline &timing, const LowerBounds &bounds,
                      Placement placement);
 
 /// describe() for `schedule` with the costs of `program`, transfers as delays;

@@ -22,8 +22,8 @@
 
 #include "stagewright/Cost/Cluster.h"
 #include "stagewright/Scheduling/StageGraph.h"
+#include "stagewright/Scheduling/Timing.h"
 #include "stagewright/Simulation/Pipeline.h"
-#include "stagewright/Simulation/Simulate.h"
 #include <map>
 
 namespace stagewright {

@@ -38,7 +38,7 @@ struct AutoScheduleOptions {
 
 struct AutoSchedule {
   Schedule schedule;
-  ScheduleTiming timing;
+  Timeline timing;
   LowerBounds bounds;
   Placement placement = Placement::Linear; ///< Of schedule and bounds.
   std::string origin;   ///< Which seed or search found it, such as "zb-h2".

@@ -49,7 +49,7 @@ LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &problem);
 /// `schedule` too. Forwards may be recomputed if `schedule` does so. A bound
 /// above the time of `schedule` is reported as an internal error.
 Result<LowerBounds> lowerBoundsOf(const Schedule &schedule,
-                                  const ScheduleTiming &timing,
+                                  const Timeline &timing,
                                   ScheduleProblem problem);
 
 } // namespace stagewright

@@ -20,10 +20,20 @@
 #define STAGEWRIGHT_SCHEDULING_SCHEDULEPROBLEM_H
 
 #include "stagewright/Scheduling/Placement.h"
+#include "stagewright/Scheduling/Schedule.h"
 #include "stagewright/Support/Units.h"
 #include <limits>
 
 namespace stagewright {
+
+/// The times of one microbatch on one stage.
+struct StageTimes {
+  Seconds forward, inputGradient, weightGradient;
+
+  /// The time of an action of `kind`: B is the sum of I and W, R is F, U is 0.
+  Seconds of(ActionKind kind) const;
+  Seconds total() const { return forward + inputGradient + weightGradient; }
+};
 
 /// The costs of one stage for one microbatch.
 struct StageCosts {
@@ -34,7 +44,8 @@ struct StageCosts {
   /// forward (R takes `forward` seconds).
   double recomputeInput = 0;
 
-  Seconds total() const { return forward + inputGradient + weightGradient; }
+  StageTimes times() const { return {forward, inputGradient, weightGradient}; }
+  Seconds total() const { return times().total(); }
 };
 
 struct ScheduleProblem {

@@ -5,6 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// When every action of a schedule starts and ends, given its duration: the
+// longest path in the graph of Dependences.h. A rank runs one action at a time;
+// a transfer is a delay between the end of the producer and the start of the
+// use, and occupies no resource (the hop model of the zero-bubble paper's
+// public simulator). Pipeline.h simulates busy links; Search/FastTiming.h times
+// the schedules that a search tries.
+//
 // Two metrics that are never mixed (schedules.md 1.0):
 //  * makespan: from the first start to the last end on any rank; correct if a
 //    step ends with something global.
@@ -18,33 +25,60 @@
 
 #include "stagewright/Scheduling/Schedule.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
+#include "stagewright/Scheduling/StageGraph.h"
+#include <functional>
 
 namespace stagewright {
 
-/// The times and memory of a schedule of a problem.
-struct ScheduleTiming {
-  Seconds makespan, span;
-  std::vector<double> peaks; ///< By rank, in the unit of the problem.
-  /// By rank, for each action of its order: start and end.
-  std::vector<std::vector<std::pair<Seconds, Seconds>>> times;
-  std::vector<Seconds> work; ///< By rank: the total time of its actions.
+/// An action with its time.
+struct TimedAction {
+  Action action;
+  Seconds start, end;
+};
 
+/// A timed step.
+struct Timeline {
+  std::vector<std::vector<TimedAction>> ranks; ///< In the order of each rank.
+  Seconds makespan, span;
+  std::vector<Seconds> work; ///< By rank: the total time of its actions.
+  /// By rank, in the unit of a ScheduleProblem; empty without one.
+  std::vector<double> peaks;
+
+  /// Sets makespan and span to those of `ranks`.
+  void measure();
   /// (value - work) / value, with the max work over ranks: the bubble rate of
   /// the zero-bubble papers, of the makespan or of the span.
   double bubbleRate(Seconds value) const;
 };
-
-/// The time of an action of `kind` on `stage`: B is the sum of I and W, R is F,
-/// U is 0.
-Seconds durationOf(ActionKind kind, const StageCosts &stage);
 
 /// Times `schedule`: every action starts as early as its rank's order and its
 /// inputs allow. Any placement is valid; an edge between two ranks costs a hop.
 /// Fails if verify() does; memory is reported, not enforced (verifyMemory()).
 /// Linear in the number of actions; p = 64, M = 512, v = 2 takes well under a
 /// second.
-Result<ScheduleTiming> timeSchedule(const Schedule &schedule,
-                                    const ScheduleProblem &problem);
+Result<Timeline> timeSchedule(const Schedule &schedule,
+                              const ScheduleProblem &problem);
+
+/// Times for a schedule's stages and its graph's edges.
+struct StepTimes {
+  std::vector<StageTimes> stages;
+  std::vector<Seconds> hops; ///< By edge of the graph; empty: all 0.
+  /// Added to the time of an action on a rank; empty: nothing.
+  std::function<Seconds(const Action &, int64_t rank)> delay = {};
+
+  Seconds of(const Action &action, int64_t rank) const {
+    Seconds time = stages[action.stage].of(action.kind);
+    return delay ? time + delay(action, rank) : time;
+  }
+};
+
+/// Equal stages: F, I and W take one second each, transfers no time.
+StepTimes unitTimes(int64_t stages);
+
+/// Times `schedule` on any graph, with the depths of its edges; pairs do not
+/// overlap. Fails if verify() does.
+Result<Timeline> timeSchedule(const Schedule &schedule, const StageGraph &graph,
+                              const StepTimes &times);
 
 } // namespace stagewright
 

@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_SIMULATION_GRID_H
 #define STAGEWRIGHT_SIMULATION_GRID_H
 
-#include "stagewright/Simulation/Simulate.h"
+#include "stagewright/Scheduling/Timing.h"
 
 namespace stagewright {
 

@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_SIMULATION_ORDERDEPTHS_H
 #define STAGEWRIGHT_SIMULATION_ORDERDEPTHS_H
 
-#include "stagewright/Simulation/Simulate.h"
+#include "stagewright/Scheduling/Timing.h"
 #include <map>
 
 namespace stagewright {

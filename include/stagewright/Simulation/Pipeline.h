@@ -19,7 +19,7 @@
 #define STAGEWRIGHT_SIMULATION_PIPELINE_H
 
 #include "stagewright/Scheduling/Schedule.h"
-#include "stagewright/Simulation/Simulate.h"
+#include "stagewright/Scheduling/Timing.h"
 #include <limits>
 #include <memory>
 

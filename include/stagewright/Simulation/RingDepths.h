@@ -20,7 +20,7 @@
 #define STAGEWRIGHT_SIMULATION_RINGDEPTHS_H
 
 #include "stagewright/Scheduling/Generators.h"
-#include "stagewright/Simulation/Simulate.h"
+#include "stagewright/Scheduling/Timing.h"
 #include <map>
 
 namespace stagewright {

@@ -19,9 +19,6 @@
 
 namespace stagewright {
 
-/// Input of drawGrid().
-Timeline timelineOf(const Schedule &schedule, const ScheduleTiming &timing);
-
 /// Input of drawSvg() and writeTrace().
 struct TimedPipeline {
   /// Ranks are processors. There is a channel between stages s and s + 1 if any
@@ -34,7 +31,7 @@ struct TimedPipeline {
 /// are left out. O(n (log n + L)) for n actions and L lanes of a channel.
 TimedPipeline timedPipelineOf(const Schedule &schedule,
                               const ScheduleProblem &problem,
-                              const ScheduleTiming &timing);
+                              const Timeline &timing);
 
 } // namespace stagewright
 

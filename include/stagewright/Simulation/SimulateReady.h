@@ -8,7 +8,7 @@
 // Times of the actions of a schedule if ranks run them as they become ready
 // (Scheduling/ReadyFirst.h) instead of in the order of the schedule. Depths of
 // edges are the credits: the producer of a microbatch waits for the slot of the
-// one `depth` before it. Transfers are delays, as in Simulate.h; a freed slot
+// one `depth` before it. Transfers are delays, as in Timing.h; a freed slot
 // is known to the producer at once.
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@
 #ifndef STAGEWRIGHT_SIMULATION_SIMULATEREADY_H
 #define STAGEWRIGHT_SIMULATION_SIMULATEREADY_H
 
-#include "stagewright/Simulation/Simulate.h"
+#include "stagewright/Scheduling/Timing.h"
 
 namespace stagewright {
 

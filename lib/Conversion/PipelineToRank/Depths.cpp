@@ -88,7 +88,7 @@ bool Caps::finishes(const Schedule &run, int64_t more) const {
   graph.edges.clear();
   for (const auto &[made, first, last, slots] : edges)
     graph.edges.push_back({made, first, last, slots});
-  return bool(simulate(run, graph, unitTimes(graph.stages)));
+  return bool(timeSchedule(run, graph, unitTimes(graph.stages)));
 }
 
 void Caps::choose(ArrayRef<Schedule> runs) {

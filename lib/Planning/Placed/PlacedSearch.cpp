@@ -224,7 +224,7 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
   if (leveled)
     *leveled = stages;
   addMemory(problem, memoryOf(problem, stages, where, *schedule, exact), cost);
-  Result<ScheduleTiming> timing = timeSchedule(*schedule, *costs);
+  Result<Timeline> timing = timeSchedule(*schedule, *costs);
   if (!timing)
     return timing.error();
   cost.time = timing->makespan;

@@ -120,7 +120,7 @@ LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &given) {
 }
 
 Result<LowerBounds> lowerBoundsOf(const Schedule &schedule,
-                                  const ScheduleTiming &timing,
+                                  const Timeline &timing,
                                   ScheduleProblem problem) {
   for (double peak : timing.peaks)
     problem.memory = std::max(problem.memory, peak);

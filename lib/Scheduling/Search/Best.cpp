@@ -41,7 +41,7 @@ int Best::compare(std::pair<Seconds, Seconds> offered) const {
 }
 
 bool Best::offer(const Schedule &candidate, const std::string &from) {
-  Result<ScheduleTiming> timed = timeSchedule(candidate, problem);
+  Result<Timeline> timed = timeSchedule(candidate, problem);
   if (!timed || !withinMemory(timed->peaks, problem))
     return false;
   auto offered = order(timed->makespan, timed->span);

@@ -57,7 +57,7 @@ public:
   const LowerBounds &bounds;
   const AutoScheduleOptions &options;
   Schedule schedule;
-  ScheduleTiming timing;
+  Timeline timing;
   std::string origin;
 
 private:

@@ -29,8 +29,7 @@ std::optional<Schedule> addRecompute(const Schedule &schedule,
 
 /// `schedule` with every R of `rank` in the earliest idle time that memory
 /// allows and that is at least half as long; `timing` is that of `schedule`.
-Schedule advanceRecompute(const Schedule &schedule,
-                          const ScheduleTiming &timing,
+Schedule advanceRecompute(const Schedule &schedule, const Timeline &timing,
                           const ScheduleProblem &problem, int64_t rank);
 
 /// Finds orders for more memory than there is, makes them fit and offers them.

@@ -35,12 +35,11 @@ std::vector<double> heldAfter(const Order &order,
 
 } // namespace
 
-Schedule advanceRecompute(const Schedule &schedule,
-                          const ScheduleTiming &timing,
+Schedule advanceRecompute(const Schedule &schedule, const Timeline &timing,
                           const ScheduleProblem &problem, int64_t rank) {
   Schedule advanced = schedule;
   Order &order = advanced.ranks[rank];
-  std::vector<std::pair<Seconds, Seconds>> times = timing.times[rank];
+  std::vector<TimedAction> times = timing.ranks[rank];
   std::vector<bool> recomputed(schedule.stages * schedule.microbatches);
   for (const Action &action : order)
     if (action.kind == ActionKind::Recompute)
@@ -65,7 +64,7 @@ Schedule advanceRecompute(const Schedule &schedule,
           (order[k].stage == action.stage &&
            order[k].microbatch == action.microbatch))
         break;
-      if ((times[k].first - times[k - 1].second).value >=
+      if ((times[k].start - times[k - 1].end).value >=
           0.5 * costs.forward.value)
         to = k;
     }
@@ -74,8 +73,9 @@ Schedule advanceRecompute(const Schedule &schedule,
     std::rotate(order.begin() + to, order.begin() + at, order.begin() + at + 1);
     // The gap counts as filled, even if the R is shorter.
     std::rotate(times.begin() + to, times.begin() + at, times.begin() + at + 1);
-    Seconds start = times[to - 1].second;
-    times[to] = {start, std::max(start + costs.forward, times[to + 1].first)};
+    Seconds start = times[to - 1].end;
+    times[to] = {action, start,
+                 std::max(start + costs.forward, times[to + 1].start)};
   }
   return advanced;
 }

@@ -135,12 +135,12 @@ TEST(Epl, TimesOfItsOrdersAreMetOrBeaten) {
       shape.hopRatio = hop;
       ScheduleProblem problem =
           equalStages(Placement::Linear, shape, {1, 1, 1, hop});
-      ScheduleTiming theirs = *timeSchedule(
+      Timeline theirs = *timeSchedule(
           orderOf(row["policy"], shape.ranks, shape.microbatches), problem);
       double least = std::numeric_limits<double>::infinity();
       for (auto *generate : {generateGPipe, generateOneFOneB,
                              generateEagerOneFOneB, generateEarlyBackward}) {
-        ScheduleTiming ours = *timeSchedule(*generate(shape), problem);
+        Timeline ours = *timeSchedule(*generate(shape), problem);
         bool fits = true;
         for (size_t r = 0; r < ours.peaks.size(); ++r)
           fits &= ours.peaks[r] <= theirs.peaks[r];

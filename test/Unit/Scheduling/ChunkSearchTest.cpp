@@ -34,11 +34,10 @@ static ScheduleProblem unitProblem(Placement placement, int64_t ranks,
 }
 
 /// The times of `orders` by the simulator, independent of the search.
-static ScheduleTiming timed(const FastOrders &orders,
-                            const ScheduleProblem &problem) {
+static Timeline timed(const FastOrders &orders,
+                      const ScheduleProblem &problem) {
   FastProblem fast = FastProblem::of(problem);
-  Result<ScheduleTiming> timing =
-      timeSchedule(decode(orders, fast, "test"), problem);
+  Result<Timeline> timing = timeSchedule(decode(orders, fast, "test"), problem);
   EXPECT_TRUE(timing) << timing.error().message;
   if (!timing)
     return {};
@@ -70,7 +69,7 @@ TEST(ChunkSearch, PatternNeedsOneActivationPerRank) {
     FastProblem fast = FastProblem::of(problem);
     std::optional<WalkPlan> plan = layOutPattern(fast, {});
     ASSERT_TRUE(plan);
-    ScheduleTiming timing = timed(plan->orders, problem);
+    Timeline timing = timed(plan->orders, problem);
     EXPECT_EQ(timing.peaks, std::vector<double>(ranks, 2.0 * double(ranks)));
     problem.memory -= 1;
     EXPECT_FALSE(layOutPattern(FastProblem::of(problem), {}));

@@ -184,7 +184,7 @@ static void check(const Form &form, Random &random, int64_t p, int64_t m) {
                " W=" + std::to_string(of.W) + " c=" + std::to_string(of.c));
   Result<Schedule> schedule = generator.generate(shape);
   ASSERT_TRUE(schedule) << schedule.error().message;
-  Result<ScheduleTiming> timing = timeSchedule(*schedule, problem);
+  Result<Timeline> timing = timeSchedule(*schedule, problem);
   ASSERT_TRUE(timing) << timing.error().message;
   double work = of.m * (of.F + of.B()) * (twin ? 0.5 : 1);
   EXPECT_EQ(timing->makespan.value, work + form.makespan(of));
@@ -224,7 +224,7 @@ TEST(ClosedForms, DualPipesWithPairsInOne) {
         ScheduleProblem problem =
             equalStages(generator.placement, shape, {F, F, W, 0});
         problem.overlap = 1;
-        ScheduleTiming timing = *timeSchedule(*schedule, problem);
+        Timeline timing = *timeSchedule(*schedule, problem);
         double stages = double(twin ? p : 2 * p);
         double B = F + W, work = double(twin ? m : 2 * m) * (F + B);
         EXPECT_EQ(timing.makespan.value,

@@ -34,7 +34,7 @@ static double found(const OptimaRow &row, ScheduleObjective objective,
   EXPECT_TRUE(result.proved) << row.text;
   if (!result.schedule)
     return 0;
-  Result<ScheduleTiming> timing = timeSchedule(*result.schedule, row.problem);
+  Result<Timeline> timing = timeSchedule(*result.schedule, row.problem);
   EXPECT_TRUE(bool(timing)) << row.text;
   for (double peak : timing->peaks)
     EXPECT_LE(peak, row.problem.memory) << row.text;

@@ -37,8 +37,7 @@ TEST(FastTiming, AgreesWithTimeSchedule) {
     FastTimer timer(fast);
     FastOrders orders = encode(*schedule, fast);
     ASSERT_TRUE(timer.run(orders)) << generator.name;
-    ScheduleTiming timing =
-        *timeSchedule(decode(orders, fast, "split"), problem);
+    Timeline timing = *timeSchedule(decode(orders, fast, "split"), problem);
     EXPECT_EQ(fast.seconds(timer.makespan()), timing.makespan);
     EXPECT_EQ(fast.seconds(timer.span()), timing.span);
   }
@@ -51,7 +50,7 @@ TEST(FastTiming, WholeBackwardsTakeBothTimes) {
   Schedule schedule = *generateOneFOneB({4, 8});
   FastOrders orders = encode(schedule, fast);
   ASSERT_TRUE(timer.run(orders));
-  ScheduleTiming timing = *timeSchedule(schedule, problem);
+  Timeline timing = *timeSchedule(schedule, problem);
   EXPECT_EQ(fast.seconds(timer.makespan()), timing.makespan);
   EXPECT_EQ(decode(orders, fast, schedule.kind), schedule);
 }

@@ -59,7 +59,7 @@ static const Grid kGrid[] = {
     {"dualpipe-v", 2, kSplitTwo, kSplitTwo, 4.5, 8.5, 0}};
 
 /// Times generator `name`; F, I, W and the activation are 1 per rank.
-static ScheduleTiming timed(const char *name, const ScheduleShape &shape) {
+static Timeline timed(const char *name, const ScheduleShape &shape) {
   Generator generator = *findGenerator(name);
   double share = 1. / double(shape.chunks);
   ScheduleProblem problem =
@@ -68,7 +68,7 @@ static ScheduleTiming timed(const char *name, const ScheduleShape &shape) {
     stage.activation = stage.kept = share;
   Result<Schedule> schedule = generator.generate(shape);
   EXPECT_TRUE(schedule) << schedule.error().message;
-  Result<ScheduleTiming> timing = timeSchedule(*schedule, problem);
+  Result<Timeline> timing = timeSchedule(*schedule, problem);
   EXPECT_TRUE(timing) << timing.error().message;
   return *timing;
 }
@@ -79,7 +79,7 @@ TEST(GoldenGrid, MakespanSpanAndPeaks) {
       auto [p, m] = kShapes[i];
       SCOPED_TRACE(std::string(row.name) + " v=" + std::to_string(row.chunks) +
                    " p=" + std::to_string(p) + " m=" + std::to_string(m));
-      ScheduleTiming timing = timed(row.name, {p, m, false, row.chunks});
+      Timeline timing = timed(row.name, {p, m, false, row.chunks});
       EXPECT_EQ(timing.makespan.value, row.makespan[i]);
       EXPECT_EQ(timing.span.value, row.span[i]);
       double peak = p == 4 ? row.peak4 : row.peak8;
@@ -99,7 +99,7 @@ TEST(GoldenGrid, VHalfAndVMinAreReported) {
   for (int n = 0; n < 2; ++n)
     for (int i = 0; i < 4; ++i) {
       auto [p, m] = kShapes[i];
-      ScheduleTiming timing = timed(names[n], {p, m, false, 2});
+      Timeline timing = timed(names[n], {p, m, false, 2});
       printf("%s p=%d m=%d: makespan %g, span %g (published span %g)\n",
              names[n], int(p), int(m), timing.makespan.value, timing.span.value,
              published[n][i]);
@@ -126,7 +126,7 @@ TEST(GoldenGrid, DualPipeVWithOverlap) {
     ScheduleProblem problem =
         equalStages(Placement::V, shape, {0.5, 0.5, 0.5, 0});
     problem.overlap = overlap;
-    ScheduleTiming timing = *timeSchedule(*generateDualPipeV(shape), problem);
+    Timeline timing = *timeSchedule(*generateDualPipeV(shape), problem);
     EXPECT_NEAR(timing.makespan.value, makespan, 1e-9) << overlap;
   }
 }

@@ -23,13 +23,13 @@ namespace stagewright {
 
 /// The picture as lines, each with a newline; times must be whole slots.
 inline std::string drawLetters(const Schedule &schedule,
-                               const ScheduleTiming &timing) {
+                               const Timeline &timing) {
   std::string picture;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     std::string kinds(size_t(timing.makespan.value), ' '), numbers = kinds;
     for (size_t i = 0; i < schedule.ranks[rank].size(); ++i) {
       const Action &action = schedule.ranks[rank][i];
-      auto [start, end] = timing.times[rank][i];
+      auto [timed, start, end] = timing.ranks[rank][i];
       char letter = static_cast<char>(action.kind);
       for (double slot = start.value; slot < end.value; ++slot) {
         kinds[size_t(slot)] =

@@ -135,7 +135,7 @@ TEST(LowerBounds, HoldForPairsThatOverlap) {
               std::pair(&twin, generateDualPipe({p, m}))}) {
           ASSERT_TRUE(bool(schedule)) << schedule.error().message;
           problem->overlap = overlap;
-          Result<ScheduleTiming> timing = timeSchedule(*schedule, *problem);
+          Result<Timeline> timing = timeSchedule(*schedule, *problem);
           ASSERT_TRUE(bool(timing)) << timing.error().message;
           LowerBounds bounds = lowerBounds(*problem);
           EXPECT_LE(bounds.makespan.value, timing->makespan);

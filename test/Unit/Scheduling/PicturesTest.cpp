@@ -69,7 +69,7 @@ TEST(Pictures, AreWhatTheGeneratorsDo) {
     ScheduleShape shape{4, 8, forwardOnly, chunks, 0, times.hop};
     Result<Schedule> schedule = generator.generate(shape);
     ASSERT_TRUE(schedule) << schedule.error().message;
-    Result<ScheduleTiming> timing =
+    Result<Timeline> timing =
         timeSchedule(*schedule, equalStages(generator.placement, shape, times));
     ASSERT_TRUE(timing) << timing.error().message;
     EXPECT_EQ(pictureIn(files[generator.name]), drawLetters(*schedule, *timing))

@@ -53,7 +53,7 @@ static std::string rateOf(const char *name, const Setting &setting,
       equalStages(generator.placement, shape,
                   {setting.forward * share, setting.inputGradient * share,
                    setting.weightGradient * share, setting.hop});
-  ScheduleTiming timing = *timeSchedule(*generator.generate(shape), problem);
+  Timeline timing = *timeSchedule(*generator.generate(shape), problem);
   char text[16];
   snprintf(text, sizeof(text), "%.4f", timing.bubbleRate(timing.span));
   return text;

@@ -20,7 +20,7 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-static void expectBelow(const LowerBounds &bounds, const ScheduleTiming &timing,
+static void expectBelow(const LowerBounds &bounds, const Timeline &timing,
                         const std::string &name) {
   EXPECT_LE(bounds.makespan.value.value, timing.makespan.value * (1 + 1e-9))
       << name << ": " << bounds.makespan.reason;
@@ -31,7 +31,7 @@ static void expectBelow(const LowerBounds &bounds, const ScheduleTiming &timing,
 /// Checks the bounds of `problem` with the minimum memory for `schedule`.
 static void check(const Schedule &schedule, ScheduleProblem problem,
                   const std::string &name) {
-  Result<ScheduleTiming> timing = timeSchedule(schedule, problem);
+  Result<Timeline> timing = timeSchedule(schedule, problem);
   ASSERT_TRUE(bool(timing)) << name << ": " << timing.error().message;
   problem.memory =
       *std::max_element(timing->peaks.begin(), timing->peaks.end());

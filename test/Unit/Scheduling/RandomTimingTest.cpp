@@ -38,7 +38,7 @@ TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
             (at + 2 == order.size() || !order[at + 2].paired))
           std::swap(order[at], order[at + 1]);
       }
-      Result<ScheduleTiming> timing = timeSchedule(schedule, problem);
+      Result<Timeline> timing = timeSchedule(schedule, problem);
       std::optional<NaiveTiming> naive = runNaively(schedule, problem);
       ASSERT_EQ(timing.ok(), naive.has_value())
           << sample.name << " " << i << ": "
@@ -57,10 +57,10 @@ TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
       for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
         EXPECT_NEAR(timing->peaks[rank], naive->peaks[rank], 1e-9)
             << sample.name;
-        ASSERT_EQ(timing->times[rank].size(), naive->times[rank].size());
+        ASSERT_EQ(timing->ranks[rank].size(), naive->times[rank].size());
         double work = 0;
-        for (size_t step = 0; step < timing->times[rank].size(); ++step) {
-          auto [start, end] = timing->times[rank][step];
+        for (size_t step = 0; step < timing->ranks[rank].size(); ++step) {
+          auto [action, start, end] = timing->ranks[rank][step];
           EXPECT_NEAR(start.value, naive->times[rank][step].first, 1e-9);
           EXPECT_NEAR(end.value, naive->times[rank][step].second, 1e-9);
           bool together = problem.overlap > 0 && step > 0 &&

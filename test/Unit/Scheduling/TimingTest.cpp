@@ -25,8 +25,7 @@ static ScheduleProblem unitProblem(int64_t ranks, int64_t microbatches) {
 }
 
 TEST(Timing, OneFOneBOfTheGrid) {
-  ScheduleTiming timing =
-      *timeSchedule(*generateOneFOneB({4, 8}), unitProblem(4, 8));
+  Timeline timing = *timeSchedule(*generateOneFOneB({4, 8}), unitProblem(4, 8));
   EXPECT_EQ(timing.makespan.value, 33);
   EXPECT_EQ(timing.span.value, 33);
   EXPECT_EQ(timing.peaks, (std::vector<double>{4, 3, 2, 1}));

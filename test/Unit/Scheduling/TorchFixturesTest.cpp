@@ -103,8 +103,8 @@ TEST(TorchFixtures, AreWhatOurGeneratorsMake) {
   }
 }
 
-static ScheduleTiming timed(const std::string &name, Placement placement,
-                            int64_t chunks) {
+static Timeline timed(const std::string &name, Placement placement,
+                      int64_t chunks) {
   Schedule schedule = read(name).schedule;
   ScheduleProblem problem;
   problem.placement = placement;
@@ -115,9 +115,9 @@ static ScheduleTiming timed(const std::string &name, Placement placement,
   Seconds time(share);
   problem.stages.assign(schedule.stages, {time, time, time, share, share, 0});
   problem.hops.resize(schedule.stages - 1);
-  Result<ScheduleTiming> timing = timeSchedule(schedule, problem);
+  Result<Timeline> timing = timeSchedule(schedule, problem);
   EXPECT_TRUE(timing.ok()) << name << ": " << timing.error().message;
-  return timing ? *timing : ScheduleTiming();
+  return timing ? *timing : Timeline();
 }
 
 TEST(TorchFixtures, TakeWhatTheGridSays) {
@@ -158,7 +158,7 @@ TEST(TorchFixtures, TakeWhatTheGridSays) {
             {4, 4, 4, 4}},
            {"ZBVZeroBubble-p4-m8-v2", V, 2, 25.5, 24, {4, 4, 4, 4}},
            {"DualPipeV-p4-m8-v2", V, 2, 25.5, 25.5, {4.5, 4.5, 4.5, 4.5}}}) {
-    ScheduleTiming timing = timed(row.name, row.placement, row.chunks);
+    Timeline timing = timed(row.name, row.placement, row.chunks);
     EXPECT_DOUBLE_EQ(timing.makespan.value, row.makespan) << row.name;
     EXPECT_DOUBLE_EQ(timing.span.value, row.span) << row.name;
     EXPECT_EQ(timing.peaks, row.peaks) << row.name;

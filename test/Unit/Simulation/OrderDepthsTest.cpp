@@ -76,12 +76,12 @@ TEST(OrderDepths, NoScheduleWaitsForASlot) {
         StageGraph graph = chainGraph(schedule->stages, forwardOnly);
         OrderDepths depths = *OrderDepths::create(*schedule, graph);
         Timeline free =
-            *simulate(*schedule, graph, unitTimes(schedule->stages));
+            *timeSchedule(*schedule, graph, unitTimes(schedule->stages));
         for (StageEdge &edge : graph.edges)
           edge.depth =
               depths.between(edge.producer, edge.lastUse, upTo(microbatches));
         Result<Timeline> bounded =
-            simulate(*schedule, graph, unitTimes(schedule->stages));
+            timeSchedule(*schedule, graph, unitTimes(schedule->stages));
         ASSERT_TRUE(bounded) << name << bounded.error().message;
         EXPECT_EQ(bounded->makespan, free.makespan) << name;
       }

@@ -39,7 +39,7 @@ static std::string pathOf(const TimedPipeline &pipeline) {
 TEST(ScheduleTimeline, HopsAreBlocksOfChannels) {
   Schedule schedule = scheduleOf("0F0 0B0", "1F0 1I0 1W0", 1);
   ScheduleProblem problem = twoRanks(0.5, 1);
-  ScheduleTiming timing = *timeSchedule(schedule, problem);
+  Timeline timing = *timeSchedule(schedule, problem);
   TimedPipeline pipeline = timedPipelineOf(schedule, problem, timing);
   EXPECT_EQ(pipeline.timeline.makespan.value, 6); // 1 + .5 + 2 + .5 + 2.
   ASSERT_EQ(pipeline.timeline.channels.size(), 1u);
@@ -95,8 +95,8 @@ TEST(ScheduleTimeline, PairsThatRunAsOneShareAPlace) {
   problem.overlap = 2. / 3; // A pair of F = 1 and B = 2 takes 2.
   Schedule schedule =
       scheduleOf("0F0 0F1 0B0 0B1", "1F0 (1F1;1B0)OVERLAP_F_B 1B1", 2);
-  ScheduleTiming timing = *timeSchedule(schedule, problem);
-  EXPECT_EQ(drawGridToScale(timelineOf(schedule, timing)),
+  Timeline timing = *timeSchedule(schedule, problem);
+  EXPECT_EQ(drawGridToScale(timing),
             "rank 0 |F0   |F1   |           |B0         |B1         |\n"
             "rank 1       |F0   |F1&B0      |B1         |\n");
   TimedPipeline pipeline = timedPipelineOf(schedule, problem, timing);

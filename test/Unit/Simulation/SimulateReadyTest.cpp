@@ -172,7 +172,7 @@ TEST(AssignCredits, AllGeneratorsRunReadyFirst) {
     Result<Credits> credits = assignCredits(*schedule, graph, times, {});
     ASSERT_TRUE(credits.ok()) << credits.error().message;
     EXPECT_TRUE(checkCredits(graph, credits->assigned).ok());
-    Seconds ordered = simulate(*schedule, graph, times)->makespan;
+    Seconds ordered = timeSchedule(*schedule, graph, times)->makespan;
     // Only orders that alternate between chunks in groups are faster.
     bool groups = generator.leastChunks > 1 && !generator.splitsBackward;
     EXPECT_LE(credits->makespan.value, (groups ? 1.14 : 1) * ordered.value);

@@ -1,12 +1,13 @@
-//===- SimulateTest.cpp - makespans against closed forms ------------------===//
+//===- GraphTimingTest.cpp - makespans against closed forms
+//-----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Simulation/Simulate.h"
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/Timing.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
@@ -18,11 +19,11 @@ static double makespan(const char *name, int64_t stages, int64_t microbatches,
   times.hops.assign(graph.edges.size(), Seconds(hop));
   Schedule schedule =
       *findGenerator(name)->generate({stages, microbatches, false});
-  return simulate(schedule, graph, times)->makespan.value;
+  return timeSchedule(schedule, graph, times)->makespan.value;
 }
 
 // The published grid of unit costs (F = I = W = 1): (p, m) and makespan.
-TEST(Simulate, UnitCostGrid) {
+TEST(GraphTiming, UnitCostGrid) {
   struct Row {
     int64_t stages, microbatches;
     double makespan;
@@ -34,7 +35,7 @@ TEST(Simulate, UnitCostGrid) {
 }
 
 // GPipe: (p-1)(F+B+2c); 1F1B: the same plus 2c*floor((p-1)(m-1)/p).
-TEST(Simulate, BubbleIsTheClosedForm) {
+TEST(GraphTiming, BubbleIsTheClosedForm) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 32; ++m)
       for (double c : {0.0, 0.125, 0.25}) {
@@ -46,7 +47,7 @@ TEST(Simulate, BubbleIsTheClosedForm) {
 }
 
 // schedules.md 1.3: early-backward hides transfers with 2c <= F + B.
-TEST(Simulate, EarlyBackwardPaysTransfersOnce) {
+TEST(GraphTiming, EarlyBackwardPaysTransfersOnce) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 32; ++m)
       for (double c : {0.0, 0.25, 1.0, 1.5})
@@ -54,17 +55,17 @@ TEST(Simulate, EarlyBackwardPaysTransfersOnce) {
                          3 * m + (p - 1) * (3 + 2 * c));
 }
 
-TEST(Simulate, RingDepthDelaysTheSender) {
+TEST(GraphTiming, RingDepthDelaysTheSender) {
   StageGraph graph = chainGraph(2, true);
   graph.edges[0].depth = 1;
   Schedule schedule = *generateGPipe({2, 3, true});
   // With one slot, sender and receiver alternate.
-  EXPECT_EQ(simulate(schedule, graph, unitTimes(2))->makespan, Seconds(6));
+  EXPECT_EQ(timeSchedule(schedule, graph, unitTimes(2))->makespan, Seconds(6));
   graph.edges[0].depth = 2;
-  EXPECT_EQ(simulate(schedule, graph, unitTimes(2))->makespan, Seconds(4));
+  EXPECT_EQ(timeSchedule(schedule, graph, unitTimes(2))->makespan, Seconds(4));
 }
 
-TEST(Simulate, DeadlockIsAnError) {
+TEST(GraphTiming, DeadlockIsAnError) {
   Schedule schedule{"test", 1, 1, {*parseOrder("0B0 0F0")}};
-  EXPECT_FALSE(simulate(schedule, chainGraph(1, false), unitTimes(1)));
+  EXPECT_FALSE(timeSchedule(schedule, chainGraph(1, false), unitTimes(1)));
 }
