@@ -14,7 +14,7 @@
 #include "stagewright/Planning/Planners.h"
 #include "Spp/Prm.h"
 #include "stagewright/Planning/DeviceOrder.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include <cstdio>
 #include <ctime>
 #include <fstream>

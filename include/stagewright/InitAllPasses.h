@@ -14,10 +14,11 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 #include "stagewright/Pipelines/Pipelines.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 
 namespace stagewright {
 
-/// Registers every pass of Stagewright under its flag.
+/// Registers every pass of Stagewright under its flag, and every planner.
 inline void registerAllPasses() {
   pipeline::registerPipelinePasses();
   rank::registerRankPasses();
@@ -27,6 +28,7 @@ inline void registerAllPasses() {
   registerHostPipelines();
   registerDevicePipelines();
   registerCompilePipeline();
+  registerBaselines();
 }
 
 } // namespace stagewright

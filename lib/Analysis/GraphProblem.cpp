@@ -14,7 +14,7 @@
 #include "stagewright/Analysis/Rows.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Cost/Roofline.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Problem.h"
 #include "stagewright/Planning/Request.h"
 #include <map>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FitShares.h"
-#include "Piper/PiperStep.h"
+#include "PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"

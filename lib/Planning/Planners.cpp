@@ -8,49 +8,43 @@
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
-#include <array>
 
 namespace stagewright {
 
-std::span<const Planner> allPlanners() {
-  static constexpr std::array planners = {
-      Planner{"auto", "the better of spp and placed; the default for modules",
-              planAuto},
-      Planner{"spp",
-              "synchronous training on arbitrary links; the default for "
-              "profiles",
-              planSpp},
-      Planner{"placed", "several stages on each device, in all schedules",
-              planPlaced},
-      Planner{"balance", "min-max cut of the chain, one device a stage",
-              planBalance},
-      Planner{"ideal-dp",
-              "contiguous stages of least maximum load, of any graph",
-              planIdealDp},
-      Planner{"ideal-dp-linear", "the same along one order of the layers",
-              planIdealDpLinear},
-      Planner{"branch-dp", "ideal-dp with branches contracted as in PipeDream",
-              planBranchDp},
-      Planner{"local-search",
-              "least maximum load where devices may hold several stages",
-              planLocalSearch},
-      Planner{"piper", "replicas, tensor-parallel ways and recomputed layers",
-              planPiper},
-      Planner{"refine", "local moves on top of the plan of spp", planRefine},
-      Planner{"fixed", "the plan that is given, in ranges or JSON", planFixed},
-      Planner{"pipedream", "least bottleneck, all-reduce overlapped",
-              planPipeDream},
-      Planner{"pipedream-code", "least bottleneck, all-reduce added",
-              planPipeDreamCode},
-      Planner{"dapple", "least latency L, stages placed by three policies",
-              planDapple},
-      Planner{"alpa", "least sum of stages plus (M - 1) times the slowest",
-              planAlpa},
-      Planner{"straight", "one device a stage, balanced by time", planStraight},
-      Planner{"block-partition", "one device a stage, as torchgpipe balances",
-              planBlockPartition},
-      Planner{"data-parallel", "one stage on all devices", planDataParallel},
-  };
+static constexpr Planner kPlanners[] = {
+    {"auto", "the better of spp and placed; the default for modules", planAuto},
+    {"spp",
+     "synchronous training on arbitrary links; the default for profiles",
+     planSpp},
+    {"placed", "several stages on each device, in all schedules", planPlaced},
+    {"balance", "min-max cut of the chain, one device a stage", planBalance},
+    {"refine", "local moves on top of the plan of spp", planRefine},
+    {"fixed", "the plan that is given, in ranges or JSON", planFixed},
+    {"pipedream", "least bottleneck, all-reduce overlapped", planPipeDream},
+    {"pipedream-code", "least bottleneck, all-reduce added", planPipeDreamCode},
+    {"dapple", "least latency L, stages placed by three policies", planDapple},
+    // `refine` with other planners as its start.
+    {"refine:spp", "", planRefined<planSpp>},
+    {"refine:balance", "", planRefined<planBalance>},
+    {"refine:pipedream", "", planRefined<planPipeDream>},
+    {"refine:dapple", "", planRefined<planDapple>},
+    {"refine:fixed", "", planRefined<planFixed>},
+};
+
+static std::vector<Planner> &registry() {
+  static std::vector<Planner> planners(std::begin(kPlanners),
+                                       std::end(kPlanners));
+  return planners;
+}
+
+void addPlanners(std::span<const Planner> planners) {
+  registry().insert(registry().end(), planners.begin(), planners.end());
+}
+
+std::vector<Planner> allPlanners() {
+  std::vector<Planner> planners = registry();
+  std::erase_if(planners,
+                [](const Planner &planner) { return !*planner.summary; });
   return planners;
 }
 
@@ -91,35 +85,13 @@ runPlanner(const Problem &asked,
   return plan;
 }
 
-/// The plan of `start`, improved by local moves.
-template <Result<Plan> (*start)(const Problem &)>
-static Result<Plan> planRefined(const Problem &problem) {
-  return refineFrom(start, problem);
-}
-
-/// `refine` with other planners as its start.
-static constexpr Planner kRefined[] = {
-    {"refine:spp", "", planRefined<planSpp>},
-    {"refine:balance", "", planRefined<planBalance>},
-    {"refine:ideal-dp", "", planRefined<planIdealDp>},
-    {"refine:local-search", "", planRefined<planLocalSearch>},
-    {"refine:pipedream", "", planRefined<planPipeDream>},
-    {"refine:dapple", "", planRefined<planDapple>},
-    {"refine:alpa", "", planRefined<planAlpa>},
-    {"refine:straight", "", planRefined<planStraight>},
-    {"refine:data-parallel", "", planRefined<planDataParallel>},
-    {"refine:fixed", "", planRefined<planFixed>},
-};
-
 Result<Planner> findPlanner(std::string_view name) {
-  for (const Planner &planner : kRefined)
-    if (name == planner.name)
-      return planner;
   std::string known;
-  for (const Planner &planner : allPlanners()) {
+  for (const Planner &planner : registry()) {
     if (name == planner.name)
       return planner;
-    known += (known.empty() ? "" : ", ") + std::string(planner.name);
+    if (*planner.summary)
+      known += (known.empty() ? "" : ", ") + std::string(planner.name);
   }
   return Error{"unknown planner '" + std::string(name) + "'; there are " +
                known};

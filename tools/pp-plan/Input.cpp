@@ -20,7 +20,7 @@
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Pipelines/Shards.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"

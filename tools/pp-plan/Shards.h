@@ -11,7 +11,7 @@
 #include "Input.h"
 
 #include "stagewright/Planning/Search.h"
-#include "stagewright/Planning/Uniform.h"
+#include "stagewright/Planning/Baselines/Uniform.h"
 
 #include <functional>
 

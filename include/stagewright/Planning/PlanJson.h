@@ -14,7 +14,7 @@
 #define STAGEWRIGHT_PLANNING_PLANJSON_H
 
 #include "stagewright/Planning/Search.h"
-#include "stagewright/Planning/Uniform.h"
+#include "stagewright/Planning/Baselines/Uniform.h"
 
 namespace stagewright {
 

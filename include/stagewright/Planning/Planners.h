@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each algorithm is one function in a file of its own under lib/Planning; this
-// header is the list of them. All take a problem that passes check() and return
+// header is the list of them. Those of others that ours does not use are in
+// Baselines/Baselines.h. All take a problem that passes check() and return
 // an evaluated plan that passes verify(), or an error that names the constraint
 // that cannot be met and by how much.
 //
@@ -63,22 +64,6 @@ Result<Plan> planAuto(const Problem &problem);
 /// Source: the chains-on-chains partitioning problem (Bokhari 1988).
 Result<Plan> planBalance(const Problem &problem);
 
-/// Contiguous stages (no path leaves one and comes back) of any acyclic graph,
-/// one device each, with the least max load; branches may be parallel stages.
-/// The load of a stage is the seconds of its F, I and W and of every value that
-/// enters or leaves it, each once. Exact: a dynamic program over the down-sets
-/// of the forward graph; of equal optima it takes the one with the least sum of
-/// squared loads. If links are unequal, devices are in RDO's order or its
-/// reverse, and a value costs the time of the slower adjacent link. Fails for
-/// graphs of more than 200,000 down-sets.
-///
-/// Source: Tarnawski et al., "Efficient algorithms for device placement of DNN
-/// graph operators" (NeurIPS 2020).
-Result<Plan> planIdealDp(const Problem &problem);
-
-/// The same along one depth-first topological order of the layers ("DPL"):
-/// O(L^2) loads; not exact for graphs with branches.
-Result<Plan> planIdealDpLinear(const Problem &problem);
 /// PipeDream's hierarchical dynamic program with the formulas of its paper:
 /// all-reduce overlapped with compute. Minimises the bottleneck, the seconds of
 /// the slowest stage or transfer per microbatch. Levels are the devices of a
@@ -92,46 +77,6 @@ Result<Plan> planPipeDream(const Problem &problem);
 /// The same with the formulas of the published optimizer: all-reduce is added
 /// to compute, and has twice the bytes.
 Result<Plan> planPipeDreamCode(const Problem &problem);
-
-/// planIdealDp() after merging all layers between a fork and its join into one,
-/// as PipeDream does (biconnected components of the graph of forward and
-/// backward nodes): the baseline "pipeDream" in the program of Tarnawski et al.
-Result<Plan> planBranchDp(const Problem &problem);
-
-/// Starts from planIdealDp's plan and lets a device run several stages that are
-/// not adjacent, which is better if the whole decoder uses an encoder's values:
-/// simulated annealing on the loads with ten restarts, then the best moves and
-/// exchanges of layers until none lowers the max load. Of loads within 0.1 % of
-/// the least it takes the plan with the shortest simulated step. Deterministic;
-/// the seed is in the explanation. The load is at most 0.1 % above that of the
-/// start. Chooses the number of stages itself.
-///
-/// Source: the local search baseline of Tarnawski et al., NeurIPS 2020.
-Result<Plan> planLocalSearch(const Problem &problem);
-
-/// Piper's plan: stages of contiguous layers (differences of downsets of the
-/// graph), each on d replicas of t tensor-parallel devices, with one of its
-/// alternatives chosen for each layer, to minimise the max time per sample of a
-/// stage; memory counts the samples in flight. Exact except for the choice of
-/// alternatives, which is Piper's heuristic. Graphs of more than 1,500 downsets
-/// are searched as chains. Replicas divide the microbatches.
-///
-/// Piper models one kind of device and one bandwidth: the slowest device, the
-/// smallest memory and the slowest pair of the cluster are used for all. Layers
-/// without alternatives may run as they are or with recomputation.
-///
-/// `value` is Piper's time per sample of an asynchronous pipeline; `time` is
-/// that of one step with a flush, simulated with a group of t devices as one
-/// processor that takes the time of the chosen alternatives.
-///
-/// Source: Tarnawski, Narayanan, Phanishayee: Piper, NeurIPS 2021; values equal
-/// those of the published program.
-Result<Plan> planPiper(const Problem &problem);
-
-/// The time per sample of `plan` by Piper's model; the error names a stage that
-/// does not fit.
-Result<double> timePerSample(const Problem &problem, const Network &network,
-                             const Plan &plan);
 
 /// The plan in Problem::fixedPlan, as JSON or as ranges of layers with their
 /// replicas, "[0,19)x15 [19,26)x1". The suffix "r" makes a stage recompute;
@@ -166,6 +111,10 @@ Result<Plan> refine(const Problem &problem, const Network &network,
 /// The plan of planner `start`, refined.
 Result<Plan> refineFrom(Result<Plan> (*start)(const Problem &),
                         const Problem &problem);
+template <Result<Plan> (*start)(const Problem &)>
+Result<Plan> planRefined(const Problem &problem) {
+  return refineFrom(start, problem);
+}
 
 /// The plan of `spp`, refined.
 Result<Plan> planRefine(const Problem &problem);
@@ -177,27 +126,6 @@ Result<Plan> planRefine(const Problem &problem);
 ///
 /// Source: Fan et al., DAPPLE, PPoPP 2021, sections 4 and 5; Dapple.h.
 Result<Plan> planDapple(const Problem &problem);
-
-/// Alpa's stage dynamic program with the stage costs of Evaluate.h in equal
-/// slices on the slowest device class and the all-reduce spread over the
-/// microbatches. Minimises sum t + (M - 1) max t; all devices are used; hosts
-/// of unequal size, or not of a power of two, count as hosts of one device.
-///
-/// Source: Zheng et al., Alpa, OSDI 2022, section 5; Alpa.h.
-Result<Plan> planAlpa(const Problem &problem);
-
-/// torchgpipe's balance by time: stage s on device s, similar block sums. The
-/// weakest baseline; its value is the spread of the stages' seconds.
-///
-/// Source: BlockPartition.h.
-Result<Plan> planBlockPartition(const Problem &problem);
-
-/// One device per stage and one stage per device, with the least time of the
-/// slowest stage; ignores transfers.
-Result<Plan> planStraight(const Problem &problem);
-
-/// One stage on all devices.
-Result<Plan> planDataParallel(const Problem &problem);
 
 /// A planner: a named function from a problem to a plan.
 struct Planner {
@@ -215,8 +143,12 @@ inline Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
   return runPlanner(problem, planner.plan);
 }
 
-/// All planners, the default one first.
-std::span<const Planner> allPlanners();
+/// Adds planners for findPlanner(), which must outlive all calls of it; those
+/// without a summary are not listed. Not thread-safe.
+void addPlanners(std::span<const Planner> planners);
+
+/// All listed planners, the default one first.
+std::vector<Planner> allPlanners();
 
 /// The planner called `name`; the error lists the known ones. "refine:balance"
 /// refines the plan of `balance` instead of spp's.

@@ -28,6 +28,12 @@
 
 namespace stagewright {
 
+/// Class of the device that a profile was measured on.
+inline constexpr const char *kProfiledClass = "profiled";
+/// Class of the host of the accelerators in dnn-partitioning. All transfers go
+/// through its memory, so that its load counts none.
+inline constexpr const char *kHostClass = "host";
+
 /// Another way to run a layer: split over the devices of a tensor-parallel
 /// group, or with recomputation (Piper's TMPC). Only the planner `piper`
 /// chooses among them.

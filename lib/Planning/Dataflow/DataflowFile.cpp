@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Formats/JsonCosts.h"
+#include "JsonCosts.h"
 #include "stagewright/Planning/Dataflow.h"
 #include <algorithm>
 #include <map>

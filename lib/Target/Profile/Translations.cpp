@@ -12,7 +12,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 #include "stagewright/Target/Profile.h"

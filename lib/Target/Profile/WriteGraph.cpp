@@ -8,7 +8,7 @@
 #include "GraphLayout.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/ClusterData.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Problem.h"
 #include "stagewright/Target/Profile.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Alpa.h"
+#include "stagewright/Planning/Baselines/Alpa.h"
 #include "PrototypeRows.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <cmath>
 #include <map>
 #include <random>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PrototypeRows.h"
-#include "stagewright/Planning/BlockPartition.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/BlockPartition.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,7 @@
 
 #include "../Builds.h"
 #include "PrototypeRows.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <cstdio>
 
 using namespace stagewright;

@@ -15,7 +15,7 @@
 
 #include "../Scheduling/UnitProblem.h"
 #include "PlanningData.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Scheduling/Timing.h"
 #include <algorithm>
 #include <cstdio>

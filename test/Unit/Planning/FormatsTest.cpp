@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>

@@ -9,7 +9,7 @@
 #include "Loads.h"
 #include "MaxLoad/BranchDp.h"
 #include "MaxLoad/Ideals.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <numeric>
 
 using namespace stagewright;

@@ -7,7 +7,7 @@
 
 #include "../Builds.h"
 #include "Loads.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <cmath>
 #include <numeric>
 #include <random>

@@ -15,7 +15,7 @@
 #ifndef STAGEWRIGHT_TEST_UNIT_PLANNING_LOADS_H
 #define STAGEWRIGHT_TEST_UNIT_PLANNING_LOADS_H
 
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Planning/Plan.h"
 #include <algorithm>
 #include <fstream>

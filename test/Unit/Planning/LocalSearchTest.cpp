@@ -8,7 +8,7 @@
 #include "../Builds.h"
 #include "Loads.h"
 #include "MaxLoad/LoadAssignment.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <map>
 #include <numeric>
 #include <random>

@@ -15,7 +15,7 @@
 #include "PlanningData.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/PlanJson.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -13,7 +13,7 @@
 #ifndef STAGEWRIGHT_TEST_PLANNINGDATA_H
 #define STAGEWRIGHT_TEST_PLANNINGDATA_H
 
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Uniform.h"
+#include "stagewright/Planning/Baselines/Uniform.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <tuple>

@@ -10,7 +10,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "stagewright/Analysis/GraphProblem.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>

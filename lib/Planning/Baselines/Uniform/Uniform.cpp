@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Uniform.h"
+#include "stagewright/Planning/Baselines/Uniform.h"
 #include "Placed/PlacedSearch.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"

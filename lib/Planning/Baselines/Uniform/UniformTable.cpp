@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Uniform.h"
+#include "stagewright/Planning/Baselines/Uniform.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <cstdio>

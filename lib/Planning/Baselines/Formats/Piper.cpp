@@ -18,7 +18,7 @@
 
 #include "PiperFile.h"
 #include "Text.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include <algorithm>
 #include <cmath>
 #include <set>

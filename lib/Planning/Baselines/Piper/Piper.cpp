@@ -7,10 +7,10 @@
 
 #include "MaxLoad/Ideals.h"
 #include "Piper/PiperSearch.h"
-#include "Piper/PiperStep.h"
+#include "PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <algorithm>
 #include <limits>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Alpa.h"
+#include "stagewright/Planning/Baselines/Alpa.h"
 #include <algorithm>
 #include <limits>
 

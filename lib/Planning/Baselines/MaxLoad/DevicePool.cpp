@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Devices/DevicePool.h"
+#include "MaxLoad/DevicePool.h"
 #include <algorithm>
 #include <functional>
 #include <map>

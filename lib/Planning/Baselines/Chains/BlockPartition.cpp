@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/BlockPartition.h"
+#include "stagewright/Planning/Baselines/BlockPartition.h"
 #include "Chains/StraightStages.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <algorithm>
 #include <numeric>
 

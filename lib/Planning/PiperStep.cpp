@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Piper/PiperStep.h"
+#include "PiperStep.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>

@@ -12,7 +12,7 @@
 #ifndef STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
 #define STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
 
-#include "../../Cost/JsonFields.h"
+#include "../Cost/JsonFields.h"
 
 namespace stagewright {
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Alpa.h"
+#include "stagewright/Planning/Baselines/Alpa.h"
 #include "Spp/ChainCosts.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <algorithm>
 #include <limits>
 #include <tuple>

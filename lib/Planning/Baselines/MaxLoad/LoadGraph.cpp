@@ -7,7 +7,7 @@
 
 #include "MaxLoad/LoadGraph.h"
 #include "MaxLoad/LayerGroups.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include <algorithm>
 #include <limits>
 #include <map>

@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Text.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 
 namespace stagewright {
 

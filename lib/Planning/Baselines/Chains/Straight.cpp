@@ -7,7 +7,7 @@
 
 #include "Chains/StraightStages.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <algorithm>
 #include <limits>
 

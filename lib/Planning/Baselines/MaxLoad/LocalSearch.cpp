@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "MaxLoad/Annealing.h"
 #include "MaxLoad/MaxLoadPlan.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <algorithm>
 #include <cstdio>
 

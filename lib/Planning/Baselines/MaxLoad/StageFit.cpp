@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chains/StageFit.h"
+#include "MaxLoad/StageFit.h"
 #include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
 

@@ -22,7 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Text.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <charconv>

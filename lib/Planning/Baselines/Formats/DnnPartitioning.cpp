@@ -23,7 +23,7 @@
 
 #include "DnnPartitioningFile.h"
 #include "MaxLoad/GraphParts.h"
-#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <set>

@@ -17,7 +17,7 @@
 #include "MaxLoad/GraphParts.h"
 #include "MaxLoad/LayerGroups.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include <algorithm>
 #include <numeric>
 

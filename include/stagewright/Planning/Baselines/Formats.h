@@ -19,12 +19,6 @@
 
 namespace stagewright {
 
-/// Class of the device that a profile was measured on.
-inline constexpr const char *kProfiledClass = "profiled";
-/// Class of the host of the accelerators in dnn-partitioning. All transfers go
-/// through its memory, so that its load counts none.
-inline constexpr const char *kHostClass = "host";
-
 /// Rows of forward seconds, backward seconds, bytes of the cut after the layer
 /// and parameter bytes; lines that start with # are comments.
 Result<Problem> readChain(const std::string &text, const std::string &file);
