@@ -7,13 +7,11 @@
 
 #include "stagewright/Simulation/WriteTrace.h"
 #include "BlockLook.h"
+#include "stagewright/Support/TraceEvents.h"
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace stagewright {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -29,8 +27,6 @@ public:
   std::string write();
 
 private:
-  void name(const char *what, int process, size_t thread,
-            const std::string &name);
   void addNames();
   void addBlock(const PipelineBlock &block, int process, size_t thread);
   void addFlow(const PipelineBlock &transfer);
@@ -47,7 +43,7 @@ private:
   const PipelineModel &model;
   const PipelineTimeline &timeline;
   const PipelineNames &names;
-  Json events = Json::array();
+  TraceEvents events;
   size_t flows = 0;
 };
 
@@ -100,21 +96,6 @@ size_t Trace::threadOf(const PipelineBlock &transfer) const {
          size_t(transfer.microbatch) % lanes;
 }
 
-void Trace::name(const char *what, int process, size_t thread,
-                 const std::string &name) {
-  events.push_back({{"ph", "M"},
-                    {"name", what},
-                    {"pid", process},
-                    {"tid", thread},
-                    {"args", {{"name", name}}}});
-  if (std::string("thread_name") == what)
-    events.push_back({{"ph", "M"},
-                      {"name", "thread_sort_index"},
-                      {"pid", process},
-                      {"tid", thread},
-                      {"args", {{"sort_index", thread}}}});
-}
-
 /// The name that a trace of a run uses: "rank 0 (d0)".
 std::string Trace::rowOf(size_t processor) const {
   std::string rank = "rank " + std::to_string(processor);
@@ -124,19 +105,20 @@ std::string Trace::rowOf(size_t processor) const {
 }
 
 void Trace::addNames() {
-  name("process_name", Devices, 0, "devices");
+  events.nameProcess(Devices, "devices");
   for (size_t p = 0; p < timeline.processors.size(); ++p)
-    name("thread_name", Devices, p, rowOf(p));
+    events.nameThread({Devices, p}, rowOf(p));
   if (!model.channels.empty())
-    name("process_name", Channels, 0, "channels");
+    events.nameProcess(Channels, "channels");
   size_t thread = 0;
   for (const PipelineChannel &channel : model.channels) {
     std::string from = std::to_string(channel.from),
                 to = std::to_string(channel.to);
     auto add = [&](const std::string &hop, size_t lanes) {
       for (size_t lane = 0; lane < lanes; ++lane)
-        name("thread_name", Channels, thread++,
-             hop + (lanes > 1 ? " lane " + std::to_string(lane) : ""));
+        events.nameThread(
+            {Channels, thread++},
+            hop + (lanes > 1 ? " lane " + std::to_string(lane) : ""));
     };
     add(from + " → " + to, channel.forwardLanes.size());
     add(to + " → " + from, channel.backwardLanes.size());
@@ -145,30 +127,26 @@ void Trace::addNames() {
     if (isOfHost(blocks)) {
       std::string stage = std::to_string(blocks.front().number);
       bool leaves = blocks.front().kind == BlockKind::Offload;
-      name("thread_name", Channels, thread++,
-           leaves ? stage + " → host" : "host → " + stage);
+      events.nameThread({Channels, thread++},
+                        leaves ? stage + " → host" : "host → " + stage);
     }
   if (!timeline.collectives.empty())
-    name("process_name", Collectives, 0, "collectives");
+    events.nameProcess(Collectives, "collectives");
   for (size_t c = 0; c < timeline.collectives.size(); ++c)
-    name("thread_name", Collectives, c,
-         toString(timeline.collectives[c], model));
+    events.nameThread({Collectives, c},
+                      toString(timeline.collectives[c], model));
 }
 
 void Trace::addBlock(const PipelineBlock &block, int process, size_t thread) {
-  Json event = {{"ph", "X"},
-                {"name", toString(block, model)},
-                {"cat", categoryOf(block.kind)},
-                {"pid", process},
-                {"tid", thread},
-                {"ts", microseconds(block.start)},
-                {"dur", microseconds(block.end - block.start)}};
+  TraceEvents::Json args;
   if (process != Collectives)
-    event["args"] = {
+    args = {
         {process == Devices || !isTransfer(block.kind) ? "stage" : "channel",
          block.number},
         {"microbatch", block.microbatch}};
-  events.push_back(std::move(event));
+  events.bar(toString(block, model), categoryOf(block.kind), {process, thread},
+             microseconds(block.start), microseconds(block.end - block.start),
+             std::move(args));
 }
 
 /// Adds an arrow from the middle of the sender's block, over the transfer, to
@@ -183,23 +161,14 @@ void Trace::addFlow(const PipelineBlock &transfer) {
   auto receiver = places.find({to, transfer.microbatch, forward});
   if (sender == places.end() || receiver == places.end())
     return;
-  auto add = [&](const char *phase, const PipelineBlock &block, int process,
-                 size_t thread) {
-    Json event = {{"ph", phase},
-                  {"name", forward ? "activation" : "gradient"},
-                  {"cat", "flow"},
-                  {"id", flows},
-                  {"pid", process},
-                  {"tid", thread},
-                  {"ts", microseconds((block.start + block.end) * 0.5)}};
-    if (*phase == 'f')
-      event["bp"] = "e";
-    events.push_back(std::move(event));
+  auto add = [&](char phase, const PipelineBlock &block, TraceEvents::Row row) {
+    events.point(phase, forward ? "activation" : "gradient", flows, row,
+                 microseconds((block.start + block.end) * 0.5));
   };
-  add("s", *sender->second.first, Devices, sender->second.second);
+  add('s', *sender->second.first, {Devices, sender->second.second});
   if (transfer.end > transfer.start)
-    add("t", transfer, Channels, threadOf(transfer));
-  add("f", *receiver->second.first, Devices, receiver->second.second);
+    add('t', transfer, {Channels, threadOf(transfer)});
+  add('f', *receiver->second.first, {Devices, receiver->second.second});
   ++flows;
 }
 
@@ -229,20 +198,10 @@ std::string Trace::write() {
     }
   for (size_t c = 0; c < timeline.collectives.size(); ++c)
     addBlock(timeline.collectives[c], Collectives, c);
-  // One event per line keeps the file readable and small. Names may contain
-  // bytes that are not UTF-8, which are replaced.
-  auto dump = [](const Json &json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
-  Json about = {{"title", names.title}};
+  TraceEvents::Json about = {{"title", names.title}};
   if (names.plainTime)
     about["time"] = "a unit of time is shown as 1 ms";
-  std::string text =
-      "{\"displayTimeUnit\":\"ms\",\"otherData\":" + dump(about) +
-      ",\"traceEvents\":[\n";
-  for (size_t event = 0; event < events.size(); ++event)
-    text += dump(events[event]) + (event + 1 < events.size() ? ",\n" : "\n");
-  return text + "]}\n";
+  return events.text(about);
 }
 
 std::string writeTrace(const PipelineModel &model,

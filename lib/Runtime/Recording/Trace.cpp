@@ -12,12 +12,12 @@
 
 #include "Recording/Recorder.h"
 
+#include "stagewright/Support/TraceEvents.h"
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace stagewright::runtime {
 
-using json = nlohmann::ordered_json;
+using json = TraceEvents::Json;
 
 namespace {
 
@@ -28,9 +28,9 @@ enum Process { Devices, Channels, Sums };
 /// one end of its channel.
 struct Bar {
   int64_t begin = 0, end = 0;
-  Process process = Devices;
-  int64_t thread = 0;
+  TraceEvents::Row row;
 
+  double micros() const { return double(end - begin) * 1e-3; }
   int64_t middle() const { return begin + (end - begin) / 2; }
 };
 
@@ -42,8 +42,6 @@ public:
   std::string write();
 
 private:
-  void name(const char *what, int process, int64_t thread,
-            const std::string &name);
   void addNames();
   void addStep(size_t step);
   void addActions(size_t rank, size_t step);
@@ -52,15 +50,16 @@ private:
   void addTransfer(const Event &event);
   void addSum(const Event &event, size_t rank);
   void addArrow(const Event &sent, const Event &received);
-  void point(const char *phase, const Bar &bar, int64_t time, int64_t id);
+  void point(char phase, const Bar &bar, int64_t time, size_t id);
   Bar barOf(const Event &transfer) const;
   double micros(int64_t time) const { return double(time - origin) * 1e-3; }
 
   const Manifest &manifest;
   const std::vector<const Recorder *> &ranks;
   std::vector<std::vector<Bar>> actions; ///< Of a step, by rank, in order.
-  int64_t origin = INT64_MAX, arrows = 0;
-  json events = json::array();
+  int64_t origin = INT64_MAX;
+  size_t arrows = 0;
+  TraceEvents events;
 };
 
 std::string title(const Event &event) {
@@ -87,34 +86,25 @@ const char *category(const Event &event) {
 
 } // namespace
 
-void Trace::name(const char *what, int process, int64_t thread,
-                 const std::string &name) {
-  events.push_back({{"ph", "M"},
-                    {"name", what},
-                    {"pid", process},
-                    {"tid", thread},
-                    {"args", {{"name", name}}}});
-}
-
 void Trace::addNames() {
-  name("process_name", Devices, 0, "devices");
+  events.nameProcess(Devices, "devices");
   for (size_t r = 0; r < ranks.size(); ++r)
-    name("thread_name", Devices, int64_t(r),
-         "rank " + std::to_string(r) + " (" + manifest.ranks[r].device + ")");
+    events.nameThread({Devices, r}, "rank " + std::to_string(r) + " (" +
+                                        manifest.ranks[r].device + ")");
   if (!manifest.channels.empty())
-    name("process_name", Channels, 0, "channels");
+    events.nameProcess(Channels, "channels");
   for (size_t c = 0; c < manifest.channels.size(); ++c) {
     const Channel &channel = manifest.channels[c];
     std::string hop = std::to_string(channel.from) + " → " +
                       std::to_string(channel.to) + " " + channel.name;
-    name("thread_name", Channels, int64_t(2 * c), hop + ", send");
-    name("thread_name", Channels, int64_t(2 * c + 1), hop + ", receive");
+    events.nameThread({Channels, 2 * c}, hop + ", send");
+    events.nameThread({Channels, 2 * c + 1}, hop + ", receive");
   }
   if (manifest.collectives.empty())
     return;
-  name("process_name", Sums, 0, "sums over ranks");
+  events.nameProcess(Sums, "sums over ranks");
   for (size_t r = 0; r < ranks.size(); ++r)
-    name("thread_name", Sums, int64_t(r), "rank " + std::to_string(r));
+    events.nameThread({Sums, r}, "rank " + std::to_string(r));
 }
 
 /// What was ready when the rank chose this action, and what it waited for.
@@ -152,65 +142,43 @@ void Trace::addActions(size_t rank, size_t step) {
   for (const Event &event : ranks[rank]->events(step)) {
     if (event.type != Event::Action)
       continue;
-    Bar bar = {event.begin, event.end, Devices, int64_t(rank)};
+    Bar bar = {event.begin, event.end, {Devices, rank}};
     auto next = std::upper_bound(received.begin(), received.end(), event.end);
     if (next != received.begin())
       bar.begin = std::max(bar.begin, *(next - 1));
     json args = {{"stage", event.id}, {"microbatch", event.m}};
     addChoice(event, manifest.ranks[rank], ran, args);
-    events.push_back({{"ph", "X"},
-                      {"name", title(event)},
-                      {"cat", category(event)},
-                      {"pid", Devices},
-                      {"tid", rank},
-                      {"ts", micros(bar.begin)},
-                      {"dur", double(bar.end - bar.begin) * 1e-3},
-                      {"args", std::move(args)}});
+    events.bar(title(event), category(event), bar.row, micros(bar.begin),
+               bar.micros(), std::move(args));
     actions[rank].push_back(bar);
   }
 }
 
 Bar Trace::barOf(const Event &transfer) const {
   bool receives = transfer.type == Event::Receive;
-  return {transfer.begin, transfer.end, Channels,
-          2 * transfer.id + (receives ? 1 : 0)};
+  return {transfer.begin,
+          transfer.end,
+          {Channels, size_t(2 * transfer.id + (receives ? 1 : 0))}};
 }
 
 void Trace::addTransfer(const Event &event) {
   const Channel &channel = manifest.channels[event.id];
   Bar bar = barOf(event);
-  events.push_back(
-      {{"ph", "X"},
-       {"name", channel.name + " " + std::to_string(event.m)},
-       {"cat", "transfer"},
-       {"pid", Channels},
-       {"tid", bar.thread},
-       {"ts", micros(bar.begin)},
-       {"dur", double(bar.end - bar.begin) * 1e-3},
-       {"args",
-        {{"channel", event.id},
-         {channel.messages ? "message" : "microbatch", event.m}}}});
+  events.bar(channel.name + " " + std::to_string(event.m), "transfer", bar.row,
+             micros(bar.begin), bar.micros(),
+             {{"channel", event.id},
+              {channel.messages ? "message" : "microbatch", event.m}});
 }
 
 /// From when a rank's bucket is complete until its sum is.
 void Trace::addSum(const Event &event, size_t rank) {
-  events.push_back({{"ph", "X"},
-                    {"name", manifest.collectives[size_t(event.id)].name},
-                    {"cat", "sum"},
-                    {"pid", Sums},
-                    {"tid", rank},
-                    {"ts", micros(event.begin)},
-                    {"dur", double(event.end - event.begin) * 1e-3},
-                    {"args", {{"collective", event.id}}}});
+  events.bar(manifest.collectives[size_t(event.id)].name, "sum", {Sums, rank},
+             micros(event.begin), double(event.end - event.begin) * 1e-3,
+             {{"collective", event.id}});
 }
 
-void Trace::point(const char *phase, const Bar &bar, int64_t time, int64_t id) {
-  json flow = {{"ph", phase},       {"name", "message"},  {"cat", "flow"},
-               {"id", id},          {"pid", bar.process}, {"tid", bar.thread},
-               {"ts", micros(time)}};
-  if (*phase == 'f')
-    flow["bp"] = "e"; // Binds to the enclosing bar, not the next.
-  events.push_back(std::move(flow));
+void Trace::point(char phase, const Bar &bar, int64_t time, size_t id) {
+  events.point(phase, "message", id, bar.row, micros(time));
 }
 
 /// Adds an arrow from the action that sends, through the receive, to the action
@@ -234,10 +202,10 @@ void Trace::addArrow(const Event &sent, const Event &received) {
     to = *receiver;
   int64_t start = std::min(from.middle(), sent.end);
   int64_t way = std::max(barOf(received).middle(), start);
-  int64_t id = arrows++;
-  point("s", from, start, id);
-  point("t", barOf(received), way, id);
-  point("f", to, std::max(to.middle(), way), id);
+  size_t id = arrows++;
+  point('s', from, start, id);
+  point('t', barOf(received), way, id);
+  point('f', to, std::max(to.middle(), way), id);
 }
 
 void Trace::addStep(size_t step) {
@@ -283,11 +251,7 @@ std::string Trace::write() {
   addNames();
   for (size_t step = 0; step < steps; ++step)
     addStep(step);
-  return json{{"displayTimeUnit", "ms"},
-              {"otherData", {{"lost_events", lost}}},
-              {"traceEvents", events}}
-             .dump(1) +
-         "\n";
+  return events.text({{"lost_events", lost}});
 }
 
 std::string traceJson(const Manifest &manifest,
