@@ -9,23 +9,19 @@
 #include "stagewright/Planning/AskedStages.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
+#include "stagewright/Support/Names.h"
 #include <algorithm>
 #include <set>
 
 namespace stagewright {
 
 const char *toString(Binding binding) {
-  switch (binding) {
-  case Binding::Compute:
-    return "compute";
-  case Binding::Channel:
-    return "channel";
-  case Binding::AllReduce:
-    return "all-reduce";
-  case Binding::Memory:
-    return "memory";
-  }
-  return "";
+  static constexpr Named<Binding> kNames[] = {
+      {Binding::Compute, "compute"},
+      {Binding::Channel, "channel"},
+      {Binding::AllReduce, "all-reduce"},
+      {Binding::Memory, "memory"}};
+  return nameIn(kNames, binding);
 }
 
 std::string Plan::orderName() const {

@@ -7,14 +7,14 @@
 
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Bounds.h"
+#include "stagewright/Support/Names.h"
 #include <algorithm>
 
 namespace stagewright {
 
 static constexpr Planner kPlanners[] = {
     {"auto", "the better of spp and placed; the default for modules", planAuto},
-    {"spp",
-     "synchronous training on arbitrary links; the default for profiles",
+    {"spp", "synchronous training on arbitrary links; the default for profiles",
      planSpp},
     {"placed", "several stages on each device, in all schedules", planPlaced},
     {"balance", "min-max cut of the chain, one device a stage", planBalance},
@@ -86,15 +86,9 @@ runPlanner(const Problem &asked,
 }
 
 Result<Planner> findPlanner(std::string_view name) {
-  std::string known;
-  for (const Planner &planner : registry()) {
-    if (name == planner.name)
-      return planner;
-    if (*planner.summary)
-      known += (known.empty() ? "" : ", ") + std::string(planner.name);
-  }
-  return Error{"unknown planner '" + std::string(name) + "'; there are " +
-               known};
+  return findNamed(registry(), "planner", name, [](const Planner &planner) {
+    return *planner.summary != '\0';
+  });
 }
 
 } // namespace stagewright

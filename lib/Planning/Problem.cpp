@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/AskedStages.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/Names.h"
 #include <algorithm>
 #include <cmath>
 
@@ -137,23 +138,18 @@ static Status checkValues(const Problem &problem) {
   return {};
 }
 
+static constexpr Named<OffloadChoice> kOffloadNames[] = {
+    {OffloadChoice::None, "none"},
+    {OffloadChoice::Auto, "auto"},
+    {OffloadChoice::All, "all"}};
+
 const char *toString(OffloadChoice choice) {
-  switch (choice) {
-  case OffloadChoice::None:
-    return "none";
-  case OffloadChoice::Auto:
-    return "auto";
-  case OffloadChoice::All:
-    return "all";
-  }
-  return "";
+  return nameIn(kOffloadNames, choice);
 }
 
 Result<OffloadChoice> parseOffloadChoice(std::string_view name) {
-  for (OffloadChoice choice :
-       {OffloadChoice::None, OffloadChoice::Auto, OffloadChoice::All})
-    if (name == toString(choice))
-      return choice;
+  if (auto choice = valueIn(kOffloadNames, "offload", name))
+    return choice;
   return Error{"offload must be auto, none or all, got '" + std::string(name) +
                "'"};
 }

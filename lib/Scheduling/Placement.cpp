@@ -6,31 +6,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Placement.h"
-#include <string>
+#include "stagewright/Support/Names.h"
 
 namespace stagewright {
 
+static constexpr Named<Placement> kPlacements[] = {
+    {Placement::Linear, "linear"},
+    {Placement::Loop, "loop"},
+    {Placement::V, "v"},
+    {Placement::Twin, "twin"}};
+
 const char *toString(Placement placement) {
-  switch (placement) {
-  case Placement::Linear:
-    return "linear";
-  case Placement::Loop:
-    return "loop";
-  case Placement::V:
-    return "v";
-  case Placement::Twin:
-    return "twin";
-  }
-  return "";
+  return nameIn(kPlacements, placement);
 }
 
 Result<Placement> parsePlacement(std::string_view name) {
-  for (Placement placement :
-       {Placement::Linear, Placement::Loop, Placement::V, Placement::Twin})
-    if (name == toString(placement))
-      return placement;
-  return Error{"unknown placement '" + std::string(name) +
-               "'; there are linear, loop, v, twin"};
+  return valueIn(kPlacements, "placement", name);
 }
 
 int64_t numStages(Placement placement, int64_t ranks, int64_t chunks,

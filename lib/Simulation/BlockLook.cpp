@@ -15,29 +15,29 @@ namespace stagewright {
 Look lookOf(BlockKind kind) {
   switch (kind) {
   case BlockKind::Forward:
-    return {"forward", "#4c78a8", "#fff"};
+    return {"forward", "forward", "#4c78a8", "#fff"};
   case BlockKind::Backward:
-    return {"backward", "#f58518", "#fff"};
+    return {"backward", "backward", "#f58518", "#fff"};
   case BlockKind::InputGradient:
-    return {"gradient of inputs", "#e45756", "#fff"};
+    return {"input gradient", "gradient of inputs", "#e45756", "#fff"};
   case BlockKind::WeightGradient:
-    return {"gradient of weights", "#54a24b", "#fff"};
+    return {"weight gradient", "gradient of weights", "#54a24b", "#fff"};
   case BlockKind::Recompute:
-    return {"forward again", "#72b7b2", "#fff"};
+    return {"recompute", "forward again", "#72b7b2", "#fff"};
   case BlockKind::SendForward:
-    return {"transfer", "#b8cbe0", "#334"};
+    return {"transfer", "transfer", "#b8cbe0", "#334"};
   case BlockKind::SendBackward:
-    return {"transfer back", "#fbd0a2", "#430"};
+    return {"transfer", "transfer back", "#fbd0a2", "#430"};
   case BlockKind::Offload:
-    return {"copy to the host", "#d7d3c3", "#433"};
+    return {"copy", "copy to the host", "#d7d3c3", "#433"};
   case BlockKind::Fetch:
-    return {"copy from the host", "#c9b99a", "#433"};
+    return {"copy", "copy from the host", "#c9b99a", "#433"};
   case BlockKind::AllReduce:
-    return {"all-reduce", "url(#hatch)", "#fff"};
+    return {"all-reduce", "all-reduce", "url(#hatch)", "#fff"};
   case BlockKind::Tie:
-    return {"gradient of a tied parameter", "url(#ties)", "#fff"};
+    return {"tie", "gradient of a tied parameter", "url(#ties)", "#fff"};
   }
-  return {"", "#999", "#fff"};
+  return {"", "", "#999", "#fff"};
 }
 
 bool isTransfer(BlockKind kind) {

@@ -13,9 +13,10 @@
 
 namespace stagewright {
 
-/// Label, fill and text colour of a kind of block, as in draw-trace.py.
+/// Category in traces, label, fill and text colour of a kind of block, as in
+/// draw-trace.py.
 struct Look {
-  const char *words, *fill, *ink;
+  const char *category, *words, *fill, *ink;
 };
 
 Look lookOf(BlockKind kind);

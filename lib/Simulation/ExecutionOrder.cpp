@@ -6,41 +6,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/Pipeline.h"
+#include "stagewright/Support/Names.h"
 
 namespace stagewright {
 
+static constexpr Named<ExecutionOrder> kOrders[] = {
+    {ExecutionOrder::Window, "window"}, {ExecutionOrder::Greedy, "greedy"},
+    {ExecutionOrder::CapA, "cap-a"},    {ExecutionOrder::CapB, "cap-b"},
+    {ExecutionOrder::GPipe, "gpipe"},   {ExecutionOrder::OneFOneB, "1f1b"}};
+
 std::vector<ExecutionOrder> allExecutionOrders() {
-  return {ExecutionOrder::Window, ExecutionOrder::Greedy,
-          ExecutionOrder::CapA,   ExecutionOrder::CapB,
-          ExecutionOrder::GPipe,  ExecutionOrder::OneFOneB};
+  std::vector<ExecutionOrder> orders;
+  for (const Named<ExecutionOrder> &it : kOrders)
+    orders.push_back(it.value);
+  return orders;
 }
 
-const char *toString(ExecutionOrder order) {
-  switch (order) {
-  case ExecutionOrder::Window:
-    return "window";
-  case ExecutionOrder::Greedy:
-    return "greedy";
-  case ExecutionOrder::CapA:
-    return "cap-a";
-  case ExecutionOrder::CapB:
-    return "cap-b";
-  case ExecutionOrder::GPipe:
-    return "gpipe";
-  case ExecutionOrder::OneFOneB:
-    return "1f1b";
-  }
-  return "";
-}
+const char *toString(ExecutionOrder order) { return nameIn(kOrders, order); }
 
 Result<ExecutionOrder> parseExecutionOrder(std::string_view name) {
-  std::string known;
-  for (ExecutionOrder order : allExecutionOrders()) {
-    if (name == toString(order))
-      return order;
-    known += (known.empty() ? "" : ", ") + std::string(toString(order));
-  }
-  return Error{"unknown order '" + std::string(name) + "'; there are " + known};
+  return valueIn(kOrders, "order", name);
 }
 
 } // namespace stagewright

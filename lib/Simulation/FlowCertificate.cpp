@@ -7,36 +7,25 @@
 
 #include "stagewright/Simulation/Flows.h"
 #include "stagewright/Simulation/PipelineTimeline.h"
+#include "stagewright/Support/Names.h"
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 
 namespace stagewright {
 
-static constexpr std::array kSharings = {
-    std::pair("turns", LinkSharing::Turns),
-    std::pair("oes", LinkSharing::Oes),
-    std::pair("guaranteed", LinkSharing::Guaranteed),
-    std::pair("fair", LinkSharing::Fair),
-    std::pair("fifo", LinkSharing::Fifo),
-};
+static constexpr Named<LinkSharing> kPolicies[] = {
+    {LinkSharing::Oes, "oes"},
+    {LinkSharing::Guaranteed, "guaranteed"},
+    {LinkSharing::Fair, "fair"},
+    {LinkSharing::Fifo, "fifo"}};
 
 const char *toString(LinkSharing sharing) {
-  return kSharings[static_cast<size_t>(sharing)].first;
+  return sharing == LinkSharing::Turns ? "turns" : nameIn(kPolicies, sharing);
 }
 
 Result<LinkSharing> parseLinkSharing(std::string_view name) {
-  std::string known;
-  for (const auto &[text, sharing] : kSharings) {
-    if (sharing == LinkSharing::Turns)
-      continue;
-    if (name == text)
-      return sharing;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  return Error{"unknown policy '" + std::string(name) + "'; there are " +
-               known};
+  return valueIn(kPolicies, "policy", name);
 }
 
 namespace {

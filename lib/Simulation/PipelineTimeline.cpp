@@ -8,22 +8,18 @@
 #include "stagewright/Simulation/PipelineTimeline.h"
 #include "PipelineReport.h"
 #include "stagewright/Scheduling/Verify.h"
+#include "stagewright/Support/Names.h"
 #include <algorithm>
 
 namespace stagewright {
 
 const char *toString(WaitReason reason) {
-  switch (reason) {
-  case WaitReason::Nothing:
-    return "nothing";
-  case WaitReason::Input:
-    return "input";
-  case WaitReason::Resource:
-    return "resource";
-  case WaitReason::Cap:
-    return "cap";
-  }
-  return "";
+  static constexpr Named<WaitReason> kNames[] = {
+      {WaitReason::Nothing, "nothing"},
+      {WaitReason::Input, "input"},
+      {WaitReason::Resource, "resource"},
+      {WaitReason::Cap, "cap"}};
+  return nameIn(kNames, reason);
 }
 
 std::string toString(const PipelineBlock &block, const PipelineModel &model) {

@@ -49,32 +49,6 @@ private:
 
 } // namespace
 
-static const char *categoryOf(BlockKind kind) {
-  switch (kind) {
-  case BlockKind::Forward:
-    return "forward";
-  case BlockKind::Backward:
-    return "backward";
-  case BlockKind::InputGradient:
-    return "input gradient";
-  case BlockKind::WeightGradient:
-    return "weight gradient";
-  case BlockKind::Recompute:
-    return "recompute";
-  case BlockKind::SendForward:
-  case BlockKind::SendBackward:
-    return "transfer";
-  case BlockKind::Offload:
-  case BlockKind::Fetch:
-    return "copy";
-  case BlockKind::AllReduce:
-    return "all-reduce";
-  case BlockKind::Tie:
-    return "tie";
-  }
-  return "";
-}
-
 /// Whether `link` connects a device and the memory of its host.
 static bool isOfHost(const std::vector<PipelineBlock> &link) {
   return !link.empty() && (link.front().kind == BlockKind::Offload ||
@@ -144,9 +118,9 @@ void Trace::addBlock(const PipelineBlock &block, int process, size_t thread) {
         {process == Devices || !isTransfer(block.kind) ? "stage" : "channel",
          block.number},
         {"microbatch", block.microbatch}};
-  events.bar(toString(block, model), categoryOf(block.kind), {process, thread},
-             microseconds(block.start), microseconds(block.end - block.start),
-             std::move(args));
+  events.bar(toString(block, model), lookOf(block.kind).category,
+             {process, thread}, microseconds(block.start),
+             microseconds(block.end - block.start), std::move(args));
 }
 
 /// Adds an arrow from the middle of the sender's block, over the transfer, to

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/Names.h"
 #include <array>
 
 namespace stagewright {
@@ -120,14 +121,7 @@ Result<Generator> findGenerator(std::string_view name) {
     name = "1f1b";
   if (name == "dapple-b")
     name = "early-backward";
-  std::string known;
-  for (const Generator &generator : allGenerators()) {
-    if (name == generator.name)
-      return generator;
-    known += (known.empty() ? "" : ", ") + std::string(generator.name);
-  }
-  return Error{"unknown schedule '" + std::string(name) + "'; there are " +
-               known};
+  return findNamed(allGenerators(), "schedule", name);
 }
 
 ScheduleFamily familyOf(const Generator &generator, int64_t ranks,

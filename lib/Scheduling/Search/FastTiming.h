@@ -102,8 +102,6 @@ public:
   Ticks startOf(Code code) const {
     return ends[code] - problem.lanes[problem.laneOf(code)].duration;
   }
-  Ticks firstStart(int32_t rank) const { return starts[rank]; }
-  Ticks lastEnd(int32_t rank) const { return frees[rank]; }
 
 private:
   const FastProblem &problem;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Baselines/Formats.h"
+#include "stagewright/Support/Names.h"
 #include <algorithm>
 
 namespace stagewright {
@@ -19,14 +20,7 @@ static constexpr ProfileFormat kFormats[] = {
 };
 
 Result<ProfileFormat> findProfileFormat(std::string_view name) {
-  std::string known;
-  for (const ProfileFormat &format : kFormats) {
-    if (name == format.name)
-      return format;
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
-  }
-  return Error{"unknown profile format '" + std::string(name) +
-               "'; there are " + known};
+  return findNamed(kFormats, "profile format", name);
 }
 
 /// The index of the class "profiled" in the times of the layers of `problem`.

@@ -26,7 +26,6 @@ public:
 
   size_t positionOf(int node) const { return positions[node]; }
   const std::vector<size_t> &all() const { return positions; }
-  size_t numPositions() const { return loads.size(); }
   double load(size_t position) const { return loads[position]; }
   double maxLoad() const;
   double sumOfSquares() const;
