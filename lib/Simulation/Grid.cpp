@@ -92,11 +92,6 @@ static std::string draw(const std::vector<std::vector<Cell>> &ranks,
   return grid;
 }
 
-std::string drawGrid(const Timeline &timeline, Seconds slot) {
-  std::vector<std::vector<Cell>> ranks = cellsOf(timeline);
-  return draw(ranks, timeline.makespan, double(widthOf(ranks)) / slot.value);
-}
-
 std::string drawGridToScale(const Timeline &timeline, size_t mostColumns) {
   std::vector<std::vector<Cell>> ranks = cellsOf(timeline);
   double shortest = 0;
@@ -124,7 +119,7 @@ Result<std::string> drawGrid(const Schedule &schedule,
       timeSchedule(schedule, graph, unitTimes(graph.stages));
   if (!timeline)
     return timeline.error();
-  return drawGrid(*timeline, Seconds(1));
+  return drawGridToScale(*timeline);
 }
 
 } // namespace stagewright

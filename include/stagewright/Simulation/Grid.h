@@ -21,14 +21,11 @@
 
 namespace stagewright {
 
-/// The rows, each ended by a newline, of a timeline whose times are multiples
-/// of `slot`. Actions show their stage if a rank has several.
-std::string drawGrid(const Timeline &timeline, Seconds slot);
-
-/// The rows of any timeline. If all times are multiples of the shortest action,
-/// that is the slot. Otherwise the scale fits the text of the shortest action
-/// into its cell, with at most `mostColumns` in total: an action without space
-/// for its text shows only the letter of its kind, or only its bar.
+/// The rows, each ended by a newline. Actions show their stage if a rank has
+/// several. If all times are multiples of the shortest action, that is the
+/// slot. Otherwise the scale fits the text of the shortest action into its
+/// cell, with at most `mostColumns` in total: an action without space for its
+/// text shows only the letter of its kind, or only its bar.
 std::string drawGridToScale(const Timeline &timeline, size_t mostColumns = 200);
 
 /// The drawing of `schedule` with equal stages (unitTimes).
