@@ -149,61 +149,77 @@ bool fitsMemory(const FastOrders &orders, const FastProblem &problem) {
   return true;
 }
 
-FastTimer::FastTimer(const FastProblem &problem)
-    : problem(problem), ends(problem.lanes.size() << problem.shift),
-      starts(problem.ranks), frees(problem.ranks), next(problem.ranks),
-      waitingFor(problem.ranks) {
-  ready.reserve(2 * problem.ranks);
+/// Runs `rank` until it has to wait. Returns false if it exceeds `limit`.
+template <bool limited>
+bool FastTimer::runRank(const std::vector<Code> &order, int32_t rank,
+                        Ticks limit, bool span) {
+  RankClock &clock = clocks[rank];
+  int32_t mask = (1 << problem.shift) - 1, at = clock.next;
+  Ticks time = clock.end, left = clock.left;
+  clock.waitingFor = -1;
+  for (; at < int32_t(order.size()); ++at) {
+    Code code = order[at];
+    const Lane &lane = problem.lanes[code >> problem.shift];
+    Ticks start = time;
+    if (lane.input >= 0) {
+      Code input = (lane.input << problem.shift) | (code & mask);
+      if (ends[input] < 0) {
+        clock.waitingFor = input;
+        break;
+      }
+      start = std::max(start, ends[input] + lane.hop);
+    }
+    if (at == 0)
+      clock.start = start;
+    if (limited && start + left - (span ? clock.start : 0) > limit)
+      return false;
+    ends[code] = time = start + lane.duration;
+    if (limited)
+      left -= lane.duration;
+    if (lane.consumer >= 0 && clocks[lane.consumer].waitingFor == code) {
+      clocks[lane.consumer].waitingFor = -1;
+      ready.push_back(lane.consumer);
+    }
+  }
+  clock.end = time;
+  clock.left = left;
+  clock.next = at;
+  return true;
+}
+
+template <bool limited>
+bool FastTimer::runAll(const FastOrders &orders, Ticks limit, bool span) {
+  ready.clear();
+  for (int32_t rank = problem.ranks; rank-- > 0;) {
+    clocks[rank].waitingFor = -1;
+    ready.push_back(rank);
+  }
+  while (!ready.empty()) {
+    int32_t rank = ready.back();
+    ready.pop_back();
+    if (!runRank<limited>(orders[rank], rank, limit, span))
+      return false;
+  }
+  makespanTicks = spanTicks = 0;
+  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
+    const RankClock &clock = clocks[rank];
+    if (clock.next < int32_t(orders[rank].size()))
+      return false;
+    makespanTicks = std::max(makespanTicks, clock.end);
+    spanTicks = std::max(spanTicks, clock.end - clock.start);
+  }
+  return true;
 }
 
 bool FastTimer::run(const FastOrders &orders) {
   std::fill(ends.begin(), ends.end(), -1);
-  ready.clear();
-  for (int32_t rank = problem.ranks; rank-- > 0;) {
-    starts[rank] = frees[rank] = 0;
-    next[rank] = 0;
-    waitingFor[rank] = -1;
-    ready.push_back(rank);
-  }
-  int32_t mask = (1 << problem.shift) - 1;
-  while (!ready.empty()) {
-    int32_t rank = ready.back();
-    ready.pop_back();
-    const std::vector<Code> &order = orders[rank];
-    Ticks time = frees[rank];
-    size_t at = next[rank];
-    waitingFor[rank] = -1;
-    for (; at < order.size(); ++at) {
-      Code code = order[at];
-      const Lane &lane = problem.lanes[code >> problem.shift];
-      Ticks start = time;
-      if (lane.input >= 0) {
-        Code input = (lane.input << problem.shift) | (code & mask);
-        if (ends[input] < 0) {
-          waitingFor[rank] = input;
-          break;
-        }
-        start = std::max(start, ends[input] + lane.hop);
-      }
-      if (at == 0)
-        starts[rank] = start;
-      ends[code] = time = start + lane.duration;
-      if (lane.consumer >= 0 && waitingFor[lane.consumer] == code) {
-        waitingFor[lane.consumer] = -1;
-        ready.push_back(lane.consumer);
-      }
-    }
-    frees[rank] = time;
-    next[rank] = at;
-  }
-  makespanTicks = spanTicks = 0;
-  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
-    if (next[rank] < orders[rank].size())
-      return false;
-    makespanTicks = std::max(makespanTicks, frees[rank]);
-    spanTicks = std::max(spanTicks, frees[rank] - starts[rank]);
-  }
-  return true;
+  std::fill(clocks.begin(), clocks.end(), RankClock());
+  return runAll<false>(orders, 0, false);
+}
+
+bool FastTimer::resume(const FastOrders &orders, Ticks limit, bool span) {
+  return runAll<true>(orders, limit, span) &&
+         (span ? spanTicks : makespanTicks) <= limit;
 }
 
 } // namespace stagewright::search

@@ -86,14 +86,29 @@ Schedule decode(const FastOrders &orders, const FastProblem &problem,
 Grains peakOf(std::span<const Code> order, const FastProblem &problem);
 bool fitsMemory(const FastOrders &orders, const FastProblem &problem);
 
+/// Where a rank is in its order.
+struct RankClock {
+  Ticks start = 0, end = 0; ///< Of what has run.
+  Ticks left = 0;           ///< Work from `next` on; set if there is a limit.
+  int32_t next = 0;         ///< Position in the order.
+  Code waitingFor = -1;
+};
+
 /// Times orders of one problem, one after another.
 class FastTimer {
 public:
-  explicit FastTimer(const FastProblem &problem);
+  explicit FastTimer(const FastProblem &problem)
+      : problem(problem), ends(problem.lanes.size() << problem.shift),
+        clocks(problem.ranks) {
+    ready.reserve(2 * problem.ranks);
+  }
 
   /// Starts every action as early as possible. Returns false on deadlock;
   /// orders must be complete, and valid within each rank.
   bool run(const FastOrders &orders);
+  /// The same from where `clocks` and `ends` are; returns false also as soon as
+  /// the span or the makespan of a rank must exceed `limit`.
+  bool resume(const FastOrders &orders, Ticks limit, bool span);
 
   /// Of the last run that returned true.
   Ticks makespan() const { return makespanTicks; }
@@ -103,12 +118,17 @@ public:
     return ends[code] - problem.lanes[problem.laneOf(code)].duration;
   }
 
-private:
   const FastProblem &problem;
   std::vector<Ticks> ends; ///< By code; -1 before it ran.
-  std::vector<Ticks> starts, frees;
-  std::vector<size_t> next;
-  std::vector<Code> waitingFor; ///< By rank.
+  std::vector<RankClock> clocks;
+
+private:
+  template <bool limited>
+  bool runAll(const FastOrders &orders, Ticks limit, bool span);
+  template <bool limited>
+  bool runRank(const std::vector<Code> &order, int32_t rank, Ticks limit,
+               bool span);
+
   std::vector<int32_t> ready;
   Ticks makespanTicks = 0, spanTicks = 0;
 };

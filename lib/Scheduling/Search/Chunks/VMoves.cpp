@@ -13,18 +13,15 @@ namespace stagewright::search {
 
 MovableOrders::MovableOrders(const FastProblem &problem, bool span,
                              const FastOrders &given)
-    : problem(problem), span(span), orders(given),
-      ends(problem.lanes.size() << problem.shift), keptEnds(ends.size()),
-      place(ends.size()), heldBefore(problem.ranks), state(problem.ranks),
-      keptState(problem.ranks), cut(problem.ranks), next(problem.ranks),
-      remaining(problem.ranks), waitingFor(problem.ranks) {
+    : problem(problem), span(span), orders(given), timer(problem),
+      keptEnds(timer.ends.size()), place(timer.ends.size()),
+      heldBefore(problem.ranks), cut(problem.ranks) {
   for (int32_t rank = 0; rank < problem.ranks; ++rank) {
     heldBefore[rank].resize(orders[rank].size());
     note(rank, 0, length(rank) - 1);
   }
-  forget(std::numeric_limits<Ticks>::min());
-  retime(kNever);
-  keptWorst = worst;
+  timer.run(orders);
+  keptWorst = worst = span ? timer.span() : timer.makespan();
 }
 
 Ticks MovableOrders::mean() const {
@@ -101,10 +98,11 @@ void MovableOrders::rotate(int32_t rank, int32_t from, int32_t to) {
 
 bool MovableOrders::attempt(const OrderMove &move, Ticks limit, int64_t &left) {
   current = move;
-  Ticks since = startOf(orders[move.rank][std::min(move.from, move.to)]);
+  Ticks since = timer.startOf(orders[move.rank][std::min(move.from, move.to)]);
   rotate(move.rank, move.from, move.to);
   forget(since);
-  bool done = retime(limit);
+  bool done = timer.resume(orders, limit, span);
+  worst = span ? timer.span() : timer.makespan();
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
     left -= length(rank) - cut[rank];
   return done;
@@ -112,77 +110,23 @@ bool MovableOrders::attempt(const OrderMove &move, Ticks limit, int64_t &left) {
 
 /// Forgets the times of all actions that started at `since` or later.
 void MovableOrders::forget(Ticks since) {
-  keptState = state;
+  keptClocks = timer.clocks;
   for (int32_t rank = 0; rank < problem.ranks; ++rank) {
     const std::vector<Code> &order = orders[rank];
     auto first =
-        std::partition_point(order.begin(), order.end(),
-                             [&](Code code) { return startOf(code) < since; });
-    cut[rank] = next[rank] = int32_t(first - order.begin());
-    state[rank].end = first == order.begin() ? 0 : ends[*(first - 1)];
-    remaining[rank] = 0;
+        std::partition_point(order.begin(), order.end(), [&](Code code) {
+          return timer.startOf(code) < since;
+        });
+    RankClock &clock = timer.clocks[rank];
+    cut[rank] = clock.next = int32_t(first - order.begin());
+    clock.end = first == order.begin() ? 0 : timer.ends[*(first - 1)];
+    clock.left = 0;
     for (auto it = first; it != order.end(); ++it) {
-      keptEnds[*it] = ends[*it];
-      ends[*it] = -1;
-      remaining[rank] += problem.lanes[problem.laneOf(*it)].duration;
+      keptEnds[*it] = timer.ends[*it];
+      timer.ends[*it] = -1;
+      clock.left += problem.lanes[problem.laneOf(*it)].duration;
     }
   }
-}
-
-/// Runs `rank` until it has to wait. Returns false if it exceeds `limit`.
-bool MovableOrders::runRank(int32_t rank, Ticks limit) {
-  const std::vector<Code> &order = orders[rank];
-  int32_t mask = (1 << problem.shift) - 1, at = next[rank];
-  Ticks time = state[rank].end, left = remaining[rank];
-  waitingFor[rank] = -1;
-  for (; at < int32_t(order.size()); ++at) {
-    Code code = order[at];
-    const Lane &lane = problem.lanes[code >> problem.shift];
-    Ticks start = time;
-    if (lane.input >= 0) {
-      Code input = (lane.input << problem.shift) | (code & mask);
-      if (ends[input] < 0) {
-        waitingFor[rank] = input;
-        break;
-      }
-      start = std::max(start, ends[input] + lane.hop);
-    }
-    if (at == 0)
-      state[rank].start = start;
-    if (start + left - (span ? state[rank].start : 0) > limit)
-      return false;
-    ends[code] = time = start + lane.duration;
-    left -= lane.duration;
-    if (lane.consumer >= 0 && waitingFor[lane.consumer] == code) {
-      waitingFor[lane.consumer] = -1;
-      ready.push_back(lane.consumer);
-    }
-  }
-  state[rank].end = time;
-  remaining[rank] = left;
-  next[rank] = at;
-  return true;
-}
-
-bool MovableOrders::retime(Ticks limit) {
-  ready.clear();
-  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
-    waitingFor[rank] = -1;
-    ready.push_back(rank);
-  }
-  while (!ready.empty()) {
-    int32_t rank = ready.back();
-    ready.pop_back();
-    if (!runRank(rank, limit))
-      return false;
-  }
-  worst = 0;
-  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
-    if (next[rank] < length(rank))
-      return false;
-    worst = std::max(worst, valueOf(rank));
-  }
-  return worst <= limit;
 }
 
 void MovableOrders::keep() {
@@ -194,8 +138,8 @@ void MovableOrders::keep() {
 void MovableOrders::drop() {
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
     for (int32_t at = cut[rank]; at < length(rank); ++at)
-      ends[orders[rank][at]] = keptEnds[orders[rank][at]];
-  state = keptState;
+      timer.ends[orders[rank][at]] = keptEnds[orders[rank][at]];
+  timer.clocks = keptClocks;
   worst = keptWorst;
   rotate(current.rank, current.to, current.from);
 }
@@ -207,8 +151,8 @@ void MovableOrders::criticalPath(std::vector<Block> &path) const {
     ++rank;
   for (int32_t last = length(rank) - 1;;) {
     int32_t first = last;
-    while (first > 0 &&
-           ends[orders[rank][first - 1]] == startOf(orders[rank][first]))
+    while (first > 0 && timer.ends[orders[rank][first - 1]] ==
+                            timer.startOf(orders[rank][first]))
       --first;
     path.push_back({rank, first, last});
     int32_t input = laneAt(rank, first).input;

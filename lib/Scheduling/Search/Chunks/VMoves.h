@@ -61,35 +61,25 @@ private:
   bool keepsMemory(const OrderMove &move) const;
   void rotate(int32_t rank, int32_t from, int32_t to);
   void forget(Ticks since);
-  bool retime(Ticks limit);
-  bool runRank(int32_t rank, Ticks limit);
   void note(int32_t rank, int32_t from, int32_t to);
   const Lane &laneAt(int32_t rank, int32_t at) const {
     return problem.lanes[problem.laneOf(orders[rank][at])];
   }
-  Ticks startOf(Code code) const {
-    return ends[code] - problem.lanes[problem.laneOf(code)].duration;
-  }
   Ticks valueOf(int32_t rank) const {
-    return span ? state[rank].end - state[rank].start : state[rank].end;
+    const RankClock &clock = timer.clocks[rank];
+    return span ? clock.end - clock.start : clock.end;
   }
-
-  struct RankState {
-    Ticks start = 0, end = 0;
-  };
 
   const FastProblem &problem;
   bool span;
   FastOrders orders;
+  FastTimer timer;
   Ticks worst = 0, keptWorst = 0;
-  std::vector<Ticks> ends, keptEnds; ///< By code; -1: has not run yet.
-  std::vector<int32_t> place;        ///< By code.
+  std::vector<Ticks> keptEnds;                 ///< By code.
+  std::vector<int32_t> place;                  ///< By code.
   std::vector<std::vector<Grains>> heldBefore; ///< By rank and position.
-  std::vector<RankState> state, keptState;
-  std::vector<int32_t> cut, next; ///< By rank: first retimed, next to run.
-  std::vector<Ticks> remaining;   ///< By rank: work from `next` on.
-  std::vector<Code> waitingFor;
-  std::vector<int32_t> ready;
+  std::vector<RankClock> keptClocks;
+  std::vector<int32_t> cut; ///< By rank: the first position timed again.
   OrderMove current;
 };
 
