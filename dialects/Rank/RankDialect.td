@@ -30,6 +30,7 @@ def RankDialect : Dialect {
     accumulator, the function returns it with something added, and both are one buffer.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Marks the accumulator arguments of a stage function.
@@ -37,6 +38,9 @@ def RankDialect : Dialect {
     /// On a stage function: most bytes of its temporaries that live at once;
     /// its workspace takes no fewer.
     static constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
+    /// On a module: the plan of its rank programs, for reports. On a `gpu.func`:
+    /// its launch.
+    static constexpr llvm::StringLiteral kPlan = "rank.plan", kKernel = "rank.kernel";
     /// Marks arguments and results of a step that are state of averages over
     /// replicas, not of the model: they are 0 at first.
     static constexpr llvm::StringLiteral kAveraging = "rank.averaging";

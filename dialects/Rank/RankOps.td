@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_RANK_OPS_TD
 #define STAGEWRIGHT_RANK_OPS_TD
 
+include "Rank/RankArtifact.td"
 include "Rank/RankCollectiveOps.td"
 include "Rank/RankConvolveOp.td"
 include "Rank/RankMemoryOps.td"

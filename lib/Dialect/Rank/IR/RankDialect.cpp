@@ -1,14 +1,11 @@
-//===- RankDialect.cpp - types and sizes of slots -------------------------===//
+//===- RankDialect.cpp - attributes of other ops, sizes of slots ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/DialectImplementation.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -17,20 +14,6 @@ using namespace stagewright::rank;
 #include "stagewright/Dialect/Rank/IR/RankDialect.cpp.inc"
 
 #include "stagewright/Dialect/Rank/IR/RankEnums.cpp.inc"
-
-#define GET_TYPEDEF_CLASSES
-#include "stagewright/Dialect/Rank/IR/RankTypes.cpp.inc"
-
-void RankDialect::initialize() {
-  addTypes<
-#define GET_TYPEDEF_LIST
-#include "stagewright/Dialect/Rank/IR/RankTypes.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "stagewright/Dialect/Rank/IR/RankOps.cpp.inc"
-      >();
-}
 
 LogicalResult RankDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned index,
@@ -43,7 +26,36 @@ LogicalResult RankDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return success();
 }
 
-int64_t stagewright::rank::getSlotBytes(MemRefType type) {
+StringRef stagewright::rank::getElementName(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return "bool";
+    case 8:
+      return isUnsigned ? "u8" : "i8";
+    case 16:
+      return isUnsigned ? "u16" : "i16";
+    case 32:
+      return isUnsigned ? "u32" : "i32";
+    case 64:
+      return isUnsigned ? "u64" : "i64";
+    default:
+      return "";
+    }
+  }
+  if (isa<Float8E4M3FNType>(type))
+    return "f8e4m3fn";
+  if (isa<Float8E5M2Type>(type))
+    return "f8e5m2";
+  return type.isF32()    ? "f32"
+         : type.isF64()  ? "f64"
+         : type.isF16()  ? "f16"
+         : type.isBF16() ? "bf16"
+                         : "";
+}
+
+int64_t stagewright::rank::getSlotBytes(ShapedType type) {
   Type element = type.getElementType();
   int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
   return type.getNumElements() * llvm::divideCeil(bits, 8);

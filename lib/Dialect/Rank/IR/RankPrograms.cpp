@@ -156,6 +156,25 @@ static void printDepth(OpAsmPrinter &printer, Operation *, IntegerAttr depth) {
   printer << depthText(depth.getInt());
 }
 
+/// A list with an element on each line.
+static ParseResult parseLines(OpAsmParser &parser, ArrayAttr &list) {
+  return parser.parseAttribute(list);
+}
+
+static void printLines(OpAsmPrinter &printer, Operation *, ArrayAttr list) {
+  printer << "[";
+  printer.increaseIndent();
+  llvm::interleave(
+      list,
+      [&](Attribute element) {
+        printer.printNewline();
+        printer << element;
+      },
+      [&] { printer << ","; });
+  printer.decreaseIndent();
+  printer << "]";
+}
+
 /// Checks channel_c4 and buffer_c5: the type of a slot.
 static LogicalResult verifySlotType(Operation *op, MemRefType type) {
   if (type.hasStaticShape() && type.getLayout().isIdentity() &&

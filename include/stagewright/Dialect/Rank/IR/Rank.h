@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations, types and enums of dialects/Rank. The TableGen files describe
-// them and their constraints.
+// Operations, attributes, types and enums of dialects/Rank. The TableGen files
+// describe them and their constraints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,25 @@
 #include "stagewright/Dialect/Rank/IR/RankDialect.h.inc"
 #include "stagewright/Dialect/Rank/IR/RankEnums.h.inc"
 
+namespace stagewright::pipeline {
+class AveragingAttr;
+class PlanAttr;
+} // namespace stagewright::pipeline
+
+#define GET_ATTRDEF_CLASSES
+#include "stagewright/Dialect/Rank/IR/RankAttributes.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "stagewright/Dialect/Rank/IR/RankTypes.h.inc"
 
 namespace stagewright::rank {
 
 /// Bytes of one slot of `type`, without padding; an i1 takes one byte.
-int64_t getSlotBytes(mlir::MemRefType type);
+int64_t getSlotBytes(mlir::ShapedType type);
+
+/// Name of an element type in files of tensors, as safetensors has it; empty
+/// for a type that no file can hold.
+llvm::StringRef getElementName(mlir::Type type);
 
 /// Bytes from one slot of `type` to the next: `getSlotBytes` rounded up to the
 /// alignment of slots.
