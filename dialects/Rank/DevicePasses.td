@@ -239,13 +239,14 @@ def DeviceWriteKernels : Pass<"device-write-kernels", "::mlir::ModuleOp"> {
     **Why** This pass assigns the work of a kernel to threads.
     **Expects** Kernels that device-outline-kernels and host-outline-kernels left, on buffers of static shape.
     **Leaves** A `gpu.module @kernels` with one `gpu.func` per kernel, on pointers and 64-bit numbers, made of arith, math, scf,
-    gpu and LLVM loads and stores; grid, block and bytes of shared memory as `device.grid`, `device.block` and `device.shared`.
+    gpu and LLVM loads and stores; grid, block, shared memory and the work of a launch as `rank.kernel`, a `#rank.kernel`.
     The functions stay as declarations with the kernel's number, `device.kernel`. Attention on 16-bit numbers uses tensor cores
     and asynchronous copies of nvvm.
     **Never** uses vendor-specific operations in other kernels.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-                           "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::math::MathDialect"];
+                           "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",
+                           "::stagewright::rank::RankDialect"];
 }
 
 def DevicePassRank : Pass<"device-pass-rank", "::mlir::ModuleOp"> {
@@ -265,7 +266,7 @@ def DeviceLowerCalls : Pass<"device-lower-calls", "::mlir::ModuleOp"> {
     **Why** The entry of a rank only adds commands to the program of its device.
     **Expects** Functions whose first argument is the rank, after host-contractions-to-calls and lower-rank-to-host.
     **Leaves** Kernel calls as `sw_launch`; `sw_gemm` as `sw_contract` with the types of the operands and the epilogue; the
-    kernels with grid, block and shared memory in the manifest.
+    kernels with their launches in `rank.artifact`.
     **Never** reads device memory.
   }];
   let options = [Option<"tf32", "tf32", "bool", "false", "Let the library round float32 operands to TF32">];

@@ -387,8 +387,8 @@ def LowerRankToHost : Pass<"lower-rank-to-host", "::mlir::ModuleOp"> {
     **Why** After this pass there are only functions, loops and calls.
     **Expects** Verified rank programs whose calls go to functions on buffers.
     **Leaves** One public function `(rank, microbatches)` per program, in which slots, transfers and actions are calls of the
-    `sw_` functions of stagewright-rt/runtime.h with the numbers of the manifest, and the manifest itself as the module
-    attribute `rank.manifest` (JSON).
+    `sw_` functions of stagewright-rt/runtime.h with the numbers of `rank.artifact`, which replaces the operations
+    of the dialect.
     **Never** decides anything: earlier passes have fixed every number.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];

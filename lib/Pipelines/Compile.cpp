@@ -47,6 +47,7 @@ public:
   StringRef getName() const final { return name; }
   StringRef getDescription() const final { return description; }
   void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<rank::RankDialect>();
     // Only embedding creates operations. The other steps do not load the LLVM
     // dialect, which is slow to load.
     if (name == kEmbed)

@@ -11,109 +11,88 @@
 #include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Simulation/Grid.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <numeric>
 
 using namespace mlir;
 
 namespace stagewright {
 
-static std::string layerNames(pipeline::GraphOp graph, ArrayRef<int64_t> layers,
-                              bool every) {
-  auto nameOf = [&](int64_t layer) {
-    return cast<StringAttr>(graph.getLayers()[layer]).getValue();
-  };
-  std::string text;
-  if (!every && layers.size() > 3)
-    return (nameOf(layers.front()) + " .. " + nameOf(layers.back())).str();
-  for (int64_t layer : layers)
-    text += (text.empty() ? "" : ", ") + nameOf(layer).str();
-  return text;
+static std::string joined(ArrayRef<StringAttr> names) {
+  return llvm::join(llvm::map_range(names, std::mem_fn(&StringAttr::getValue)),
+                    ", ");
 }
 
-/// Describes how replicas average their parameters, for the manifest and, as
-/// text, to `stream`.
-static llvm::json::Value describeAveraging(pipeline::AveragingAttr rule,
-                                           llvm::raw_ostream &stream) {
-  double xi = rule.getXi().getValueAsDouble();
-  llvm::json::Object facts{{"every", rule.getEvery()},
-                           {"delay", rule.getDelay()},
-                           {"merge", rule.getMerge().getValue()},
-                           {"progress", rule.progress()}};
+/// Describes how replicas average their parameters.
+static void describeAveraging(pipeline::AveragingAttr rule,
+                              llvm::raw_ostream &stream) {
   stream << llvm::formatv("replicas average every {0} steps, merged {1} later "
                           "({2}",
                           rule.getEvery(), rule.getDelay(),
                           rule.getMerge().getValue());
-  if (!rule.isCorrected()) {
-    facts["xi"] = xi;
-    stream << llvm::formatv(", xi {0}", xi);
-  }
+  if (!rule.isCorrected())
+    stream << llvm::formatv(", xi {0}", rule.getXi().getValueAsDouble());
   stream << llvm::formatv("): progress {0:F2} of {1} steps, averages {2} old\n",
                           rule.progress(), rule.getEvery(), rule.getDelay());
-  if (!rule.getAllReduce())
-    return facts;
+  if (!rule.getAllReduce() || !rule.getStep())
+    return;
   Seconds sum(rule.getAllReduce().getValueAsDouble());
   Seconds step(rule.getStep().getValueAsDouble());
   Seconds exposed = std::max(Seconds(), sum - double(rule.getDelay()) * step);
-  facts["all_reduce_s"] = sum.value;
-  facts["step_s"] = step.value;
-  facts["exposed_s"] = exposed.value;
   stream << llvm::formatv("an average takes {0} beside steps of {1}: {2} of it "
                           "exposed per {3} steps\n",
                           toString(sum), toString(step), toString(exposed),
                           rule.getEvery());
-  return facts;
 }
 
+/// Describes the plan of `program`, in `report` and on its module.
 static void describeProgram(pipeline::ProgramOp program, ArrayRef<double> idle,
-                            CompileReport *report) {
+                            StringAttr grid, CompileReport *report) {
   pipeline::GraphOp graph = pipeline::graphOf(program);
-  llvm::json::Array stages;
+  MLIRContext *context = program.getContext();
+  SmallVector<rank::StageAttr> stages;
   std::string text;
   llvm::raw_string_ostream stream(text);
   for (auto stage : program.getBody().front().getOps<pipeline::StageOp>()) {
-    llvm::json::Array layers, devices;
+    SmallVector<StringAttr> layers, devices;
     for (int64_t layer : stage.getLayers())
-      layers.push_back(cast<StringAttr>(graph.getLayers()[layer]).getValue());
+      layers.push_back(cast<StringAttr>(graph.getLayers()[layer]));
     for (Attribute device : stage.getDevices())
-      devices.push_back(cast<FlatSymbolRefAttr>(device).getValue());
-    std::string places;
-    for (const llvm::json::Value &device : devices)
-      places += (places.empty() ? "" : ", ") + device.getAsString()->str();
+      devices.push_back(cast<FlatSymbolRefAttr>(device).getAttr());
+    std::string names =
+        layers.size() > 3
+            ? (layers.front().getValue() + " .. " + layers.back().getValue())
+                  .str()
+            : joined(layers);
     stream << llvm::formatv("stage {0} on {1}: {2} layers: {3}\n",
-                            stage.getIndex(), places, stage.getLayers().size(),
-                            layerNames(graph, stage.getLayers(), false));
-    stages.push_back(llvm::json::Object{{"stage", stage.getIndex()},
-                                        {"devices", std::move(devices)},
-                                        {"layers", std::move(layers)}});
+                            stage.getIndex(), joined(devices), layers.size(),
+                            names);
+    stages.push_back(
+        rank::StageAttr::get(context, stage.getIndex(), devices, layers));
   }
-  llvm::json::Object plan{{"stages", std::move(stages)}};
-  if (pipeline::PlanAttr promise = program.getPlanAttr()) {
-    double time = promise.getTime().getValueAsDouble();
-    double bound = promise.getBound().getValueAsDouble();
+  pipeline::PlanAttr promise = program.getPlanAttr();
+  if (promise)
     stream << llvm::formatv("predicted step {0:F3} ms, bound {1:F3} ms, "
                             "planner {2}\n",
-                            time * 1e3, bound * 1e3,
+                            promise.getTime().getValueAsDouble() * 1e3,
+                            promise.getBound().getValueAsDouble() * 1e3,
                             promise.getPlanner().getValue());
-    plan["time"] = time;
-    plan["bound"] = bound;
-    plan["planner"] = promise.getPlanner().getValue();
-  }
   if (pipeline::AveragingAttr rule = program.getAveragingAttr())
-    plan["averaging"] = describeAveraging(rule, stream);
-  if (!idle.empty())
-    plan["idle"] = llvm::json::Array(idle);
-  std::string json;
-  llvm::raw_string_ostream(json) << llvm::json::Value(std::move(plan));
+    describeAveraging(rule, stream);
   program->getParentOfType<ModuleOp>()->setAttr(
-      "rank.plan", StringAttr::get(program.getContext(), json));
+      rank::RankDialect::kPlan,
+      rank::PlanAttr::get(context, stages, promise, program.getAveragingAttr(),
+                          idle.empty() ? nullptr
+                                       : DenseF64ArrayAttr::get(context, idle),
+                          grid));
   if (report)
     report->plan = text;
 }
 
 void describePlan(ModuleOp module, CompileReport *report) {
   std::vector<double> idle;
+  StringAttr drawn;
   for (auto schedule : module.getOps<pipeline::ScheduleOp>()) {
     auto data = pipeline::readSchedule(schedule);
     if (failed(data))
@@ -123,7 +102,7 @@ void describePlan(ModuleOp module, CompileReport *report) {
         drawGrid(*data, pipeline::stageGraphOf(pipeline::programOf(schedule)));
     if (!grid)
       continue;
-    module->setAttr("rank.grid", StringAttr::get(module.getContext(), *grid));
+    drawn = StringAttr::get(module.getContext(), *grid);
     if (!report)
       continue;
     std::string times =
@@ -138,7 +117,7 @@ void describePlan(ModuleOp module, CompileReport *report) {
     }
   }
   for (auto program : module.getOps<pipeline::ProgramOp>())
-    describeProgram(program, idle, report);
+    describeProgram(program, idle, drawn, report);
 }
 
 void describeMemory(ModuleOp module, CompileReport *report) {

@@ -12,9 +12,8 @@
 
 namespace stagewright {
 
-/// Describes the plan and the schedule in `report` and, for the manifest, in
-/// the module attributes `rank.plan` and `rank.grid`. Does nothing if the
-/// module has none yet.
+/// Describes the plan and the schedule in `report` and, for the artifact, in
+/// the module attribute `rank.plan`. Does nothing if the module has none yet.
 void describePlan(mlir::ModuleOp module, CompileReport *report);
 
 /// Describes what forwards keep and backwards recompute, from the graph.

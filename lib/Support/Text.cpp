@@ -36,15 +36,6 @@ std::string plainly(double number) {
   return text.data();
 }
 
-std::string withMembers(std::string_view object, std::string_view more) {
-  object.remove_suffix(1);
-  more.remove_prefix(1);
-  bool separate = object.size() > 1 && more.size() > 1;
-  std::string all;
-  all.reserve(object.size() + more.size() + 1);
-  return all.append(object).append(separate ? "," : "").append(more);
-}
-
 static std::string pluralOf(std::string_view one) {
   auto ends = [&](std::string_view with) { return one.ends_with(with); };
   if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy"))

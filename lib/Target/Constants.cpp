@@ -8,21 +8,13 @@
 #include "Constants.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
-#include "stagewright/Support/Text.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
 namespace stagewright {
-
-/// Size of an array in memory, in bytes; a boolean takes 1 byte.
-static int64_t bytesOf(MemRefType type) {
-  Type element = type.getElementType();
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return type.getNumElements() * ((bits + 7) / 8);
-}
 
 static std::string nameOf(memref::GlobalOp constant) {
   std::string text;
@@ -32,8 +24,8 @@ static std::string nameOf(memref::GlobalOp constant) {
   return "stagewright_constant_" + llvm::toHex(digest, /*LowerCase=*/true);
 }
 
-void exportConstants(ModuleOp module) {
-  llvm::json::Array list;
+ArrayAttr exportConstants(ModuleOp module) {
+  SmallVector<Attribute> list;
   SymbolTable symbols(module);
   for (auto it :
        llvm::make_early_inc_range(module.getOps<memref::GlobalOp>())) {
@@ -48,16 +40,10 @@ void exportConstants(ModuleOp module) {
     }
     (void)symbols.rename(it, name);
     it.setSymVisibility("public");
-    list.push_back(llvm::json::Object{{"symbol", name.getValue()},
-                                      {"bytes", bytesOf(it.getType())}});
+    list.push_back(rank::ConstantAttr::get(
+        module.getContext(), rank::getSlotBytes(it.getType()), name));
   }
-  auto text = module->getAttrOfType<StringAttr>("rank.manifest");
-  std::string more;
-  llvm::raw_string_ostream(more)
-      << llvm::json::Value(llvm::json::Object{{"constants", std::move(list)}});
-  module->setAttr(
-      "rank.manifest",
-      StringAttr::get(module.getContext(), withMembers(text.getValue(), more)));
+  return ArrayAttr::get(module.getContext(), list);
 }
 
 } // namespace stagewright

@@ -12,12 +12,12 @@
 
 namespace stagewright {
 
-/// Exports the constant arrays of `module` and lists them in the manifest as
-/// "constants". They are in the host's memory, which kernels cannot read, so
-/// the runtime copies them to every device and passes kernels the copies'
+/// Exports the constant arrays of `module` and returns them, each a
+/// `#rank.constant`. They are in the host's memory, which kernels cannot read,
+/// so the runtime copies them to every device and passes kernels the copies'
 /// addresses. An array's name is a hash of its type and contents, so that equal
 /// code has equal text in all programs.
-void exportConstants(mlir::ModuleOp module);
+mlir::ArrayAttr exportConstants(mlir::ModuleOp module);
 
 } // namespace stagewright
 

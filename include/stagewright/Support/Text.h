@@ -34,11 +34,6 @@ uint64_t fnv1a(std::string_view bytes);
 /// A number without a unit, with up to eight digits: "33", "28.5", "1236.6042".
 std::string plainly(double number);
 
-/// Appends the members of JSON object `more` to those of `object`, which has
-/// none of them. Nothing is parsed, so a large object costs one copy. Both
-/// texts begin and end with a brace.
-std::string withMembers(std::string_view object, std::string_view more);
-
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_SUPPORT_TEXT_H

@@ -32,9 +32,9 @@ class Module;
 
 namespace stagewright {
 
-/// Attribute of the module: the manifest's description of the device for which
-/// its kernels are compiled, as a JSON object.
-inline constexpr llvm::StringLiteral kDeviceTarget = "rank.target";
+/// The error for a module without `rank.artifact`.
+inline constexpr llvm::StringLiteral kNoArtifact =
+    "no 'rank.artifact'; run lower-rank-to-host first";
 
 struct ArtifactOptions {
   /// Processor to compile for, by LLVM's name; "native" is this machine's. If
@@ -66,7 +66,7 @@ void registerArtifactTranslations(mlir::DialectRegistry &registry);
 
 /// The LLVM module of `module` for the first processor, complete but not
 /// optimised: calls of the runtime go through its table, and the manifest
-/// (module attribute `rank.manifest`) is in its section. Returns null after an
+/// (`rank.artifact` as JSON) is in its section. Returns null after an
 /// error.
 std::unique_ptr<llvm::Module>
 translateArtifact(mlir::ModuleOp module, llvm::LLVMContext &context,

@@ -28,8 +28,7 @@ public:
   virtual ~DeviceTarget() = default;
 
   /// Compiles the `gpu.module` in `module` and replaces it by data that the
-  /// runtime finds; the manifest (module attribute `rank.manifest`) then names
-  /// the device.
+  /// runtime finds; `rank.artifact` then names the device and the constants.
   virtual mlir::LogicalResult embed(mlir::ModuleOp module) = 0;
 
   /// Whether a library of the vendor multiplies 8-bit floats on one of the

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The work of one launch of a kernel, independent of the data. It is stored in
-// the manifest, and `--explain-time` estimates a time from it.
+// `#rank.kernel`, and `--explain-time` estimates a time from it.
 //
 // Bytes count each distinct element once, however often the kernel reads it: a
 // broadcast operand counts its own size, and values that the kernel itself

@@ -9,8 +9,7 @@
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
-#include "stagewright/Support/Text.h"
-#include "llvm/Support/JSON.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include <cstring>
 
 using namespace mlir;
@@ -259,47 +258,17 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     return name;
   }
 
-  /// Adds the kernels to the manifest.
+  /// Adds the kernels to the artifact.
   void describeKernels(ModuleOp module) {
-    auto text = module->getAttrOfType<StringAttr>("rank.manifest");
+    auto artifacts = module.getOps<rank::ArtifactOp>();
     auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(kKernels);
-    if (!text || !kernels)
+    if (artifacts.empty() || !kernels)
       return;
-    llvm::json::Array list;
-    for (auto kernel : kernels.getOps<gpu::GPUFuncOp>()) {
-      auto numbers = [&](StringRef name) {
-        llvm::json::Array array;
-        for (int64_t number :
-             kernel->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef())
-          array.push_back(std::max<int64_t>(number, 0));
-        return array;
-      };
-      auto work = kernel->getAttrOfType<DictionaryAttr>(kWork);
-      auto count = [&](StringRef name) {
-        return work.getAs<IntegerAttr>(name).getInt();
-      };
-      list.push_back(llvm::json::Object{
-          {"name", kernel.getName()},
-          {"form", work.getAs<StringAttr>("form").getValue()},
-          {"read", count("read")},
-          {"written", count("written")},
-          {"flops", count("flops")},
-          {"grid", numbers(kGrid)},
-          {"block", numbers(kBlock)},
-          {"shared", kernel->getAttrOfType<IntegerAttr>(kShared).getInt()},
-          {"arguments", int64_t(kernel.getNumArguments())},
-          {"bytes", numbers(kExtents)},
-          {"sums", numbers(kSums)},
-          {"adds", numbers(kAdds)}});
-      if (work.get("mean"))
-        (*list.back().getAsObject())["mean"] = true;
-    }
-    std::string more;
-    llvm::raw_string_ostream(more)
-        << llvm::json::Value(llvm::json::Object{{"kernels", std::move(list)}});
-    module->setAttr(
-        "rank.manifest",
-        StringAttr::get(&getContext(), withMembers(text.getValue(), more)));
+    SmallVector<Attribute> list;
+    for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
+      if (Attribute launch = kernel->getAttr(rank::RankDialect::kKernel))
+        list.push_back(launch);
+    (*artifacts.begin()).setKernelsAttr(ArrayAttr::get(&getContext(), list));
   }
 };
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -22,19 +23,19 @@ namespace stagewright::device {
 
 namespace {
 
-/// Bytes from the pointer of a buffer to the end of its last element; -1 for
+/// Bytes from the pointer of a buffer to the end of its last element; 0 for
 /// other types.
 int64_t extentOf(Type type) {
   auto buffer = dyn_cast<MemRefType>(type);
   if (!buffer)
-    return -1;
+    return 0;
   auto [strides, offset] = buffer.getStridesAndOffset();
   int64_t last = offset;
   for (auto [extent, stride] : llvm::zip_equal(buffer.getShape(), strides))
     last += (extent - 1) * stride;
   Type element = buffer.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return (last + 1) * ((bits + 7) / 8);
+  return std::max<int64_t>(last + 1, 0) * ((bits + 7) / 8);
 }
 
 /// Whether a kernel divides all numbers of all arguments but the last by the
@@ -140,26 +141,20 @@ struct DeviceWriteKernelsPass
       return refuse(kernel);
     writer.builder.setInsertionPointToEnd(&function.getBody().front());
     gpu::ReturnOp::create(writer.builder, kernel.getLoc());
-    function->setAttr(kGrid, builder.getDenseI64ArrayAttr(writer.shape.grid));
-    function->setAttr(kBlock, builder.getDenseI64ArrayAttr(writer.shape.block));
-    function->setAttr(kShared, builder.getI64IntegerAttr(writer.shape.shared));
-    NamedAttrList counts;
-    counts.set("form", builder.getStringAttr(form->first));
-    counts.set("read", builder.getI64IntegerAttr(work.read));
-    counts.set("written", builder.getI64IntegerAttr(work.written));
-    counts.set("flops", builder.getI64IntegerAttr(int64_t(work.flops)));
-    if (makesMeans(kernel))
-      counts.set("mean", builder.getUnitAttr());
-    function->setAttr(kWork, counts.getDictionary(&getContext()));
     SmallVector<int64_t> extents =
         llvm::map_to_vector(kernel.getArgumentTypes(), extentOf);
     if (!writer.sums.empty() || !writer.adds.empty()) {
-      extents.push_back(-1);
+      extents.push_back(0);
       kernel->setAttr(kSums, builder.getUnitAttr());
     }
-    function->setAttr(kExtents, builder.getDenseI64ArrayAttr(extents));
-    function->setAttr(kSums, builder.getDenseI64ArrayAttr(writer.sums));
-    function->setAttr(kAdds, builder.getDenseI64ArrayAttr(writer.adds));
+    function->setAttr(rank::RankDialect::kKernel,
+                      rank::KernelAttr::get(
+                          &getContext(), writer.adds,
+                          int64_t(function.getNumArguments()),
+                          writer.shape.block, extents, int64_t(work.flops),
+                          builder.getStringAttr(form->first), writer.shape.grid,
+                          makesMeans(kernel), function.getNameAttr(), work.read,
+                          writer.shape.shared, writer.sums, work.written));
     function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
         llvm::to_vector_of<int32_t>(writer.shape.block)));
     kernel.eraseBody();

@@ -197,7 +197,7 @@ struct ConvertHostToLLVMPass
     LLVMTypeConverter converter(&getContext(), options);
     LLVMConversionTarget target(getContext());
     target.addIllegalOp<UnrealizedConversionCastOp>();
-    target.addLegalOp<ModuleOp>();
+    target.addLegalOp<ModuleOp, rank::ArtifactOp>();
 
     RewritePatternSet patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Manifest.h"
+#include "DescribeArtifact.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -126,7 +126,7 @@ struct Writer {
         })
         .Case<rank::TableOp>([&](rank::TableOp table) { writeTable(table); })
         .Case<rank::ChooseOp>([&](rank::ChooseOp choice) {
-          // The rows and what they wait for are in the manifest.
+          // The rows and what they wait for are in the artifact.
           Value row = call(loc, "sw_choose", {}, builder.getI64Type());
           mapping.map(choice.getRow(),
                       arith::IndexCastOp::create(builder, loc,
@@ -152,7 +152,7 @@ struct Writer {
         });
   }
 
-  /// The buffers to sum are listed in the manifest.
+  /// The buffers to sum are listed in the artifact.
   void writeAllReduce(rank::AllReduceOp sum) {
     Location loc = sum.getLoc();
     OpBuilder::InsertionGuard guard(builder);
@@ -320,15 +320,13 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
     for (rank::ProgramOp program : programs)
       if (failed(checkCalls(program, symbols)))
         return signalPassFailure();
-    FailureOr<llvm::json::Object> manifest = buildManifest(module);
-    if (failed(manifest))
+    FailureOr<rank::ArtifactOp> artifact = describeArtifact(module);
+    if (failed(artifact))
       return signalPassFailure();
+    module->removeAttr(rank::RankDialect::kPlan); // The artifact has it.
     for (auto step : module.getOps<rank::StepOp>())
       if (failed(writeData(step)))
         return signalPassFailure();
-    std::string text;
-    llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*manifest));
-    module->setAttr("rank.manifest", StringAttr::get(&getContext(), text));
 
     llvm::StringMap<int64_t> channels = numberChannels(module);
     llvm::StringMap<int64_t> collectives = numberCollectives(module);
@@ -337,13 +335,14 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
       Writer{module, symbols, program, builder, channels, collectives}.write();
     for (Operation &op :
          llvm::make_early_inc_range(module.getBody()->getOperations()))
-      if (isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(
+      if (&op != artifact->getOperation() &&
+          isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(
               op.getDialect()))
         op.erase(); // no longer needed
   }
 
   /// Writes the data of parameters that were constants of the model, under the
-  /// names that the manifest gives.
+  /// names that the artifact gives.
   LogicalResult writeData(rank::StepOp step) {
     OpBuilder builder(getOperation().getBodyRegion());
     for (unsigned i = 0; i < step.getArgumentTypes().size(); ++i) {

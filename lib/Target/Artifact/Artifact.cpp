@@ -12,54 +12,36 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "stagewright/Support/Text.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace stagewright {
 
+namespace {
+/// `rank.artifact` becomes the manifest, not code.
+struct RankTranslation : LLVMTranslationDialectInterface {
+  using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
+
+  LogicalResult convertOperation(Operation *op, llvm::IRBuilderBase &,
+                                 LLVM::ModuleTranslation &) const final {
+    return success(isa<rank::ArtifactOp>(op));
+  }
+};
+} // namespace
+
 void registerArtifactTranslations(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
-}
-
-static llvm::json::Object describe(const Processor &processor) {
-  return llvm::json::Object{
-      {"cpu", processor.machine->getTargetCPU().str()},
-      {"features", llvm::json::Array(processor.features)}};
-}
-
-/// The manifest, extended by the facts about the target and about `device`,
-/// which may be null.
-static std::string completeManifest(StringRef text,
-                                    const llvm::json::Object *device,
-                                    ArrayRef<Processor> processors) {
-  llvm::json::Object target = describe(processors.front());
-  target["triple"] = processors.front().machine->getTargetTriple().str();
-  llvm::json::Array others;
-  for (const Processor &processor : processors.drop_front()) {
-    llvm::json::Object other = describe(processor);
-    other["suffix"] = processor.suffix;
-    others.push_back(std::move(other));
-  }
-  if (!others.empty())
-    target["others"] = std::move(others);
-  llvm::json::Array libraries;
-  if (!device)
-    libraries.push_back("blas");
-  else
-    for (const auto &entry : *device)
-      target[entry.first] = entry.second;
-  std::string more;
-  llvm::raw_string_ostream(more) << llvm::json::Value(llvm::json::Object{
-      {"libraries", std::move(libraries)}, {"target", std::move(target)}});
-  return withMembers(text, more);
+  registry.addExtension(+[](MLIRContext *, rank::RankDialect *dialect) {
+    dialect->addInterfaces<RankTranslation>();
+  });
 }
 
 /// Translates the code of one processor. The first one's module holds the
@@ -91,28 +73,17 @@ translate(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
-/// The processors and the complete manifest; failure after an error.
+/// The processors and the manifest; failure after an error.
 static FailureOr<std::pair<std::vector<Processor>, std::string>>
 prepare(ModuleOp module, const ArtifactOptions &options) {
-  auto manifest = module->getAttrOfType<StringAttr>("rank.manifest");
-  if (!manifest || !manifest.getValue().starts_with("{") ||
-      !manifest.getValue().ends_with("}"))
-    return module.emitError("no manifest; run lower-rank-to-host first");
+  auto artifacts = module.getOps<rank::ArtifactOp>();
+  if (artifacts.empty())
+    return module.emitError(kNoArtifact);
   auto processors = processorsOf(options);
   if (!processors)
     return module.emitError() << llvm::toString(processors.takeError());
-  llvm::json::Value device = nullptr;
-  if (auto text = module->getAttrOfType<StringAttr>(kDeviceTarget)) {
-    auto parsed = llvm::json::parse(text.getValue());
-    if (!parsed || !parsed->getAsObject())
-      return module.emitError()
-             << "'" << kDeviceTarget << "' is not a JSON object"
-             << (parsed ? "" : ": ") << llvm::toString(parsed.takeError());
-    device = std::move(*parsed);
-  }
-  std::string complete =
-      completeManifest(manifest.getValue(), device.getAsObject(), *processors);
-  return std::pair(std::move(*processors), std::move(complete));
+  std::string manifest = writeManifest(*artifacts.begin(), *processors);
+  return std::pair(std::move(*processors), std::move(manifest));
 }
 
 std::unique_ptr<llvm::Module>

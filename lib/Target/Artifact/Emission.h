@@ -13,6 +13,10 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
+namespace stagewright::rank {
+class ArtifactOp;
+} // namespace stagewright::rank
+
 namespace stagewright {
 
 /// A target machine for `options.cpu` on this architecture.
@@ -44,6 +48,10 @@ void addSuffix(llvm::Module &module, llvm::StringRef suffix);
 /// Gives every declaration `sw_x` a body that jumps through member x of the
 /// table behind `stagewright_api`. Fails for a function the table lacks.
 llvm::Error defineRuntimeCalls(llvm::Module &module);
+
+/// The manifest of `artifact` with code for `processors`, as JSON.
+std::string writeManifest(rank::ArtifactOp artifact,
+                          llvm::ArrayRef<Processor> processors);
 
 /// Places `json` in the section that the runtime reads first.
 void embedManifest(llvm::Module &module, llvm::StringRef json);

@@ -11,9 +11,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Target/Artifact.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/ThreadPool.h"
 
 using namespace mlir;
@@ -36,12 +36,16 @@ public:
         cache(folder) {}
 
   LogicalResult embed(ModuleOp module) override {
+    auto artifacts = module.getOps<rank::ArtifactOp>();
+    if (artifacts.empty())
+      return module.emitError(kNoArtifact);
+    rank::ArtifactOp artifact = *artifacts.begin();
     auto kernels = *module.getOps<gpu::GPUModuleOp>().begin();
     auto code = compile(kernels);
     if (!code)
       return module.emitError() << llvm::toString(code.takeError());
     kernels.erase();
-    exportConstants(module);
+    artifact.setConstantsAttr(exportConstants(module));
     OpBuilder builder(module.getBodyRegion());
     LLVM::GlobalOp::create(
         builder, module.getLoc(),
@@ -49,7 +53,14 @@ public:
         /*isConstant=*/true, LLVM::Linkage::External, "stagewright_fatbin",
         builder.getStringAttr(StringRef(code->data(), code->size())),
         /*alignment=*/64);
-    describe(module);
+    auto texts = [&](const std::vector<std::string> &list) {
+      return llvm::map_to_vector(list, [&](const std::string &text) {
+        return builder.getStringAttr(text);
+      });
+    };
+    artifact.setDeviceAttr(rank::DeviceAttr::get(
+        module.getContext(), builder.getStringAttr("cuda"), texts(names),
+        texts(ptxNames)));
     return success();
   }
 
@@ -135,17 +146,6 @@ private:
     if (code)
       cache.add(key, *code);
     return code;
-  }
-
-  /// Records the architectures of the kernels for the manifest.
-  void describe(ModuleOp module) {
-    std::string target;
-    llvm::raw_string_ostream(target) << llvm::json::Value(
-        llvm::json::Object{{"kind", "cuda"},
-                           {"architectures", llvm::json::Array(names)},
-                           {"ptx", llvm::json::Array(ptxNames)}});
-    module->setAttr(kDeviceTarget,
-                    StringAttr::get(module.getContext(), target));
   }
 
   std::vector<std::string> names;    ///< of the architectures

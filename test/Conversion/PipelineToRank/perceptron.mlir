@@ -57,7 +57,7 @@ pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
 // CHECK: arith.addf %out, %in : f32
 // CHECK: return %{{.*}}, %[[SUM]] : tensor<32x4xf32>, tensor<f32>
 
-// CHECK: rank.step @step(tensor<8x16xf32> {{.*}}) -> (tensor<f32> {{.*}} attributes {rank.plan = {{.*}}, rank.stages = {{\[\[}}"layer0"], ["layer1"]]}
+// CHECK: rank.step @step(tensor<8x16xf32> {{.*}}) -> (tensor<f32> {{.*}})
 // CHECK: rank.channel @layer0.F.0.to1 from 0 to 1 depth 2 : memref<32x16xf32>
 // CHECK: rank.channel @layer1.B.0.to0 from 1 to 0 depth 2 : memref<32x16xf32>
 

@@ -10,8 +10,8 @@
 
 // A block has 64 queries or 32 keys of one of the four heads, as many as its registers have sums of.
 // KERNELS-LABEL: gpu.module @kernels
-// KERNELS: device.block = array<i64: 128, 1, 1>{{.*}}device.grid = array<i64: 8, 1, 1>{{.*}}form = "attention"
-// KERNELS: device.block = array<i64: 128, 1, 1>{{.*}}device.grid = array<i64: 16, 1, 1>{{.*}}form = "attention"
+// KERNELS: block = [128, 1, 1]{{.*}}form = "attention"{{.*}}grid = [8, 1, 1]
+// KERNELS: block = [128, 1, 1]{{.*}}form = "attention"{{.*}}grid = [16, 1, 1]
 #q = affine_map<(h, i, j, w, v) -> (i, h, w)>
 #k = affine_map<(h, i, j, w, v) -> (j, h, w)>
 #v = affine_map<(h, i, j, w, v) -> (j, h, v)>
@@ -44,7 +44,7 @@ func.func private @layer.B(%q: tensor<128x4x64xf32>, %k: tensor<128x4x64xf32>, %
 // KERNELS: gpu.barrier
 // KERNELS: nvvm.ldmatrix
 // KERNELS: nvvm.mma.sync A[{{.*}}] B[{{.*}}] C[{{.*}}] {{.*}}bf16
-// KERNELS: device.grid = array<i64: 8, 1, 1>{{.*}}form = "tensor attention"
+// KERNELS: form = "tensor attention"{{.*}}grid = [8, 1, 1]
 // KERNELS: nvvm.cp.async.shared.global
 // KERNELS: nvvm.cp.async.commit.group
 // KERNELS: nvvm.cp.async.wait.group 0

@@ -9,7 +9,7 @@
 // CHECK-NOT: memref.copy
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.block = array<i64: 64, 1, 1>
+// WRITTEN-SAME: block = [64, 1, 1]
 func.func private @replace(%ids: memref<16xi32>, %rows: memref<16x64xf32>, %table: memref<32x64xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -18,9 +18,8 @@
 // Of a row's values each is read once. A team's two warps meet in shared memory, so rows are parted by a barrier; the teams' sums
 // meet there at the end.
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.block = array<i64: 512, 1, 1>
-// WRITTEN-SAME: device.grid = array<i64: 256, 1, 1>
-// WRITTEN-SAME: device.work = {{{.*}}, form = "rows", read = 25165824 : i64, written = 13369344 : i64}
+// WRITTEN-SAME: block = [512, 1, 1]
+// WRITTEN-SAME: form = "rows", grid = [256, 1, 1], {{.*}}read = 25165824, {{.*}}written = 13369344
 // WRITTEN: scf.for
 // WRITTEN-COUNT-6: llvm.load {{.*}} vector<4xf32>
 // WRITTEN-NOT: llvm.load {{.*}} vector<4xf32>

@@ -2,8 +2,8 @@
 
 // Numbers are added to looked-up elements, as in the gradient of take_along_axis: blocks divide the elements among them.
 // CHECK-LABEL: gpu.func @kernel_0(
-// CHECK-SAME: device.grid = array<i64: 1, 64, 1>
 // CHECK-SAME: form = "scatter"
+// CHECK-SAME: grid = [1, 64, 1]
 func.func private @add(%ids: memref<4x300xi32>, %values: memref<4x300xf32>, %table: memref<4x300xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -29,8 +29,8 @@ func.func private @add(%ids: memref<4x300xi32>, %values: memref<4x300xf32>, %tab
 
 // Each number is computed from the one before in the table: one thread runs the loop.
 // CHECK-LABEL: gpu.func @kernel_0(
-// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
 // CHECK-SAME: form = "loops"
+// CHECK-SAME: grid = [1, 1, 1]
 func.func private @chain(%ids: memref<300xi32>, %table: memref<300xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

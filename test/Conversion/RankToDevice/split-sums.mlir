@@ -14,13 +14,13 @@
 
 // Lanes take columns, strands of lanes rows, and strands of a warp meet by shuffles; as blocks are few, one has the 8 columns that memory moves at once: 40 are those of five.
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.block = array<i64: 256, 1, 1>
-// WRITTEN-SAME: device.grid = array<i64: 5, 64, 1>
-// WRITTEN-SAME: device.shared = 256
+// WRITTEN-SAME: block = [256, 1, 1]
+// WRITTEN-SAME: grid = [5, 64, 1]
+// WRITTEN-SAME: shared = 256
 // WRITTEN-COUNT-2: gpu.shuffle xor
 // WRITTEN: gpu.barrier
 // WRITTEN-LABEL: gpu.func @kernel_1
-// WRITTEN-SAME: device.grid = array<i64: 5, 1, 1>
+// WRITTEN-SAME: grid = [5, 1, 1]
 #rows = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
 func.func private @columns(%x: memref<4096x40xf32>, %y: memref<40xf32>) {
@@ -42,7 +42,7 @@ func.func private @columns(%x: memref<4096x40xf32>, %y: memref<40xf32>) {
 // CHECK: %[[PARTS:.*]] = memref.alloc() : memref<320xf32>
 // CHECK: call @kernel.0(%arg0, %[[PARTS]])
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.grid = array<i64: 1, 320, 1>
+// WRITTEN-SAME: grid = [1, 320, 1]
 // WRITTEN-COUNT-5: gpu.shuffle xor
 #rows = affine_map<(i, j) -> (i, j)>
 func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
@@ -61,8 +61,8 @@ func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
 // Few rows are one kernel's, whose warps share them, and so are rows of many columns. Of few columns a block has as many
 // as memory moves at once, and as many threads as it may.
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.block = array<i64: 1024, 1, 1>
-// WRITTEN-SAME: device.grid = array<i64: 5, 1, 1>
+// WRITTEN-SAME: block = [1024, 1, 1]
+// WRITTEN-SAME: grid = [5, 1, 1]
 // WRITTEN: gpu.barrier
 // CHECK-LABEL: func.func private @whole
 // CHECK-NOT: memref.alloc
@@ -90,7 +90,7 @@ func.func private @whole(%x: memref<400x40xf32>, %y: memref<40xf32>, %z: memref<
 
 // Few rows of few columns, as parts are, are shared by warps as well; of many columns every thread has one.
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.grid = array<i64: 48, 1, 1>
+// WRITTEN-SAME: grid = [48, 1, 1]
 // WRITTEN: gpu.barrier
 // WRITTEN-LABEL: gpu.func @kernel_1
 // WRITTEN-NOT: gpu.barrier

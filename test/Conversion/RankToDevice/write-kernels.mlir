@@ -5,10 +5,10 @@
 // CHECK-SAME: device.kernel = 0
 // CHECK: gpu.module @kernels
 // CHECK: gpu.func @kernel_elementwise(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
-// CHECK-SAME: device.block = array<i64: 256, 1, 1>
-// CHECK-SAME: device.extents = array<i64: 65536, 65536>
-// CHECK-SAME: device.grid = array<i64: 16, 1, 1>
-// CHECK-SAME: device.shared = 0
+// CHECK-SAME: block = [256, 1, 1]
+// CHECK-SAME: bytes = [65536, 65536]
+// CHECK-SAME: grid = [16, 1, 1]
+// CHECK-SAME: shared = 0
 // CHECK-NOT: arith.remui
 // CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK-COUNT-4: arith.negf
@@ -28,8 +28,8 @@ func.func private @kernel.elementwise(%x: memref<64x256xf32>, %y: memref<64x256x
 
 // A row is one warp's: what one operation makes the next finds in registers, and sums meet by shuffles.
 // CHECK-LABEL: gpu.func @kernel_rows
-// CHECK-SAME: device.block = array<i64: 128, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 16, 1, 1>
+// CHECK-SAME: block = [128, 1, 1]
+// CHECK-SAME: grid = [16, 1, 1]
 // CHECK: llvm.load {{.*}} -> vector<4xf32>
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK-NOT: llvm.load
@@ -69,10 +69,10 @@ func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) a
 // The blocks of a scatter share the ids. A warp notes which of 32 updates are its block's; then each thread makes those, in
 // their order, for one column. What it adds is divided by 1, or by a count if the runtime sets a bit.
 // CHECK-LABEL: gpu.func @kernel_scatter
-// CHECK-SAME: device.adds = array<i64: 2>
-// CHECK-SAME: device.block = array<i64: 64, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 16, 1>
-// CHECK-SAME: device.shared = 16
+// CHECK-SAME: adds = [2]
+// CHECK-SAME: block = [64, 1, 1]
+// CHECK-SAME: grid = [1, 16, 1]
+// CHECK-SAME: shared = 16
 // CHECK: scf.yield %{{.*}} : i1
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: llvm.store {{.*}} !llvm.ptr<3>
@@ -109,9 +109,9 @@ func.func private @kernel.scatter(%ids: memref<16xi32>, %rows: memref<16x64xf32>
 // More updates than notes have room for come in passes, and notes wait for the pass before. Rows that are single numbers have
 // one column; there are 64 blocks all the same.
 // CHECK-LABEL: gpu.func @kernel_many
-// CHECK-SAME: device.block = array<i64: 32, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 64, 1>
-// CHECK-SAME: device.shared = 8192
+// CHECK-SAME: block = [32, 1, 1]
+// CHECK-SAME: grid = [1, 64, 1]
+// CHECK-SAME: shared = 8192
 // CHECK: gpu.barrier
 // CHECK: llvm.intr.ctpop
 // CHECK: gpu.barrier
@@ -143,9 +143,9 @@ func.func private @kernel.many(%ids: memref<4x20000xi32>, %rows: memref<4x20000x
 
 // Three warps note 2,046 words of the 2,048 that there could be.
 // CHECK-LABEL: gpu.func @kernel_three_warps
-// CHECK-SAME: device.block = array<i64: 96, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 128, 1>
-// CHECK-SAME: device.shared = 8192
+// CHECK-SAME: block = [96, 1, 1]
+// CHECK-SAME: grid = [1, 128, 1]
+// CHECK-SAME: shared = 8192
 // CHECK: gpu.barrier
 // CHECK: llvm.intr.ctpop
 // CHECK: gpu.barrier
@@ -179,8 +179,8 @@ func.func private @kernel.three_warps(%ids: memref<4x20000xi32>, %rows: memref<4
 
 // Updates of rows that overlap depend on each other, whatever their ids: one thread makes all of them.
 // CHECK-LABEL: gpu.func @kernel_overlap
-// CHECK-SAME: device.block = array<i64: 32, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
+// CHECK-SAME: block = [32, 1, 1]
+// CHECK-SAME: grid = [1, 1, 1]
 // CHECK-NOT: gpu.barrier
 // CHECK: gpu.return
 func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>, %table: memref<128xf32>) attributes {host.kernel} {
@@ -207,7 +207,7 @@ func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>
 // What a kernel adds to it reads, or begins with zeros where the bit of its argument is set: the runtime sets it for the first.
 // It stores the sum, divided by a count where another bit is set: for the last.
 // CHECK: gpu.func @kernel_adds(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[BITS:.*]]: i64) kernel
-// CHECK-SAME: device.sums = array<i64: 1>
+// CHECK-SAME: sums = [1]
 // CHECK: %[[BIT:.*]] = arith.andi %[[BITS]], %{{.*}} : i64
 // CHECK: %[[READS:.*]] = arith.cmpi eq, %[[BIT]],
 // CHECK: scf.if %[[READS]]
@@ -232,7 +232,7 @@ func.func private @kernel.adds(%x: memref<64x256xf32>, %y: memref<64x256xf32>) a
 
 // Of half an array zeros are read: what fills it fills the whole.
 // CHECK-LABEL: gpu.func @kernel_half(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
-// CHECK-SAME: device.sums = array<i64>
+// CHECK-SAME: shared = 0, written
 #map = affine_map<(i, j) -> (i, j)>
 func.func private @kernel.half(%x: memref<64x128xf32>, %y: memref<64x128xf32, strided<[256, 1]>>) attributes {host.kernel} {
   linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}

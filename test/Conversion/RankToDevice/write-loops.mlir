@@ -2,8 +2,8 @@
 
 // Row t + 1 from row t, column by column: a thread for each column runs the loop.
 // CHECK-LABEL: gpu.func @kernel_0
-// CHECK-SAME: device.block = array<i64: 128, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 2, 1, 1>
+// CHECK-SAME: block = [128, 1, 1]
+// CHECK-SAME: grid = [2, 1, 1]
 #row = affine_map<(i) -> (i)>
 func.func private @body(%x: memref<9x256xf32>) {
   call @kernel.0(%x) : (memref<9x256xf32>) -> ()
@@ -30,8 +30,8 @@ func.func private @kernel.0(%x: memref<9x256xf32>) attributes {host.kernel} {
 
 // Each row is the row before, shifted by one column: a thread would read what another one wrote, so one thread runs the loop.
 // CHECK-LABEL: gpu.func @kernel_0
-// CHECK-SAME: device.block = array<i64: 32, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
+// CHECK-SAME: block = [32, 1, 1]
+// CHECK-SAME: grid = [1, 1, 1]
 #row = affine_map<(i) -> (i)>
 func.func private @body(%x: memref<9x256xf32>) {
   call @kernel.0(%x) : (memref<9x256xf32>) -> ()
@@ -58,8 +58,8 @@ func.func private @kernel.0(%x: memref<9x256xf32>) attributes {host.kernel} {
 
 // The next row is chosen by a number in the array that the loop writes: one thread.
 // CHECK-LABEL: gpu.func @kernel_0
-// CHECK-SAME: device.block = array<i64: 32, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
+// CHECK-SAME: block = [32, 1, 1]
+// CHECK-SAME: grid = [1, 1, 1]
 #row = affine_map<(i) -> (i)>
 func.func private @body(%x: memref<8x256xi32>) {
   call @kernel.0(%x) : (memref<8x256xi32>) -> ()

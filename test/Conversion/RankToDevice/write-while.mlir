@@ -2,9 +2,9 @@
 
 // A loop that ends when its values say so, with an array of its own: one thread runs it, the array is in shared memory.
 // CHECK-LABEL: gpu.func @kernel_0
-// CHECK-SAME: device.block = array<i64: 32, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
-// CHECK-SAME: device.shared = 16 : i64
+// CHECK-SAME: block = [32, 1, 1]
+// CHECK-SAME: grid = [1, 1, 1]
+// CHECK-SAME: shared = 16
 // CHECK: gpu.dynamic_shared_memory
 // CHECK: scf.if
 // CHECK: scf.while

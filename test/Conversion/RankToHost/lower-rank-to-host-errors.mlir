@@ -22,3 +22,35 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe"
     }
   }
 }
+
+// -----
+
+// expected-error @below {{'rank.step' op has no 'rank.program'}}
+rank.step @step(tensor<8xf32> {pipeline.position = 0 : i64, pipeline.role = "batch"}) -> ()
+
+// -----
+
+rank.step @step(tensor<8xf32> {pipeline.position = 0 : i64, pipeline.role = "batch"}) -> ()
+// expected-error @below {{'rank.program' op is of rank 1, but rank 0 has no program}}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 8 schedule "gpipe" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// expected-error @below {{"x" has element type 'i4', which no file of tensors can hold}}
+rank.step @step(tensor<8xi4> {pipeline.position = 0 : i64, pipeline.role = "batch", pipeline.name = "x"}) -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// expected-error @below {{'rank.step' op takes and returns tensors, got 'f32'}}
+rank.step @step(f32 {pipeline.position = 0 : i64, pipeline.role = "batch"}) -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe" {
+  rank.entry (%M) {
+  }
+}

@@ -20,8 +20,19 @@
 // TRIAL: func.func private @l.F({{.*}} attributes {rank.workspace = 64 : i64
 // TRIAL-NOT: rank.buffer "workspace"
 
-// Numbers of buffers are those of the manifest.
-// CALLS: rank.manifest = "{{.*}}buffers
+// Numbers of buffers are those of the artifact.
+// CALLS: rank.artifact "step" microbatches 8 schedule "gpipe"
+// CALLS-SAME: arguments [
+// CALLS-NEXT: #rank.interface<position = 0, name = "", role = "parameter", type = tensor<8x4xf32>>,
+// CALLS-NEXT: #rank.interface<position = 1, name = "", role = "batch", type = tensor<2x8xf32>>
+// CALLS-SAME: results [
+// CALLS-NEXT: #rank.interface<position = 0, name = "", role = "loss", type = tensor<f32>, combine = "mean">,
+// CALLS-NEXT: #rank.interface<position = 1, name = "", role = "gradient", type = tensor<8x4xf32>, combine = "sum", of = 0>
+// CALLS-SAME: channels [] collectives [] programs [
+// CALLS-NEXT: #rank.program<device = "d0", entry = "step.0", stages = [0], buffers = [
+// CALLS-SAME: <name = "params/w", kind = parameter, type = tensor<8x4xf32>, argument = 0>,
+// CALLS-SAME: <name = "x", kind = batch, type = tensor<2x8xf32>, depth = -1, argument = 1>,
+// CALLS-SAME: nodes = ["l.F", "l.B"], memory = {
 // CALLS-LABEL: func.func @step.0(%arg0: !llvm.ptr, %arg1: i64)
 // CALLS: llvm.call @sw_slot(%arg0, %c0_i64
 // CALLS: scf.for

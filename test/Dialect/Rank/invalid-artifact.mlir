@@ -38,6 +38,14 @@
 // RUN: %{run}=ELEMENT
 // ELEMENT: <stdin>:{{[0-9]+:[0-9]+}}: error: 'rank.artifact' op attribute 'constants' failed to satisfy constraint: constants
 
+// JSON is no plan.
+// RUN: echo 'module attributes {rank.plan = "{}"} {}' | not pp-opt 2>&1 | FileCheck %s --check-prefix=JSON
+// JSON: <stdin>:{{[0-9]+:[0-9]+}}: error: "rank.plan" must be a '#rank.plan' of a module, got "{}"
+// RUN: echo 'func.func private @f() attributes {rank.plan = #rank.plan<>}' | not pp-opt 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
+// ELSEWHERE: error: "rank.plan" must be a '#rank.plan' of a module, got #rank.plan<>
+// RUN: echo 'func.func private @f() attributes {rank.kernel = 3}' | not pp-opt 2>&1 | FileCheck %s --check-prefix=LAUNCH
+// LAUNCH: error: "rank.kernel" must be a '#rank.kernel', got 3
+
 // Constraints, by their labels.
 // REDEFINE: %{change} = 's#tensor<2xui32>#tensor<2xi4>#'
 // RUN: %{run}=INTERFACE1

@@ -50,24 +50,9 @@ constexpr llvm::StringLiteral kParts = "device.parts";
 constexpr llvm::StringLiteral kOtherwise = "device.otherwise";
 /// Attribute of a kernel's declaration: its number among the kernels.
 constexpr llvm::StringLiteral kKernel = "device.kernel";
-/// Attributes of a kernel: the grid in blocks and the block in threads (three
-/// numbers each), and the bytes of shared memory per block.
-constexpr llvm::StringLiteral kGrid = "device.grid";
-constexpr llvm::StringLiteral kBlock = "device.block";
-constexpr llvm::StringLiteral kShared = "device.shared";
-/// Attribute of a kernel: bytes that it may access from the address in each
-/// argument; -1 for a number.
-constexpr llvm::StringLiteral kExtents = "device.extents";
-/// On a kernel of the gpu dialect: its arguments whose sums start from zero
-/// instead of the stored values if their bit is set in the last argument, which
-/// only such a kernel has. On the function that it is made from: a unit.
+/// Attribute of the function that a kernel is made from: its last argument says
+/// which of its sums start from zero.
 constexpr llvm::StringLiteral kSums = "device.sums";
-constexpr llvm::StringLiteral kAdds = "device.adds";
-/// Attribute of a kernel: the form of its code (attention, rows, sums, elements
-/// or loops), the bytes that a launch reads and writes, and its scalar
-/// operations, as KernelWork.h counts them; `mean` if it divides a buffer by a
-/// count.
-constexpr llvm::StringLiteral kWork = "device.work";
 /// Max elements of a row that the threads of a block keep in registers.
 constexpr int64_t kLongestRow = 8192;
 /// Name of the module that contains all kernels.

@@ -11,27 +11,15 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::torank;
 
-/// Creates, before `plan.graph`, a `rank.step` with the signature of the graph
-/// and the layers of each stage.
+/// Creates, before `plan.graph`, a `rank.step` with the signature of the graph.
 static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
   pipeline::GraphOp graph = plan.graph;
-  pipeline::ProgramOp program = plan.program;
   auto step = rank::StepOp::create(
       builder, graph.getLoc(), graph.getSymName(), graph.getFunctionType(),
       /*sym_visibility=*/StringAttr(), graph.getArgAttrsAttr(),
       graph.getResAttrsAttr());
-  SmallVector<Attribute> stages;
-  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>()) {
-    SmallVector<StringRef> layers;
-    for (int64_t layer : stage.getLayers())
-      layers.push_back(graph.getLayerName(layer));
-    stages.push_back(builder.getStrArrayAttr(layers));
-  }
-  step->setAttr("rank.stages", builder.getArrayAttr(stages));
   emitUpdateInterface(plan, step);
   emitAverageInterface(plan, step);
-  if (program.getPlanAttr())
-    step->setAttr("rank.plan", program.getPlanAttr());
   return step;
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -24,6 +25,20 @@ LogicalResult RankDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                            << " must be a unit attribute, got "
                            << attribute.getValue();
   return success();
+}
+
+LogicalResult RankDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  bool isPlan = attribute.getName() == kPlan;
+  if (!isPlan && attribute.getName() != kKernel)
+    return success();
+  if (isPlan ? isa<ModuleOp>(op) && isa<PlanAttr>(attribute.getValue())
+             : isa<KernelAttr>(attribute.getValue()))
+    return success();
+  return op->emitError() << attribute.getName() << " must be a '#"
+                         << attribute.getName().getValue() << "'"
+                         << (isPlan ? " of a module" : "") << ", got "
+                         << attribute.getValue();
 }
 
 StringRef stagewright::rank::getElementName(Type type) {

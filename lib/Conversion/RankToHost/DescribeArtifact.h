@@ -1,26 +1,23 @@
-//===- Manifest.h - the manifest of an artifact -----------------*- C++ -*-===//
+//===- DescribeArtifact.h - the facts of an artifact ------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The manifest is all that the runtime knows of a program: arguments, results,
-// channels, and the buffers of every rank with their sizes. Generated code
-// refers to all of them by number; code and manifest both take the numbers from
-// the functions below. Properties that only the emission knows (processor,
-// libraries, symbols of data) are added there.
+// `rank.artifact` is all that the runtime knows of rank programs. Generated
+// code refers to channels, buffers and nodes by number; code and artifact both
+// take the numbers from the functions below.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_MANIFEST_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_MANIFEST_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_DESCRIBEARTIFACT_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_DESCRIBEARTIFACT_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/JSON.h"
 
 namespace stagewright::host {
 
@@ -37,10 +34,10 @@ llvm::MapVector<mlir::StringAttr, int64_t> numberNodes(rank::ProgramOp program);
 /// The symbol of the data of argument `index` of the step.
 std::string dataSymbol(unsigned index);
 
-/// The manifest of the rank programs of `module`, or an error at an operation
-/// that it cannot describe.
-mlir::FailureOr<llvm::json::Object> buildManifest(mlir::ModuleOp module);
+/// Creates the `rank.artifact` of the programs of `module` at its beginning, or
+/// reports an operation that it cannot describe.
+mlir::FailureOr<rank::ArtifactOp> describeArtifact(mlir::ModuleOp module);
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_MANIFEST_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_DESCRIBEARTIFACT_H

@@ -1,0 +1,377 @@
+//===- DescribeArtifact.cpp - the facts of an artifact --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DescribeArtifact.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Scheduling/Channels.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+
+namespace stagewright::host {
+
+llvm::StringMap<int64_t> numberChannels(ModuleOp module) {
+  llvm::StringMap<int64_t> numbers;
+  for (auto channel : module.getOps<rank::ChannelOp>())
+    numbers[channel.getSymName()] = numbers.size();
+  return numbers;
+}
+
+llvm::StringMap<int64_t> numberCollectives(ModuleOp module) {
+  llvm::StringMap<int64_t> numbers;
+  for (auto sum : module.getOps<rank::CollectiveOp>())
+    numbers[sum.getSymName()] = numbers.size();
+  return numbers;
+}
+
+DenseMap<Value, int64_t> numberBuffers(rank::ProgramOp program) {
+  DenseMap<Value, int64_t> numbers;
+  for (auto buffer : program.getBody().getOps<rank::BufferOp>())
+    numbers.try_emplace(buffer.getBuffer(), numbers.size());
+  return numbers;
+}
+
+llvm::MapVector<StringAttr, int64_t> numberNodes(rank::ProgramOp program) {
+  llvm::MapVector<StringAttr, int64_t> numbers;
+  program.walk([&](rank::CallOp call) {
+    numbers.insert({call.getNodeAttr(), int64_t(numbers.size())});
+  });
+  return numbers;
+}
+
+std::string dataSymbol(unsigned index) {
+  return "data." + std::to_string(index);
+}
+
+namespace {
+
+RankedTensorType tensorOf(MemRefType type) {
+  return RankedTensorType::get(type.getShape(), type.getElementType());
+}
+
+/// The text of a fact; null if there is none or it is empty.
+StringAttr text(DictionaryAttr facts, StringRef name) {
+  auto value = facts ? facts.getAs<StringAttr>(name) : StringAttr();
+  return value && !value.empty() ? value : StringAttr();
+}
+
+int64_t number(DictionaryAttr facts, StringRef name, int64_t otherwise) {
+  auto value = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
+  return value ? value.getInt() : otherwise;
+}
+
+using Edge = std::pair<int64_t, int64_t>; ///< ranks: from, to
+
+Edge edgeOf(rank::ChannelOp channel) {
+  return {int64_t(channel.getFrom()), int64_t(channel.getTo())};
+}
+
+/// By edge: the round in which its two ranks create their communicator.
+std::map<Edge, int64_t> roundsOf(ModuleOp module) {
+  std::set<Edge> edges;
+  for (auto channel : module.getOps<rank::ChannelOp>())
+    edges.insert(edgeOf(channel));
+  std::map<Edge, int64_t> rounds;
+  for (const Channel &it : channelsOf({edges.begin(), edges.end()}))
+    rounds[{it.from, it.to}] = it.round;
+  return rounds;
+}
+
+/// Describes arguments or results of the step; slices of one are one entry.
+FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
+                              function_ref<DictionaryAttr(unsigned)> factsOf) {
+  struct Whole {
+    unsigned first = 0; ///< The number of its first slice, or of itself.
+    int64_t slices = 0;
+  };
+  llvm::MapVector<int64_t, Whole> wholes; // By position.
+  for (unsigned i = 0; i < types.size(); ++i) {
+    DictionaryAttr of = factsOf(i);
+    // The runtime computes the index of the microbatch itself.
+    if (StringAttr role = text(of, "pipeline.role");
+        role && role.getValue() == "microbatch")
+      continue;
+    bool sliced = number(of, "pipeline.slice", -1) >= 0;
+    Whole &whole = wholes[number(of, "pipeline.position", i)];
+    if (!sliced || whole.slices == 0)
+      whole.first = i;
+    whole.slices = sliced ? whole.slices + 1 : 0;
+  }
+  MLIRContext *context = step.getContext();
+  StringAttr none = StringAttr::get(context, "");
+  SmallVector<Attribute> list;
+  for (auto [position, whole] : wholes) {
+    DictionaryAttr of = factsOf(whole.first);
+    auto tensor = dyn_cast<RankedTensorType>(types[whole.first]);
+    if (!tensor)
+      return step.emitOpError()
+             << "takes and returns tensors, got " << types[whole.first];
+    int64_t dim = number(of, "pipeline.slice_dim", -1);
+    // Parts per row of a stack; 0: slices are rows, or parts of the tensor.
+    int64_t parts = number(of, "pipeline.slice_parts", 0);
+    SmallVector<int64_t> shape(tensor.getShape());
+    int64_t rows = 1;
+    if (whole.slices > 0 && dim >= 0)
+      shape[dim] *= parts > 0 ? parts : whole.slices;
+    if (whole.slices > 0 && (dim < 0 || parts > 0)) {
+      rows = std::max<int64_t>(whole.slices / std::max<int64_t>(parts, 1), 1);
+      shape.insert(shape.begin(), rows);
+    }
+    // A slice along a dimension has a part of each run of elements; there is a
+    // run for each index of the dimensions before and for each chunk.
+    int64_t runs = number(of, "pipeline.slice_outer", 1);
+    for (int64_t i = 0; i < dim; ++i)
+      runs *= tensor.getDimSize(i);
+    StringAttr name = text(of, "pipeline.name");
+    StringAttr role = text(of, "pipeline.role");
+    StringAttr symbol;
+    if (of && of.contains("pipeline.value"))
+      symbol = StringAttr::get(context, dataSymbol(whole.first));
+    list.push_back(rank::InterfaceAttr::getChecked(
+        [&] { return step.emitError(); }, context, position, name ? name : none,
+        role ? role : none,
+        RankedTensorType::get(shape, tensor.getElementType()), whole.slices,
+        rows, runs, number(of, "pipeline.batch_dim", 0),
+        text(of, "pipeline.combine"), number(of, "pipeline.of", -1),
+        of && of.contains(rank::RankDialect::kAveraging), symbol));
+    if (!list.back())
+      return failure();
+  }
+  return ArrayAttr::get(context, list);
+}
+
+/// The position of the result that replaces an argument of the step (updated in
+/// place), by the argument's position and slice.
+using Replaced = std::map<std::pair<int64_t, int64_t>, int64_t>;
+Replaced findReplaced(rank::StepOp step) {
+  Replaced replaced;
+  for (unsigned i = 0; i < step.getNumResults(); ++i) {
+    DictionaryAttr facts = step.getResultAttrDict(i);
+    StringAttr role = text(facts, "pipeline.role");
+    int64_t of = number(facts, "pipeline.of", -1);
+    bool isKept =
+        role && (role.getValue() == "parameter" || role.getValue() == "state");
+    if (isKept && of >= 0)
+      replaced[{number(step.getArgAttrDict(of), "pipeline.position", of),
+                number(facts, "pipeline.slice", -1)}] =
+          number(facts, "pipeline.position", i);
+  }
+  return replaced;
+}
+
+/// Numbers of distinct lists of starts: the buffers of a stage share one.
+using StartsLists = llvm::MapVector<Attribute, int64_t>;
+
+rank::BufferAttr describe(rank::BufferOp buffer, Replaced &replaced,
+                          StartsLists &starts) {
+  bool ofArgument = true, ofResult = true;
+  switch (buffer.getKind()) {
+  case rank::BufferKind::Parameter:
+  case rank::BufferKind::Constant:
+  case rank::BufferKind::Seed:
+  case rank::BufferKind::State:
+  case rank::BufferKind::Batch:
+    ofResult = false;
+    break;
+  case rank::BufferKind::Gradient:
+  case rank::BufferKind::Accumulator:
+  case rank::BufferKind::Output:
+    ofArgument = false;
+    break;
+  default:
+    ofArgument = ofResult = false;
+  }
+  int64_t position = buffer.getPosition().value_or(-1);
+  int64_t result = ofResult ? position : -1;
+  int64_t slice = buffer.getSlice().value_or(-1);
+  if (auto found = replaced.find({position, slice});
+      ofArgument && found != replaced.end()) {
+    result = found->second;
+    if (!buffer.getWeight())
+      replaced.erase(found); // Only the first rank provides it.
+  }
+  int64_t list = -1;
+  if (DenseI64ArrayAttr own = buffer.getStartsAttr())
+    list = starts.insert({own, int64_t(starts.size())}).first->second;
+  std::optional<int64_t> own = buffer.getOwn();
+  return rank::BufferAttr::get(
+      buffer.getContext(), buffer.getBufferNameAttr(), buffer.getKind(),
+      tensorOf(buffer.getType()), buffer.getDepth(), ofArgument ? position : -1,
+      result, slice, buffer.getPlace().value_or(-1), list, buffer.getOnHost(),
+      own.value_or(-1), own ? replaced[{*own, -1}] : -1,
+      buffer.getWeightAttr());
+}
+
+/// Describes the averages over replicas of a rank, in the order of its program.
+SmallVector<rank::AverageAttr>
+describeAverages(rank::ProgramOp program,
+                 const llvm::StringMap<int64_t> &collectives) {
+  DenseMap<Value, int64_t> numbers = numberBuffers(program);
+  SmallVector<rank::AverageAttr> list;
+  program.walk([&](rank::AverageOp it) {
+    SmallVector<int64_t> parameters;
+    for (Value parameter : it.getParameters())
+      parameters.push_back(numbers.lookup(parameter));
+    Value snapshot = it.getSnapshot();
+    list.push_back(rank::AverageAttr::get(
+        it.getContext(), collectives.lookup(it.getCollective()), it.getEvery(),
+        it.getDelay(), it.getXiAttr(), it.getCorrected(), it.getWeightAttr(),
+        it.getTurns(), numbers.lookup(it.getStep()),
+        numbers.lookup(it.getSum()), snapshot ? numbers.lookup(snapshot) : -1,
+        parameters));
+  });
+  return list;
+}
+
+/// Describes the sums over ranks: for each rank, the range of buffers summed.
+ArrayAttr describeCollectives(ModuleOp module,
+                              ArrayRef<rank::ProgramOp> programs) {
+  MLIRContext *context = module.getContext();
+  llvm::StringMap<SmallVector<rank::BucketAttr>> buckets;
+  for (rank::ProgramOp program : programs) {
+    DenseMap<Value, int64_t> numbers = numberBuffers(program);
+    llvm::StringSet<> seen; // An action may occur in several loops.
+    auto add = [&](StringRef collective, Value first, int64_t count) {
+      buckets[collective].push_back(rank::BucketAttr::get(
+          context, program.getRank(), numbers.lookup(first), count));
+    };
+    program.walk([&](rank::AllReduceOp sum) {
+      if (seen.insert(sum.getCollective()).second)
+        add(sum.getCollective(), sum.getBuffers().front(),
+            sum.getBuffers().size());
+    });
+    program.walk([&](rank::AverageOp average) {
+      add(average.getCollective(), average.getSum(), 1);
+    });
+  }
+  SmallVector<Attribute> list;
+  for (auto sum : module.getOps<rank::CollectiveOp>())
+    list.push_back(rank::CollectiveAttr::get(context, sum.getSymNameAttr(),
+                                             tensorOf(sum.getType()),
+                                             buckets[sum.getSymName()]));
+  return ArrayAttr::get(context, list);
+}
+
+/// The rows of a rank that chooses: what each waits for.
+SmallVector<rank::RowAttr> describeRows(MLIRContext *context,
+                                        const rank::RankEvents &rank) {
+  SmallVector<rank::RowAttr> rows;
+  for (const rank::Row &row : rank.rows) {
+    SmallVector<int64_t> receives, claims;
+    for (size_t i = row.begin; i < row.end; ++i) {
+      const rank::Event &event = rank.events[i];
+      if (event.kind == rank::EventKind::Recv)
+        receives.append({int64_t(event.object), event.microbatch});
+      else if (event.kind == rank::EventKind::Claim)
+        claims.append({int64_t(event.object), event.microbatch});
+    }
+    rows.push_back(rank::RowAttr::get(
+        context, StringAttr::get(context, row.name), row.lane, row.turn,
+        receives, claims, llvm::to_vector_of<int64_t>(row.after)));
+  }
+  return rows;
+}
+
+rank::ProgramAttr describe(rank::ProgramOp program, Replaced &replaced,
+                           ArrayRef<rank::AverageAttr> averages,
+                           ArrayRef<rank::RowAttr> rows) {
+  StartsLists lists;
+  SmallVector<rank::BufferAttr> buffers;
+  for (auto buffer : program.getBody().getOps<rank::BufferOp>())
+    buffers.push_back(describe(buffer, replaced, lists));
+  SmallVector<DenseI64ArrayAttr> starts;
+  for (auto &[list, unused] : lists)
+    starts.push_back(cast<DenseI64ArrayAttr>(list));
+  SmallVector<StringAttr> nodes;
+  for (auto &[node, unused] : numberNodes(program))
+    nodes.push_back(node);
+  llvm::SmallSetVector<int64_t, 4> stages;
+  program.walk(
+      [&](rank::ActionOp action) { stages.insert(action.getStage()); });
+  return rank::ProgramAttr::get(program.getContext(), program.getDeviceAttr(),
+                                program.getHost().value_or(0),
+                                program.getSymNameAttr(), stages.getArrayRef(),
+                                buffers, starts, nodes, program.getMemoryAttr(),
+                                averages, rows);
+}
+
+} // namespace
+
+FailureOr<rank::ArtifactOp> describeArtifact(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  auto steps = module.getOps<rank::StepOp>();
+  if (steps.empty())
+    return module.emitError("no 'rank.step'; run lower-pipeline-to-rank first");
+  rank::StepOp step = *steps.begin();
+  SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
+  if (programs.empty())
+    return step.emitOpError("has no 'rank.program'");
+  auto arguments = describe(step, step.getArgumentTypes(), [&](unsigned i) {
+    return function_interface_impl::getArgAttrDict(step, i);
+  });
+  auto results = describe(step, step.getResultTypes(), [&](unsigned i) {
+    return function_interface_impl::getResultAttrDict(step, i);
+  });
+  if (failed(arguments) || failed(results))
+    return failure();
+
+  SmallVector<Attribute> channels, ranks;
+  std::map<Edge, int64_t> rounds = roundsOf(module);
+  for (auto channel : module.getOps<rank::ChannelOp>())
+    channels.push_back(rank::ChannelAttr::get(
+        context, channel.getSymNameAttr(), channel.getFrom(), channel.getTo(),
+        tensorOf(channel.getType()), channel.getDepth(),
+        rounds[edgeOf(channel)], channel.getOnce(),
+        channel.getMessages().value_or(0)));
+
+  llvm::stable_sort(programs, [](rank::ProgramOp a, rank::ProgramOp b) {
+    return a.getRank() < b.getRank();
+  });
+  rank::Machine machine; // Only for ranks that choose what they run.
+  if (llvm::any_of(programs, [](rank::ProgramOp program) {
+        return program.isReadyFirst();
+      })) {
+    FailureOr<rank::Machine> unrolled = rank::unroll(module, 0);
+    if (failed(unrolled))
+      return failure();
+    machine = std::move(*unrolled);
+    // The programs are verified, so rows can be linked.
+    if (std::optional<rank::Fault> fault = rank::linkRows(machine))
+      return module.emitError() << fault->error.message;
+  }
+  llvm::StringMap<int64_t> collectives = numberCollectives(module);
+  Replaced replaced = findReplaced(step);
+  for (auto [number, program] : llvm::enumerate(programs)) {
+    if (int64_t(program.getRank()) != int64_t(number))
+      return program.emitOpError()
+             << "is of rank " << program.getRank() << ", but rank " << number
+             << " has no program";
+    SmallVector<rank::RowAttr> rows;
+    if (number < machine.ranks.size())
+      rows = describeRows(context, machine.ranks[number]);
+    ranks.push_back(describe(program, replaced,
+                             describeAverages(program, collectives), rows));
+  }
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  rank::ProgramOp last = programs.back();
+  return rank::ArtifactOp::create(
+      builder, step.getLoc(), step.getSymNameAttr(), last.getMicrobatchesAttr(),
+      last.getOnlyAttr(), last.getScheduleAttr(), *arguments, *results,
+      builder.getArrayAttr(channels), describeCollectives(module, programs),
+      builder.getArrayAttr(ranks),
+      module->getAttrOfType<rank::PlanAttr>(rank::RankDialect::kPlan),
+      /*kernels=*/ArrayAttr(), /*constants=*/ArrayAttr(),
+      /*device=*/rank::DeviceAttr());
+}
+
+} // namespace stagewright::host
