@@ -141,22 +141,4 @@ FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   return *problem;
 }
 
-FailureOr<std::vector<Bytes>> memoryOfRanks(ProgramOp program,
-                                            const Schedule &schedule) {
-  FailureOr<Planned> planned = plannedOf(program);
-  if (failed(planned))
-    return failure();
-  LifePacker packer;
-  std::vector<Bytes> byDevice = stagewright::memoryOf(
-      planned->problem, planned->stages, planned->where, schedule, &packer);
-  llvm::StringMap<Bytes> bytesOf;
-  for (auto [device, bytes] :
-       llvm::zip_equal(planned->problem.cluster.devices, byDevice))
-    bytesOf[device.name] = bytes;
-  std::vector<Bytes> bytes;
-  for (StringRef name : devicesOfRanks(program))
-    bytes.push_back(bytesOf[name]);
-  return bytes;
-}
-
 } // namespace stagewright::pipeline

@@ -41,11 +41,6 @@ mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 /// cost, or if a device has too little memory for any schedule.
 mlir::FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program);
 
-/// Bytes that each rank of `program` holds under `schedule`. Fails like
-/// scheduleProblemOf() if there is no placement or a node has no cost.
-mlir::FailureOr<std::vector<Bytes>> memoryOfRanks(ProgramOp program,
-                                                  const Schedule &schedule);
-
 } // namespace stagewright::pipeline
 
 #endif // STAGEWRIGHT_ANALYSIS_PLACEMENTDATA_H
