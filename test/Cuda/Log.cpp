@@ -21,13 +21,6 @@ namespace {
 struct Lines {
   std::mutex mutex;
   std::string text;
-  void write() {
-    std::string name = variable("LOG");
-    if (size_t at = name.find("%d"); at != std::string::npos)
-      name.replace(at, 2, std::to_string(getpid()));
-    if (!name.empty())
-      std::ofstream(name) << text;
-  }
 } &lines = *new Lines;
 
 struct AtEnd {
@@ -37,7 +30,11 @@ struct AtEnd {
 
 void writeLog() {
   std::lock_guard lock(lines.mutex);
-  lines.write();
+  std::string name = variable("LOG");
+  if (size_t at = name.find("%d"); at != name.npos)
+    name.replace(at, 2, std::to_string(getpid()));
+  if (!name.empty())
+    std::ofstream(name) << lines.text;
 }
 
 void log(const char *format, ...) {
@@ -61,10 +58,9 @@ int64_t setting(const std::string &name, int64_t fallback) {
 int failure(const std::string &symbol) {
   std::string wanted = variable("FAIL");
   int64_t device = setting("FAIL_DEVICE", -1);
-  if (!wanted.starts_with(symbol + "=") ||
-      (device >= 0 && device != currentDevice()))
-    return 0;
-  return std::atoi(wanted.c_str() + symbol.size() + 1);
+  bool isHere = device < 0 || device == currentDevice();
+  bool fails = isHere && wanted.starts_with(symbol + "=");
+  return fails ? std::atoi(&wanted[symbol.size() + 1]) : 0;
 }
 
 Fault faultOf(const std::string &symbol) {

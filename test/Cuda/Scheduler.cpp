@@ -42,11 +42,9 @@ bool areDone(const Operations &list) {
 Operations ready() {
   static const int64_t seed = setting("SEED", 0);
   Operations list;
-  std::ranges::copy_if(waiting, std::back_inserter(list),
-                       [](const std::shared_ptr<Operation> &it) {
-                         const auto &holder = holders[size_t(it->device)];
-                         return (!holder || holder == it) && areDone(it->after);
-                       });
+  std::ranges::copy_if(
+      waiting, std::back_inserter(list),
+      [](const std::shared_ptr<Operation> &it) { return areDone(it->after); });
   std::shuffle(list.begin(), list.end(), chance());
   if (seed % 2 != 0)
     std::ranges::sort(list, {}, [](const std::shared_ptr<Operation> &it) {
@@ -63,7 +61,7 @@ bool advance() {
   for (const auto &it : ready()) {
     auto &holder = holders[size_t(it->device)];
     if (holder && holder != it)
-      continue; // One that began in this loop holds the device.
+      continue;
     try {
       if (it->work && !it->begun)
         it->work();
@@ -110,11 +108,7 @@ bool await(const Operations &list) {
   return true;
 }
 
-void finish() {
-  while (problem.empty() && !waiting.empty())
-    if (!advance())
-      std::this_thread::yield();
-}
+void finish() { await(Operations(waiting)); }
 
 std::recursive_mutex &lock() {
   static auto &it = *new std::recursive_mutex;

@@ -40,12 +40,6 @@ Stream *origin = nullptr;      ///< of the current capture
 int captured = 0;              ///< calls in the current capture
 auto &nodes = *new Operations; ///< of the current capture
 
-void join(Operations &list, const Operations &others) {
-  for (const auto &it : others)
-    if (std::find(list.begin(), list.end(), it) == list.end())
-      list.push_back(it);
-}
-
 /// A call in a stream.
 void count(Stream &it) {
   ++it.clock[it.id];
@@ -107,7 +101,7 @@ EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
     return captureIsolation;
   for (auto [id, count] : event->clock)
     stream->clock[id] = std::max(stream->clock[id], count);
-  join(stream->tail(), event->last);
+  std::ranges::copy(event->last, std::back_inserter(stream->tail()));
   count(*stream);
   return success;
 }
@@ -197,17 +191,17 @@ EMULATED int cuGraphLaunch(Graph *graph, Stream *stream) {
   std::lock_guard guard(lock());
   log("replay stream=%d graph=%d", stream->id, graph->id);
   std::map<const Operation *, std::shared_ptr<Operation>> copies;
+  Operations before = stream->last;
   for (const auto &node : graph->nodes) {
     auto copy = std::make_shared<Operation>(*node);
-    copy->after = stream->last;
+    copy->after = before;
     for (const auto &it : node->after)
       if (auto found = copies.find(it.get()); found != copies.end())
         copy->after.push_back(found->second);
     copies[node.get()] = copy;
+    stream->last.push_back(copy);
     schedule(copy);
   }
-  for (const auto &[_, copy] : copies)
-    stream->last.push_back(copy);
   return enqueue(stream, nullptr);
 }
 EMULATED int cuGraphExecDestroy(Graph *graph) { return delete graph, 0; }

@@ -38,12 +38,11 @@ constexpr int64_t narrowMultiple = 16;
 
 /// Of a product, a layout or a preference: what was set, and what a layout and
 /// a product were created with.
-struct Attributes {
-  std::map<int, int64_t> values;
-
+struct Attributes : std::map<int, int64_t> {
+  using map::map;
   int64_t get(int attribute, int64_t otherwise = 0) const {
-    auto found = values.find(attribute);
-    return found == values.end() ? otherwise : found->second;
+    auto found = find(attribute);
+    return found == end() ? otherwise : found->second;
   }
 };
 using Layouts = std::array<const Attributes *, 4>; ///< of A, B, C and D
@@ -53,7 +52,7 @@ int set(const char *symbol, Attributes *it, int attribute, const void *value,
   int64_t bits = 0;
   std::memcpy(&bits, value, size);
   if (!isDropped(symbol, it, attribute, bits))
-    it->values[attribute] = bits;
+    (*it)[attribute] = bits;
   return 0;
 }
 
@@ -75,16 +74,16 @@ std::optional<Product> productOf(const Attributes *desc,
     return found;
   };
   Product it;
-  std::ranges::transform(
-      layouts, it.matrices.begin(), [&](const Attributes *layout) {
-        Matrix matrix = {0, elementOf(layout->get(elementType))};
-        matrix.rows = layout->get(rows);
-        matrix.columns = layout->get(columns);
-        matrix.row = layout->get(leading);
-        matrix.batches = layout->get(batchCount, 1);
-        matrix.batch = layout->get(batchStride);
-        return matrix;
-      });
+  std::ranges::transform(layouts, it.matrices.begin(),
+                         [&](const Attributes *layout) {
+                           return Matrix{0,
+                                         elementOf(layout->get(elementType)),
+                                         layout->get(rows),
+                                         layout->get(columns),
+                                         layout->get(leading),
+                                         layout->get(batchCount, 1),
+                                         layout->get(batchStride)};
+                         });
   it.transposesA = desc->get(transposeA) != 0;
   it.transposesB = desc->get(transposeB) != 0;
   it.rounds = desc->get(computeType) == compute32Tf32;
@@ -105,17 +104,16 @@ bool isMalformed(const Product &it) {
   int64_t m = it.transposesA ? a.columns : a.rows;
   int64_t n = it.transposesB ? b.rows : b.columns;
   int64_t depth = it.transposesB ? b.columns : b.rows;
-  for (const Matrix &matrix : it.matrices)
-    if (matrix.batches != d.batches)
-      return true;
-  for (const Matrix *matrix : {&c, &d})
-    if (matrix->rows != m || matrix->columns != n)
-      return true;
+  auto isAlike = [&](const Matrix &x) { return x.batches == d.batches; };
+  auto isResult = [&](const Matrix &x) {
+    return x.rows == m && x.columns == n;
+  };
   bool isBiasWrong =
       !it.bias.address || it.bias.address % uint64_t(it.bias.element->size);
   bool isAuxWrong =
       !it.aux.address || it.aux.row < m || it.aux.row % auxLeadingMultiple;
-  return it.depth() != depth || c.element != d.element ||
+  return !std::ranges::all_of(it.matrices, isAlike) || !isResult(c) ||
+         !isResult(d) || it.depth() != depth || c.element != d.element ||
          (it.hasBias() && isBiasWrong) ||
          (it.does(Product::hasAux) && isAuxWrong);
 }
@@ -219,7 +217,7 @@ ATTRIBUTES(MatmulPreference)
 
 EMULATED int cublasLtMatmulDescCreate(Attributes **it, int compute, int) {
   ENTER();
-  return *it = new Attributes{{{computeType, compute}}}, 0;
+  return *it = new Attributes{{computeType, compute}}, 0;
 }
 EMULATED int cublasLtMatmulPreferenceCreate(Attributes **it) {
   return *it = new Attributes, 0;
@@ -231,7 +229,7 @@ EMULATED int cublasLtMatrixLayoutCreate(Attributes **it, int type, int64_t m,
   if (row < m)
     return invalid;
   *it = new Attributes{
-      {{elementType, type}, {rows, m}, {columns, n}, {leading, row}}};
+      {elementType, type}, {rows, m}, {columns, n}, {leading, row}};
   return 0;
 }
 /// FAIL=epilogue=1 emulates a library without epilogues.

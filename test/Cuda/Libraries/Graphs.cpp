@@ -13,6 +13,7 @@
 #include "Cuda/GraphLibrary.h"
 #include "Emulator.h"
 #include "Tensor.h"
+#include "stagewright-rt/runtime.h"
 
 #include <array>
 #include <cmath>
@@ -47,6 +48,10 @@ void requireTaken(const sw_attention_desc &it, bool gradient) {
 /// bias. Of a convolution: x, w, y.
 using Addresses = std::vector<uint64_t>;
 using Array = Tensor<double>;
+
+const Element *elementOfRuntime(int32_t dtype) {
+  return elementIn({SW_F32, SW_F64, SW_F16, SW_BF16}, dtype);
+}
 constexpr char reads[] = "a graph reads", writes[] = "a graph writes";
 
 /// Writes o and stats, or the gradients of q, k and v.
@@ -162,13 +167,13 @@ public:
         desc.causal);
     if (executes())
       requireTaken(desc, gradient);
-    plans.push_back({gradient ? "gradient" : "attention", desc, {}});
-    return plans.size() - 1;
+    return add({gradient ? "gradient" : "attention", 10, addressMultiple,
+                [=](const Addresses &at) { compute(desc, gradient, at); }});
   }
   size_t prepareConvolution(const sw_convolve_desc &desc) override {
     log("plan convolution writes=%d", desc.writes);
-    plans.push_back({"convolution", {}, desc});
-    return plans.size() - 1;
+    return add({"convolution", 3, sizeof(float),
+                [=](const Addresses &at) { compute(desc, at); }});
   }
   // More than cuBLASLt's, so that tests see it; less if memory is really used.
   int64_t workspace(size_t plan) const override {
@@ -180,9 +185,8 @@ public:
     std::lock_guard guard(lock());
     auto *on = static_cast<Stream *>(stream);
     const Plan &plan = plans[number];
-    bool convolves = plan.name == "convolution";
     auto space = reinterpret_cast<uint64_t>(workspace);
-    std::vector<uint64_t> addresses(convolves ? 3 : 10);
+    Addresses addresses(plan.operands);
     std::memcpy(addresses.data(), operands, addresses.size() * sizeof(void *));
     if (isDropped("graph", on, space, addresses))
       return;
@@ -193,12 +197,9 @@ public:
         return;
       memory().scratch(space, bytes);
       for (uint64_t it : addresses)
-        if (it % (convolves ? 4 : addressMultiple))
+        if (it % plan.alignment)
           throw Violation(text("a graph is given address %lu", it));
-      if (convolves)
-        compute(plan.convolution, addresses);
-      else
-        compute(plan.attention, plan.name == "gradient", addresses);
+      plan.compute(addresses);
     });
     if (status)
       throw std::runtime_error(text("status %d", status));
@@ -207,9 +208,13 @@ public:
 private:
   struct Plan {
     std::string name;
-    sw_attention_desc attention;
-    sw_convolve_desc convolution;
+    size_t operands;
+    uint64_t alignment; ///< of their addresses
+    std::function<void(const Addresses &)> compute;
   };
+  size_t add(const Plan &plan) {
+    return plans.push_back(plan), plans.size() - 1;
+  }
   std::vector<Plan> plans;
 };
 

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_LIBRARIES_TENSOR_H
 #define STAGEWRIGHT_TEST_CUDA_LIBRARIES_TENSOR_H
 
+#include "Floats.h"
 #include "Memory.h"
 
 #include <algorithm>
@@ -25,16 +26,31 @@ struct Element {
   double (*read)(const std::byte *);
   void (*write)(std::byte *, double);
 };
-/// float, double, float16, bfloat16, E4M3, E5M2.
-extern const Element elements[6];
+template <typename T>
+constexpr Element elementOf = {
+    sizeof(T),
+    [](const std::byte *at) {
+      T value;
+      std::memcpy(&value, at, sizeof(T));
+      return double(value);
+    },
+    [](std::byte *at, double given) {
+      using Wide = std::conditional_t<sizeof(T) == 8, T, float>;
+      auto value = T(Wide(given));
+      std::memcpy(at, &value, sizeof(T));
+    }};
+inline constexpr Element elements[] = {elementOf<float>, elementOf<double>,
+                                       elementOf<Half>,  elementOf<Bfloat16>,
+                                       elementOf<E4M3>,  elementOf<E5M2>};
 constexpr const Element *f32 = elements, *f64 = elements + 1,
                         *e5m2 = elements + 5;
 
 /// The element type that a library calls `type`; `types` are its numbers in the
 /// order of `elements`. Null if it is not among them.
-const Element *elementIn(std::initializer_list<int> types, int type);
-/// The element type of an `sw_dtype`.
-const Element *elementOfRuntime(int32_t dtype);
+inline const Element *elementIn(std::initializer_list<int> types, int type) {
+  const int *found = std::find(types.begin(), types.end(), type);
+  return found == types.end() ? nullptr : &elements[found - types.begin()];
+}
 
 /// Calls `function` for all indices within `extents`.
 template <size_t rank, typename Function, typename... Outer>

@@ -1,4 +1,4 @@
-//===- Access.cpp - loads, stores and copies of a warp --------------------===//
+//===- Access.cpp - accesses of a warp to memory --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,27 +24,32 @@ void Warp::access() {
   forLanes(active, [&] {
     uint64_t address = addresses[lane];
     request.add(address);
-    if (it->space == Space::Generic)
-      space = address & sharedWindow  ? Space::Shared
-              : address & localWindow ? Space::Local
-                                      : Space::Global;
-    uint64_t window = space == Space::Shared  ? sharedWindow
-                      : space == Space::Local ? localWindow
-                                              : 0;
+    space = it->spaceOf(address);
     Place at = place(address, request.bytes, !it->loads, space);
-    it->loads ? load(at, address | window) : store(at);
+    it->loads ? load(at, address) : store(at);
   });
   if (space == Space::Global)
     (it->loads ? block->counters.loads : block->counters.stores).add(request);
-  else if (space == Space::Shared && request.lanes)
+  else if (space == Space::Shared)
     block->counters.shared.add(request);
+}
+
+/// Throws unless all bytes are in this memory of `size` bytes.
+static void requireWithin(const char *memory, uint64_t size, uint64_t address,
+                          int bytes) {
+  if (address > size || size - address < unsigned(bytes))
+    throw Violation(text("uses %d bytes of %s from %lu on, of which there are "
+                         "%lu",
+                         bytes, memory, address, size));
 }
 
 Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
   static std::vector<uint8_t> written(64, 1);
-  if (space == Space::Parameter)
-    return {const_cast<std::byte *>(&block->launch.arguments[address]),
-            written.data()};
+  if (space == Space::Parameter) {
+    const std::vector<std::byte> &arguments = block->launch.arguments;
+    requireWithin("its parameters", arguments.size(), address, bytes);
+    return {const_cast<std::byte *>(&arguments[address]), written.data()};
+  }
   // "Vectors": an address must be a multiple of the size of its access.
   if (address % unsigned(bytes) != 0)
     throw Violation(text("uses address %lu, which is not a multiple of %d",
@@ -53,8 +58,7 @@ Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
     return sharedPlace(address & ~sharedWindow, bytes, writes);
   if (space == Space::Local) {
     auto at = address & ~localWindow, size = uint64_t(block->kernel.local);
-    if (at + unsigned(bytes) > size)
-      throw Violation("leaves its local memory");
+    requireWithin("local memory", size, at, bytes);
     return local.at(lane * size + at);
   }
   Place found = block->memory.at(address, bytes, writes ? "writes" : "reads");
@@ -64,11 +68,7 @@ Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
 }
 
 Place Warp::sharedPlace(uint64_t address, int bytes, bool writes) {
-  uint64_t size = block->shared.content.size();
-  if (address > size || size - address < unsigned(bytes))
-    throw Violation(text("uses %d bytes of shared memory from %lu on, of which "
-                         "there are %lu",
-                         bytes, address, size));
+  requireWithin("shared memory", block->shared.content.size(), address, bytes);
   block->sharedRaces.access(address, bytes, thread(), block->barriers, writes);
   Place found = block->shared.at(address);
   if (!writes && std::memchr(found.marks, copyPending, size_t(bytes)))
@@ -98,8 +98,6 @@ void Warp::load(const Place &from, uint64_t address) {
       uint64_t value = 0;
       std::memcpy(&value, at, size_t(it->bytes));
       at += it->bytes;
-      if (part.kind == Operand::None)
-        continue;
       if (it->isSigned)
         value = uint64_t(int64_t(value << unused) >> unused);
       row(part, plane)[lane] = value;
@@ -151,10 +149,8 @@ void Warp::copy() {
       copies[lane].emplace_back();
     copies[lane].back().push_back(copy);
   });
-  if (reads.lanes)
-    block->counters.loads.add(reads);
-  if (writes.lanes)
-    block->counters.shared.add(writes);
+  block->counters.loads.add(reads);
+  block->counters.shared.add(writes);
 }
 
 void Warp::commitCopies() {
@@ -177,6 +173,81 @@ void Warp::awaitCopies() {
     for (; groups.size() > groupsLeft; groups.erase(groups.begin()))
       std::ranges::for_each(groups.front(), finish);
   });
+}
+
+void Races::check(Mark &mark, uint64_t byte, const Access &self,
+                  bool writes) const {
+  // Whether a different thread made this access, and no barrier separates it.
+  auto meets = [&](const Access &other) {
+    return other.thread && other.thread != self.thread &&
+           (blockOf(other) != blockOf(self) || other.barriers == self.barriers);
+  };
+  bool written = meets(mark.writer);
+  bool read = writes &&
+              (mark.severalBlocks ||
+               (mark.severalThreads && mark.reader.barriers == self.barriers) ||
+               meets(mark.reader));
+  if (written || read)
+    throw Violation(
+        text("race on %s: thread %u %s byte %lu, which thread %u has %s with "
+             "no barrier between them",
+             memory, self.thread - 1, writes ? "writes" : "reads", byte,
+             (written ? mark.writer : mark.reader).thread - 1,
+             written ? "written" : "read"));
+  if (!writes) {
+    bool other = mark.reader.thread && mark.reader.thread != self.thread;
+    mark.severalBlocks |= other && blockOf(mark.reader) != blockOf(self);
+    mark.severalThreads =
+        mark.reader.barriers == self.barriers && (mark.severalThreads || other);
+  }
+  (writes ? mark.writer : mark.reader) = self;
+}
+
+void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
+                   bool writes) {
+  uint64_t number = address / pageSize; // An aligned access is in one page.
+  if (number != lastNumber) {
+    std::unique_ptr<Page> &page = pages[number];
+    if (!page)
+      page = std::make_unique<Page>();
+    lastNumber = number;
+    last = page.get();
+  }
+  for (uint64_t byte = address; byte < address + unsigned(bytes); byte += step)
+    check((*last)[byte % pageSize], byte, {uint32_t(thread + 1), barriers},
+          writes);
+}
+
+/// The units of `size` bytes that lanes of a request access.
+static std::vector<uint64_t> unitsOf(const Request &request, int first, int end,
+                                     unsigned size) {
+  std::vector<uint64_t> units;
+  for (int i = first; i < std::min(end, request.lanes); ++i) {
+    uint64_t last = (request.address[i] + unsigned(request.bytes) - 1) / size;
+    for (uint64_t it = request.address[i] / size; it <= last; ++it)
+      units.push_back(it);
+  }
+  std::ranges::sort(units);
+  units.erase(std::ranges::unique(units).begin(), units.end());
+  return units;
+}
+
+void Traffic::add(const Request &request) {
+  requests += request.lanes > 0;
+  sectors += int64_t(unitsOf(request, 0, request.lanes, sector).size());
+  bytes += int64_t(request.lanes) * request.bytes;
+}
+
+void Banks::add(const Request &request) {
+  constexpr unsigned banks = 32, word = 4;
+  int together = std::min(32, 128 / std::max(request.bytes, 4));
+  requests += request.lanes > 0;
+  for (int first = 0; first < request.lanes; first += together) {
+    std::array<int64_t, banks> words = {};
+    for (uint64_t it : unitsOf(request, first, first + together, word))
+      ++words[it % banks];
+    waves += *std::ranges::max_element(words);
+  }
 }
 
 } // namespace emulator::ptx

@@ -44,6 +44,18 @@ void BlockRunner::begin() {
     Row conspicuous;
     conspicuous.fill(0xcbcbcbcbcbcbcbcb);
     it.planes[values].assign(kernel.registers, conspicuous);
+    auto [x, y, z] = launch.block;
+    for (size_t lane = 0; lane < warpSize; ++lane) {
+      auto thread = unsigned(w * warpSize + lane);
+      const std::array<unsigned, 3> special[] = {
+          {thread % x, thread / x % y, thread / x / y},
+          launch.block,
+          place,
+          launch.grid,
+          {unsigned(lane), unsigned(w)}};
+      for (size_t i = 0; builtins[i] != "%cc"; ++i)
+        it.planes[values][i][lane] = special[i / 3][i % 3];
+    }
     it.local.begin(kernel.local * int64_t(warpSize));
   }
 }
@@ -87,12 +99,8 @@ void Warp::advance() {
     forLanes(ready, [&] { at = std::min(at, next[lane]); });
     active = 0;
     forLanes(ready, [&] { active |= uint32_t(next[lane] == at) << lane; });
-    if (at == code.size()) { // After the last instruction.
-      leave();
-    } else {
-      it = &code[at];
-      step();
-    }
+    it = &code[at];
+    step();
   }
   forLanes(atShuffle, [&] {
     it = &code[next[lane]];
@@ -107,7 +115,10 @@ void Warp::step() {
     requireWritten(it->guard, "a condition");
     Row room;
     const Row &guard = read(it->guard, room);
-    forLanes(all, [&] { active &= ~(uint32_t(~guard[lane] & 1) << lane); });
+    forLanes(all, [&] {
+      bool runs = (guard[lane] & 1) != it->isInverted;
+      active &= ~(uint32_t(!runs) << lane);
+    });
   }
   bool waits = it->act == &Warp::barrier || it->act == &Warp::shuffle;
   forLanes(waits ? all & ~active : all, [&] { ++next[lane]; });

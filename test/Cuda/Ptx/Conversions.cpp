@@ -75,9 +75,6 @@ template <typename T> void addNarrow(Table &table, const std::string &name) {
 constexpr const char *comparisons[] = {"",    "lt",  "eq",  "le",  "gt",
                                        "ne",  "ge",  "num", "nan", "ltu",
                                        "equ", "leu", "gtu", "neu", "geu"};
-/// Comparisons of unsigned numbers also have names of their own.
-constexpr const char *unsignedComparisons[] = {"",   "lo", "eq", "ls",
-                                               "hi", "ne", "hs"};
 
 template <typename T> void compare(Table &table) {
   auto add = [&]<size_t sum>(std::integral_constant<size_t, sum>) {
@@ -86,8 +83,6 @@ template <typename T> void compare(Table &table) {
       return (sum & order) != 0;
     };
     define<T>(table, std::string("setp.") + comparisons[sum], isTrue);
-    if constexpr (std::is_unsigned_v<T>)
-      define<T>(table, std::string("setp.") + unsignedComparisons[sum], isTrue);
   };
   [&]<size_t... sum>(std::index_sequence<sum...>) {
     (add(std::integral_constant<size_t, sum + 1>()), ...);

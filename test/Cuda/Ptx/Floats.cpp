@@ -62,15 +62,12 @@ template <typename T> void defineFor(Table &table) {
   add("min", [](E a, E b, E) { return larger(a, b, false, true); });
   add("max.NaN", [](E a, E b, E) { return larger(a, b, true, false); });
   add("min.NaN", [](E a, E b, E) { return larger(a, b, true, true); });
-}
-
-/// Defines what a device approximates, and what exists for long floats only.
-template <typename T> void defineLong(Table &table) {
-  define<T>(table, "rcp", [](T a) { return 1 / a; });
-  define<T>(table, "sqrt", [](T a) { return std::sqrt(a); });
-  define<T>(table, "rsqrt", [](T a) { return T(1 / std::sqrt(double(a))); });
-  define<T>(table, "copysign",
-            [](T sign, T a) { return std::copysign(a, sign); });
+  if constexpr (sizeof(T) == 2)
+    return;
+  add("rcp", [](E a, E, E) { return 1 / a; });
+  add("sqrt", [](E a, E, E) { return std::sqrt(a); });
+  add("rsqrt", [](E a, E, E) { return E(1 / std::sqrt(double(a))); });
+  add("copysign", [](E sign, E a, E) { return std::copysign(a, sign); });
 }
 
 /// Defines a function whose result is rounded toward zero, as ".rz" does.
@@ -95,8 +92,6 @@ void defineFloats(Table &table) {
   defineFor<double>(table);
   defineFor<Bfloat16>(table);
   defineFor<Half>(table);
-  defineLong<float>(table);
-  defineLong<double>(table);
   using F = float;
   addTruncated(table, "add.rz", [](F a, F b, F) { return a + b; });
   addTruncated(table, "mul.rz", [](F a, F b, F) { return a * b; });

@@ -25,38 +25,35 @@ void Warp::requireAll() {
 /// i).
 void Warp::loadMatrices() {
   requireAll();
-  constexpr size_t side = 8, matrices = 4, rowBytes = 16;
-  const Operand &to = it->operands[0], &from = it->operands[1];
-  bool transposed = it->has("trans");
+  constexpr size_t side = 8, rowBytes = 16;
+  const Operand &from = it->operands[1];
   requireWritten(from, "an address");
   Row room;
   const Row &addresses = read(from, room);
-  uint16_t elements[2][matrices][side][side];
   Request request = {rowBytes};
   forLanes(active, [&] {
     if (addresses[lane] % rowBytes != 0)
       throw Violation("names a row that begins at no multiple of 16");
-    Place row = sharedPlace(addresses[lane], rowBytes, false);
-    notice(row, rowBytes);
-    std::byte bits[rowBytes];
-    for (Plane plane : {values, unwritten})
-      std::memcpy(elements[plane][lane / side][lane % side],
-                  bitsOf(row, plane, rowBytes, bits), rowBytes);
+    notice(sharedPlace(addresses[lane], rowBytes, false), rowBytes);
     request.add(addresses[lane]);
   });
   block->counters.shared.add(request);
+  bool transposed = it->has("trans");
   for (Plane plane : used())
-    for (size_t m = 0; m < matrices; ++m)
+    for (size_t element = 0; element < 8; ++element) // Two of each matrix.
       forLanes(active, [&] {
-        size_t number = to.parts[m].number, i = lane / 4, j = lane % 4 * 2;
-        auto element = [&](size_t at) -> uint32_t {
-          return transposed ? elements[plane][m][at][i]
-                            : elements[plane][m][i][at];
-        };
-        planes[plane][number][lane] = element(j) | element(j + 1) << 16;
-        uint64_t from = request.address[side * m + (transposed ? j : i)];
-        if (plane == unwritten)
-          origins[number][lane] = {from | sharedWindow, it};
+        size_t i = lane / 4, j = lane % 4 * 2 + element % 2, m = element / 2;
+        if (transposed)
+          std::swap(i, j);
+        uint64_t address = request.address[side * m + i] + 2 * j, bits = 0;
+        std::byte marks[2];
+        std::memcpy(&bits, bitsOf(block->shared.at(address), plane, 2, marks),
+                    2);
+        size_t number = it->operands[0].parts[m].number;
+        uint64_t &to = planes[plane][number][lane];
+        to = element % 2 ? to | bits << 16 : bits;
+        if (plane == unwritten && bits)
+          origins[number][lane] = {address, it};
       });
 }
 

@@ -41,13 +41,19 @@ constexpr uint64_t sharedWindow = uint64_t(1) << 60;
 constexpr uint64_t localWindow = uint64_t(1) << 61;
 
 struct Operand {
-  enum Kind : uint8_t { None, Register, Constant, Special, Address, Vector };
+  enum Kind : uint8_t { None, Register, Constant, Vector };
   Kind kind = None;
-  bool inverted = false; ///< !%p1
-  size_t number = 0;     ///< of a register, constant or special register
-  int64_t offset = 0;    ///< of an address, bytes
-  std::vector<Operand> parts = {}; ///< of a vector, and the base of an address
+  size_t number = 0;               ///< of a register or constant
+  int64_t offset = 0;              ///< that is added: of an address, bytes
+  std::vector<Operand> parts = {}; ///< of a vector
 };
+
+/// Registers that every kernel has, before its own: special ones, which a warp
+/// begins with, the carry of mad.cc, and one for results that are not used.
+constexpr std::string_view builtins[] = {
+    "%tid.x",   "%tid.y",   "%tid.z",   "%ntid.x",   "%ntid.y",   "%ntid.z",
+    "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z",
+    "%laneid",  "%warpid",  "%cc",      "_"};
 
 struct Lanes;
 /// Computes a result in all lanes of the mask.
@@ -61,6 +67,7 @@ struct Instruction {
   Space space = Space::Generic;
   bool loads = false, isSigned = false; ///< a loaded value is sign-extended
   Operand guard;                        ///< a predicate, or none
+  bool isInverted = false;              ///< the guard: @!%p1
   int vector = 1, bytes = 1;            ///< elements, and bytes of one
   size_t target = 0;                    ///< of a branch: an instruction
   Handler handler = nullptr;
@@ -71,6 +78,13 @@ struct Instruction {
 
   bool has(std::string_view word) const {
     return std::find(words.begin(), words.end(), word) != words.end();
+  }
+  /// The space of an address that it accesses.
+  Space spaceOf(uint64_t address) const {
+    return space != Space::Generic  ? space
+           : address & sharedWindow ? Space::Shared
+           : address & localWindow  ? Space::Local
+                                    : Space::Global;
   }
 };
 
@@ -96,19 +110,6 @@ struct Module {
 
 /// Parses a module, whose tables it allocates and writes; throws `Unknown`.
 Module parse(std::string_view text, Memory &memory, int device = 0);
-
-std::string_view trim(std::string_view text);
-/// The nonempty parts of `text`; does not split inside brackets.
-std::vector<std::string_view> split(std::string_view text, char separator);
-/// The size of a PTX type: 4 for ".b32", 1 for ".pred".
-int64_t bytesOf(std::string_view type);
-/// The bits of a number, such as 3, -1 or 0f3F800000; none for other text.
-std::optional<uint64_t> numberIn(std::string_view text);
-
-/// The text without comments, with the line ends of `//` comments.
-std::string withoutComments(std::string_view text);
-/// The address of dynamic shared memory among symbols, before it is known.
-constexpr int64_t dynamicShared = -1;
 
 /// The handler of an opcode such as "fma.rn.f32", or null.
 Handler handlerOf(const std::vector<std::string> &words);

@@ -11,6 +11,69 @@ namespace emulator::ptx {
 
 namespace {
 
+std::string_view trim(std::string_view text) {
+  constexpr char blanks[] = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
+/// The nonempty parts of `text`; does not split inside brackets.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    char it = i < text.size() ? text[i] : separator;
+    depth += (it == '{' || it == '[' || it == '(');
+    depth -= (it == '}' || it == ']' || it == ')');
+    if (it != separator || depth > 0)
+      continue;
+    if (auto part = trim(text.substr(begin, i - begin)); !part.empty())
+      parts.push_back(part);
+    begin = i + 1;
+  }
+  return parts;
+}
+
+/// The size of a PTX type: 4 for ".b32", 1 for ".pred".
+int64_t bytesOf(std::string_view type) {
+  size_t digits = type.find_first_of("123456789");
+  std::string bits(digits < type.size() ? type.substr(digits) : "8");
+  return std::max(std::stol(bits) / 8, 1L);
+}
+
+/// The bits of a number, such as 3, -1 or 0f3F800000; none for other text.
+std::optional<uint64_t> numberIn(std::string_view text) {
+  std::string digits(text);
+  if (text == "true" || text == "false")
+    return text == "true";
+  if (text.starts_with("0f") || text.starts_with("0d"))
+    return std::stoull(digits.substr(2), nullptr, 16);
+  if (std::isdigit(text.front()) || text.front() == '-')
+    return std::stoull(digits, nullptr, 0);
+  return std::nullopt;
+}
+
+/// The text without comments, with the line ends of `//` comments.
+std::string withoutComments(std::string_view text) {
+  std::string kept;
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string_view two = text.substr(i, 2);
+    if (two == "//") {
+      i = std::min(text.find('\n', i), text.size());
+      kept += '\n';
+    } else if (two == "/*") {
+      i = std::min(text.find("*/", i), text.size()) + 1;
+    } else {
+      kept += text[i];
+    }
+  }
+  return kept;
+}
+
+/// The address of dynamic shared memory among symbols, before it is known.
+constexpr int64_t dynamicShared = -1;
+
 /// By opcode, or by its first word.
 const std::unordered_map<std::string_view, Act> acts = {
     {"mov", &Warp::move},
@@ -37,12 +100,6 @@ const std::unordered_map<std::string_view, Act> acts = {
     {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", &Warp::multiply},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", &Warp::multiply}};
 
-/// Special registers, as `Warp::read` numbers them.
-constexpr std::string_view specials[] = {
-    "%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",  "%ntid.y",
-    "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z", "%nctaid.x",
-    "%nctaid.y", "%nctaid.z", "%laneid",  "%warpid"};
-
 class Reader {
 public:
   Reader(std::string_view source, Memory &memory, int device)
@@ -50,13 +107,12 @@ public:
 
   Module run() {
     std::string_view rest = text;
-    constexpr char ends[] = "\n:;{}";
-    for (size_t end = rest.find_first_of(ends); end != rest.npos;) {
+    for (size_t end = 0;
+         (end = rest.find_first_of("\n:;{}", end)) < rest.npos;) {
       line += rest[end] == '\n';
-      size_t taken = 0;
-      if (read(trim(rest.substr(0, end)), rest[end]))
-        rest.remove_prefix(taken = end + 1);
-      end = rest.find_first_of(ends, end + 1 - taken);
+      bool isRead = read(trim(rest.substr(0, end)), rest[end]);
+      rest.remove_prefix(isRead ? end + 1 : 0);
+      end = isRead ? 0 : end + 1;
     }
     if (rest = trim(rest); depth > 0 || !rest.empty())
       fail("a statement without an end", rest.substr(0, rest.find('\n')));
@@ -94,7 +150,8 @@ private:
     kernel.name = trim(text.substr(0, open));
     names = {};
     names.symbols = symbols;
-    names.registers["%cc"] = kernel.registers++; // The carry of mad.cc.
+    for (std::string_view name : builtins)
+      names.registers[std::string(name)] = kernel.registers++;
     for (auto it : split(text.substr(open + 1, close - open - 1), ',')) {
       auto words = split(it, ' ');
       if (words.size() < 3 || words.back().ends_with(']'))
@@ -117,6 +174,7 @@ private:
   }
 
   void finish() {
+    instruction("ret"); // Also after the last instruction.
     for (auto &[from, label] : names.branches)
       kernel.code[from].target =
           find(names.labels, label, "a label that is nowhere");
@@ -150,7 +208,9 @@ private:
     it.line = line;
     if (text.front() == '@') {
       size_t end = text.find_first_of(" \t");
-      it.guard = operand(text.substr(1, end - 1));
+      it.isInverted = text[1] == '!';
+      it.guard =
+          operand(text.substr(1 + it.isInverted, end - 1 - it.isInverted));
       text = trim(text.substr(end));
     }
     size_t end = std::min(text.find_first_of(" \t\n"), text.size());
@@ -250,41 +310,28 @@ private:
 
   Operand operand(std::string_view text) {
     Operand it;
-    if (text == "_")
-      return it;
     if (text.front() == '[')
       return address(trim(text.substr(1, text.size() - 2)));
     if (size_t bar = text.find('|'); bar != text.npos)
       return operand(trim(text.substr(0, bar))); // The other is not computed.
-    if (text.front() == '!') {
-      it = operand(trim(text.substr(1)));
-      it.inverted = true;
-    } else if (text.front() == '{') {
+    if (text.front() == '{') {
       it.kind = Operand::Vector;
       for (auto part : split(text.substr(1, text.size() - 2), ','))
         it.parts.push_back(operand(part));
-    } else if (auto found = std::ranges::find(specials, text);
-               found != std::end(specials)) {
-      it.kind = Operand::Special;
-      it.number = size_t(found - std::begin(specials));
-    } else if (text.front() == '%') {
-      it.kind = Operand::Register;
-      it.number =
-          find(names.registers, text, "a register that is not declared");
-    } else {
-      it.kind = Operand::Constant;
-      it.number = constant(text);
+      return it;
     }
-    return it;
+    if (text.front() == '%' || text == "_")
+      return {Operand::Register,
+              find(names.registers, text, "a register that is not declared")};
+    return {Operand::Constant, constant(text)};
   }
 
   /// `%rd1+8`, or the name of a parameter or an array.
   Operand address(std::string_view text) {
     size_t sign = text.find_first_of("+-", 1);
-    Operand it = {.kind = Operand::Address};
+    Operand it = operand(trim(text.substr(0, sign)));
     if (sign != text.npos)
       it.offset = count(text.substr(sign + (text[sign] == '+')));
-    it.parts = {operand(trim(text.substr(0, sign)))};
     return it;
   }
 

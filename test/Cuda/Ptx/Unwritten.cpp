@@ -29,16 +29,15 @@ void Warp::requireWritten(const Operand &operand, const char *what) {
   forLanes(active, [&] {
     if (!bits[lane])
       return;
-    bool isAddress = operand.kind == Operand::Address;
-    const Operand &from = isAddress ? operand.parts[0] : operand;
-    auto [at, load] = origins[from.number][lane];
-    const char *space = at & sharedWindow  ? "shared memory at "
-                        : at & localWindow ? "local memory at "
-                                           : "";
+    auto [at, load] = origins[operand.number][lane];
+    Space space = load->spaceOf(at);
+    const char *name = space == Space::Shared  ? "shared memory at "
+                       : space == Space::Local ? "local memory at "
+                                               : "";
     throw Violation(
         text("uses %s that was never written: line %d '%s' has loaded it "
              "from %s%#lx",
-             what, load->line, load->text.c_str(), space,
+             what, load->line, load->text.c_str(), name,
              at & ~(sharedWindow | localWindow)));
   });
 }

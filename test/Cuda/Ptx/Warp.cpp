@@ -45,10 +45,9 @@ void Warp::move() {
         joined[i] |= low(part[i], taken) << taken * p;
     }
     for (size_t p = 0; p < to.size(); ++p)
-      if (to[p].kind != Operand::None)
-        forLanes(active, [&] {
-          row(to[p], plane)[lane] = low(joined[lane] >> given * p, given);
-        });
+      forLanes(active, [&] {
+        row(to[p], plane)[lane] = low(joined[lane] >> given * p, given);
+      });
   }
   spreadOrigins();
 }
@@ -107,38 +106,15 @@ void Warp::shuffle() {
 
 const Row &Warp::read(const Operand &operand, Row &room, Plane plane) {
   static const Row zeros = {};
-  if (operand.kind == Operand::Address) {
-    const Row &base = read(operand.parts[0], room, plane);
-    if (plane == unwritten || !operand.offset)
-      return base;
-    for (size_t i = 0; i < warpSize; ++i)
-      room[i] = base[i] + uint64_t(operand.offset);
-    return room;
-  }
-  if (plane == unwritten &&
-      (operand.kind != Operand::Register || !hasUnwritten()))
-    return zeros;
-  if (operand.kind == Operand::Constant)
-    return block->kernel.constants[operand.number];
-  if (operand.kind == Operand::Special) {
-    auto [x, y, z] = block->launch.block;
-    for (size_t i = 0; i < warpSize; ++i) {
-      auto thread = unsigned(number * warpSize + i);
-      const std::array<unsigned, 3> all[] = {
-          {thread % x, thread / x % y, thread / x / y},
-          block->launch.block,
-          block->place,
-          block->launch.grid,
-          {unsigned(i), unsigned(number)}};
-      room[i] = all[operand.number / 3][operand.number % 3];
-    }
-    return room;
-  }
-  const Row &found = row(operand, plane);
-  if (!operand.inverted || plane == unwritten)
+  bool isRegister = operand.kind == Operand::Register;
+  if (plane == unwritten)
+    return isRegister && hasUnwritten() ? row(operand, plane) : zeros;
+  const Row &found =
+      isRegister ? row(operand) : block->kernel.constants[operand.number];
+  if (operand.offset == 0)
     return found;
   for (size_t i = 0; i < warpSize; ++i)
-    room[i] = !(found[i] & 1);
+    room[i] = found[i] + uint64_t(operand.offset);
   return room;
 }
 
