@@ -38,14 +38,17 @@ int64_t extentOf(Type type) {
   return std::max<int64_t>(last + 1, 0) * ((bits + 7) / 8);
 }
 
-/// Whether a kernel divides all numbers of all arguments but the last by the
-/// last, a count, and does nothing else.
+/// Whether a kernel divides all numbers of its buffers by its only other
+/// argument, a count, and does nothing else.
 bool makesMeans(func::FuncOp kernel) {
   auto ops = kernel.front().getOps<linalg::LinalgOp>();
-  if (kernel.getNumArguments() < 2 || !llvm::hasSingleElement(ops))
+  SmallVector<Value> buffers, numbers;
+  for (BlockArgument argument : kernel.getArguments())
+    (isa<MemRefType>(argument.getType()) ? buffers : numbers)
+        .push_back(argument);
+  if (buffers.empty() || numbers.size() != 1 || !llvm::hasSingleElement(ops))
     return false;
   linalg::LinalgOp op = *ops.begin();
-  auto buffers = kernel.getArguments().drop_back();
   if (op.getNumDpsInputs() != 0 ||
       !llvm::equal(op.getDpsInits(), buffers) || // each of them once
       !llvm::all_of(op.getIndexingMapsArray(),
@@ -61,7 +64,7 @@ bool makesMeans(func::FuncOp kernel) {
     auto count = division.getRhs().getDefiningOp<arith::UIToFPOp>();
     auto index = count ? count.getIn().getDefiningOp<arith::IndexCastOp>()
                        : arith::IndexCastOp();
-    if (!index || index.getIn() != kernel.getArguments().back())
+    if (!index || index.getIn() != numbers[0])
       return false;
   }
   return true;

@@ -174,7 +174,7 @@ struct Kernel {
   /// `sums`, then by `adds`; those of `adds` never begin with zeros.
   std::vector<int64_t> sums = {}, adds = {};
   /// Whether the kernel only divides all numbers at the addresses in its
-  /// arguments by the last argument, or the last but the `sw_sums`.
+  /// arguments by its first argument without bytes.
   bool mean = false;
 
   /// Max number of arguments: CUDA accepts 4096 bytes of parameters, and a null

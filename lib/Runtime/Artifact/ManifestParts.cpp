@@ -12,6 +12,7 @@
 #include "Sum.h"
 #include "stagewright/Support/Limits.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace stagewright::runtime {
@@ -396,9 +397,11 @@ Kernel parseKernel(const json &object) {
             int64_t(SW_SUMS_MOST));
   }
   kernel.mean = object.value("mean", false);
-  if (kernel.mean && (kernel.arguments < 2 || kernel.bytes.empty()))
+  auto count = std::find(kernel.bytes.begin(), kernel.bytes.end(), 0);
+  if (kernel.mean && (kernel.arguments < 2 || count == kernel.bytes.end()))
     raise("malformed manifest: kernel '", kernel.name, "' makes a mean of ",
-          kernel.arguments, " arguments, expected two or more, with bytes");
+          kernel.arguments,
+          " arguments, expected arrays with bytes and a count");
   if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
     raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
           printShape(kernel.grid), ", expected at most 65535 after the first");

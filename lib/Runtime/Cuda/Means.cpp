@@ -8,6 +8,7 @@
 #include "Means.h"
 
 #include "Commands.h"
+#include "DType.h"
 #include "Spans.h"
 
 #include <algorithm>
@@ -18,24 +19,21 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
+/// The divisions of one rank.
 class Means {
 public:
-  Means(RankProgram &program, const std::vector<Kernel> &kernels)
-      : program(program), kernels(kernels) {}
-
-  int64_t run() {
-    removed.assign(program.commands.size(), false);
-    for (size_t i = 0; i < program.commands.size(); ++i)
-      look(i);
-    removeCommands(program, removed);
-    return std::count(removed.begin(), removed.end(), true);
-  }
-
-private:
   /// A bit of the last argument of a kernel.
   struct Bit {
     size_t command;
     size_t number; ///< of `sums` and `adds`
+  };
+  /// What a collective sums over ranks: `offset` in its bucket, and the number
+  /// by which the ranks divide the total.
+  struct Part {
+    int64_t collective, offset, bytes;
+    uint64_t count = 0;
+
+    auto operator<=>(const Part &) const = default;
   };
   /// A range that contains exactly the sum of these products and of what these
   /// kernels have added, or zeros; or what `last` has stored, of all of it.
@@ -44,16 +42,53 @@ private:
     std::vector<int64_t> products;
     std::vector<Bit> adds;
     std::optional<Bit> last;
+    std::optional<Part> part = {}; ///< if ranks have summed it since
+  };
+  /// A command that others can replace, which make these sums.
+  struct Division {
+    size_t command;
+    uint64_t count;
+    std::vector<Sum> sums;
   };
 
+  Means(RankProgram &program, const Manifest &manifest, const Memory &memory,
+        int64_t rank)
+      : program(program), manifest(manifest), memory(memory), rank(rank),
+        kernels(manifest.kernels), removed(program.commands.size()) {
+    for (size_t i = 0; i < program.commands.size(); ++i)
+      look(i);
+  }
+
+  /// Of totals over ranks. Others are done already.
+  std::vector<Division> late;
+
+  void replace(const Division &division) {
+    for (const Sum &sum : division.sums) {
+      for (int64_t product : sum.products)
+        program.contractions[size_t(product)].alpha /= double(division.count);
+      for (Bit bit : sum.adds)
+        set(bit);
+      if (sum.last)
+        set(*sum.last);
+    }
+    removed[division.command] = true;
+  }
+
+  /// Removes what was replaced; returns the number of commands.
+  int64_t finish() {
+    removeCommands(program, removed);
+    return std::count(removed.begin(), removed.end(), true);
+  }
+
+private:
   void look(size_t number) {
     const Command &command = program.commands[number];
     if (command.kind == Command::Contract)
       return add(command.id);
     if (command.kind == Command::Launch)
       return launch(number, command, kernels[size_t(command.id)]);
-    if (command.mayTouchAny())
-      return sums.clear();
+    if (command.kind == Command::Reduce)
+      return reduce(command.id);
     for (const Extent &use : usesOf(program, kernels, command))
       sums.forget(use.address, use.bytes);
     if (command.kind == Command::Fill && command.from == 0)
@@ -61,10 +96,8 @@ private:
   }
 
   void launch(size_t number, const Command &command, const Kernel &kernel) {
-    if (kernel.mean && divide(command, kernel)) {
-      removed[number] = true;
+    if (kernel.mean && divide(number, command, kernel))
       return;
-    }
     const uint64_t *values = program.values.data() + command.to;
     // A kernel that stands in for a library call may not run.
     bool runs = command.instead < 0;
@@ -77,7 +110,8 @@ private:
     for (size_t i = 0; runs && i < kernel.adds.size(); ++i) {
       auto argument = size_t(kernel.adds[i]);
       Sum *sum = sums.find(values[argument]);
-      if (!sum || sum->last || sum->bytes != kernel.bytes[argument])
+      if (!sum || sum->last || sum->part ||
+          sum->bytes != kernel.bytes[argument])
         continue;
       made.push_back({values[argument], *sum});
       made.back().second.adds.push_back({number, kernel.sums.size() + i});
@@ -98,38 +132,65 @@ private:
     bool isPlain = it.desc.epilogue == SW_EPILOGUE_NONE && !it.desc.otherwise;
     if (isPlain && bytes > 0 && gemm.beta == 0)
       return sums.insert(it.c, {bytes, {number}, {}, {}});
-    if (isPlain && sum && !sum->last && sum->bytes == bytes)
+    if (isPlain && sum && !sum->last && !sum->part && sum->bytes == bytes)
       return sum->products.push_back(number);
     sums.forget(it.c, 1);
   }
 
-  /// Lets others do all divisions of `command`; returns whether they can.
-  bool divide(const Command &command, const Kernel &kernel) {
+  /// The ranks sum their buckets, of which this one's has known sums.
+  void reduce(int64_t id) {
+    const Collective &collective = manifest.collective(id);
+    Address begin = memory.bucket(manifest, id, rank);
+    int64_t bytes = collective.elements * dtypeSize(collective.dtype);
+    sums.change(begin, bytes, [&](Address address, Sum &sum) {
+      auto offset = int64_t(address - begin);
+      bool isInside = address >= begin && offset + sum.bytes <= bytes;
+      if (isInside && !sum.part)
+        sum.part = Part{id, offset, sum.bytes};
+      return isInside;
+    });
+  }
+
+  /// Lets others do all divisions of `command`; returns whether they can. Those
+  /// of totals over ranks become `late`.
+  bool divide(size_t number, const Command &command, const Kernel &kernel) {
     const uint64_t *values = program.values.data() + command.to;
-    // The bits of its own sums, if any, follow the count.
-    int64_t last = command.bytes - (kernel.sums.empty() ? 1 : 2);
-    uint64_t count = values[last];
+    // The count is its first number. The bits of its own sums, if any, follow.
+    const std::vector<int64_t> &bytes = kernel.bytes;
+    uint64_t count =
+        values[std::find(bytes.begin(), bytes.end(), 0) - bytes.begin()];
     if (command.instead >= 0 || count >> (64 - SW_SUMS_COUNT))
       return false;
-    for (int64_t i = 0; i < last; ++i) {
+    Division division = {number, count, {}};
+    bool isLate = false;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] == 0)
+        continue;
       const Sum *sum = sums.find(values[i]);
-      if (!sum || sum->bytes != kernel.bytes[size_t(i)] ||
-          (sum->products.empty() && sum->adds.empty() && !sum->last) ||
+      if (!sum || sum->bytes != bytes[i] ||
+          (sum->products.empty() && sum->adds.empty() && !sum->last &&
+           !sum->part) ||
           (sum->last && !fits(*sum->last, count)) ||
           !std::all_of(sum->adds.begin(), sum->adds.end(),
                        [&](Bit bit) { return fits(bit, count); }))
         return false;
+      division.sums.push_back(*sum);
+      if (sum->part)
+        division.sums.back().part->count = count;
+      isLate |= sum->part.has_value();
     }
-    for (int64_t i = 0; i < last; ++i) {
-      const Sum &sum = *sums.find(values[i]);
-      for (int64_t product : sum.products)
-        program.contractions[size_t(product)].alpha /= double(count);
+    for (const Sum &sum : division.sums) {
       for (Bit bit : sum.adds)
-        set(bit, count);
+        reserve(bit, count);
       if (sum.last)
-        set(*sum.last, count);
-      sums.forget(values[i], 1);
+        reserve(*sum.last, count);
     }
+    for (size_t i = 0; i < bytes.size(); ++i)
+      sums.forget(values[i], bytes[i]);
+    if (isLate)
+      late.push_back(std::move(division));
+    else
+      replace(division);
     return true;
   }
 
@@ -142,21 +203,62 @@ private:
     uint64_t set = argumentOf(bit) >> SW_SUMS_COUNT;
     return set == 0 || set == count;
   }
-  void set(Bit bit, uint64_t count) {
-    argumentOf(bit) |=
-        uint64_t(1) << (SW_SUMS_DIVIDE + bit.number) | count << SW_SUMS_COUNT;
+  void reserve(Bit bit, uint64_t count) {
+    argumentOf(bit) |= count << SW_SUMS_COUNT;
+  }
+  void set(Bit bit) {
+    argumentOf(bit) |= uint64_t(1) << (SW_SUMS_DIVIDE + bit.number);
   }
 
   RankProgram &program;
+  const Manifest &manifest;
+  const Memory &memory;
+  int64_t rank;
   const std::vector<Kernel> &kernels;
   Spans<Sum> sums;
   std::vector<bool> removed; ///< by command
 };
 
+/// Removes divisions of totals that not all ranks can do before they sum: until
+/// every part of those that are left is divided by all ranks of its collective.
+void requireAllRanks(std::vector<Means> &ranks, const Manifest &manifest) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::map<Means::Part, size_t> dividing;
+    for (Means &rank : ranks)
+      for (const Means::Division &division : rank.late)
+        for (const Means::Sum &sum : division.sums)
+          if (sum.part)
+            ++dividing[*sum.part];
+    for (Means &rank : ranks)
+      changed |=
+          0 < std::erase_if(rank.late, [&](const Means::Division &it) {
+            return std::any_of(
+                it.sums.begin(), it.sums.end(), [&](const Means::Sum &sum) {
+                  return sum.part &&
+                         dividing[*sum.part] !=
+                             manifest.collective(sum.part->collective)
+                                 .buckets.size();
+                });
+          });
+  }
+}
+
 } // namespace
 
-int64_t foldMeans(RankProgram &program, const std::vector<Kernel> &kernels) {
-  return Means(program, kernels).run();
+int64_t foldMeans(std::vector<RankProgram> &programs, const Manifest &manifest,
+                  const Memory &memory) {
+  std::vector<Means> ranks;
+  for (size_t i = 0; i < programs.size(); ++i)
+    ranks.emplace_back(programs[i], manifest, memory, int64_t(i));
+  requireAllRanks(ranks, manifest);
+  int64_t folded = 0;
+  for (Means &rank : ranks) {
+    for (const Means::Division &division : rank.late)
+      rank.replace(division);
+    folded += rank.finish();
+  }
+  return folded;
 }
 
 } // namespace stagewright::runtime::cuda

@@ -14,6 +14,8 @@
 //    each divides what it adds: products multiply by the reciprocal (alpha).
 //    The mean differs only by rounding. For a power of two it is equal bit for
 //    bit, except for subnormal numbers.
+//  - If ranks sum their gradients before the division, each divides its own
+//    part in one of these ways, provided that all of them can.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +27,11 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Removes the divisions that others can do; returns their number. Runs after
-/// overwriteFirstSums(). O(C log S) for C commands and S sums.
-int64_t foldMeans(RankProgram &program, const std::vector<Kernel> &kernels);
+/// Removes the divisions that others can do from the programs of all ranks;
+/// returns their number. Runs after overwriteFirstSums(). O(C log S) for C
+/// commands and S sums, and as often as ranks disagree.
+int64_t foldMeans(std::vector<RankProgram> &programs, const Manifest &manifest,
+                  const Memory &memory);
 
 } // namespace stagewright::runtime::cuda
 

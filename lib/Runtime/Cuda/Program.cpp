@@ -354,9 +354,9 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
       raise("rank ", r, ": ", rank.error);
     rank.program.livePeak = rank.slots.peak();
     overwriteFirstSums(rank.program, manifest.kernels);
-    foldMeans(rank.program, manifest.kernels);
     programs.push_back(std::move(rank.program));
   }
+  foldMeans(programs, manifest, memory);
   return programs;
 }
 

@@ -46,6 +46,20 @@ public:
     }
   }
 
+  /// Calls `change` with the address of each fact about a span that shares a
+  /// byte with this one; drops those for which it returns false.
+  template <typename Function>
+  void change(Address address, int64_t bytes, Function change) {
+    auto next = facts.lower_bound(address);
+    if (next != facts.begin() &&
+        std::prev(next)->first + Address(std::prev(next)->second.bytes) >
+            address)
+      --next;
+    while (next != facts.end() && next->first < address + Address(bytes))
+      next = change(next->first, next->second) ? std::next(next)
+                                               : facts.erase(next);
+  }
+
   void clear() { facts.clear(); }
 
 private:

@@ -181,6 +181,16 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
     EXPECT_STREQ(error.what(), "malformed manifest: kernel 'step.k0' has 17 "
                                "sums, expected at most 16");
   }
+  kernel["adds"] = json::array();
+  kernel["mean"] = true;
+  try {
+    parseManifest(manifest.dump());
+    ADD_FAILURE() << "a mean without a count";
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "malformed manifest: kernel 'step.k0' makes a "
+                               "mean of 19 arguments, expected arrays with "
+                               "bytes and a count");
+  }
   EXPECT_EQ(errorWith("/target/kind", "abacus"),
             "malformed manifest: target kind 'abacus' is unknown");
 }

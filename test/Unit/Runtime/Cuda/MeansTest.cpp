@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+using namespace stagewright::runtime;
 using namespace stagewright::runtime::cuda;
 
 namespace {
@@ -41,7 +42,14 @@ struct Program : HandmadeProgram {
     const Command &launch = it.commands[command];
     return it.values[size_t(launch.to) + size_t(launch.bytes) - 1];
   }
-  int64_t run() { return foldMeans(it, kernels); }
+  int64_t run() {
+    Manifest manifest;
+    manifest.kernels = kernels;
+    std::vector<RankProgram> programs = {it};
+    int64_t folded = foldMeans(programs, manifest, {});
+    it = programs[0];
+    return folded;
+  }
 };
 
 TEST(Means, ProductsAreDividedAsTheyAreStored) {
@@ -79,13 +87,10 @@ TEST(Means, WhatSomethingElseHasMadeOrReadIsDividedByItsKernel) {
       EXPECT_EQ(it.alpha, 1);
     return count;
   };
-  // A kernel adds or reads; an operand; a bias; a sum over ranks.
+  // A kernel adds or reads; an operand; a bias.
   EXPECT_EQ(runs([](Program &it) { it.launch(0, {gradient + 64}); }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(other, 0).a = gradient; }), 0);
   EXPECT_EQ(runs([](Program &it) { it.product(other, 0).bias = gradient; }), 0);
-  EXPECT_EQ(
-      runs([](Program &it) { it.it.commands.push_back({Command::Reduce}); }),
-      0);
   // A product of half of it, one with gaps, one with a further addition, and
   // one with a fallback kernel.
   EXPECT_EQ(runs([](Program &it) { it.product(gradient, 1).desc.gemm.m = 2; }),
@@ -206,6 +211,15 @@ TEST(Means, TheCountIsBeforeTheBitsOfAMeansOwnSums) {
   program.launch(1, {gradient, 4, 0});
   EXPECT_EQ(program.run(), 1);
   EXPECT_EQ(program.it.contractions[0].alpha, 0.25);
+}
+
+TEST(Means, TheCountIsBetweenTheArrays) {
+  Program program;
+  program.kernels[4].bytes = {bytes, 0, bytes};
+  program.launch(2, {other, second, gradient, 0});
+  program.launch(4, {gradient, 3, second});
+  EXPECT_EQ(program.run(), 1);
+  EXPECT_EQ(program.bits(0), divided(0, 3) | divided(1, 3));
 }
 
 TEST(Means, AKernelDividesByOneNumber) {
