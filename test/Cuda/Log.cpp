@@ -23,9 +23,7 @@ struct Lines {
   std::string text;
 } &lines = *new Lines;
 
-struct AtEnd {
-  ~AtEnd() { writeLog(); }
-} atEnd;
+[[maybe_unused]] const int atEnd = std::atexit(writeLog);
 } // namespace
 
 void writeLog() {

@@ -222,18 +222,13 @@ EMULATED int cuLaunchKernel(Function *function, unsigned gx, unsigned gy,
       idOf(stream), function->name.c_str(), gx, gy, gz, bx, by, bz, shared,
       list.c_str());
   ptx::Launch launch = {
-      function->kernel, {gx, gy, gz}, {bx, by, bz}, int64_t(shared), {}};
+      function->kernel, {gx, gy, gz}, {bx, by, bz}, int64_t(shared), values};
   if (!isAllowed(*function, launch))
     return invalidValue;
   if (!launch.kernel)
     return enqueue(stream, nullptr);
-  const auto &parameters = launch.kernel->parameters;
-  if (values.size() != parameters.size())
+  if (values.size() != launch.kernel->parameters.size())
     return invalidValue;
-  launch.arguments.resize(size_t(launch.kernel->argumentBytes));
-  for (size_t i = 0; i < values.size(); ++i)
-    std::memcpy(&launch.arguments[size_t(parameters[i].offset)], &values[i],
-                size_t(parameters[i].bytes));
   return enqueue(stream, [launch = std::move(launch)] {
     ptx::Counters &counters = totals.counters[launch.kernel->name];
     ptx::BlockRunner(launch, memory(), counters).run(chance());

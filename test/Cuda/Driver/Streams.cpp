@@ -21,8 +21,8 @@ namespace {
 struct Event {
   int id;
   unsigned flags = 0;
-  bool recorded = false, captured = false;
-  Clock clock = {};
+  bool captured = false;
+  Clock clock = {}; ///< empty: not recorded
   int64_t time = 0;
   Operations last = {};
 };
@@ -94,7 +94,7 @@ EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   ENTER(given, event);
   Stream *stream = &streamOf(given);
   log("wait stream=%d event=%d%s", stream->id, event->id,
-      event->recorded ? "" : " unrecorded");
+      event->clock.empty() ? " unrecorded" : "");
   if (origin && event->captured)
     stream->capturing = true;
   if (stream->capturing && !event->captured)
@@ -129,7 +129,6 @@ EMULATED int cuEventRecordWithFlags(Event *event, Stream *given,
   if (flags) // Records a time, adds no dependency.
     return log("stamp stream=%d event=%d", stream->id, event->id), 0;
   event->last = stream->tail();
-  event->recorded = true;
   event->captured = stream->capturing;
   event->clock = stream->clock;
   return log("record stream=%d event=%d", stream->id, event->id), 0;

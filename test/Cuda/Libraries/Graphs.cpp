@@ -76,7 +76,9 @@ void compute(const sw_attention_desc &it, bool gradient, const Addresses &at) {
     for (int64_t d = 0; d < width; ++d)
       sum += q(b, h, i, d) * k(b, h / sharing, j, d);
     double &score = scores(b, h, i, j);
-    score = it.causal && j > i ? -infinity : sum * double(it.scale) + score;
+    // A float32, as on a device: a bias of -1e9 leaves nothing of a score.
+    score = it.causal && j > i ? -infinity
+                               : double(float(sum * double(it.scale) + score));
   });
   // The log-sum-exp of the scores of each query.
   std::array strides = {heads * queries, queries, int64_t(1)};

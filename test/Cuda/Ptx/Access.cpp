@@ -46,9 +46,15 @@ static void requireWithin(const char *memory, uint64_t size, uint64_t address,
 Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
   static std::vector<uint8_t> written(64, 1);
   if (space == Space::Parameter) {
-    const std::vector<std::byte> &arguments = block->launch.arguments;
-    requireWithin("its parameters", arguments.size(), address, bytes);
-    return {const_cast<std::byte *>(&arguments[address]), written.data()};
+    const std::vector<int64_t> &sizes = block->kernel.parameters;
+    size_t number = address / parameterStride, at = address % parameterStride;
+    requireWithin("its parameter",
+                  number < sizes.size() ? uint64_t(sizes[number]) : 0, at,
+                  bytes);
+    const uint64_t *argument = &block->launch.arguments[number];
+    return {reinterpret_cast<std::byte *>(const_cast<uint64_t *>(argument)) +
+                at,
+            written.data()};
   }
   // "Vectors": an address must be a multiple of the size of its access.
   if (address % unsigned(bytes) != 0)

@@ -160,7 +160,7 @@ struct Launch {
   const Kernel *kernel;
   std::array<unsigned, 3> grid, block;
   int64_t dynamicShared;
-  std::vector<std::byte> arguments; ///< laid out as `Kernel::parameters`
+  std::vector<uint64_t> arguments; ///< as many as `Kernel::parameters`
 };
 
 class BlockRunner {

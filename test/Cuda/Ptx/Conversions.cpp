@@ -77,6 +77,8 @@ constexpr const char *comparisons[] = {"",    "lt",  "eq",  "le",  "gt",
                                        "equ", "leu", "gtu", "neu", "geu"};
 
 template <typename T> void compare(Table &table) {
+  if constexpr (sizeof(T) == 1)
+    return; // PTX compares no bytes.
   auto add = [&]<size_t sum>(std::integral_constant<size_t, sum>) {
     auto isTrue = [](T a, T b) {
       size_t order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
@@ -92,11 +94,8 @@ template <typename T> void compare(Table &table) {
               [](uint64_t a, uint64_t b, bool c) { return c ? a : b; });
 }
 
-template <typename... Types> void compareAll(Table &table) {
+template <typename... Types> void defineFor(Table &table) {
   (compare<Types>(table), ...);
-}
-
-template <typename... Types> void convertAll(Table &table) {
   auto addTo = [&]<typename D>(D) { (add<D, Types>(table), ...); };
   (addTo(Types()), ...);
 }
@@ -124,10 +123,8 @@ Handler handlerOf(const std::vector<std::string> &words) {
 }
 
 void defineConversions(Table &table) {
-  compareAll<uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float,
-             double, Bfloat16, Half>(table);
-  convertAll<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
-             int64_t, float, double, Bfloat16, Half>(table);
+  defineFor<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
+            int64_t, float, double, Bfloat16, Half>(table);
   table["cvt.rn.bf16x2.f32"] = handler<uint64_t>(
       [](float a, float b) { return packed<Bfloat16>(a, b); });
   table["cvt.rn.f16x2.f32"] =

@@ -31,6 +31,7 @@ struct Unknown : std::runtime_error {
 };
 
 constexpr size_t warpSize = 32;
+constexpr int64_t parameterStride = 8; ///< the largest parameter
 /// A value in every lane; narrow types use the low bits.
 using Row = std::array<uint64_t, warpSize>;
 
@@ -88,17 +89,13 @@ struct Instruction {
   }
 };
 
-struct Parameter {
-  int64_t offset, bytes;
-};
-
 struct Kernel {
   std::string name;
-  std::vector<Parameter> parameters;
+  /// Sizes in bytes; each begins at a multiple of `parameterStride`.
+  std::vector<int64_t> parameters;
   std::vector<Instruction> code;
   std::deque<Row> constants; ///< each with its value in all lanes
   size_t registers = 0;
-  int64_t argumentBytes = 0;
   int64_t local = 0;            ///< bytes per thread
   int64_t shared = 0;           ///< bytes per block, without dynamic memory
   std::array<int, 3> most = {}; ///< max threads of a block; 0: any number

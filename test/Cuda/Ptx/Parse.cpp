@@ -156,11 +156,9 @@ private:
       auto words = split(it, ' ');
       if (words.size() < 3 || words.back().ends_with(']'))
         fail("a parameter that is not known", it);
-      int64_t bytes = bytesOf(words[1]);
-      int64_t at = (kernel.argumentBytes + bytes - 1) / bytes * bytes;
-      names.symbols[std::string(words.back())] = at;
-      kernel.parameters.push_back({at, bytes});
-      kernel.argumentBytes = at + bytes;
+      names.symbols[std::string(words.back())] =
+          int64_t(kernel.parameters.size()) * parameterStride;
+      kernel.parameters.push_back(bytesOf(words[1]));
     }
     for (auto it : split(text.substr(close + 1), '\n')) {
       auto directive = it.substr(0, it.find(' '));

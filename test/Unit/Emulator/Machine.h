@@ -38,9 +38,7 @@ public:
                           {blocks, 1, 1},
                           {threads, 1, 1},
                           shared,
-                          std::vector<std::byte>(16)};
-    std::memcpy(launch.arguments.data(), &in, 8);
-    std::memcpy(launch.arguments.data() + 8, &out, 8);
+                          {in, out}};
     std::mt19937 random(seed);
     ptx::BlockRunner(launch, memory, counters).run(random);
   }

@@ -239,12 +239,11 @@ INSTANTIATE_TEST_SUITE_P(
               "st.local.b64 [%rd1+16], %rd1;",
               1,
               "uses 8 bytes of local memory from 16 on, of which there are 16"},
-        Wrong{
-            "parameter bounds", "ld.param.b64 %rd1, [k_param_1+8];", 1,
-            "uses 8 bytes of its parameters from 16 on, of which there are 16"},
-        Wrong{
-            "parameter bounds in part", "ld.param.b64 %rd1, [k_param_1+4];", 1,
-            "uses 8 bytes of its parameters from 12 on, of which there are 16"},
+        Wrong{"parameter bounds", "ld.param.b64 %rd1, [k_param_1+8];", 1,
+              "uses 8 bytes of its parameter from 0 on, of which there are 0"},
+        Wrong{"parameter bounds in part", "ld.param.b64 %rd1, [k_param_0+4];",
+              1,
+              "uses 8 bytes of its parameter from 4 on, of which there are 8"},
         Wrong{"local bounds below",
               ".local .align 8 .b8 depot[16];\nmov.b64 %rd1, depot;\n"
               "ld.local.b64 %rd2, [%rd1+-8];",
