@@ -78,6 +78,33 @@ def test_masks_and_biases_go_to_the_library(workshop, model, sizes, biased):
         assert 0 < ours <= 1.5 * theirs, variables
 
 
+@pytest.mark.parametrize("model", ["hidden", "hidden_near"])
+def test_queries_that_see_no_key_have_equal_weights(workshop, model):
+    """Also in the gradient: float32 does not hold the logarithm of the sum of such a row's weights."""
+    env = {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=40,B=2"}
+    assert kernels_of(workshop, f"attention.py:{model}", env, ALL)[1] == OWN
+    wrong = golden.disagreements(*computed(workshop, f"attention.py:{model}", env, ALL))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("model, sizes", [("hidden_near", "D=32,H=2,S=40,B=2"), *thorough([("hidden", "D=32,H=2,S=41,B=2")])])
+def test_so_have_those_of_16_bits_in_our_kernels(workshop, model, sizes):
+    """The library adds -1e9 to what a mask hides, which leaves nothing of the score. -1e4 would leave it, so our kernels replace
+    the score. They also take lengths that the library does not."""
+    env, model = {"STAGEWRIGHT_ATTENTION": sizes}, f"attention.py:{model}"
+    assert "device.library" not in kernels_of(workshop, f"{model}_bfloat16", env, ALL)[0]
+    ours, theirs = golden.short_float_errors(*computed(workshop, f"{model}_bfloat16", env, ALL),
+                                             workshop.golden(model, 2, env)[1])
+    assert 0 < ours <= 1.5 * theirs
+
+
+def test_and_those_of_the_library_in_the_forward(workshop):
+    env = {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=40,B=2"}
+    assert "device.library" in kernels_of(workshop, "attention.py:hidden_bfloat16", env, ALL)[0]
+    expected, found = computed(workshop, "attention.py:hidden_bfloat16", env, ALL)
+    assert found["0"] == pytest.approx(expected["0"], rel=1e-3)
+
+
 @pytest.mark.parametrize("model", ["grouped_sliced", "grouped_packed"])
 def test_heads_that_are_not_evenly_apart_are_for_our_kernels(workshop, model):
     """Of a bias or of queries; the library takes one stride for all heads."""

@@ -13,6 +13,8 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     packed    one product with a bias computes queries, keys and values
     masked_bfloat16, biased_bfloat16, padded_bfloat16
               the same masks, biases and padding with bfloat16 queries, keys and values
+    hidden_bfloat16, hidden_near_bfloat16 and hidden, hidden_near
+              some queries see no key, and scores that a mask hides are -1e9 or -1e4
     grouped_bfloat16, grouped_biased_bfloat16 and grouped, grouped_biased
               heads share keys in pairs, with a mask for each of them, and with numbers for each pair of heads that share keys
     grouped_sliced_bfloat16, grouped_packed_bfloat16 and grouped_sliced, grouped_packed
@@ -153,6 +155,28 @@ def _short(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), targe
 
 def masked_bfloat16():
     return _short(lambda scores, mask: jnp.where(mask[:, None], scores, -1e9), lambda rng, b, s: rng.random((b, s, s)) < 0.7)
+
+
+def _some_see_none(rng, b, s):
+    mask = rng.random((b, s, s)) < 0.7
+    mask[:, ::3] = False
+    return mask
+
+
+def hidden():
+    return _made(lambda scores, mask: jnp.where(mask[:, None], scores, -1e9), _some_see_none)
+
+
+def hidden_near():
+    return _made(lambda scores, mask: jnp.where(mask[:, None], scores, -1e4), _some_see_none)
+
+
+def hidden_bfloat16():
+    return _short(lambda scores, mask: jnp.where(mask[:, None], scores, -1e9), _some_see_none)
+
+
+def hidden_near_bfloat16():
+    return _short(lambda scores, mask: jnp.where(mask[:, None], scores, -1e4), _some_see_none)
 
 
 def biased_bfloat16():

@@ -21,10 +21,14 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-/// The statistics of a query, and its delta.
+/// The statistics of a query, its delta, and a factor of its weights or null.
 struct QueryRow {
-  Value statistics, delta;
+  Value statistics, delta, factor = {};
 };
+
+/// Masks that hide with this score or a lower one: of a row that they hide as a
+/// whole, float32 rounds the log sum exp, fill + log(keys), by up to 0.00003.
+constexpr float kRounded = -1e3f;
 
 /// Replaces scores by weights, and these by the gradients of the scores.
 class Weights {
@@ -37,8 +41,28 @@ public:
     Location loc = tiles.writer.loc;
     masked = heads.mask(parts, score, query, key);
     kept = heads.keep(parts, query, key);
-    return tiles.exp(
+    Value weight = tiles.exp(
         arith::SubFOp::create(builder, loc, masked.score, row.statistics));
+    return times(weight, row.factor);
+  }
+
+  /// The row of a query. If the mask hides all of its keys, they have equal
+  /// weights, which do not follow from its rounded statistics.
+  QueryRow rowOf(Value statistics, Value delta) {
+    const auto &attention = tiles.attention;
+    if (!attention.fill || !(*attention.fill <= kRounded))
+      return {statistics, delta};
+    OpBuilder &builder = tiles.writer.builder;
+    Location loc = tiles.writer.loc;
+    Value isHidden = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OLT, statistics,
+        tiles.constant(0.99f * *attention.fill));
+    auto choose = [&](float ifHidden, Value otherwise) -> Value {
+      return arith::SelectOp::create(builder, loc, isHidden,
+                                     tiles.constant(ifHidden), otherwise);
+    };
+    return {choose(*attention.fill, statistics), delta,
+            choose(1 / float(attention.keys()), tiles.constant(1))};
   }
 
   /// The gradient of the score of `weight`, which `number` made last.
@@ -182,8 +206,9 @@ LogicalResult writeKeyGradient(ThreadWriter &writer,
             products = tiles.multiply(values, walked[1]);
           for (int64_t j = 0; j < tiles.c; ++j) {
             Value column = tiles.columnOf(first, j);
-            QueryRow row{heads.loadRow(statistics, column),
-                         forKeys ? heads.loadRow(delta, column) : Value()};
+            QueryRow row =
+                weights.rowOf(heads.loadRow(statistics, column),
+                              forKeys ? heads.loadRow(delta, column) : Value());
             for (int64_t i = 0; i < tiles.r; ++i) {
               auto at = size_t(i * tiles.c + j);
               scores[at] = weights.number(scores[at], row, column,
