@@ -50,7 +50,7 @@ uint16_t floatToHalf(float value) {
 
 /// An 8-bit float with `fraction` bits of fraction. Source: OCP 8-bit floating
 /// point specification (OFP8), revision 1.0, table 1.
-struct Byte {
+struct Float8 {
   int fraction, bias;
   bool infinite; ///< the largest exponent encodes infinities and NaNs
 
@@ -58,10 +58,10 @@ struct Byte {
     int exponent = (bits & 0x7f) >> fraction, ones = (1 << fraction) - 1,
         digits = bits & ones;
     double sign = bits & 0x80 ? -1 : 1;
-    int most = (1 << (7 - fraction)) - 1;
-    if (infinite && exponent == most)
+    int maxExponent = (1 << (7 - fraction)) - 1;
+    if (infinite && exponent == maxExponent)
       return digits ? std::nan("") : sign * HUGE_VAL;
-    if (!infinite && exponent == most && digits == ones)
+    if (!infinite && exponent == maxExponent && digits == ones)
       return std::nan("");
     if (exponent == 0)
       return sign * std::ldexp(digits, 1 - bias - fraction);
@@ -69,7 +69,7 @@ struct Byte {
            std::ldexp(digits + (1 << fraction), exponent - bias - fraction);
   }
 };
-constexpr Byte e4m3 = {3, 7, false}, e5m2 = {2, 15, true};
+constexpr Float8 e4m3 = {3, 7, false}, e5m2 = {2, 15, true};
 
 } // namespace
 

@@ -78,8 +78,8 @@ void write(const char *path, const std::string &text) {
 /// Agrees on `error` with all processes. If one does not arrive within the
 /// limit for the first step, ends all.
 void agreeOrEnd(Processes &processes, const std::string &error) {
-  if (!processes.agree(error, now(), true, Patience(0, Deadline::first)))
-    processes.assembly().abort(faultStatus, error);
+  if (!processes.agree(error, now(), true, PollTimeout(0, Deadline::first)))
+    processes.group().abort(faultStatus, error);
 }
 
 void requireRank(const Runner &step, int64_t rank) {
@@ -346,7 +346,7 @@ int sw_connect_at(const sw_rendezvous *how) {
           std::hash<std::string>()(how->program->artifact->text()) | 1;
     try {
       Processes::connect(at);
-    } catch (const HeardError &error) {
+    } catch (const ReportedError &error) {
       lastError() = error.what();
       return 1;
     }
@@ -355,11 +355,11 @@ int sw_connect_at(const sw_rendezvous *how) {
 }
 
 int64_t sw_process(void) {
-  return Processes::get() ? Processes::get()->assembly().self() : 0;
+  return Processes::get() ? Processes::get()->group().self() : 0;
 }
 
 int64_t sw_process_count(void) {
-  return Processes::get() ? Processes::get()->assembly().size() : 1;
+  return Processes::get() ? Processes::get()->group().size() : 1;
 }
 
 int sw_agree(const char *error) {
@@ -376,7 +376,7 @@ int sw_agree(const char *error) {
 int sw_broadcast(void *data, int64_t bytes) {
   return guarded(-1, [&] {
     if (Processes *processes = Processes::get())
-      processes->assembly().broadcast(0, data, bytes);
+      processes->group().broadcast(0, data, bytes);
     return 0;
   });
 }
@@ -386,9 +386,9 @@ int sw_any(int mine) {
     Processes *processes = Processes::get();
     if (!processes)
       return mine != 0 ? 1 : 0;
-    std::vector<int> all(size_t(processes->assembly().size()));
-    processes->assembly().gather(&mine, all.data(), sizeof(mine),
-                                 Patience(0, 0));
+    std::vector<int> all(size_t(processes->group().size()));
+    processes->group().gather(&mine, all.data(), sizeof(mine),
+                              PollTimeout(0, 0));
     return std::any_of(all.begin(), all.end(), [](int one) { return one != 0; })
                ? 1
                : 0;
@@ -409,6 +409,6 @@ int sw_disconnect(void) {
 
 void sw_abort(int status, const char *error) {
   if (Processes *processes = Processes::get())
-    processes->assembly().abort(status, error ? error : "");
+    processes->group().abort(status, error ? error : "");
   std::_Exit(status);
 }

@@ -34,7 +34,7 @@ struct sw_rank {
   stagewright::runtime::Dilation *dilation = nullptr;   ///< null: full speed
   stagewright::runtime::Chooser *chooser = nullptr;     ///< null: a fixed order
   /// Where the rank is in the step; owned by the transport.
-  stagewright::runtime::Whereabouts *where = nullptr;
+  stagewright::runtime::RankPosition *where = nullptr;
   /// The manifest, if results must be finite; null: they are not checked.
   const stagewright::runtime::Manifest *finite = nullptr;
 };

@@ -32,7 +32,7 @@ template <typename T> struct Plain {
 };
 
 /// bfloat16: the upper half of a float32, rounded to nearest, ties to even.
-struct Brain {
+struct BFloat16 {
   using Stored = uint16_t;
   using Added = float;
   static float load(const uint16_t *from, int64_t i) {
@@ -128,7 +128,7 @@ Adder adderOf(sw_dtype dtype) {
   case SW_F16:
     return adder<Half>();
   case SW_BF16:
-    return adder<Brain>();
+    return adder<BFloat16>();
   case SW_I8:
   case SW_U8:
     return adder<Plain<uint8_t>>();

@@ -24,7 +24,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 
 #include "Artifact/Manifest.h"
-#include "Faults/Whereabouts.h"
+#include "Faults/RankPosition.h"
 #include "Traffic.h"
 
 #include <atomic>
@@ -83,7 +83,7 @@ public:
   /// The rank has left its program.
   virtual void finish(int64_t rank) = 0;
   /// Where a rank is, as far as this process knows.
-  Whereabouts &place(int64_t rank) { return places[size_t(rank)]; }
+  RankPosition &place(int64_t rank) { return places[size_t(rank)]; }
   /// What a rank has sent since the last reset.
   const Traffic &sentBy(int64_t rank) const { return sent[size_t(rank)].bytes; }
   /// After all ranks finished: the first error, such as a slot that is still in
@@ -102,7 +102,7 @@ protected:
 
   alignas(64) std::atomic<bool> failed{false}; ///< read often by all ranks
   int64_t sumsUnderWay = 0;
-  std::vector<Whereabouts> places; ///< by rank
+  std::vector<RankPosition> places; ///< by rank
 
 private:
   /// Each rank's thread writes its own.

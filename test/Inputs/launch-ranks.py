@@ -2,11 +2,11 @@
 """Starts the ranks of a run as a launcher would, with its documented variables, and prints their output.
 
   launch-ranks.py [--style torchrun|agent|srun|openmpi|mpich|flags] [--ranks N] [--order 1,0] [--pause SECONDS]
-                  [--give "R ARGUMENT"] [--set "R NAME=VALUE"] [--leave-out R] [--strike KILL|STOP --within SECONDS]
+                  [--give "R ARGUMENT"] [--set "R NAME=VALUE"] [--leave-out R] [--signal KILL|STOP --within SECONDS]
                   COMMAND...
 
 Ranks start in --order, --pause seconds apart. Arguments and variables (NAME alone unsets it) can be given to one rank R, or
-with '*' to all. `%port` in them and in the command is the port of the rendezvous. With --strike the last rank in the
+with '*' to all. `%port` in them and in the command is the port of the rendezvous. With --signal the last rank in the
 order gets the signal once all run their steps; then all must end within --within seconds, with one error line in total. The
 status is 0 if that of every rank is.
 """
@@ -52,7 +52,7 @@ def start(options, rank, port):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def strike(options, processes):
+def send_signal(options, processes):
     """Signals the last rank once all have begun their steps, which is when a process starts more threads."""
     begin = time.monotonic()
     while not all(len(os.listdir(f"/proc/{it.pid}/task")) > 1 for it in processes.values()):
@@ -60,16 +60,16 @@ def strike(options, processes):
             sys.exit("launch-ranks.py: the ranks did not start")
         time.sleep(0.01)
     time.sleep(1)
-    victim = list(processes.values())[-1]
+    target = list(processes.values())[-1]
     begin = time.monotonic()
-    victim.send_signal(getattr(signal, "SIG" + options.strike))
+    target.send_signal(getattr(signal, "SIG" + options.signal))
     for it in processes.values():
-        if it is not victim:
+        if it is not target:
             it.wait(options.within)
     print(f"all others ended after {time.monotonic() - begin:.2f} s", flush=True)
-    if options.strike == "STOP":
-        victim.send_signal(signal.SIGCONT)
-        victim.wait(options.within)
+    if options.signal == "STOP":
+        target.send_signal(signal.SIGCONT)
+        target.wait(options.within)
 
 
 def main():
@@ -81,29 +81,29 @@ def main():
     parser.add_argument("--give", action="append", default=[])
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--leave-out", type=int)
-    parser.add_argument("--stranger", action="store_true", help="somebody else connects to the port first")
-    parser.add_argument("--strike")
+    parser.add_argument("--other-connection", action="store_true", help="two other programs connect to the port first")
+    parser.add_argument("--signal")
     parser.add_argument("--within", type=float, default=5)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     with socket.create_server(("localhost", 0)) as server:
         port = server.getsockname()[1]
-    processes, strangers = {}, []
+    processes, others = {}, []
     for rank in map(int, options.order.split(",") if options.order else range(options.ranks)):
         if rank == options.leave_out:
             continue
         if processes:
             time.sleep(options.pause)
         processes[rank] = start(options, rank, port)
-        while options.stranger and len(strangers) < 2:
+        while options.other_connection and len(others) < 2:
             try:
-                strangers.append(socket.create_connection(("localhost", port)))
-                strangers[0].sendall(b"GET / HTTP/1.1\r\n\r\n"[:18])  # the second sends nothing
+                others.append(socket.create_connection(("localhost", port)))
+                others[0].sendall(b"GET / HTTP/1.1\r\n\r\n"[:18])  # the second sends nothing
             except OSError:
                 time.sleep(0.05)
     try:
-        if options.strike:
-            strike(options, processes)
+        if options.signal:
+            send_signal(options, processes)
         for rank, process in processes.items():
             out, err = process.communicate(timeout=120)
             sys.stdout.write("".join(f"{rank}: {line}\n" for line in (out + err).splitlines()))

@@ -278,14 +278,14 @@ cl::opt<Emit> emit(
 
 /// Parses an integer option; reports an error that names the option.
 LogicalResult readNumber(const cl::opt<std::string> &option,
-                         std::optional<int64_t> &number, int64_t least = 1,
+                         std::optional<int64_t> &number, int64_t min = 1,
                          const char *word = "") {
   if (option.empty())
     return success();
   int64_t value;
-  if (StringRef(option).getAsInteger(10, value) || value < least) {
+  if (StringRef(option).getAsInteger(10, value) || value < min) {
     llvm::errs() << "error: --" << option.ArgStr << " must be " << word
-                 << (least > 0 ? "a positive number" : "a number from 0")
+                 << (min > 0 ? "a positive number" : "a number from 0")
                  << ", but is '" << option << "'\n";
     return failure();
   }
@@ -295,7 +295,7 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
 
 LogicalResult readShards(std::optional<int64_t> &number) {
   if (shards != "auto")
-    return readNumber(shards, number, /*least=*/1, "auto or ");
+    return readNumber(shards, number, /*min=*/1, "auto or ");
   number = kChooseShards;
   return success();
 }
@@ -303,11 +303,11 @@ LogicalResult readShards(std::optional<int64_t> &number) {
 /// Parses an option that is a number of bytes, such as 25MiB or 4096; reports
 /// an error that names the option.
 LogicalResult readBytes(const cl::opt<std::string> &option,
-                        std::optional<int64_t> &bytes, int64_t least = 0) {
+                        std::optional<int64_t> &bytes, int64_t min = 0) {
   if (option.empty())
     return success();
   Result<Bytes> size = parseBytes(option);
-  if (!size || size->value < least) {
+  if (!size || size->value < min) {
     llvm::errs() << "error: --" << option.ArgStr
                  << " must be a size such as 200MiB, but is '" << option
                  << "'\n";
@@ -353,7 +353,7 @@ LogicalResult readTarget(ArtifactOptions &target) {
     target.cacheFolder =
         cacheDir.empty() ? defaultCacheFolder() : cacheDir.getValue();
   std::optional<int64_t> size;
-  if (failed(readBytes(cacheSize, size, /*least=*/1)))
+  if (failed(readBytes(cacheSize, size, /*min=*/1)))
     return failure();
   if (size)
     target.cacheBytes = uint64_t(*size);

@@ -328,12 +328,12 @@ std::optional<int64_t> PlanOptions::shards() const {
 /// Sets `number` to an option's value, which must be at least `least`; keeps it
 /// if the option is not given.
 static Status applyCount(const char *option, std::optional<int64_t> given,
-                         int64_t &number, int64_t least = 1) {
+                         int64_t &number, int64_t min = 1) {
   if (!given)
     return {};
-  if (*given < least)
+  if (*given < min)
     return Error{std::string(option) + " must be at least " +
-                 std::to_string(least) + ", got " + std::to_string(*given)};
+                 std::to_string(min) + ", got " + std::to_string(*given)};
   number = *given;
   return {};
 }
@@ -359,7 +359,7 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
     problem.microbatches = options.microbatches[file];
   problem.recompute = options.recompute;
   if (Status status = applyCount("--recompute-level", options.recomputeLevel,
-                                 problem.level, /*least=*/0);
+                                 problem.level, /*min=*/0);
       !status)
     return status;
   Result<OffloadChoice> offload = parseOffloadChoice(options.offload);
@@ -374,7 +374,7 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
       !status)
     return status;
   if (Status status = applyCount("--max-replicas", options.maxReplicas,
-                                 problem.maxReplicas, /*least=*/0);
+                                 problem.maxReplicas, /*min=*/0);
       !status)
     return status;
   if (Status status = applyCount("--samples", options.samples, problem.samples);

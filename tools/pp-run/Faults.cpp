@@ -41,7 +41,7 @@ void requireFinite(std::optional<double> loss) {
     raise("the loss is ", *loss);
 }
 
-DeadlineTeller::DeadlineTeller(bool speaks, double given)
+DeadlinePrinter::DeadlinePrinter(bool speaks, double given)
     : speaks(speaks), given(given) {
   if (!speaks)
     return;
@@ -50,12 +50,12 @@ DeadlineTeller::DeadlineTeller(bool speaks, double given)
   if (given > 0)
     std::cerr << std::endl;
   else
-    std::cerr << " for the first step, then " << Deadline::patience
+    std::cerr << " for the first step, then " << Deadline::factor
               << " times the median step, at least "
-              << printSeconds(Deadline::least) << std::endl;
+              << printSeconds(Deadline::minimum) << std::endl;
 }
 
-void DeadlineTeller::after(const sw_step *step) {
+void DeadlinePrinter::after(const sw_step *step) {
   if (!speaks || given > 0)
     return;
   double now = sw_step_deadline(step);

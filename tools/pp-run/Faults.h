@@ -28,11 +28,11 @@ void requireFinite(std::optional<double> loss);
 
 /// Prints the deadline, which is how long a rank may make no progress: at the
 /// start, and after a step if the deadline has more than doubled or halved.
-class DeadlineTeller {
+class DeadlinePrinter {
 public:
   /// `given`: the user's deadline in seconds, or 0. If not `speaks`, nothing is
   /// printed.
-  DeadlineTeller(bool speaks, double given);
+  DeadlinePrinter(bool speaks, double given);
   void after(const sw_step *step);
 
 private:

@@ -38,8 +38,8 @@ static bool isBias(const std::string &name) {
          last.find("bias") != std::string::npos;
 }
 
-std::vector<std::byte> initialValue(const json &argument, const Described &it,
-                                    uint32_t seed) {
+std::vector<std::byte>
+initialValue(const json &argument, const TensorDescription &it, uint32_t seed) {
   std::string role = argument.at("role"), name = argument.at("name");
   std::vector<std::byte> bytes(
       size_t(tensorBytes(it.dtype, it.shape).value_or(0)));

@@ -25,6 +25,6 @@
 /// describes. Throws if the rule has no value: for constants, and for random
 /// numbers of 8 bits.
 std::vector<std::byte> initialValue(const nlohmann::json &argument,
-                                    const Described &it, uint32_t seed);
+                                    const TensorDescription &it, uint32_t seed);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_INIT_H

@@ -9,24 +9,28 @@
 
 using namespace stagewright::runtime;
 
-static void meet(const Meeting &meeting, const sw_program *program) {
-  sw_rendezvous how = {
-      sizeof(sw_rendezvous), meeting.host.c_str(), meeting.port, meeting.rank,
-      meeting.ranks,         meeting.seconds,      program};
+static void meet(const RendezvousPoint &rendezvous, const sw_program *program) {
+  sw_rendezvous how = {sizeof(sw_rendezvous),
+                       rendezvous.host.c_str(),
+                       rendezvous.port,
+                       rendezvous.rank,
+                       rendezvous.ranks,
+                       rendezvous.seconds,
+                       program};
   int status = sw_connect_at(&how);
   if (status > 0)
-    throw Agreed(sw_error());
+    throw AgreedError(sw_error());
   if (status != 0)
     raiseLastError();
 }
 
 Launch::Launch(const std::string &transport,
-               const std::optional<Meeting> &meeting,
+               const std::optional<RendezvousPoint> &rendezvous,
                const sw_program *program) {
   if (transport == "threads")
     return;
-  if (meeting) {
-    meet(*meeting, program);
+  if (rendezvous) {
+    meet(*rendezvous, program);
     isJoined = true;
     return;
   }
@@ -48,6 +52,6 @@ Launch::~Launch() {
 
 void Launch::raiseEverywhere() const {
   if (isJoined)
-    throw Agreed(sw_error());
+    throw AgreedError(sw_error());
   raiseLastError();
 }

@@ -15,23 +15,24 @@
 #define STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
 
 #include "Error.h"
-#include "Meeting.h"
+#include "RendezvousOptions.h"
 #include "Tensors.h"
 
 #include <optional>
 #include <string>
 
 /// An error that all processes have received.
-class Agreed : public stagewright::runtime::Error {
+class AgreedError : public stagewright::runtime::Error {
   using Error::Error;
 };
 
 class Launch {
 public:
-  /// Connects to the others: at `meeting` if given, else by `transport`, or by
-  /// MPI if that is empty and the environment is that of an MPI launcher.
-  /// `program` may be null. Throws `Agreed` if rank 0 reports the error.
-  Launch(const std::string &transport, const std::optional<Meeting> &meeting,
+  /// Connects to the others: at `rendezvous` if given, else by `transport`, or
+  /// by MPI if that is empty and the environment is that of an MPI launcher.
+  /// `program` may be null. Throws `AgreedError` if rank 0 reports the error.
+  Launch(const std::string &transport,
+         const std::optional<RendezvousPoint> &rendezvous,
          const sw_program *program);
   ~Launch();
   Launch(const Launch &) = delete;
@@ -45,8 +46,8 @@ public:
   /// Whether this process prints and writes.
   bool speaks() const { return !isJoined || sw_process() == 0; }
 
-  /// Runs `body` in this process; throws `Agreed` in all processes if it throws
-  /// in one. All processes must make this call.
+  /// Runs `body` in this process; throws `AgreedError` in all processes if it
+  /// throws in one. All processes must make this call.
   template <typename Body> void together(Body body) {
     std::string error;
     try {
@@ -57,7 +58,7 @@ public:
       error = problem.what();
     }
     if (isJoined && sw_agree(error.c_str()) != 0)
-      throw Agreed(sw_error());
+      throw AgreedError(sw_error());
   }
   /// Throws the error of the last failed call, which all processes have
   /// received.

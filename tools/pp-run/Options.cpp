@@ -121,7 +121,7 @@ void declare(CLI::App &app, Options &options) {
                  "'ignore' it (default: steps with an optimizer stop)")
       ->type_name("WHAT")
       ->group("Faults");
-  declareMeeting(app, options.meeting);
+  declareRendezvous(app, options.rendezvous);
   declareSupervisor(app, options.supervisor);
   declareTraining(app, options.training);
 }

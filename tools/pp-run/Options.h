@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
 
-#include "Meeting.h"
+#include "RendezvousOptions.h"
 #include "Report.h"
 #include "Supervisor.h"
 #include "Training.h"
@@ -29,7 +29,7 @@ struct Options {
   bool direct = false, dry = false, processes = false, anyHosts = false,
        anyOrder = false, exact = false;
   double deadline = 0;
-  MeetingOptions meeting;
+  RendezvousOptions rendezvous;
   TrainingOptions training;
   SupervisorOptions supervisor;
 

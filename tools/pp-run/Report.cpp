@@ -15,7 +15,7 @@
 
 using nlohmann::json;
 
-std::vector<double> LastSeconds::values() const {
+std::vector<double> RecentTimes::values() const {
   std::vector<double> kept;
   for (int64_t i = std::max<int64_t>(0, count - limit); i < count; ++i)
     kept.push_back(ring[size_t(i % limit)]);
@@ -68,7 +68,7 @@ static void reportIdle(sw_step *step, const json &manifest) {
 }
 
 void report(const Figures &figures, sw_step *step, const json &manifest,
-            const LastSeconds &times) {
+            const RecentTimes &times) {
   size_t ranks = manifest.at("ranks").size();
   std::vector<double> seconds = times.values();
   std::sort(seconds.begin(), seconds.end());
@@ -105,8 +105,8 @@ json sentBytes(sw_step *step, const json &manifest) {
 }
 
 void reportJson(const Figures &figures, sw_step *step, const json &manifest,
-                std::optional<double> loss, const LastSeconds &seconds,
-                const LastSeconds &enqueue) {
+                std::optional<double> loss, const RecentTimes &seconds,
+                const RecentTimes &enqueue) {
   json found = {{"loss", nullptr},
                 {"seconds", seconds.values()},
                 {"arena_bytes", sw_step_arena_bytes(step, -1)},

@@ -16,9 +16,9 @@
 
 /// Seconds of the last steps of a run. Memory does not grow with the number of
 /// steps.
-class LastSeconds {
+class RecentTimes {
 public:
-  LastSeconds() : ring(limit) {}
+  RecentTimes() : ring(limit) {}
 
   void add(double seconds) { ring[size_t(count++ % limit)] = seconds; }
   /// The number of times added.
@@ -46,12 +46,12 @@ nlohmann::json sentBytes(sw_step *step, const nlohmann::json &manifest);
 
 /// Prints time, memory and the other figures asked for, as text.
 void report(const Figures &figures, sw_step *step,
-            const nlohmann::json &manifest, const LastSeconds &times);
+            const nlohmann::json &manifest, const RecentTimes &times);
 
 /// Prints the same as one line of JSON. The loss is null if the step has none;
 /// `enqueue` is empty for ranks on CPUs.
 void reportJson(const Figures &figures, sw_step *step,
                 const nlohmann::json &manifest, std::optional<double> loss,
-                const LastSeconds &seconds, const LastSeconds &enqueue);
+                const RecentTimes &seconds, const RecentTimes &enqueue);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_REPORT_H

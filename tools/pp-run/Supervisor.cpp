@@ -8,7 +8,7 @@
 #include "Supervisor.h"
 
 #include "Error.h"
-#include "Faults/Stillness.h"
+#include "Faults/StallTimer.h"
 #include "Launch.h"
 #include "Recording/Recorder.h"
 #include "Training/Checkpoint.h"
@@ -59,9 +59,9 @@ std::vector<std::string> forTheRun(const std::vector<std::string> &given) {
 class Supervisor {
 public:
   Supervisor(const SupervisorOptions &options, std::string checkpoints,
-             double patience)
+             double stopTimeout)
       : options(options), checkpoints(std::move(checkpoints)),
-        patience(patience) {
+        stopTimeout(stopTimeout) {
     sigemptyset(&watched);
     for (int number : {SIGTERM, SIGINT, SIGCHLD})
       sigaddset(&watched, number);
@@ -76,7 +76,7 @@ public:
 private:
   void start(const std::vector<std::string> &command);
   void wait();
-  void lookForChanges(Stillness &stopped);
+  void lookForChanges(StallTimer &stopped);
   void end();
   void endDescendants();
   void forward(int number);
@@ -87,7 +87,7 @@ private:
 
   const SupervisorOptions &options;
   std::string checkpoints;
-  double patience;
+  double stopTimeout;
   sigset_t watched = {}, before = {};
   pid_t process = 0;
   int status = 0;
@@ -125,7 +125,7 @@ void Supervisor::forward(int number) {
   kill(process, options.launcher.empty() ? number : SIGUSR1);
 }
 
-void Supervisor::lookForChanges(Stillness &stopped) {
+void Supervisor::lookForChanges(StallTimer &stopped) {
   int found = 0;
   pid_t who = 0;
   while ((who = waitpid(-1, &found, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
@@ -133,14 +133,14 @@ void Supervisor::lookForChanges(Stillness &stopped) {
       continue;
     isStopped = WIFSTOPPED(found);
     if (isStopped)
-      stopped.moved(now());
+      stopped.reset(now());
     if (WIFEXITED(found) || WIFSIGNALED(found))
       status = found, over = true;
   }
 }
 
 void Supervisor::wait() {
-  Stillness stopped;
+  StallTimer stopped;
   while (!over) {
     timespec nap = {0, 100'000'000};
     int number = sigtimedwait(&watched, nullptr, &nap);
@@ -148,8 +148,8 @@ void Supervisor::wait() {
       forward(number);
     lookForChanges(stopped);
     if (isStopped && !over)
-      stopped.look(now());
-    if (isStopped && stopped.seconds() > patience) {
+      stopped.tick(now());
+    if (isStopped && stopped.seconds() > stopTimeout) {
       hung = true;
       end();
     }
@@ -159,13 +159,13 @@ void Supervisor::wait() {
 
 /// Ends a run that has been stopped for too long.
 void Supervisor::end() {
-  Stillness waiting;
+  StallTimer waiting;
   kill(process, options.launcher.empty() ? SIGKILL : SIGTERM);
   kill(process, SIGCONT);
-  for (isStopped = false; !over; waiting.look(now())) {
+  for (isStopped = false; !over; waiting.tick(now())) {
     timespec nap = {0, 20'000'000};
     sigtimedwait(&watched, nullptr, &nap);
-    Stillness unused;
+    StallTimer unused;
     lookForChanges(unused);
     if (waiting.seconds() > launcherGrace)
       kill(process, SIGKILL);
@@ -191,7 +191,7 @@ bool Supervisor::failed() const {
 
 std::string Supervisor::describe() const {
   if (hung)
-    return "was stopped for " + std::to_string(int(patience)) + " s";
+    return "was stopped for " + std::to_string(int(stopTimeout)) + " s";
   if (WIFSIGNALED(status))
     return std::string("died: ") + strsignal(WTERMSIG(status));
   return "ended with status " + std::to_string(WEXITSTATUS(status));
@@ -217,22 +217,23 @@ int Supervisor::run(std::vector<std::string> command) {
       std::find(command.begin(), command.end(), "--resume") != command.end();
   double next = firstPause;
   std::optional<int64_t> from = lastStep();
-  int64_t most = options.restarts.value_or(0);
+  int64_t maxRestarts = options.restarts.value_or(0);
   for (int64_t restart = 0;; ++restart) {
     start(command);
     wait();
     if (!failed() || interrupted)
       return hung || WIFSIGNALED(status) ? faultStatus : WEXITSTATUS(status);
     std::cerr << "pp-run: the run " << describe();
-    if (restart == most) {
-      std::cerr << (most ? "; all restarts are used up" : "") << std::endl;
+    if (restart == maxRestarts) {
+      std::cerr << (maxRestarts ? "; all restarts are used up" : "")
+                << std::endl;
       return faultStatus;
     }
     std::optional<int64_t> step = lastStep();
     next = step != from ? firstPause : next;
     from = step;
-    std::cerr << "; restart " << restart + 1 << " of " << most << " in " << next
-              << " s from "
+    std::cerr << "; restart " << restart + 1 << " of " << maxRestarts << " in "
+              << next << " s from "
               << (step ? "step " + std::to_string(*step) : "the beginning")
               << std::endl;
     if (!pause(next))
@@ -263,10 +264,10 @@ void declareSupervisor(CLI::App &app, SupervisorOptions &options) {
 
 int supervise(const SupervisorOptions &options,
               const std::vector<std::string> &arguments,
-              const std::string &checkpoints, double patience) {
+              const std::string &checkpoints, double stopTimeout) {
   if (options.restarts.value_or(0) < 0)
     raise(restartsOption, " is ", *options.restarts, ", expected at least 0");
-  if (numberByLauncher())
+  if (launcherRank())
     raise(restartsOption, " and ", launcherOption,
           " are for the process that starts the ranks; instead of mpirun give "
           "pp-run ",
@@ -280,5 +281,5 @@ int supervise(const SupervisorOptions &options,
   command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   for (std::string &argument : forTheRun(arguments))
     command.push_back(std::move(argument));
-  return Supervisor(options, checkpoints, patience).run(std::move(command));
+  return Supervisor(options, checkpoints, stopTimeout).run(std::move(command));
 }

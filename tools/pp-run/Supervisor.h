@@ -35,9 +35,9 @@ void declareSupervisor(CLI::App &app, SupervisorOptions &options);
 
 /// Returns the exit status of the last run. `arguments` are those of pp-run,
 /// `checkpoints` is the folder of the run's checkpoints. A run that is stopped
-/// (SIGSTOP) for more than `patience` seconds counts as failed.
+/// (SIGSTOP) for more than `stopTimeout` seconds counts as failed.
 int supervise(const SupervisorOptions &options,
               const std::vector<std::string> &arguments,
-              const std::string &checkpoints, double patience);
+              const std::string &checkpoints, double stopTimeout);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_SUPERVISOR_H

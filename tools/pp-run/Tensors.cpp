@@ -22,11 +22,11 @@ using json = nlohmann::json;
 
 void raiseLastError() { throw Error(sw_error()); }
 
-Described describe(int (*query)(const sw_program *, int64_t, int64_t, int64_t *,
-                                sw_tensor *),
-                   const sw_program *program, int64_t index,
-                   int64_t microbatches) {
-  Described it;
+TensorDescription describe(int (*query)(const sw_program *, int64_t, int64_t,
+                                        int64_t *, sw_tensor *),
+                           const sw_program *program, int64_t index,
+                           int64_t microbatches) {
+  TensorDescription it;
   sw_tensor tensor;
   if (query(program, index, microbatches, &it.position, &tensor) != 0)
     raiseLastError();
@@ -53,7 +53,7 @@ std::vector<std::byte> repeated(std::span<const std::byte> one, int64_t count) {
 
 /// Checks the shape of a batch argument, because one microbatch and a whole
 /// batch are easily confused; repeats the microbatch if `repeat`.
-void prepareBatch(const json &argument, const Described &expected,
+void prepareBatch(const json &argument, const TensorDescription &expected,
                   TensorView &tensor, bool repeat,
                   std::vector<std::byte> &storage) {
   std::vector<int64_t> one(expected.shape.begin() + 1, expected.shape.end());
@@ -101,7 +101,8 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
     std::string role = argument.at("role");
     if (role == "microbatch")
       continue;
-    Described it = describe(sw_argument, program, int64_t(i), microbatches);
+    TensorDescription it =
+        describe(sw_argument, program, int64_t(i), microbatches);
     std::string name = std::to_string(it.position);
     used.insert(name);
     if (fed.count(it.position))
@@ -142,7 +143,7 @@ void writeOutputs(const sw_program *program, sw_step *step,
   std::map<std::string, TensorType> tensors;
   std::map<std::string, WholeResult> byName;
   for (int64_t i = 0; i < sw_result_count(program); ++i) {
-    Described it = describe(sw_result, program, i, microbatches);
+    TensorDescription it = describe(sw_result, program, i, microbatches);
     std::string name = std::to_string(it.position);
     tensors[name] = {it.dtype, it.shape};
     byName[name] = {it.position, tensors[name].bytes()};
@@ -167,7 +168,8 @@ void writeOutputs(const sw_program *program, sw_step *step,
 
 std::optional<double> readNumber(const sw_program *program, sw_step *step,
                                  size_t index, int64_t microbatches) {
-  Described it = describe(sw_result, program, int64_t(index), microbatches);
+  TensorDescription it =
+      describe(sw_result, program, int64_t(index), microbatches);
   float single = 0;
   double wide = 0;
   bool isSingle = it.dtype == SW_F32;

@@ -47,15 +47,15 @@ void writeOutputs(const sw_program *program, sw_step *step,
                   int64_t microbatches, bool write, const std::string &path);
 
 /// The position and tensor of an argument or result, from the C ABI.
-struct Described {
+struct TensorDescription {
   int64_t position = 0;
   sw_dtype dtype = SW_F32;
   std::vector<int64_t> shape;
 };
-Described describe(int (*query)(const sw_program *, int64_t, int64_t, int64_t *,
-                                sw_tensor *),
-                   const sw_program *program, int64_t index,
-                   int64_t microbatches);
+TensorDescription describe(int (*query)(const sw_program *, int64_t, int64_t,
+                                        int64_t *, sw_tensor *),
+                           const sw_program *program, int64_t index,
+                           int64_t microbatches);
 
 /// Result number `index`, if it is a scalar.
 std::optional<double> readNumber(const sw_program *program, sw_step *step,

@@ -26,7 +26,7 @@ static int64_t takeNumber(std::string_view &text) {
 
 Tracing::Tracing(const std::vector<std::string> &texts) {
   constexpr std::string_view range = "steps=";
-  constexpr int64_t most = 1000; // Viewers can still open this many.
+  constexpr int64_t maxSteps = 1000; // Viewers can still open this many.
   for (const std::string &text : texts) {
     if (!text.starts_with(range)) {
       if (!file.empty())
@@ -44,9 +44,9 @@ Tracing::Tracing(const std::vector<std::string> &texts) {
     if (!rest.empty() || last < std::max<int64_t>(first, 1))
       raise("--trace is '", text,
             "', expected steps=FIRST:LAST, counted from 1, as steps=10:12");
-    if (last - first >= most)
+    if (last - first >= maxSteps)
       raise("--trace is '", text, "', which are ", last - first + 1,
-            " steps; a trace has at most ", most);
+            " steps; a trace has at most ", maxSteps);
   }
   if (first && file.empty())
     file = "trace.json";

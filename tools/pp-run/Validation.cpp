@@ -107,7 +107,8 @@ void Validation::bind(const json &training) {
   for (int64_t i = 0; i < sw_argument_count(program.get()); ++i) {
     const json &argument = manifest.at("arguments")[size_t(i)];
     std::string role = argument.at("role"), name = argument.at("name");
-    Described it = describe(sw_argument, program.get(), i, microbatches);
+    TensorDescription it =
+        describe(sw_argument, program.get(), i, microbatches);
     if (role == "microbatch" || argument.contains("symbol") ||
         batches->positions().count(it.position))
       continue;

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChildProcesses.h"
 #include "ExplainTime.h"
-#include "Family.h"
 #include "Faults.h"
 #include "Info.h"
 #include "Launch.h"
@@ -147,7 +147,7 @@ void runStep(const Options &options, Launch &launch, Training &training,
       text = "step " + std::to_string(number + 1) + ": " + text;
     text += training.lastGood();
     if (launch.joined())
-      throw Agreed(text);
+      throw AgreedError(text);
     raise(text);
   }
   training.after(step, number);
@@ -234,8 +234,8 @@ int run(const Options &options, Launch &launch) {
   bool isLong = training->saves() || launch.joined();
   if (isLong)
     catchSignals();
-  DeadlineTeller deadline(launch.speaks() && isLong, options.deadline);
-  LastSeconds seconds, enqueue;
+  DeadlinePrinter deadline(launch.speaks() && isLong, options.deadline);
+  RecentTimes seconds, enqueue;
   Figures figures = options.figures();
   int64_t begun = now();
   for (int64_t i = first; i < options.steps && !sw_interrupted(); ++i) {
@@ -290,13 +290,13 @@ struct Ranks {
 /// ranks on GPUs sum gradients with each other, which may share a GPU only as
 /// processes; else 0.
 int64_t ranksToStart(const Options &options) {
-  bool others = !options.transport.empty() || options.meeting.asked() ||
-                numberByLauncher();
+  bool others = !options.transport.empty() || options.rendezvous.asked() ||
+                launcherRank();
   if (options.processes && others && !options.dry)
     raise("--processes starts the processes itself; leave it out where ",
-          !options.transport.empty() ? "--transport says how"
-          : options.meeting.asked()  ? "--rendezvous says where they meet"
-                                     : "mpirun or srun does");
+          !options.transport.empty()   ? "--transport says how"
+          : options.rendezvous.asked() ? "--rendezvous says where they meet"
+                                       : "mpirun or srun does");
   if (others && !options.processes)
     return 0;
   Ranks ranks(options.artifact);
@@ -305,9 +305,9 @@ int64_t ranksToStart(const Options &options) {
 
 /// Where to connect to other processes; nullopt if there are none, or with
 /// --transport. If the artifact is unreadable, all processes report it later.
-std::optional<Meeting> meeting(const Options &options) {
+std::optional<RendezvousPoint> rendezvous(const Options &options) {
   if (!options.transport.empty()) {
-    if (options.meeting.asked())
+    if (options.rendezvous.asked())
       raise("--rendezvous and --transport=", options.transport,
             " are two ways to bring processes together; leave one out");
     return std::nullopt;
@@ -316,10 +316,10 @@ std::optional<Meeting> meeting(const Options &options) {
   try {
     devices = Ranks(options.artifact).devices;
   } catch (const std::exception &) {
-    if (!options.meeting.asked() && launchedByMpi())
+    if (!options.rendezvous.asked() && launchedByMpi())
       return std::nullopt;
   }
-  return findMeeting(options.meeting, devices);
+  return findRendezvous(options.rendezvous, devices);
 }
 
 /// Starts a process for each rank; returns nullopt in each of these.
@@ -327,20 +327,20 @@ std::optional<int> startRanks(Options &options, int64_t ranks) {
   options.transport = "sockets";
   double grace =
       options.deadline > 0 ? std::min(1.0, options.deadline / 2) : 1.0;
-  return startFamily(ranks, grace);
+  return runChildren(ranks, grace);
 }
 
 /// Connects to the other processes; returns false on failure. The error has
 /// then been printed: by rank 0, and by others if rank 0 cannot know it.
 bool join(const Options &options, std::optional<Launch> &launch) {
-  std::optional<Meeting> at = meeting(options);
+  std::optional<RendezvousPoint> at = rendezvous(options);
   Owned<sw_program> program(nullptr, sw_unload);
   if (at)
     program.reset(sw_inspect(options.artifact.c_str()));
   try {
     launch.emplace(options.transport, at, program.get());
     return true;
-  } catch (const Agreed &) {
+  } catch (const AgreedError &) {
   } catch (const Error &error) {
     if (!at)
       throw;
@@ -358,7 +358,7 @@ int launched(const Options &options) {
   auto status = [&] { return launch.begun() ? faultStatus : 1; };
   try {
     return run(options, launch);
-  } catch (const Agreed &error) {
+  } catch (const AgreedError &error) {
     if (launch.speaks())
       std::cerr << "pp-run: error: " << error.what() << std::endl;
   } catch (const std::exception &error) {
@@ -375,7 +375,7 @@ int supervised(const Options &options, int argc, char **argv) {
   check(options);
   return supervise(options.supervisor, {argv + 1, argv + argc},
                    options.training.checkpoints,
-                   options.deadline > 0 ? options.deadline : Deadline::least);
+                   options.deadline > 0 ? options.deadline : Deadline::minimum);
 }
 
 } // namespace
@@ -390,7 +390,7 @@ int main(int argc, char **argv) {
   Options options;
   declare(app, options);
   // Errors that do not depend on the rank are printed by the first process.
-  bool first = numberByLauncher().value_or(0) == 0;
+  bool first = launcherRank().value_or(0) == 0;
   try {
     app.parse(argc, argv);
     bool runs =

@@ -45,7 +45,7 @@ static std::string setBy(const LowerBound &bound) {
 static std::string metricTable(const PlainSchedule &plain) {
   std::vector<std::vector<std::string>> rows = {
       {"", "value", "bubble", "m*T", "at least", "gap", "set by"}};
-  Seconds work = mostWork(plain.schedule, plain.problem).first;
+  Seconds work = maxWork(plain.schedule, plain.problem).first;
   auto add = [&](const char *name, Seconds value, const LowerBound &bound) {
     rows.push_back(
         {name, plainly(value.value),
@@ -75,7 +75,7 @@ static std::string placementTable(const PlainSchedule &plain) {
   for (const AutoSchedule &each : plain.placements) {
     const Timeline &timing = each.timing;
     const LowerBounds &bounds = each.bounds;
-    Seconds work = mostWork(each.schedule, plain.problem).first;
+    Seconds work = maxWork(each.schedule, plain.problem).first;
     rows.push_back(
         {toString(each.placement), plainly(work.value),
          plainly(timing.makespan.value), plainly(bounds.makespan.value.value),
@@ -151,7 +151,7 @@ std::string jsonOf(const PlainSchedule &plain) {
       {"stages", problem.numStages()},
       {"microbatches", problem.microbatches}};
   addMetrics(all, plain.timing, plain.bounds,
-             mostWork(plain.schedule, problem).first);
+             maxWork(plain.schedule, problem).first);
   if (std::isfinite(problem.memory))
     all["memory"] = problem.memory;
   if (!plain.origin.empty()) {
@@ -169,7 +169,7 @@ std::string jsonOf(const PlainSchedule &plain) {
                           {"found_by", each.origin},
                           {"optimal", each.optimal}};
       addMetrics(object, each.timing, each.bounds,
-                 mostWork(each.schedule, problem).first);
+                 maxWork(each.schedule, problem).first);
       placements.push_back(std::move(object));
     }
     all["placements"] = std::move(placements);

@@ -13,9 +13,9 @@
 
 namespace stagewright {
 
-std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
-                                     const ScheduleProblem &problem) {
-  std::pair<Seconds, int64_t> most;
+std::pair<Seconds, int64_t> maxWork(const Schedule &schedule,
+                                    const ScheduleProblem &problem) {
+  std::pair<Seconds, int64_t> max;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     const Order &order = schedule.ranks[rank];
     Seconds work;
@@ -27,10 +27,10 @@ std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
       work += problem.stages[order[i].stage].times().of(order[i].kind) *
               (overlaps ? problem.overlap : 1);
     }
-    if (work > most.first)
-      most = {work, int64_t(rank)};
+    if (work > max.first)
+      max = {work, int64_t(rank)};
   }
-  return most;
+  return max;
 }
 
 std::string PlainSchedule::placementText() const {
@@ -72,12 +72,12 @@ Status finish(PlainSchedule &plain) {
       plain.boundsWithoutSplit = lowerBoundsWithoutSplit(plain.problem);
     return {};
   }
-  auto [work, rank] = mostWork(plain.schedule, plain.problem);
+  auto [work, rank] = maxWork(plain.schedule, plain.problem);
   // A bound for all orders: another order may have more pairs.
   if (plain.problem.overlap > 0) {
     ScheduleProblem apart = plain.problem;
     apart.overlap = 0;
-    std::tie(work, rank) = mostWork(plain.schedule, apart);
+    std::tie(work, rank) = maxWork(plain.schedule, apart);
     work = work * plain.problem.overlap;
   }
   plain.bounds.makespan = plain.bounds.span = {work, "work", rank};

@@ -40,8 +40,8 @@ struct PlainSchedule {
 
 /// m * T, the max work of a rank, and that rank. Pairs count as they overlap;
 /// recomputed forwards do not count.
-std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
-                                     const ScheduleProblem &problem);
+std::pair<Seconds, int64_t> maxWork(const Schedule &schedule,
+                                    const ScheduleProblem &problem);
 
 /// Generates, searches for or reads the schedule that `flags` describe, and
 /// times it. Errors name the flag.

@@ -76,12 +76,12 @@ static std::string fullest(const Simulation &simulation,
                            const std::set<size_t> &devices) {
   if (devices.empty())
     return "";
-  size_t most = *std::max_element(
+  size_t fullest = *std::max_element(
       devices.begin(), devices.end(),
       [&](size_t a, size_t b) { return memory[a].peak < memory[b].peak; });
-  Bytes limit = simulation.problem.cluster.devices[most].memory;
-  return toString(memory[most].peak) + " of " + toString(limit) +
-         (memory[most].peak > limit ? " (does not fit)" : "");
+  Bytes limit = simulation.problem.cluster.devices[fullest].memory;
+  return toString(memory[fullest].peak) + " of " + toString(limit) +
+         (memory[fullest].peak > limit ? " (does not fit)" : "");
 }
 
 static std::string deviceTable(const Simulation &simulation) {

@@ -15,13 +15,13 @@ using llvm::StringRef;
 namespace stagewright {
 
 Result<int64_t> readCount(const char *flag, const std::string &text,
-                          int64_t most, int64_t otherwise) {
+                          int64_t max, int64_t otherwise) {
   if (text.empty())
     return otherwise;
   int64_t number = 0;
-  if (StringRef(text).getAsInteger(10, number) || number < 1 || number > most)
+  if (StringRef(text).getAsInteger(10, number) || number < 1 || number > max)
     return Error{std::string(flag) + " must be a number from 1 to " +
-                 std::to_string(most) + ", but is '" + text + "'"};
+                 std::to_string(max) + ", but is '" + text + "'"};
   return number;
 }
 

@@ -13,9 +13,9 @@
 
 namespace stagewright {
 
-/// Parses an integer from 1 to `most`; `otherwise` if `text` is empty.
+/// Parses an integer from 1 to `max`; `otherwise` if `text` is empty.
 Result<int64_t> readCount(const char *flag, const std::string &text,
-                          int64_t most, int64_t otherwise);
+                          int64_t max, int64_t otherwise);
 
 /// Sets stages, hops, memory and overlap of `problem`, whose placement, ranks
 /// and chunks must be set. Errors name the flag.

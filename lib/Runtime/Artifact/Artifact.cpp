@@ -57,9 +57,9 @@ const ProcessorManifest &requireTarget(const Manifest &manifest) {
   for (const ProcessorManifest &processor : manifest.processors)
     if (hasCpuFeatures(processor.features))
       return processor;
-  const ProcessorManifest &least = manifest.processors.back();
-  requireCpuFeatures(least.features);
-  return least;
+  const ProcessorManifest &lowest = manifest.processors.back();
+  requireCpuFeatures(lowest.features);
+  return lowest;
 }
 
 } // namespace

@@ -33,27 +33,29 @@ constexpr int maxMessageBlocks = 4;
 /// for making a step, or if a process has ended.
 class Watch {
 public:
-  Watch(Assembly &assembly, int64_t rank) : assembly(assembly), rank(rank) {}
+  Watch(ProcessGroup &processes, int64_t rank)
+      : processes(processes), rank(rank) {}
 
   void pause() {
-    if (int64_t who = patience.isThorough() ? assembly.gone() : -1; who >= 0)
+    if (int64_t who = timeout.isCheckDue() ? processes.deadProcess() : -1;
+        who >= 0)
       raise("waits for rank ", rank, " to connect, but the process of rank ",
             who, " has ended");
-    if (patience.isOver())
+    if (timeout.hasExpired())
       raise("waited ", Deadline::first, " s for rank ", rank, " to connect");
-    patience.pause();
+    timeout.pause();
   }
 
 private:
-  Assembly &assembly;
+  ProcessGroup &processes;
   int64_t rank;
-  Patience patience = Patience(spins, Deadline::first);
+  PollTimeout timeout = PollTimeout(spins, Deadline::first);
 };
 
 } // namespace
 
-Communicators::Communicators(const Manifest &manifest, Assembly &assembly)
-    : manifest(manifest), assembly(assembly), self(assembly.self()),
+Communicators::Communicators(const Manifest &manifest, ProcessGroup &processes)
+    : manifest(manifest), processes(processes), self(processes.self()),
       sums(manifest) {
   nccl();
   findEdges();
@@ -107,8 +109,8 @@ std::vector<NcclId> Communicators::exchangeIds() {
     if (makers[i] == self)
       nccl().uniqueId(&mine[i]);
   auto bytes = int64_t(makers.size() * sizeof(NcclId));
-  std::vector<NcclId> all(makers.size() * size_t(assembly.size()));
-  assembly.gather(mine.data(), all.data(), bytes, Patience(0, 0));
+  std::vector<NcclId> all(makers.size() * size_t(processes.size()));
+  processes.gather(mine.data(), all.data(), bytes, PollTimeout(0, 0));
   for (size_t i = 0; i < makers.size(); ++i)
     mine[i] = all[size_t(makers[i]) * makers.size() + i];
   return mine;
@@ -120,7 +122,7 @@ void Communicators::settle(Communicator handle, int64_t partner, int status,
   if (status && status != ncclStillInProgress)
     NcclErrors::fail(symbol, status);
   int state = status;
-  for (Watch watch(assembly, partner); state == ncclStillInProgress;
+  for (Watch watch(processes, partner); state == ncclStillInProgress;
        watch.pause())
     nccl().asyncError(handle, &state);
   if (state)
@@ -132,7 +134,7 @@ Communicator Communicators::make(const NcclId &id, size_t size, size_t number,
                                  int64_t partner, int maxBlocks) const {
   NcclConfig config;
   config.blocking = 0;
-  config.mostBlocks = maxBlocks;
+  config.maxBlocks = maxBlocks;
   Communicator handle = nullptr;
   int status =
       nccl().commInit.status(&handle, int(size), id, int(number), &config);
@@ -187,7 +189,7 @@ void Communicators::connect(const Memory &memory, const Device &device,
     EventOwner end(device, eventDisableTiming);
     driver().eventRecord(end.get(), stream, unsigned(eventRecordDefault));
     int status = 0;
-    for (Watch watch(assembly, last);
+    for (Watch watch(processes, last);
          (status = driver().eventQuery.status(end.get())) == statusNotReady;
          watch.pause())
       look();

@@ -23,7 +23,7 @@
 
 #include "Device.h"
 #include "Nccl.h"
-#include "Processes/Assembly.h"
+#include "Processes/ProcessGroup.h"
 #include "Program.h"
 #include "SumGroups.h"
 
@@ -31,8 +31,8 @@ namespace stagewright::runtime::cuda {
 
 class Communicators {
 public:
-  /// For the rank assembly.self(). Makes no communicators yet.
-  Communicators(const Manifest &manifest, Assembly &assembly);
+  /// For the rank processes.self(). Makes no communicators yet.
+  Communicators(const Manifest &manifest, ProcessGroup &processes);
   /// Finalizes the communicators if all were made, else aborts them.
   ~Communicators();
   Communicators(const Communicators &) = delete;
@@ -89,7 +89,7 @@ private:
   }
 
   const Manifest &manifest;
-  Assembly &assembly;
+  ProcessGroup &processes;
   int64_t self;
   std::vector<Edge> edges;    ///< of all ranks, by round
   std::vector<size_t> edgeOf; ///< by channel

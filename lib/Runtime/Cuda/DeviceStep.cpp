@@ -123,7 +123,7 @@ void DeviceStep::make(const StepOptions &options) {
   if (peers)
     resources->messages.emplace(
         manifest(), prepared.programs[size_t(own[0])], prepared.plan,
-        *resources->places[size_t(own[0])], peers->assembly());
+        *resources->places[size_t(own[0])], peers->group());
   else if (!manifest().collectives.empty())
     resources->sums.emplace(manifest(), resources->places);
   resources->execution.emplace(
@@ -244,7 +244,7 @@ void DeviceStep::read(size_t result, ByteRange part, std::byte *to) {
     return resources->staging->fetch(rank, buffer, at, bytes);
   };
   if (peers)
-    gatherResult(peers->assembly(), shapes, result, part, to, fetch);
+    gatherResult(peers->group(), shapes, result, part, to, fetch);
   else
     copyOut(shapes, result, part, to, fetch);
 }
@@ -282,7 +282,7 @@ void DeviceStep::run() {
   lastSeconds = double(end - start) * 1e-9;
   limit.measured(lastSeconds);
   if (peers)
-    peers->assembly().limitWaits(limit.seconds());
+    peers->group().limitWaits(limit.seconds());
   if (!records.empty())
     tell(start, end);
   ran = true;
@@ -337,9 +337,9 @@ std::vector<Traffic> DeviceStep::gatherTraffic() {
     } else if (it.kind == Operation::Sum) {
       traffic[size_t(it.rank)].add(manifest().collectives[it.number]);
     }
-  return peers ? runtime::gatherTraffic(peers->all().assembly(),
-                                        std::move(traffic))
-               : traffic;
+  return peers
+             ? runtime::gatherTraffic(peers->all().group(), std::move(traffic))
+             : traffic;
 }
 
 /// Passes the device's time stamps to the recorders, on the host's clock. The
@@ -353,16 +353,17 @@ void DeviceStep::tell(int64_t start, int64_t end) {
     Recorder &record = *records[span.rank];
     switch (span.kind) {
     case Span::Action:
-      record.told({Event::Action, span.letter, span.id, span.m, first, last});
+      record.addMeasured(
+          {Event::Action, span.letter, span.id, span.m, first, last});
       break;
     case Span::Sent:
-      record.told({Event::Send, 0, span.id, span.m, first, last});
+      record.addMeasured({Event::Send, 0, span.id, span.m, first, last});
       break;
     case Span::Received:
-      record.told({Event::Receive, 0, span.id, span.m, first, last});
+      record.addMeasured({Event::Receive, 0, span.id, span.m, first, last});
       break;
     case Span::Summed:
-      record.told({Event::Sum, 0, span.id, 0, first, last});
+      record.addMeasured({Event::Sum, 0, span.id, 0, first, last});
       break;
     case Span::Node:
       record.toldNode(span.id, double(last - first) * 1e-9);

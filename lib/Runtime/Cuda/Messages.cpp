@@ -27,11 +27,11 @@ std::string actionOf(const RankProgram &program, Command::Kind kind,
 } // namespace
 
 Messages::Messages(const Manifest &manifest, const RankProgram &program,
-                   const Plan &plan, const Device &device, Assembly &assembly)
+                   const Plan &plan, const Device &device, ProcessGroup &group)
     : manifest(manifest), program(program), plan(plan),
       host(word * int64_t(plan.messages + 2)),
       numbers(device, word * int64_t(plan.messages + 1)),
-      ways(manifest, assembly) {
+      ways(manifest, group) {
   auto *all = reinterpret_cast<uint32_t *>(host.base()) + 1;
   for (size_t i = 0; i <= plan.messages; ++i)
     all[i] = uint32_t(i);

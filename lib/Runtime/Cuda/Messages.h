@@ -25,7 +25,7 @@ class Messages {
 public:
   /// For the only rank of `plan`. All arguments must outlive it.
   Messages(const Manifest &manifest, const RankProgram &program,
-           const Plan &plan, const Device &device, Assembly &assembly);
+           const Plan &plan, const Device &device, ProcessGroup &group);
 
   void connect(const Memory &memory, const Device &device, Stream stream) {
     ways.connect(memory, device, stream);

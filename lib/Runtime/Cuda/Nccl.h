@@ -32,7 +32,7 @@ struct NcclConfig {
   size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef, version = 21800;
   int blocking = undefined, clusterSize = undefined;
-  int leastBlocks = undefined, mostBlocks = undefined; ///< of a kernel (CTAs)
+  int minBlocks = undefined, maxBlocks = undefined; ///< of a kernel (CTAs)
   const char *network = nullptr;
   int splitShare = undefined;
 

@@ -51,7 +51,7 @@ int Peers::gpu(const std::string &list, int present) const {
 void Peers::settleSharing(const Device &device) const {
   Place mine = {device.uuid(), device.number(), nccl().release};
   std::vector<Place> all(hosts.size());
-  assembly().gather(&mine, all.data(), sizeof(Place), Patience(0, 0));
+  group().gather(&mine, all.data(), sizeof(Place), PollTimeout(0, 0));
   bool shared = false;
   for (size_t a = 0; a < all.size(); ++a)
     for (size_t b = a + 1; b < all.size(); ++b) {
@@ -81,7 +81,7 @@ void Peers::together(const std::function<void()> &body, double seconds) const {
   } catch (const std::exception &problem) {
     error = problem.what();
   }
-  if (!processes.agree(error, now(), true, Patience(0, seconds)))
+  if (!processes.agree(error, now(), true, PollTimeout(0, seconds)))
     fail("rank " + std::to_string(self()) + ": waited " +
              std::to_string(int(seconds)) +
              " s for the other ranks to be ready",
@@ -89,7 +89,7 @@ void Peers::together(const std::function<void()> &body, double seconds) const {
 }
 
 void Peers::look() const {
-  if (int64_t who = assembly().gone(); who >= 0)
+  if (int64_t who = group().deadProcess(); who >= 0)
     raise("the process of rank ", who, " has ended");
 }
 
@@ -106,7 +106,7 @@ void Peers::fail(const std::string &error, const Messages *messages) const {
     while (!done && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  assembly().abort(1, error);
+  group().abort(1, error);
 }
 
 } // namespace stagewright::runtime::cuda

@@ -28,8 +28,8 @@ public:
   /// Call when every process knows the number of its rank. Collective.
   explicit Peers(Processes &processes);
 
-  int64_t self() const { return processes.assembly().self(); }
-  Assembly &assembly() const { return processes.assembly(); }
+  int64_t self() const { return processes.group().self(); }
+  ProcessGroup &group() const { return processes.group(); }
   Processes &all() const { return processes; }
 
   /// Which of the `present` GPUs of this host the rank of this process uses: by

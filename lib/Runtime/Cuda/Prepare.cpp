@@ -183,14 +183,14 @@ std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
   int64_t epilogues = 0, tf32 = 0, instead = 0;
-  int64_t kinds[6] = {}, copies = 0, messages = 0, most = 0, sums = 0;
+  int64_t kinds[6] = {}, copies = 0, messages = 0, maxTransfers = 0, sums = 0;
   int64_t offloads = 0, fetches = 0, hostCalls = 0;
   std::set<std::pair<int32_t, size_t>> actions; // By rank and command.
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
     streams += plan.streams.size();
     events += plan.events;
-    most = std::max(most, plan.concurrentTransfers);
+    maxTransfers = std::max(maxTransfers, plan.concurrentTransfers);
     for (const Operation &it : plan.operations) {
       if (it.kind == Operation::Work) {
         const RankProgram &program = programs[it.rank];
@@ -243,7 +243,7 @@ std::string describe(const Manifest &manifest,
                              " copies to the host, " + std::to_string(fetches) +
                              " back\n"
                        : "")
-      << "under way    at most " << most
+      << "under way    at most " << maxTransfers
       << " transfers that wait for a partner on one device at once\n"
       << "verified     events in order, slots never shared, addresses held\n";
   return out.str();

@@ -10,7 +10,7 @@
 #include "Error.h"
 #include "Faults/Deadline.h"
 #include "Memory/Layout.h"
-#include "Processes/Patience.h"
+#include "Processes/PollTimeout.h"
 
 #include <algorithm>
 
@@ -25,11 +25,11 @@ StagingBlocks::StagingBlocks(const Device &device, Stream stream, int64_t all)
 void StagingBlocks::wait(size_t block) const {
   constexpr int spins = 64; // A copy may take milliseconds.
   int status = 0;
-  for (Patience patience(spins, Deadline::first);
+  for (PollTimeout timeout(spins, Deadline::first);
        (status = driver().eventQuery.status(done[block].get())) ==
        statusNotReady;
-       patience.pause())
-    if (patience.isOver())
+       timeout.pause())
+    if (timeout.hasExpired())
       raise("GPU ", device.number(), " did not copy ", size, " bytes within ",
             Deadline::first, " s");
   if (status)

@@ -7,7 +7,7 @@
 
 #include "Cuda/GraphLibrary.h"
 #include "Cuda/Library.h"
-#include "Described.h"
+#include "DeviceDescription.h"
 #include "Error.h"
 #include "OwnFolder.h"
 #include "Plans.h"
@@ -58,10 +58,10 @@ public:
   /// with which plans can be made but not run.
   Cudnn(int architecture, bool anyOrder, bool isThere) {
     useLibrary(functions().library.raw());
-    constexpr int64_t least = 90000;
-    if (libraryVersion() < least)
+    constexpr int64_t minVersion = 90000;
+    if (libraryVersion() < minVersion)
       raise("cuDNN is version ", libraryVersion(), ", expected at least ",
-            least, ": a newer one comes with ", known.package);
+            minVersion, ": a newer one comes with ", known.package);
     if (isThere)
       check("cudnnCreate", functions().create(&target.handle));
     else

@@ -26,7 +26,7 @@ namespace stagewright::runtime {
 
 class Deadline {
 public:
-  static constexpr double first = 60, least = 2, patience = 10; ///< seconds
+  static constexpr double first = 60, minimum = 2, factor = 10; ///< seconds
   /// Seconds that processes wait before the first step for one that still loads
   /// its arguments: enough for 100 GB from a disk of 0.2 GB/s.
   static constexpr double loading = 600;
@@ -45,7 +45,7 @@ public:
     auto middle = sorted.begin() + std::ptrdiff_t(known / 2);
     std::nth_element(sorted.begin(), middle,
                      sorted.begin() + std::ptrdiff_t(known));
-    return std::max(least, patience * *middle);
+    return std::max(minimum, factor * *middle);
   }
   void measured(double seconds) { last[count++ % last.size()] = seconds; }
 

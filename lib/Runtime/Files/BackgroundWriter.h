@@ -28,7 +28,7 @@ public:
   /// Max bytes of a piece, and how many of them exist at most. Together 64 MiB,
   /// as a block of `cuda::StagingBlocks`.
   static constexpr size_t pieceBytes = size_t(16) << 20;
-  static constexpr size_t mostPieces = 4;
+  static constexpr size_t maxPieces = 4;
 
   using Piece = std::vector<std::byte>;
   using Write = std::function<void(std::span<const std::byte>)>;
@@ -37,7 +37,7 @@ public:
   Piece spare(size_t bytes);
   /// Calls `write` with the first `size` bytes of `piece` on the thread, after
   /// all earlier calls, unless one of them has thrown. Callers keep the bound:
-  /// fewer than `mostPieces` may be pending (see `isBusy`).
+  /// fewer than `maxPieces` may be pending (see `isBusy`).
   void run(Piece piece, size_t size, Write write);
   /// Waits up to `seconds` until at most `pending` calls are pending; whether
   /// there are more.

@@ -21,8 +21,8 @@
 #include "Mpi/Calls.h"
 #include "Mpi/Neighbours.h"
 #include "Mpi/Sums.h"
-#include "Mpi/Woken.h"
-#include "Processes/Patience.h"
+#include "Mpi/SuspensionDetector.h"
+#include "Processes/PollTimeout.h"
 #include "stagewright-rt/runtime.h"
 
 #include <mpi.h>
@@ -40,9 +40,9 @@ namespace stagewright::runtime {
 namespace {
 
 /// Max bytes of one MPI call that counts bytes.
-constexpr int64_t most = 1 << 30;
+constexpr int64_t maxPart = 1 << 30;
 /// Polls of a message before a wait sleeps between polls.
-constexpr int looks = 2000;
+constexpr int spins = 2000;
 
 class MpiMessenger final : public Messenger {
 public:
@@ -70,29 +70,29 @@ public:
   bool done(int64_t transfer) override {
     return test(transfers[size_t(transfer)].request);
   }
-  bool await(int64_t number, Patience patience) override {
-    return wait(transfers[size_t(number)].request, patience);
+  bool await(int64_t number, PollTimeout timeout) override {
+    return wait(transfers[size_t(number)].request, timeout);
   }
-  void progress() override { stopTold(); }
-  void forgetTransfers(std::span<const int64_t> numbers, bool failed) override;
+  void progress() override { stopReceived(); }
+  void freeTransfers(std::span<const int64_t> numbers, bool failed) override;
   bool gather(const void *mine, void *all, int64_t bytes,
-              Patience patience) override;
+              PollTimeout timeout) override;
   void broadcast(int64_t from, void *data, int64_t bytes) override;
   void sendNow(int64_t to, const void *data, int64_t bytes) override;
   void receiveNow(int64_t from, void *data, int64_t bytes) override;
-  void introduce(std::function<Word()> who) override {
+  void setReporter(std::function<FailureReport()> who) override {
     describeSelf = std::move(who);
   }
-  void tellStop() override;
-  bool stopTold() override;
-  int64_t gone() override { return local.gone(); }
+  void sendStop() override;
+  bool stopReceived() override;
+  int64_t deadProcess() override { return local.deadProcess(); }
   [[noreturn]] void abort(int status, const std::string &error) override;
   void close() override;
 
 private:
   bool test(MPI_Request &request) {
     int flag = 0;
-    check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "look at a transfer");
+    check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "test a transfer");
     return flag != 0;
   }
   int checked(int64_t tag) const {
@@ -112,9 +112,9 @@ private:
   }
   void join(MPI_Comm from, int64_t key);
   void leave();
-  void listen();
-  void say(const Word &word);
-  bool wait(MPI_Request &request, Patience patience);
+  void postReceive();
+  void sendReport(const FailureReport &report);
+  bool wait(MPI_Request &request, PollTimeout timeout);
   void complete(MPI_Request request, const char *what, int64_t other,
                 int64_t bytes);
 
@@ -124,13 +124,14 @@ private:
   std::vector<Transfer> transfers;
   MpiSums sums;
   Neighbours local;
-  std::function<Word()> describeSelf;
+  std::function<FailureReport()> describeSelf;
   MPI_Request stopOrder = MPI_REQUEST_NULL;
-  Word heard;             ///< receive buffer of `stopOrder`
-  std::vector<Word> said; ///< by receiver: send buffers of `saying`
-  std::vector<MPI_Request> saying;
-  LastWords words;
-  bool stopped = false, told = false;
+  FailureReport received; ///< receive buffer of `stopOrder`
+  std::vector<FailureReport>
+      sentReports; ///< by receiver: send buffers of `reportSends`
+  std::vector<MPI_Request> reportSends;
+  FailureReports reports;
+  bool stopped = false, hasReported = false;
 };
 
 MpiMessenger::MpiMessenger() {
@@ -139,7 +140,7 @@ MpiMessenger::MpiMessenger() {
   // Only the rank's thread calls MPI.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given),
         "begin");
-  Woken::watch();
+  SuspensionDetector::watch();
   join(MPI_COMM_WORLD, 0);
 }
 
@@ -153,14 +154,14 @@ void MpiMessenger::join(MPI_Comm from, int64_t key) {
   int *limit = nullptr, found = 0;
   MPI_Comm_get_attr(channels, MPI_TAG_UB, &limit, &found);
   tagLimit = found ? *limit : 32767; // The standard's minimum.
-  words.expect(processes);
+  reports.expect(processes);
   local.find(calls);
-  listen();
+  postReceive();
 }
 
-void MpiMessenger::listen() {
-  check(MPI_Irecv(&heard, int(sizeof(Word)), MPI_BYTE, MPI_ANY_SOURCE, 0, stops,
-                  &stopOrder),
+void MpiMessenger::postReceive() {
+  check(MPI_Irecv(&received, int(sizeof(FailureReport)), MPI_BYTE,
+                  MPI_ANY_SOURCE, 0, stops, &stopOrder),
         "receive");
 }
 
@@ -197,8 +198,8 @@ int64_t MpiMessenger::prepareReceive(void *data, int64_t bytes, int64_t from,
   return keep(request, Transfer::Receive);
 }
 
-void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
-                                   bool failed) {
+void MpiMessenger::freeTransfers(std::span<const int64_t> numbers,
+                                 bool failed) {
   for (int64_t number : numbers) {
     auto &[request, kind, sum] = transfers[size_t(number)];
     // Pending receives are for a step that will not run. Sums have completed.
@@ -214,18 +215,18 @@ void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
   }
 }
 
-/// Polls until the request completes. False if `patience` runs out, `grace`
+/// Polls until the request completes. False if `timeout` runs out, `grace`
 /// seconds after another process reported a failure, or once one has died.
-bool MpiMessenger::wait(MPI_Request &request, Patience patience) {
+bool MpiMessenger::wait(MPI_Request &request, PollTimeout timeout) {
   bool hurried = false;
-  for (; !test(request); patience.pause()) {
-    if (patience.isThorough() && stopTold() && !hurried) {
-      patience.restart(grace);
+  for (; !test(request); timeout.pause()) {
+    if (timeout.isCheckDue() && stopReceived() && !hurried) {
+      timeout.restart(grace);
       hurried = true;
     }
-    if (patience.isOver())
+    if (timeout.hasExpired())
       return false;
-    if (patience.isThorough() && patience.isLong() && gone() >= 0)
+    if (timeout.isCheckDue() && timeout.isLongWait() && deadProcess() >= 0)
       return false;
   }
   return true;
@@ -235,33 +236,34 @@ bool MpiMessenger::wait(MPI_Request &request, Patience patience) {
 void MpiMessenger::complete(MPI_Request request, const char *what,
                             int64_t other, int64_t bytes) {
   constexpr double slowest = 10e6; // Bytes per second of a slow network.
-  if (wait(request, Patience(looks, limit + double(bytes) / slowest)))
+  if (wait(request, PollTimeout(spins, limit + double(bytes) / slowest)))
     return;
-  Word word;
-  word.when = now(), word.awaited = other + 1;
-  word.say("rank " + std::to_string(number) + ": waits after its actions " +
-           what + " rank " + std::to_string(other));
-  describeSelf = [word] { return word; };
+  FailureReport report;
+  report.when = now(), report.awaited = other + 1;
+  report.setText("rank " + std::to_string(number) +
+                 ": waits after its actions " + what + " rank " +
+                 std::to_string(other));
+  describeSelf = [report] { return report; };
   abort(faultStatus, "");
 }
 
 bool MpiMessenger::gather(const void *mine, void *all, int64_t bytes,
-                          Patience patience) {
+                          PollTimeout timeout) {
   MPI_Request request;
   check(MPI_Iallgather(mine, int(bytes), MPI_BYTE, all, int(bytes), MPI_BYTE,
                        calls, &request),
         "gather");
-  if (!patience.isEndless())
-    return wait(request, patience);
-  if (!wait(request, Patience(looks, limit)))
+  if (!timeout.isInfinite())
+    return wait(request, timeout);
+  if (!wait(request, PollTimeout(spins, limit)))
     abort(faultStatus, "");
   return true;
 }
 
 void MpiMessenger::broadcast(int64_t from, void *data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += most) {
+  for (int64_t at = 0; at < bytes; at += maxPart) {
     MPI_Request request;
-    int64_t part = std::min(most, bytes - at);
+    int64_t part = std::min(maxPart, bytes - at);
     check(MPI_Ibcast(static_cast<std::byte *>(data) + at, int(part), MPI_BYTE,
                      int(from), calls, &request),
           "broadcast");
@@ -270,9 +272,9 @@ void MpiMessenger::broadcast(int64_t from, void *data, int64_t bytes) {
 }
 
 void MpiMessenger::sendNow(int64_t to, const void *data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += most) {
+  for (int64_t at = 0; at < bytes; at += maxPart) {
     MPI_Request request;
-    int64_t part = std::min(most, bytes - at);
+    int64_t part = std::min(maxPart, bytes - at);
     check(MPI_Isend(static_cast<const std::byte *>(data) + at, int(part),
                     MPI_BYTE, int(to), 0, calls, &request),
           "send");
@@ -281,9 +283,9 @@ void MpiMessenger::sendNow(int64_t to, const void *data, int64_t bytes) {
 }
 
 void MpiMessenger::receiveNow(int64_t from, void *data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += most) {
+  for (int64_t at = 0; at < bytes; at += maxPart) {
     MPI_Request request;
-    int64_t part = std::min(most, bytes - at);
+    int64_t part = std::min(maxPart, bytes - at);
     check(MPI_Irecv(static_cast<std::byte *>(data) + at, int(part), MPI_BYTE,
                     int(from), 0, calls, &request),
           "receive");
@@ -291,77 +293,78 @@ void MpiMessenger::receiveNow(int64_t from, void *data, int64_t bytes) {
   }
 }
 
-void MpiMessenger::tellStop() {
-  Word word;
+void MpiMessenger::sendStop() {
+  FailureReport report;
   if (describeSelf)
-    word = describeSelf();
+    report = describeSelf();
   else
-    word.say("rank " + std::to_string(number) + ": is not in a step");
-  say(word);
+    report.setText("rank " + std::to_string(number) + ": is not in a step");
+  sendReport(report);
 }
 
-void MpiMessenger::say(const Word &word) {
-  for (Patience patience(0, 0.2);
-       !told && !stopped && Woken::lately() && !patience.isOver();
-       patience.pause())
-    stopTold(); // Another process may have reported.
-  if (told)
+void MpiMessenger::sendReport(const FailureReport &report) {
+  for (PollTimeout timeout(0, 0.2);
+       !hasReported && !stopped && SuspensionDetector::resumedRecently() &&
+       !timeout.hasExpired();
+       timeout.pause())
+    stopReceived(); // Another process may have reported.
+  if (hasReported)
     return;
-  told = true;
-  words.add(number, word);
-  said.assign(size_t(processes), word);
-  saying.assign(size_t(processes), MPI_REQUEST_NULL);
+  hasReported = true;
+  reports.add(number, report);
+  sentReports.assign(size_t(processes), report);
+  reportSends.assign(size_t(processes), MPI_REQUEST_NULL);
   for (int to = 0; to < processes; ++to)
     if (to != number)
-      check(MPI_Isend(&said[size_t(to)], int(sizeof(Word)), MPI_BYTE, to, 0,
-                      stops, &saying[size_t(to)]),
+      check(MPI_Isend(&sentReports[size_t(to)], int(sizeof(FailureReport)),
+                      MPI_BYTE, to, 0, stops, &reportSends[size_t(to)]),
             "send");
 }
 
-bool MpiMessenger::stopTold() {
-  Woken::runs();
+bool MpiMessenger::stopReceived() {
+  SuspensionDetector::heartbeat();
   for (;;) {
     int flag = 0;
     MPI_Status status;
-    check(MPI_Test(&stopOrder, &flag, &status), "look at a transfer");
+    check(MPI_Test(&stopOrder, &flag, &status), "test a transfer");
     if (!flag)
       return stopped;
-    words.add(status.MPI_SOURCE, heard);
+    reports.add(status.MPI_SOURCE, received);
     stopped = true;
     // A process that was suspended itself has nothing to report.
-    told = told || Woken::lately();
-    listen();
-    tellStop();
+    hasReported = hasReported || SuspensionDetector::resumedRecently();
+    postReceive();
+    sendStop();
   }
 }
 
 /// Collects the reports of all live processes, of which the first prints them.
 void MpiMessenger::abort(int status, const std::string &error) {
   if (!error.empty()) {
-    Word word;
-    word.when = now(), word.raised = 1;
-    word.say(error);
-    say(word);
+    FailureReport report;
+    report.when = now(), report.raised = 1;
+    report.setText(error);
+    sendReport(report);
   }
-  tellStop();
+  sendStop();
   auto missing = [this] {
     for (int p = 0; p < processes; ++p)
-      if (!words.has(p) && !local.died(p))
+      if (!reports.has(p) && !local.died(p))
         return true;
     return false;
   };
-  for (Patience patience(0, 0.2); missing() && !patience.isOver();
-       patience.pause())
-    stopTold();
-  if (words.speaker() == number) {
+  for (PollTimeout timeout(0, 0.2); missing() && !timeout.hasExpired();
+       timeout.pause())
+    stopReceived();
+  if (reports.printer() == number) {
     std::vector<std::string> names;
     std::vector<bool> died;
     for (int p = 0; p < processes; ++p)
       names.push_back(local.name(p)), died.push_back(local.died(p));
     std::fprintf(stderr, "stagewright: error: %s\n",
-                 words.text(names, died).c_str());
+                 reports.text(names, died).c_str());
   } else {
-    // The speaker ends all processes; wait for that in spite of signals.
+    // The printer ends all processes; wait for that in spite of signals.
     timespec rest = {3, 0};
     while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
       ;
@@ -371,11 +374,11 @@ void MpiMessenger::abort(int status, const std::string &error) {
 }
 
 void MpiMessenger::close() {
-  char word = 0;
+  char byte = 0;
   std::vector<char> all;
   all.resize(size_t(processes));
   limit = Deadline::first; // Another may still write files.
-  gather(&word, all.data(), 1, Patience(0, 0));
+  gather(&byte, all.data(), 1, PollTimeout(0, 0));
   MPI_Cancel(&stopOrder);
   MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
   // Ends this process if another one hangs and so blocks MPI_Finalize.

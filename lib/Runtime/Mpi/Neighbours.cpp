@@ -71,7 +71,7 @@ void Neighbours::forget() {
   looks.clear(), numbers.clear(), hosts.clear(), dead.clear();
 }
 
-int64_t Neighbours::gone() {
+int64_t Neighbours::deadProcess() {
   int64_t found = -1;
   if (::poll(looks.data(), nfds_t(looks.size()), 0) > 0)
     for (size_t p = 0; p < looks.size(); ++p)

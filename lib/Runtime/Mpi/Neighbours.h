@@ -31,7 +31,7 @@ public:
   /// Opens descriptors for the processes of `comm`; collective.
   void find(MPI_Comm comm);
   /// The rank of a process that has died, or -1.
-  int64_t gone();
+  int64_t deadProcess();
   bool died(int64_t process) const { return dead[size_t(process)]; }
   /// "the process of rank 2 (1234)".
   std::string name(int64_t process) const;

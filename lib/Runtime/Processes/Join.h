@@ -27,7 +27,7 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
 /// Copies a part of a result as `copyOut` does, to memory of rank 0, from all
 /// processes, one after another. Each reads buffers of its own rank with `read`
 /// and needs the same layouts. No more than the part is held at a time.
-void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
+void gatherResult(ProcessGroup &group, const HostArenas &view, size_t result,
                   ByteRange range, std::byte *to, const ReadBuffer &read);
 
 /// Sends the records of all ranks to rank 0; returns whether this is rank 0.
@@ -36,7 +36,7 @@ bool gatherRecords(Processes &processes,
 
 /// On rank 0, the traffic of all ranks, of which each process passes its own;
 /// empty on other ranks.
-std::vector<Traffic> gatherTraffic(Assembly &assembly,
+std::vector<Traffic> gatherTraffic(ProcessGroup &group,
                                    std::vector<Traffic> traffic);
 
 } // namespace stagewright::runtime

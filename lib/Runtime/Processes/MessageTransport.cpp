@@ -9,7 +9,7 @@
 
 #include "Error.h"
 #include "Faults/Deadline.h"
-#include "Processes/Patience.h"
+#include "Processes/PollTimeout.h"
 
 #include <algorithm>
 #include <cstring>
@@ -90,7 +90,7 @@ MessageTransport::~MessageTransport() {
       transfers.push_back(slot.transfer);
   std::copy_if(sums.begin(), sums.end(), std::back_inserter(transfers),
                [](int64_t transfer) { return transfer >= 0; });
-  messenger.forgetTransfers(transfers, failed.load());
+  messenger.freeTransfers(transfers, failed.load());
   if (failed.load())
     sending.leave();
 }
@@ -120,51 +120,52 @@ void MessageTransport::require(const Slot &slot, int64_t channel, int64_t m,
     raise(what, " ", manifest.channels[channel].describe(m), " out of order");
 }
 
-Word MessageTransport::word() const {
+FailureReport MessageTransport::report() const {
   std::lock_guard lock(mutex);
-  const Whereabouts &where = places[size_t(self)];
-  Word word;
-  word.when = failedAt ? failedAt : now();
-  word.awaited = where.awaitedRank(manifest) + 1;
-  word.raised = !error.empty() && !inVain;
-  word.say(!error.empty() ? error
-                          : "rank " + std::to_string(self) + ": " +
-                                where.describe(manifest, self));
-  return word;
+  const RankPosition &where = places[size_t(self)];
+  FailureReport report;
+  report.when = failedAt ? failedAt : now();
+  report.awaited = where.awaitedRank(manifest) + 1;
+  report.raised = !error.empty() && !inVain;
+  report.setText(!error.empty() ? error
+                                : "rank " + std::to_string(self) + ": " +
+                                      where.describe(manifest, self));
+  return report;
 }
 
 void MessageTransport::lookForStop() {
-  if (messenger.stopTold())
+  if (messenger.stopReceived())
     failed.store(true, std::memory_order_release);
   checkFailed();
 }
 
 template <typename Condition>
-void MessageTransport::waitUntil(Condition come, Whereabouts::Wait what,
+void MessageTransport::waitUntil(Condition come, RankPosition::Wait what,
                                  int64_t number, int64_t m) {
   checkFailed();
   if (come())
     return;
-  Whereabouts &where = places[size_t(self)];
+  RankPosition &where = places[size_t(self)];
   where.wait(what, number, m);
   auto giveUp = [&](const std::string &why) {
     inVain = true;
     raise(where.describe(manifest, self), why);
   };
-  Patience patience(spins, limit);
+  PollTimeout timeout(spins, limit);
   while (!come()) {
-    if (patience.isThorough())
+    if (timeout.isCheckDue())
       lookForStop();
-    if (patience.isOver())
-      giveUp(", which has not come within " + printSeconds(limit));
-    if (patience.isThorough() && patience.isLong() && messenger.gone() >= 0)
+    if (timeout.hasExpired())
+      giveUp(", which has not arrived within " + printSeconds(limit));
+    if (timeout.isCheckDue() && timeout.isLongWait() &&
+        messenger.deadProcess() >= 0)
       giveUp("");
-    patience.pause();
+    timeout.pause();
   }
-  where.goOn();
+  where.endWait();
 }
 
-void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
+void MessageTransport::waitFor(int64_t transfer, RankPosition::Wait what,
                                int64_t number, int64_t m) {
   waitUntil([&] { return messenger.done(transfer); }, what, number, m);
 }
@@ -174,7 +175,7 @@ std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   if (slot.state == Claimed || (slot.state == Sent && slot.m == m))
     raise("claim of ", manifest.channels[channel].describe(m), " out of order");
   if (slot.state == Sent)
-    waitFor(slot.transfer, Whereabouts::ToSend, channel, m);
+    waitFor(slot.transfer, RankPosition::ToSend, channel, m);
   slot.state = Claimed, slot.m = m;
   return slot.data;
 }
@@ -198,7 +199,7 @@ std::byte *MessageTransport::recv(int64_t rank, int64_t channel, int64_t m) {
   if (slot.state == Held)
     raise("receive of ", manifest.channels[channel].describe(m),
           " out of order: its slot is still held");
-  waitFor(slot.transfer, Whereabouts::ToReceive, channel, m);
+  waitFor(slot.transfer, RankPosition::ToReceive, channel, m);
   slot.state = Held, slot.m = m;
   return slot.data;
 }
@@ -230,8 +231,8 @@ void MessageTransport::waitForAny(int64_t rank, std::span<const Need> needs) {
         return std::ranges::any_of(
             needs, [&](const Need &need) { return isReady(rank, need); });
       },
-      first.sends ? Whereabouts::ToSend : Whereabouts::ToReceive, first.channel,
-      first.m);
+      first.sends ? RankPosition::ToSend : RankPosition::ToReceive,
+      first.channel, first.m);
 }
 
 /// The transfer of a collective; throws if `rank` is not part of it.
@@ -254,7 +255,7 @@ void MessageTransport::awaitReduced(int64_t rank, int64_t collective) {
   if (manifest.collectives[size_t(collective)].carried &&
       !running[size_t(collective)])
     return;
-  waitFor(transfer, Whereabouts::ForSum, collective, 0);
+  waitFor(transfer, RankPosition::ForSum, collective, 0);
   running[size_t(collective)] = false;
   --sumsUnderWay;
 }
@@ -267,7 +268,7 @@ void MessageTransport::settle() {
 
 void MessageTransport::progress() noexcept {
   try {
-    if (messenger.stopTold()) // Also advances transfers.
+    if (messenger.stopReceived()) // Also advances transfers.
       failed.store(true, std::memory_order_release);
   } catch (const std::exception &problem) {
     fail(self, problem.what());
@@ -291,7 +292,7 @@ void MessageTransport::finish(int64_t rank) {
     own = !error.empty();
   }
   if (own)
-    messenger.tellStop(); // Sends `word()`.
+    messenger.sendStop(); // Sends `report()`.
 }
 
 std::string MessageTransport::result() {

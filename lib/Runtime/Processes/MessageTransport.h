@@ -64,7 +64,7 @@ public:
   std::string result() override;
 
   /// The report of this rank: where it is in the step, or why it failed.
-  Word word() const;
+  FailureReport report() const;
   /// Sets the max duration of one wait, in seconds.
   void limitWaits(double seconds) { limit = seconds; }
   /// Whether the step has failed, on this rank or on another.
@@ -89,10 +89,10 @@ private:
   Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
   void require(const Slot &slot, int64_t channel, int64_t m, State wanted,
                const char *what) const;
-  void waitFor(int64_t transfer, Whereabouts::Wait what, int64_t number,
+  void waitFor(int64_t transfer, RankPosition::Wait what, int64_t number,
                int64_t m);
   template <typename Condition>
-  void waitUntil(Condition come, Whereabouts::Wait what, int64_t number,
+  void waitUntil(Condition come, RankPosition::Wait what, int64_t number,
                  int64_t m);
   int64_t sumOf(int64_t rank, int64_t collective) const;
   void lookForStop();

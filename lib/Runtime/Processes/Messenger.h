@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The interface, besides Assembly.h, of an engine that carries the messages of
-// a CPU step between processes. The engine is a separate shared object in the
-// runtime's directory, opened when needed: libstagewright-mpi.so
+// The interface, besides ProcessGroup.h, of an engine that carries the messages
+// of a CPU step between processes. The engine is a separate shared object in
+// the runtime's directory, opened when needed: libstagewright-mpi.so
 // (Mpi/Messenger.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -15,8 +15,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSENGER_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSENGER_H
 
-#include "Processes/Assembly.h"
-#include "Processes/LastWords.h"
+#include "Processes/FailureReports.h"
+#include "Processes/ProcessGroup.h"
 #include "stagewright-rt/runtime.h"
 
 #include <functional>
@@ -25,7 +25,7 @@
 
 namespace stagewright::runtime {
 
-class Messenger : public Assembly {
+class Messenger : public ProcessGroup {
 public:
   Messenger *messenger() final { return this; }
 
@@ -43,22 +43,21 @@ public:
   /// Whether a started transfer has ended; a send ends when the other side has
   /// received it. Makes progress on all transfers.
   virtual bool done(int64_t transfer) = 0;
-  /// Waits until it has ended. False if `patience` runs out, `grace` seconds
+  /// Waits until it has ended. False if `timeout` runs out, `grace` seconds
   /// after another process reported a failure, or once one has died.
-  virtual bool await(int64_t transfer, Patience patience) = 0;
+  virtual bool await(int64_t transfer, PollTimeout timeout) = 0;
   virtual void progress() = 0;
   /// Frees these transfers. Pending receives are cancelled. After a failure
   /// nothing is cancelled, and the memory of transfers must stay allocated.
-  virtual void forgetTransfers(std::span<const int64_t> numbers,
-                               bool failed) = 0;
+  virtual void freeTransfers(std::span<const int64_t> numbers, bool failed) = 0;
 
   /// Sets the function that reports where the rank is; empty: not in a step.
-  virtual void introduce(std::function<Word()> self) = 0;
+  virtual void setReporter(std::function<FailureReport()> self) = 0;
   /// Sends all other processes the report of this one: the step has failed.
-  virtual void tellStop() = 0;
+  virtual void sendStop() = 0;
   /// Whether another process has reported a failure; if so, answers with the
   /// report of this one.
-  virtual bool stopTold() = 0;
+  virtual bool stopReceived() = 0;
 };
 
 /// The exported function of an engine that opens it: returns null and fills

@@ -35,29 +35,30 @@ std::vector<int> release(std::vector<Socket> sockets) {
 
 NetworkSockets::NetworkSockets(int64_t self, Connections connections)
     : Sockets(self, -1, release(std::move(connections.calls))),
-      words(std::move(connections.words)), ended(words.size()) {
-  heard.expect(size());
+      reportSockets(std::move(connections.reports)),
+      ended(reportSockets.size()) {
+  received.expect(size());
 }
 
 void NetworkSockets::renumber(int64_t wanted) {
   std::vector<int64_t> numbers = exchangeNumbers(wanted);
-  std::vector<Socket> other(words.size());
-  for (size_t p = 0; p < words.size(); ++p)
-    other[size_t(numbers[p])] = std::move(words[p]);
-  words = std::move(other);
+  std::vector<Socket> other(reportSockets.size());
+  for (size_t p = 0; p < reportSockets.size(); ++p)
+    other[size_t(numbers[p])] = std::move(reportSockets[p]);
+  reportSockets = std::move(other);
 }
 
 /// Receives the reports that have arrived.
-void NetworkSockets::listen() {
-  for (size_t p = 0; p < words.size(); ++p) {
-    if (int64_t(p) == number || ended[p] || heard.has(int64_t(p)))
+void NetworkSockets::receiveReports() {
+  for (size_t p = 0; p < reportSockets.size(); ++p) {
+    if (int64_t(p) == number || ended[p] || received.has(int64_t(p)))
       continue;
-    int socket = words[p].get();
+    int socket = reportSockets[p].get();
     bool closed = hasClosed(socket); // Checked first: a report precedes it.
-    Word word;
-    if (hasReceived(socket, sizeof(word)) &&
-        receiveAll(socket, &word, sizeof(word), 0))
-      heard.add(int64_t(p), word);
+    FailureReport report;
+    if (hasReceived(socket, sizeof(report)) &&
+        receiveAll(socket, &report, sizeof(report), 0))
+      received.add(int64_t(p), report);
     else
       ended[p] = closed;
   }
@@ -65,54 +66,54 @@ void NetworkSockets::listen() {
 
 /// Sends a report to all others. An error after another process's report is
 /// taken as its consequence, not as a cause.
-void NetworkSockets::say(const std::string &error) {
-  bool isFirst = heard.speaker() < 0;
-  Word word;
-  word.when = now();
-  word.raised = isFirst && !error.empty();
-  word.say(error);
-  heard.add(number, word);
-  for (size_t p = 0; p < words.size(); ++p)
+void NetworkSockets::sendReport(const std::string &error) {
+  bool isFirst = received.printer() < 0;
+  FailureReport report;
+  report.when = now();
+  report.raised = isFirst && !error.empty();
+  report.setText(error);
+  received.add(number, report);
+  for (size_t p = 0; p < reportSockets.size(); ++p)
     if (int64_t(p) != number)
-      sendAll(words[p].get(), &word, sizeof(word), 0);
+      sendAll(reportSockets[p].get(), &report, sizeof(report), 0);
 }
 
 /// The message for the user. A process without a report whose connection is
 /// open did not answer.
-std::string NetworkSockets::verdict() {
+std::string NetworkSockets::failureText() {
   std::vector<std::string> names;
   std::vector<bool> died;
   std::string silent;
-  for (size_t p = 0; p < words.size(); ++p) {
+  for (size_t p = 0; p < reportSockets.size(); ++p) {
     names.push_back("the process of rank " + std::to_string(p));
-    died.push_back(ended[p] && !heard.has(int64_t(p)));
-    if (!ended[p] && !heard.has(int64_t(p)))
+    died.push_back(ended[p] && !received.has(int64_t(p)));
+    if (!ended[p] && !received.has(int64_t(p)))
       silent += "; " + names[p] + " did not answer";
   }
-  std::string text = heard.text(names, died);
-  // If no report has an error, heard.text() has already named the silent
+  std::string text = received.text(names, died);
+  // If no report has an error, received.text() has already named the silent
   // processes.
   return text.find(" did not answer") == std::string::npos ? text + silent
                                                            : text;
 }
 
 void NetworkSockets::abort(int status, const std::string &error) {
-  listen();
-  say(error);
+  receiveReports();
+  sendReport(error);
   for (int socket : peers) // The others notice this at once.
     if (socket >= 0)
       ::shutdown(socket, SHUT_RDWR);
   auto isMissing = [this] {
-    for (size_t p = 0; p < words.size(); ++p)
-      if (!ended[p] && !heard.has(int64_t(p)))
+    for (size_t p = 0; p < reportSockets.size(); ++p)
+      if (!ended[p] && !received.has(int64_t(p)))
         return true;
     return false;
   };
-  for (Patience patience(0, std::min(answerTime, limit / 2));
-       isMissing() && !patience.isOver(); patience.pause())
-    listen();
-  if (heard.speaker() == number)
-    std::fprintf(stderr, "stagewright: error: %s\n", verdict().c_str());
+  for (PollTimeout timeout(0, std::min(answerTime, limit / 2));
+       isMissing() && !timeout.hasExpired(); timeout.pause())
+    receiveReports();
+  if (received.printer() == number)
+    std::fprintf(stderr, "stagewright: error: %s\n", failureText().c_str());
   else
     ::usleep(unsigned(speakTime * 1e6));
   std::_Exit(status);

@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_NETWORKSOCKETS_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_NETWORKSOCKETS_H
 
-#include "Processes/LastWords.h"
+#include "Processes/FailureReports.h"
 #include "Processes/Rendezvous.h"
 #include "Processes/Sockets.h"
 
@@ -31,13 +31,14 @@ public:
   [[noreturn]] void abort(int status, const std::string &error) override;
 
 private:
-  void listen();
-  void say(const std::string &error);
-  std::string verdict();
+  void receiveReports();
+  void sendReport(const std::string &error);
+  std::string failureText();
 
-  std::vector<Socket> words; ///< by number
-  LastWords heard;
-  std::vector<bool> ended; ///< by number: its socket in `words` is closed
+  std::vector<Socket> reportSockets; ///< by number
+  FailureReports received;
+  std::vector<bool>
+      ended; ///< by number: its socket in `reportSockets` is closed
 };
 
 } // namespace stagewright::runtime

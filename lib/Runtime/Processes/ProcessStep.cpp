@@ -75,7 +75,7 @@ void ProcessStep::prepareToGoOn() {
   for (const RankManifest &it : manifest().ranks)
     for (const Averaging &rule : it.averages) {
       delay = std::max(delay, rule.delay);
-      mostBehind = std::max(mostBehind, rule.every + rule.delay - 1);
+      maxBehind = std::max(maxBehind, rule.every + rule.delay - 1);
     }
   if (goesOn())
     processes.prepareLater(delay);
@@ -98,7 +98,7 @@ ProcessStep::~ProcessStep() {
   } catch (...) {
     transport->abandon();
   }
-  messenger.introduce(nullptr);
+  messenger.setReporter(nullptr);
   if (transport->stopped())
     arena.leave(); // A message may still arrive.
 }
@@ -136,7 +136,7 @@ std::string ProcessStep::runProgram() {
     transport->reset();
     for (auto &record : records)
       record->begin();
-    messenger.introduce([this] { return transport->word(); });
+    messenger.setReporter([this] { return transport->report(); });
     transport->limitWaits(limit.seconds());
     runRank(rank, artifact->entry(self));
     std::string error = transport->result();
@@ -156,7 +156,7 @@ void ProcessStep::run() {
   // before all have poisoned their memory.
   if (checker) {
     checker->begin();
-    processes.agree("", 0, false, Patience(spins, 0));
+    processes.agree("", 0, false, PollTimeout(spins, 0));
   }
   int64_t start = now();
   try {
@@ -168,13 +168,13 @@ void ProcessStep::run() {
   int64_t stop = now();
   lastSeconds = double(stop - start) * 1e-9;
   // A slow replica makes the others wait for several of its steps at once.
-  limit.measured(lastSeconds * double(mostBehind + 1));
+  limit.measured(lastSeconds * double(maxBehind + 1));
   messenger.limitWaits(limit.seconds());
   if (!records.empty())
     records[size_t(self)]->endStep(start, stop);
   if (checker) {
     int64_t mine = checker->peak();
-    messenger.gather(&mine, peaks.data(), sizeof(mine), Patience(spins, 0));
+    messenger.gather(&mine, peaks.data(), sizeof(mine), PollTimeout(spins, 0));
     if (std::string wrong = checkPeaks(); !wrong.empty())
       raise(wrong);
   }
@@ -186,11 +186,11 @@ void ProcessStep::run() {
 /// processes must be ended.
 void ProcessStep::end(const std::string &error) {
   bool failed = !error.empty() || transport->stopped();
-  Patience patience(spins, failed ? grace : limit.seconds());
+  PollTimeout timeout(spins, failed ? grace : limit.seconds());
   if (goesOn() && failed) // Others may be in a later step.
-    messenger.tellStop();
-  bool came = goesOn() ? processes.agreeLater(error, failed, now(), patience)
-                       : processes.agree(error, now(), false, patience);
+    messenger.sendStop();
+  bool came = goesOn() ? processes.agreeLater(error, failed, now(), timeout)
+                       : processes.agree(error, now(), false, timeout);
   if (!came)
     messenger.abort(faultStatus, "");
 }
@@ -198,7 +198,7 @@ void ProcessStep::end(const std::string &error) {
 /// Waits for the end of the last step in the other processes.
 void ProcessStep::complete() {
   try {
-    if (goesOn() && !processes.settle(Patience(spins, limit.seconds())))
+    if (goesOn() && !processes.settle(PollTimeout(spins, limit.seconds())))
       messenger.abort(faultStatus, "");
   } catch (...) {
     transport->abandon();
@@ -242,7 +242,7 @@ std::vector<double> ProcessStep::lastIdle() {
   std::vector<double> shares(records.size());
   double mine = shares.empty() ? 0 : records[size_t(self)]->lastIdle();
   if (!shares.empty())
-    messenger.gather(&mine, shares.data(), sizeof(mine), Patience(spins, 0));
+    messenger.gather(&mine, shares.data(), sizeof(mine), PollTimeout(spins, 0));
   return shares;
 }
 

@@ -52,7 +52,7 @@ private:
   void prepare(Processes::Neighbours neighbours, const StepOptions &options);
   void prepareToGoOn();
   /// Whether it goes on to the next step before others have ended this one.
-  bool goesOn() const { return mostBehind > 0; }
+  bool goesOn() const { return maxBehind > 0; }
   std::string runProgram();
   void end(const std::string &error);
   void complete();
@@ -65,7 +65,7 @@ private:
   int spins;
   Arena arena;
   std::optional<Checker> checker;
-  int64_t mostBehind = 0; ///< steps that another rank may be behind this one
+  int64_t maxBehind = 0; ///< steps that another rank may be behind this one
   std::vector<int64_t> peaks; ///< live bytes in the last step, by rank
   std::unique_ptr<Pool> pool;
   std::optional<MessageTransport> transport;

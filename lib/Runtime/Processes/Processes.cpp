@@ -63,10 +63,10 @@ Site ownSite() {
   return site;
 }
 
-std::vector<Site> sites(Assembly &link) {
+std::vector<Site> sites(ProcessGroup &link) {
   Site mine = ownSite();
   std::vector<Site> all(size_t(link.size()));
-  link.gather(&mine, all.data(), sizeof(Site), Patience(0, 0));
+  link.gather(&mine, all.data(), sizeof(Site), PollTimeout(0, 0));
   return all;
 }
 
@@ -81,7 +81,7 @@ Processes *Processes::get() { return only().get(); }
 void Processes::connect(const std::string &engine) {
   if (get())
     return;
-  Assembly *link = nullptr;
+  ProcessGroup *link = nullptr;
   if (engine == "mpi")
     link = openEngine(engine);
   else if (engine == "sockets")
@@ -95,7 +95,7 @@ void Processes::connect(const std::string &engine) {
 void Processes::connect(const Rendezvous &how) {
   if (get())
     return;
-  static NetworkSockets sockets(how.rank, meet(how));
+  static NetworkSockets sockets(how.rank, connectRanks(how));
   only().reset(new Processes(&sockets));
 }
 
@@ -152,10 +152,10 @@ void Processes::beginLater(bool failed) {
   since = 0;
 }
 
-bool Processes::awaitLater(Patience patience) {
+bool Processes::awaitLater(PollTimeout timeout) {
   if (!underWay)
     return true;
-  if (!messenger().await(later, patience))
+  if (!messenger().await(later, timeout))
     return false;
   underWay = false;
   anyAsked |= counts.asked != 0;
@@ -163,44 +163,44 @@ bool Processes::awaitLater(Patience patience) {
 }
 
 bool Processes::agreeLater(const std::string &error, bool failed, int64_t when,
-                           Patience patience) {
+                           PollTimeout timeout) {
   if (++since < lag && !failed)
     return true;
-  if (!awaitLater(patience))
+  if (!awaitLater(timeout))
     return false;
   if (!counts.failed) {
     beginLater(failed);
     if (!failed)
       return true;
   }
-  return awaitLater(patience) && agree(error, when, false, patience);
+  return awaitLater(timeout) && agree(error, when, false, timeout);
 }
 
 /// Completes the exchange under way; if none of its processes has failed, also
 /// one about the later calls.
-bool Processes::catchUp(Patience patience) {
-  if (!awaitLater(patience))
+bool Processes::catchUp(PollTimeout timeout) {
+  if (!awaitLater(timeout))
     return false;
   if (since > 0 && !counts.failed)
     beginLater(false);
   since = 0;
-  return awaitLater(patience);
+  return awaitLater(timeout);
 }
 
-bool Processes::settle(Patience patience) {
-  return catchUp(patience) && (!counts.failed || agree("", 0, false, patience));
+bool Processes::settle(PollTimeout timeout) {
+  return catchUp(timeout) && (!counts.failed || agree("", 0, false, timeout));
 }
 
 bool Processes::agree(const std::string &error, int64_t when, bool named,
-                      Patience patience) {
-  if (!catchUp(patience))
+                      PollTimeout timeout) {
+  if (!catchUp(timeout))
     return false;
   counts.failed = 0;
   struct Word {
     int64_t when, length, asked;
   } mine = {when, int64_t(error.size()), asked.load()};
   std::vector<Word> all(size_t(link->size()));
-  if (!link->gather(&mine, all.data(), sizeof(Word), patience))
+  if (!link->gather(&mine, all.data(), sizeof(Word), timeout))
     return false;
   const Word *first = nullptr;
   size_t wrong = 0;

@@ -36,7 +36,7 @@ public:
   static Processes *get();
   void close();
 
-  Assembly &assembly() { return *link; }
+  ProcessGroup &group() { return *link; }
   /// Throws an `Error` if the engine carries no messages of ranks.
   Messenger &messenger();
   /// Host names by process, with the current numbers.
@@ -50,10 +50,10 @@ public:
 
   /// If a process passes an error, throws it in every process; if several do,
   /// the earliest, by the `when` of each. With `named` the message names the
-  /// process, unless all have passed one. False if `patience` runs out before
+  /// process, unless all have passed one. False if `timeout` runs out before
   /// all have called.
   bool agree(const std::string &error, int64_t when, bool named,
-             Patience patience);
+             PollTimeout timeout);
 
   /// For steps that do not wait for each other: every `lag` calls it begins an
   /// exchange, and completes the one before. An error of one process (`failed`,
@@ -61,9 +61,9 @@ public:
   /// gone on in a later call. False as above. `prepareLater` comes first.
   void prepareLater(int64_t lag);
   bool agreeLater(const std::string &error, bool failed, int64_t when,
-                  Patience patience);
+                  PollTimeout timeout);
   /// Completes the exchange about all calls of `agreeLater`.
-  bool settle(Patience patience);
+  bool settle(PollTimeout timeout);
   /// Whether an error of a process has been thrown in all.
   bool hasFailed() const { return anyFailed; }
 
@@ -75,14 +75,14 @@ public:
   static bool interrupted();
 
 private:
-  explicit Processes(Assembly *link) : link(link) {}
+  explicit Processes(ProcessGroup *link) : link(link) {}
 
   static std::atomic<bool> asked;
   void beginLater(bool failed);
-  bool awaitLater(Patience patience);
-  bool catchUp(Patience patience);
+  bool awaitLater(PollTimeout timeout);
+  bool catchUp(PollTimeout timeout);
 
-  Assembly *link; ///< lives as long as the process
+  ProcessGroup *link; ///< lives as long as the process
   bool anyAsked = false, anyFailed = false;
   /// The exchange of `agreeLater`: its transfer, calls from one to the next and
   /// since the last, and what it sums over the processes.

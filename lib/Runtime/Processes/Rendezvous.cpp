@@ -22,26 +22,26 @@ std::string reason() {
   return errno ? std::strerror(errno) : "the other side closed the connection";
 }
 
-void admit(const Rendezvous &how, Lobby &lobby, uint64_t meeting,
-           Connections &found) {
+void acceptRanks(const Rendezvous &how, RankListener &listener, uint64_t run,
+                 Connections &found) {
   auto isMissing = [&] {
     for (auto r = size_t(how.rank) + 1; r < size_t(how.ranks); ++r)
-      if (!found.calls[r] || !found.words[r])
+      if (!found.calls[r] || !found.reports[r])
         return true;
     return false;
   };
-  for (Clock clock(Deadline::first); isMissing();) {
-    if (clock.isOver())
+  for (TimeLimit limit(Deadline::first); isMissing();) {
+    if (limit.isOver())
       raise("rank ", how.rank, ": not all other ranks have connected within ",
-            printSeconds(Deadline::first), lobby.others());
-    if (auto guest = lobby.next(std::min(clock.left(), 0.1))) {
-      const Hello &it = guest->hello;
-      auto &list = it.kind == Hello::Words ? found.words : found.calls;
-      if (it.meeting != meeting || it.rank <= how.rank ||
-          it.rank >= how.ranks || list[size_t(it.rank)])
-        lobby.turnAway(guest->from);
+            printSeconds(Deadline::first), listener.others());
+    if (auto peer = listener.next(std::min(limit.left(), 0.1))) {
+      const Hello &it = peer->hello;
+      auto &list = it.kind == Hello::Reports ? found.reports : found.calls;
+      if (it.run != run || it.rank <= how.rank || it.rank >= how.ranks ||
+          list[size_t(it.rank)])
+        listener.reject(peer->from);
       else
-        list[size_t(it.rank)] = std::move(guest->socket);
+        list[size_t(it.rank)] = std::move(peer->socket);
     }
     for (size_t r = 0; r < found.calls.size(); ++r)
       if (found.calls[r] && hasClosed(found.calls[r].get()))
@@ -49,12 +49,12 @@ void admit(const Rendezvous &how, Lobby &lobby, uint64_t meeting,
   }
 }
 
-Connections meet(const Rendezvous &how) {
+Connections connectRanks(const Rendezvous &how) {
   if (how.rank < 0 || how.ranks < 1)
     raise("the rank is ", how.rank, " of ", how.ranks,
           " ranks; ranks count from 0, and there is at least one");
   // If a rank is too large, rank 0 reports that to all.
-  return how.rank == 0 ? meetAsHost(how) : meetAsVisitor(how);
+  return how.rank == 0 ? connectAsHost(how) : connectAsClient(how);
 }
 
 } // namespace stagewright::runtime

@@ -35,19 +35,19 @@ struct Rendezvous {
 };
 
 /// An error that rank 0 has sent to all others; rank 0 reports it to the user.
-class HeardError : public Error {
+class ReportedError : public Error {
   using Error::Error;
 };
 
 /// The sockets to the other ranks, by rank; invalid for the own rank.
 struct Connections {
-  std::vector<Socket> calls, words; ///< see NetworkSockets.h
+  std::vector<Socket> calls, reports; ///< see NetworkSockets.h
 };
 
 /// Collective over all ranks; opens two sockets for every two ranks. Throws an
 /// `Error` if not all ranks connect in time or if they are inconsistent; if
-/// rank 0 found the error, the others throw a `HeardError`.
-Connections meet(const Rendezvous &how);
+/// rank 0 found the error, the others throw a `ReportedError`.
+Connections connectRanks(const Rendezvous &how);
 
 } // namespace stagewright::runtime
 

@@ -17,20 +17,22 @@ namespace {
 
 class Host {
 public:
-  explicit Host(const Rendezvous &how) : how(how), lobby(open()) {}
+  explicit Host(const Rendezvous &how) : how(how), listener(open()) {}
   Connections run();
 
 private:
   Socket open() const;
-  void add(Guest guest);
-  std::string whatIsWrong(const Guest &guest) const;
+  void add(ConnectedRank peer);
+  std::string whatIsWrong(const ConnectedRank &peer) const;
   std::string missing() const;
-  [[noreturn]] void refuse(const std::string &error, const Guest *also);
-  void tell(const Guest &guest, const Verdict &verdict, const void *data);
+  [[noreturn]] void refuse(const std::string &error, const ConnectedRank *also);
+  void answer(const ConnectedRank &peer, const RendezvousResult &result,
+              const void *data);
 
   const Rendezvous &how;
-  Lobby lobby;
-  std::vector<Guest> guests = std::vector<Guest>(size_t(how.ranks));
+  RankListener listener;
+  std::vector<ConnectedRank> peers =
+      std::vector<ConnectedRank>(size_t(how.ranks));
 };
 
 Socket Host::open() const {
@@ -47,10 +49,10 @@ Socket Host::open() const {
 
 /// Checks causes first: a process with a wrong number of ranks may have any
 /// rank.
-std::string Host::whatIsWrong(const Guest &guest) const {
-  const Hello &it = guest.hello;
+std::string Host::whatIsWrong(const ConnectedRank &peer) const {
+  const Hello &it = peer.hello;
   auto both = [&](const std::string &theirs, const std::string &ours) {
-    return guest.name() + theirs + ", but rank 0 " + ours;
+    return peer.name() + theirs + ", but rank 0 " + ours;
   };
   if (it.version != SW_ABI_VERSION)
     return both(" has version " + std::to_string(it.version) +
@@ -63,13 +65,13 @@ std::string Host::whatIsWrong(const Guest &guest) const {
         "that there are " + std::to_string(how.ranks) +
             "; give all the same --ranks, or start them by one command");
   if (it.rank < 0 || it.rank >= how.ranks)
-    return guest.name() + " came, expected ranks 0 to " +
+    return peer.name() + " connected, expected ranks 0 to " +
            std::to_string(how.ranks - 1) + "; give each its own --rank";
-  const Guest &there = guests[size_t(it.rank)];
+  const ConnectedRank &there = peers[size_t(it.rank)];
   if (it.rank == 0 || there.socket)
-    return "two processes came as rank " + std::to_string(it.rank) + " of " +
-           std::to_string(how.ranks) + ": " +
-           (it.rank ? there.name() : "this one") + " and " + guest.name() +
+    return "two processes connected as rank " + std::to_string(it.rank) +
+           " of " + std::to_string(how.ranks) + ": " +
+           (it.rank ? there.name() : "this one") + " and " + peer.name() +
            "; give each its own --rank, and each run its own port";
   if (it.artifact && how.artifact && it.artifact != how.artifact) {
     std::ostringstream text;
@@ -82,85 +84,87 @@ std::string Host::whatIsWrong(const Guest &guest) const {
   return "";
 }
 
-void Host::add(Guest guest) {
-  if (guest.hello.meeting != 0)
-    return lobby.turnAway(guest.from); // From an earlier run.
-  sendAll(guest.socket.get(), &Hello::word, sizeof(Hello::word), promptly);
-  if (std::string error = whatIsWrong(guest); !error.empty())
-    refuse(error, &guest);
-  guests[size_t(guest.hello.rank)] = std::move(guest);
+void Host::add(ConnectedRank peer) {
+  if (peer.hello.run != 0)
+    return listener.reject(peer.from); // From an earlier run.
+  sendAll(peer.socket.get(), &Hello::magicWord, sizeof(Hello::magicWord),
+          transferTimeout);
+  if (std::string error = whatIsWrong(peer); !error.empty())
+    refuse(error, &peer);
+  peers[size_t(peer.hello.rank)] = std::move(peer);
 }
 
-void Host::tell(const Guest &guest, const Verdict &verdict, const void *data) {
-  if (guest.socket)
-    sendAll(guest.socket.get(), &verdict, sizeof(verdict), promptly) &&
-        sendAll(guest.socket.get(), data, size_t(verdict.bytes), promptly);
+void Host::answer(const ConnectedRank &peer, const RendezvousResult &result,
+                  const void *data) {
+  if (peer.socket)
+    sendAll(peer.socket.get(), &result, sizeof(result), transferTimeout) &&
+        sendAll(peer.socket.get(), data, size_t(result.bytes), transferTimeout);
 }
 
-void Host::refuse(const std::string &error, const Guest *also) {
-  Verdict verdict = {0, int64_t(error.size()), 1};
-  for (const Guest &guest : guests)
-    tell(guest, verdict, error.data());
+void Host::refuse(const std::string &error, const ConnectedRank *also) {
+  RendezvousResult result = {0, int64_t(error.size()), 1};
+  for (const ConnectedRank &peer : peers)
+    answer(peer, result, error.data());
   if (also)
-    tell(*also, verdict, error.data());
+    answer(*also, result, error.data());
   raise(error);
 }
 
 /// "ranks 1, 3 of 4 have".
 std::string Host::missing() const {
-  constexpr int64_t most = 8; // Max ranks listed.
+  constexpr int64_t maxListed = 8;
   std::string list;
   int64_t count = 0;
-  for (size_t r = 1; r < guests.size(); ++r)
-    if (!guests[r].socket && count++ < most)
+  for (size_t r = 1; r < peers.size(); ++r)
+    if (!peers[r].socket && count++ < maxListed)
       list += (list.empty() ? "" : ", ") + std::to_string(r);
-  if (count > most)
-    list += " and " + std::to_string(count - most) + " more";
+  if (count > maxListed)
+    list += " and " + std::to_string(count - maxListed) + " more";
   return (count == 1 ? "rank " : "ranks ") + list + " of " +
          std::to_string(how.ranks) + (count == 1 ? " has" : " have");
 }
 
 Connections Host::run() {
-  auto come = [&] {
-    return std::all_of(guests.begin() + 1, guests.end(),
-                       [](const Guest &it) { return bool(it.socket); });
+  auto complete = [&] {
+    return std::all_of(peers.begin() + 1, peers.end(),
+                       [](const ConnectedRank &it) { return bool(it.socket); });
   };
-  for (Clock clock(how.seconds); !come();) {
-    if (clock.isOver())
-      refuse(missing() + " not come to " + how.address() + " within " +
-                 printSeconds(how.seconds) + lobby.others() +
+  for (TimeLimit limit(how.seconds); !complete();) {
+    if (limit.isOver())
+      refuse(missing() + " not connected to " + how.address() + " within " +
+                 printSeconds(how.seconds) + listener.others() +
                  "; start all ranks with this address, or wait longer with "
                  "--rendezvous-timeout",
              nullptr);
-    if (auto guest = lobby.next(std::min(clock.left(), 0.1)))
-      add(std::move(*guest));
-    for (Guest &guest : guests)
-      if (guest.socket && hasClosed(guest.socket.get())) {
-        Socket gone = std::move(guest.socket);
-        refuse(guest.name() + " ended before all ranks had come", nullptr);
+    if (auto peer = listener.next(std::min(limit.left(), 0.1)))
+      add(std::move(*peer));
+    for (ConnectedRank &peer : peers)
+      if (peer.socket && hasClosed(peer.socket.get())) {
+        Socket gone = std::move(peer.socket);
+        refuse(peer.name() + " ended before all ranks had connected", nullptr);
       }
   }
-  std::vector<Entry> list(guests.size());
-  for (size_t r = 1; r < guests.size(); ++r) {
-    list[r].port = guests[r].hello.port;
-    if (!guests[r].from.isLoopback())
-      list[r].address = guests[r].from.withPort(uint16_t(list[r].port));
+  std::vector<Entry> list(peers.size());
+  for (size_t r = 1; r < peers.size(); ++r) {
+    list[r].port = peers[r].hello.port;
+    if (!peers[r].from.isLoopback())
+      list[r].address = peers[r].from.withPort(uint16_t(list[r].port));
   }
   std::random_device random;
-  Verdict verdict = {uint64_t(random()) << 32 | random() | 1,
-                     int64_t(list.size() * sizeof(Entry)), 0};
-  Connections found = {std::vector<Socket>(guests.size()),
-                       std::vector<Socket>(guests.size())};
-  for (size_t r = 1; r < guests.size(); ++r) {
-    tell(guests[r], verdict, list.data());
-    found.calls[r] = std::move(guests[r].socket);
+  RendezvousResult result = {uint64_t(random()) << 32 | random() | 1,
+                             int64_t(list.size() * sizeof(Entry)), 0};
+  Connections found = {std::vector<Socket>(peers.size()),
+                       std::vector<Socket>(peers.size())};
+  for (size_t r = 1; r < peers.size(); ++r) {
+    answer(peers[r], result, list.data());
+    found.calls[r] = std::move(peers[r].socket);
   }
-  admit(how, lobby, verdict.meeting, found);
+  acceptRanks(how, listener, result.run, found);
   return found;
 }
 
 } // namespace
 
-Connections meetAsHost(const Rendezvous &how) { return Host(how).run(); }
+Connections connectAsHost(const Rendezvous &how) { return Host(how).run(); }
 
 } // namespace stagewright::runtime

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What rank 0 (RendezvousHost.cpp) and all other ranks (RendezvousVisitor.cpp)
+// What rank 0 (RendezvousHost.cpp) and all other ranks (RendezvousClient.cpp)
 // have in common: their messages, and functions of both.
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RENDEZVOUSPARTS_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RENDEZVOUSPARTS_H
 
-#include "Processes/Lobby.h"
+#include "Processes/RankListener.h"
 #include "Processes/Rendezvous.h"
 #include "Recording/Recorder.h"
 
@@ -22,12 +22,12 @@
 namespace stagewright::runtime {
 
 /// Timeout, in seconds, of one connection attempt or transfer.
-constexpr double promptly = 10;
+constexpr double transferTimeout = 10;
 
 /// The header of rank 0's final answer; the addresses by rank or an error
 /// follow.
-struct Verdict {
-  uint64_t meeting = 0;
+struct RendezvousResult {
+  uint64_t run = 0;
   int64_t bytes = 0;
   int64_t failed = 0;
 };
@@ -39,9 +39,9 @@ struct Entry {
 };
 
 /// A timeout.
-class Clock {
+class TimeLimit {
 public:
-  explicit Clock(double seconds) : end(now() + int64_t(seconds * 1e9)) {}
+  explicit TimeLimit(double seconds) : end(now() + int64_t(seconds * 1e9)) {}
   double left() const { return std::max(0.0, double(end - now()) * 1e-9); }
   bool isOver() const { return left() <= 0; }
 
@@ -58,11 +58,11 @@ std::string reason();
 
 /// Accepts both sockets of every rank that connects to this one: all higher
 /// ranks.
-void admit(const Rendezvous &how, Lobby &lobby, uint64_t meeting,
-           Connections &found);
+void acceptRanks(const Rendezvous &how, RankListener &listener, uint64_t run,
+                 Connections &found);
 
-Connections meetAsHost(const Rendezvous &how);
-Connections meetAsVisitor(const Rendezvous &how);
+Connections connectAsHost(const Rendezvous &how);
+Connections connectAsClient(const Rendezvous &how);
 
 } // namespace stagewright::runtime
 

@@ -26,7 +26,7 @@ Sockets::Sockets(int64_t self, int pipe, std::vector<int> peers)
 
 std::vector<int64_t> Sockets::exchangeNumbers(int64_t wanted) {
   std::vector<int64_t> numbers(peers.size());
-  gather(&wanted, numbers.data(), sizeof(wanted), Patience(0, 0));
+  gather(&wanted, numbers.data(), sizeof(wanted), PollTimeout(0, 0));
   std::vector<int> other(peers.size());
   for (size_t p = 0; p < peers.size(); ++p)
     other[size_t(numbers[p])] = peers[p];
@@ -55,10 +55,10 @@ bool Sockets::move(Part &part) {
   return true;
 }
 
-/// Sends and receives all parts concurrently; false if `patience` runs out
+/// Sends and receives all parts concurrently; false if `timeout` runs out
 /// first. After `limit` seconds without progress all processes end, because a
 /// suspended process keeps its sockets open.
-bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
+bool Sockets::moveAll(std::vector<Part> parts, PollTimeout timeout) {
   int64_t last = now();
   for (;;) {
     bool moved = false;
@@ -67,7 +67,7 @@ bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
     std::erase_if(parts, [](const Part &part) { return part.left == 0; });
     if (parts.empty())
       return true;
-    if (patience.isOver())
+    if (timeout.hasExpired())
       return false;
     if (moved) {
       last = now();
@@ -77,12 +77,12 @@ bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
       abort(1, "rank " + std::to_string(number) + ": the process of rank " +
                    std::to_string(parts[0].peer) + " has said nothing for " +
                    printSeconds(limit));
-    patience.pause();
+    timeout.pause();
   }
 }
 
 bool Sockets::gather(const void *mine, void *all, int64_t bytes,
-                     Patience patience) {
+                     PollTimeout timeout) {
   auto *out = static_cast<std::byte *>(all);
   std::memcpy(out + number * bytes, mine, size_t(bytes));
   std::vector<Part> parts;
@@ -92,7 +92,7 @@ bool Sockets::gather(const void *mine, void *all, int64_t bytes,
     parts.push_back({p, out + number * bytes, bytes, true});
     parts.push_back({p, out + p * bytes, bytes, false});
   }
-  return moveAll(std::move(parts), patience);
+  return moveAll(std::move(parts), timeout);
 }
 
 void Sockets::broadcast(int64_t from, void *data, int64_t bytes) {
@@ -103,20 +103,20 @@ void Sockets::broadcast(int64_t from, void *data, int64_t bytes) {
       parts.push_back({p, at, bytes, true});
   if (from != number)
     parts.push_back({from, at, bytes, false});
-  moveAll(std::move(parts), Patience(0, 0));
+  moveAll(std::move(parts), PollTimeout(0, 0));
 }
 
 void Sockets::sendNow(int64_t to, const void *data, int64_t bytes) {
   auto *at = static_cast<std::byte *>(const_cast<void *>(data));
-  moveAll({{to, at, bytes, true}}, Patience(0, 0));
+  moveAll({{to, at, bytes, true}}, PollTimeout(0, 0));
 }
 
 void Sockets::receiveNow(int64_t from, void *data, int64_t bytes) {
   moveAll({{from, static_cast<std::byte *>(data), bytes, false}},
-          Patience(0, 0));
+          PollTimeout(0, 0));
 }
 
-int64_t Sockets::gone() {
+int64_t Sockets::deadProcess() {
   std::vector<pollfd> looks;
   for (int socket : peers)
     looks.push_back({socket, POLLRDHUP, 0});
@@ -145,13 +145,13 @@ void Sockets::abort(int status, const std::string &error) {
 void Sockets::close() {
   char word = 0;
   std::vector<char> all(peers.size());
-  gather(&word, all.data(), 1, Patience(0, 0));
+  gather(&word, all.data(), 1, PollTimeout(0, 0));
   for (int socket : peers)
     if (socket >= 0)
       ::close(socket);
 }
 
-Assembly *joinSockets() {
+ProcessGroup *joinSockets() {
   const char *place = std::getenv(socketsVariable);
   if (!place)
     raise("this process has no sockets to others; pp-run --processes starts "

@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_SOCKETS_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_SOCKETS_H
 
-#include "Processes/Assembly.h"
+#include "Processes/ProcessGroup.h"
 
 #include <vector>
 
@@ -28,7 +28,7 @@ namespace stagewright::runtime {
 /// to all children (-1: to itself).
 inline constexpr char socketsVariable[] = "STAGEWRIGHT_SOCKETS";
 
-class Sockets : public Assembly {
+class Sockets : public ProcessGroup {
 public:
   /// `peers` are stream sockets, by number.
   Sockets(int64_t self, int pipe, std::vector<int> peers);
@@ -37,11 +37,11 @@ public:
   int64_t size() const override { return int64_t(peers.size()); }
   void renumber(int64_t wanted) override { exchangeNumbers(wanted); }
   bool gather(const void *mine, void *all, int64_t bytes,
-              Patience patience) override;
+              PollTimeout timeout) override;
   void broadcast(int64_t from, void *data, int64_t bytes) override;
   void sendNow(int64_t to, const void *data, int64_t bytes) override;
   void receiveNow(int64_t from, void *data, int64_t bytes) override;
-  int64_t gone() override;
+  int64_t deadProcess() override;
   [[noreturn]] void abort(int status, const std::string &error) override;
   void close() override;
 
@@ -62,14 +62,14 @@ private:
     bool sends;
   };
   bool move(Part &part);
-  bool moveAll(std::vector<Part> parts, Patience patience);
+  bool moveAll(std::vector<Part> parts, PollTimeout timeout);
 
   int pipe;
 };
 
 /// The sockets of this process, from the environment variable. Throws if it is
 /// not set.
-Assembly *joinSockets();
+ProcessGroup *joinSockets();
 
 } // namespace stagewright::runtime
 

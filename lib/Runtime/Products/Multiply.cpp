@@ -80,17 +80,17 @@ void multiplyPart(Part<T> part, const T *a, const T *b, T *c) {
   alignas(64) T packed[packedBytes / sizeof(T)];
   int64_t terms = std::max<int64_t>(part.sum[0] * part.sum[1] * part.sum[2], 1);
   int64_t panel = 2 * part.tiles.lanes;
-  int64_t most = packedBytes / int64_t(sizeof(T)) / terms / panel * panel;
-  for (int64_t j = 0; j < p.columns; j += most)
-    Block<T>(part, a, b + j * p.bColumn, packed, std::min(most, p.columns - j),
-             c + j * p.cColumn)
+  int64_t maxColumns = packedBytes / int64_t(sizeof(T)) / terms / panel * panel;
+  for (int64_t j = 0; j < p.columns; j += maxColumns)
+    Block<T>(part, a, b + j * p.bColumn, packed,
+             std::min(maxColumns, p.columns - j), c + j * p.cColumn)
         .run();
 }
 
 /// The length of parts if `extent` is split evenly into parts of at most
-/// `most`.
-int64_t partOf(int64_t extent, int64_t most) {
-  int64_t parts = (extent + most - 1) / most;
+/// `maxPart`.
+int64_t partOf(int64_t extent, int64_t maxPart) {
+  int64_t parts = (extent + maxPart - 1) / maxPart;
   return parts < 2 ? std::max<int64_t>(extent, 1)
                    : (extent + parts - 1) / parts;
 }

@@ -76,7 +76,7 @@ private:
   /// Min columns for which copying a tile's part of A pays off.
   static constexpr int64_t columnsWorthCopying = 128;
   /// Max rows and columns of a tile on any processor.
-  static constexpr int64_t mostRows = 14, mostColumns = 32;
+  static constexpr int64_t maxRows = 14, maxColumns = 32;
   /// Padding between copied rows of A, in elements, so that rows do not map to
   /// the same set of the cache.
   static constexpr int64_t gap = 16;
@@ -200,7 +200,7 @@ private:
   void multiplyAside(Tile<T> tile, int vectors, int count, T *c,
                      int64_t used) const {
     const int64_t width = vectors * part.tiles.lanes;
-    T sums[mostRows * mostColumns];
+    T sums[maxRows * maxColumns];
     tile.c = sums, tile.cRow = width, tile.add = false;
     part.tiles.tile[vectors - 1][count - 1](tile);
     for (int64_t i = 0; i < count; ++i)
@@ -220,7 +220,7 @@ private:
   RowTiles<T> rows;
   TileRows<T> group[together];
   Tile<T> tiles[together];
-  alignas(64) T copies[together][mostRows * (maxTerms + gap)];
+  alignas(64) T copies[together][maxRows * (maxTerms + gap)];
 };
 
 } // namespace stagewright::runtime

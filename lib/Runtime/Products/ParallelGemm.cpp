@@ -31,8 +31,8 @@ struct Cut {
 
 /// Cuts between batches if that balances the threads; else along the longer of
 /// rows and columns.
-Cut cutFor(const sw_gemm_desc &d, int64_t threads, int64_t most) {
-  int64_t parts = std::min(threads, most);
+Cut cutFor(const sw_gemm_desc &d, int64_t threads, int64_t maxParts) {
+  int64_t parts = std::min(threads, maxParts);
   for (int i : {0, 1})
     if (int64_t batches = d.batch[i];
         batches % parts == 0 || batches >= 4 * parts)

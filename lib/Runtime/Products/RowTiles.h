@@ -26,9 +26,9 @@ public:
   /// Extents of the loops, strides of their rows in A and C, and the max number
   /// of rows per tile.
   RowTiles(const int64_t (&extents)[3], const int64_t (&aRow)[3],
-           const int64_t (&cRow)[3], int64_t most, const T *a, T *c)
+           const int64_t (&cRow)[3], int64_t maxRows, const T *a, T *c)
       : extents(extents), aRow(aRow), cRow(cRow), a(a), c(c),
-        perLoop((extents[2] + most - 1) / most), left(perLoop) {}
+        perLoop((extents[2] + maxRows - 1) / maxRows), left(perLoop) {}
 
   bool done() const {
     return perLoop == 0 || extents[1] == 0 || row[0] >= extents[0];

@@ -94,7 +94,7 @@ void Recorder::endAction() {
     sampleAction(busy);
 }
 
-void Recorder::told(const Event &event) {
+void Recorder::addMeasured(const Event &event) {
   add(event);
   if (profiling && event.type == Event::Action)
     sampleAction(event);

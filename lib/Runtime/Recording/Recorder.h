@@ -73,7 +73,7 @@ public:
 
   /// Adds an event of a device after the step. An action begins when all its
   /// messages have arrived.
-  void told(const Event &event);
+  void addMeasured(const Event &event);
   void toldNode(int64_t node, double seconds);
 
   bool traces() const { return tracing; }

@@ -21,10 +21,10 @@
 namespace stagewright::runtime {
 
 namespace {
-constexpr double most = 1e6;
+constexpr double maxFactor = 1e6;
 constexpr int64_t second = 1'000'000'000;
-/// A sleep is cut into parts of at most a millisecond, between which messages
-/// move: about what a contraction takes, at which they move otherwise.
+/// A sleep is cut into parts of at most a millisecond, between which
+/// messages move: about what a contraction takes, at which they move otherwise.
 constexpr int64_t part = 1'000'000;
 
 int64_t threadTime() {
@@ -61,9 +61,9 @@ std::pair<int64_t, double> parse(const std::string &entry, int64_t ranks) {
   if (rank < 0 || rank >= ranks)
     raise("dilate has '", entry, "', but the artifact has no rank ", rank,
           "; expected 0 to ", ranks - 1);
-  if (!(factor >= 1 && factor <= most))
+  if (!(factor >= 1 && factor <= maxFactor))
     raise("dilate has '", entry, "', but the factor is ", factor,
-          ", expected 1 to ", int64_t(most),
+          ", expected 1 to ", int64_t(maxFactor),
           "; to make a rank faster than others, dilate the others");
   return {rank, factor};
 }
@@ -82,7 +82,7 @@ Pace Pace::parse(const std::string &text) {
     bool isTime = (isKind || name == "hop") && value.ends_with("ms");
     if (isTime)
       value.remove_suffix(2);
-    bool isValid = read(value, number) && number >= 0 && number <= most;
+    bool isValid = read(value, number) && number >= 0 && number <= maxFactor;
     if (isTime && isValid)
       (isKind ? pace.seconds[size_t(name[0])] : pace.hop) = number * 1e-3;
     else if (name == "jitter" && isValid)

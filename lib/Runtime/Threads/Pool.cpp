@@ -78,19 +78,19 @@ void Pool::runParts(sw_rank &rank, Body body, void **arguments, int64_t extent,
 
 void Pool::onEach(sw_rank &rank, void (*what)()) {
   // A thread that has a part waits until each thread has one.
-  struct Meeting {
+  struct Barrier {
     void (*what)();
     int64_t expected;
-    std::atomic<int64_t> come{0};
-  } meeting{what, count};
-  void *arguments[] = {&meeting};
+    std::atomic<int64_t> arrived{0};
+  } barrier{what, count};
+  void *arguments[] = {&barrier};
   auto body = [](void **given, int64_t, int64_t) {
-    auto &meeting = *static_cast<Meeting *>(given[0]);
-    meeting.what();
-    meeting.come.fetch_add(1);
-    meeting.come.notify_all();
-    for (int64_t seen; (seen = meeting.come.load()) < meeting.expected;)
-      meeting.come.wait(seen);
+    auto &barrier = *static_cast<Barrier *>(given[0]);
+    barrier.what();
+    barrier.arrived.fetch_add(1);
+    barrier.arrived.notify_all();
+    for (int64_t seen; (seen = barrier.arrived.load()) < barrier.expected;)
+      barrier.arrived.wait(seen);
   };
   runParts(rank, body, arguments, count, 1);
 }

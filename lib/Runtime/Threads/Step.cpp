@@ -156,14 +156,14 @@ void Step::watch(double seconds) {
     return;
   std::fill(seen.begin(), seen.end(), Seen());
   auto look = [&](size_t r) {
-    const Whereabouts &where = *ranks[r].where;
-    uint64_t moves = where.moves();
-    if (where.waits() || where.isOver() || moves != seen[r].moves)
-      seen[r].stillness.moved(now());
+    const RankPosition &where = *ranks[r].where;
+    uint64_t changes = where.changes();
+    if (where.waits() || where.isOver() || changes != seen[r].changes)
+      seen[r].stall.reset(now());
     else
-      seen[r].stillness.look(now());
-    seen[r].moves = moves;
-    return seen[r].stillness.seconds() < seconds;
+      seen[r].stall.tick(now());
+    seen[r].changes = changes;
+    return seen[r].stall.seconds() < seconds;
   };
   std::chrono::duration<double> nap(std::clamp(seconds / 20, 1e-3, 0.1));
   std::unique_lock lock(ending);

@@ -16,7 +16,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_THREADS_STEP_H
 
 #include "Faults/Deadline.h"
-#include "Faults/Stillness.h"
+#include "Faults/StallTimer.h"
 #include "Memory/Arena.h"
 #include "Memory/Checker.h"
 #include "Memory/HostTensors.h"
@@ -66,8 +66,8 @@ private:
   std::vector<sw_rank> ranks;
   /// What the host last observed of a rank during a step.
   struct Seen {
-    uint64_t moves = 0;
-    Stillness stillness;
+    uint64_t changes = 0;
+    StallTimer stall;
   };
   std::vector<Seen> seen; ///< by rank
   Deadline limit;

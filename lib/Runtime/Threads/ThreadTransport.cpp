@@ -128,20 +128,20 @@ void ThreadTransport::waitForOne(int64_t rank, std::span<const Wish> wishes) {
   auto come = [&] { return std::ranges::any_of(wishes, &Wish::isTrue); };
   if (come())
     return checkFailed();
-  Whereabouts &where = place(rank);
+  RankPosition &where = place(rank);
   const Wish &wish = wishes.front();
   if (wish.collective >= 0)
-    where.wait(Whereabouts::ForSum, wish.collective, 0);
+    where.wait(RankPosition::ForSum, wish.collective, 0);
   else
-    where.wait(wish.wanted == freeSlot ? Whereabouts::ToSend
-                                       : Whereabouts::ToReceive,
+    where.wait(wish.wanted == freeSlot ? RankPosition::ToSend
+                                       : RankPosition::ToReceive,
                wish.channel, wish.m);
   spin(spins, [&] {
     help(rank, wishes);
     return come() || failed.load(std::memory_order_relaxed);
   });
   if (come())
-    where.goOn();
+    where.endWait();
   checkFailed();
   if (come())
     return;
@@ -168,7 +168,7 @@ void ThreadTransport::waitForOne(int64_t rank, std::span<const Wish> wishes) {
   }
   me.listening.store(false);
   checkFailed();
-  where.goOn();
+  where.endWait();
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,15 +303,15 @@ bool ThreadTransport::isReady(int64_t rank, const Need &need) {
 bool ThreadTransport::sleepUntilSome(int64_t rank,
                                      std::span<const Need> needs) {
   constexpr int64_t longest = 200'000; // Others may become ready meanwhile.
-  int64_t least = INT64_MAX;
+  int64_t earliest = INT64_MAX;
   for (const Need &need : needs)
     if (wishFor(rank, need).isTrue() && !need.sends)
-      least = std::min(
-          least, slotOf(rank, need.channel, need.m, false).arrives - now());
-  if (hop == 0 || least == INT64_MAX)
+      earliest = std::min(
+          earliest, slotOf(rank, need.channel, need.m, false).arrives - now());
+  if (hop == 0 || earliest == INT64_MAX)
     return false;
   std::this_thread::sleep_for(
-      std::chrono::nanoseconds(std::clamp<int64_t>(least, 0, longest)));
+      std::chrono::nanoseconds(std::clamp<int64_t>(earliest, 0, longest)));
   checkFailed();
   return true;
 }

@@ -25,7 +25,7 @@ namespace stagewright::runtime {
 namespace {
 
 /// Limits on what a source may announce, which is allocated before it is read.
-constexpr int64_t mostName = 4096, mostDimensions = 64, mostMessage = 1 << 16;
+constexpr int64_t maxName = 4096, maxDimensions = 64, maxMessage = 1 << 16;
 /// Seconds that a source has to end when the run does.
 constexpr double grace = 1;
 
@@ -171,7 +171,7 @@ int64_t BatchSource::receiveNumber() {
 }
 
 void BatchSource::raiseMessage() {
-  std::string text(size_t(std::clamp<int64_t>(receiveNumber(), 0, mostMessage)),
+  std::string text(size_t(std::clamp<int64_t>(receiveNumber(), 0, maxMessage)),
                    ' ');
   receive(text.data(), text.size());
   raise(text);
@@ -211,9 +211,9 @@ void BatchSource::receiveTensor(Batch &batch, int64_t microbatch,
                                 std::vector<bool> &has) {
   int64_t size = receiveNumber(), dtype = receiveNumber(),
           rank = receiveNumber();
-  if (size < 0 || size > mostName || rank < 0 || rank > mostDimensions)
+  if (size < 0 || size > maxName || rank < 0 || rank > maxDimensions)
     raise("a tensor has a name of ", size, " bytes and ", rank,
-          " dimensions, expected at most ", mostName, " and ", mostDimensions);
+          " dimensions, expected at most ", maxName, " and ", maxDimensions);
   std::vector<int64_t> shape(static_cast<size_t>(rank));
   receive(shape.data(), shape.size() * sizeof(int64_t));
   std::string name(size_t(size), ' '), names;

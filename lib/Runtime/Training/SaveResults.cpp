@@ -38,7 +38,7 @@ void saveResults(sw_step *step, const std::vector<WholeResult> &results,
   for (const WholeResult &result : results)
     for (int64_t at = 0; at < result.bytes;) {
       if (used == 0) {
-        waitTogether(writer, BackgroundWriter::mostPieces - 1);
+        waitTogether(writer, BackgroundWriter::maxPieces - 1);
         if (writes)
           piece = writer.spare(size_t(whole));
       }

@@ -93,7 +93,7 @@ EMULATED int ncclCommInitRankConfig(Comm **comm, int ranks, cuda::NcclId id,
   ENTER();
   *comm = makeComm(id.bytes, rank, ranks, currentDevice());
   log("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
-      (*comm)->device, config->mostBlocks);
+      (*comm)->device, config->maxBlocks);
   std::thread(join, *comm).detach();
   return inProgress;
 }

@@ -8,8 +8,8 @@
 #include "Error.h"
 #include "Faults/Finite.h"
 #include "Faults/Injection.h"
-#include "Faults/Stillness.h"
-#include "Processes/LastWords.h"
+#include "Faults/StallTimer.h"
+#include "Processes/FailureReports.h"
 
 #include <gtest/gtest.h>
 
@@ -23,19 +23,19 @@ namespace {
 
 constexpr int64_t second = 1'000'000'000;
 
-TEST(Stillness, AddsUpTheTimeBetweenLooks) {
-  Stillness still;
+TEST(StallTimer, AddsUpTheTimeBetweenLooks) {
+  StallTimer still;
   for (int64_t time = second; time <= 3 * second; time += second / 10)
-    still.look(time);
+    still.tick(time);
   EXPECT_NEAR(still.seconds(), 2, 1e-6);
-  still.moved(3 * second);
+  still.reset(3 * second);
   EXPECT_EQ(still.seconds(), 0);
 }
 
-TEST(Stillness, DoesNotCountWhatItSleptThrough) {
-  Stillness still;
-  still.look(second);
-  still.look(1000 * second);
+TEST(StallTimer, DoesNotCountWhatItSleptThrough) {
+  StallTimer still;
+  still.tick(second);
+  still.tick(1000 * second);
   EXPECT_NEAR(still.seconds(), 0.25, 1e-6);
 }
 
@@ -75,35 +75,36 @@ TEST(Finite, KnowsNarrowTypes) {
   EXPECT_EQ(placeOf<uint16_t>(SW_BF16, {0x7f7f, 0xff80}), 1);
 }
 
-Word word(int64_t when, int64_t awaited, bool raised, const char *text) {
-  Word word;
-  word.when = when, word.awaited = awaited + 1, word.raised = raised;
-  word.say(text);
-  return word;
+FailureReport report(int64_t when, int64_t awaited, bool raised,
+                     const char *text) {
+  FailureReport report;
+  report.when = when, report.awaited = awaited + 1, report.raised = raised;
+  report.setText(text);
+  return report;
 }
 
 const std::vector<std::string> names = {"p0", "p1", "p2"};
 
-TEST(LastWords, NameWhoDiedAndWhoWaitedForIt) {
-  LastWords words;
-  words.expect(3);
-  EXPECT_EQ(words.speaker(), -1);
-  words.add(1, word(20, 2, false, "1 waits for 2"));
-  words.add(0, word(10, 1, false, "0 waits for 1"));
-  EXPECT_EQ(words.speaker(), 0);
-  EXPECT_EQ(words.text(names, {false, false, true}),
+TEST(FailureReports, NameWhoDiedAndWhoWaitedForIt) {
+  FailureReports reports;
+  reports.expect(3);
+  EXPECT_EQ(reports.printer(), -1);
+  reports.add(1, report(20, 2, false, "1 waits for 2"));
+  reports.add(0, report(10, 1, false, "0 waits for 1"));
+  EXPECT_EQ(reports.printer(), 0);
+  EXPECT_EQ(reports.text(names, {false, false, true}),
             "p2 has died; 1 waits for 2");
-  EXPECT_EQ(words.text(names, {false, false, false}),
+  EXPECT_EQ(reports.text(names, {false, false, false}),
             "1 waits for 2; p2 did not answer");
 }
 
-TEST(LastWords, AnErrorIsMoreThanAWait) {
-  LastWords words;
-  words.expect(3);
-  words.add(0, word(10, 1, false, "0 waits for 1"));
-  words.add(1, word(30, -1, true, "1 raised"));
-  words.add(2, word(20, -1, true, "2 raised first"));
-  EXPECT_EQ(words.text(names, {false, false, false}), "2 raised first");
+TEST(FailureReports, AnErrorIsMoreThanAWait) {
+  FailureReports reports;
+  reports.expect(3);
+  reports.add(0, report(10, 1, false, "0 waits for 1"));
+  reports.add(1, report(30, -1, true, "1 raised"));
+  reports.add(2, report(20, -1, true, "2 raised first"));
+  EXPECT_EQ(reports.text(names, {false, false, false}), "2 raised first");
 }
 
 TEST(Injection, SaysWhatItExpects) {

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Processes/Lobby.h"
 #include "Processes/NetworkSockets.h"
+#include "Processes/RankListener.h"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::vector<std::string> onEach(int64_t ranks,
     threads.emplace_back([&, rank] {
       try {
         body(rank);
-      } catch (const HeardError &error) {
+      } catch (const ReportedError &error) {
         errors[size_t(rank)] = std::string("heard: ") + error.what();
       } catch (const Error &error) {
         errors[size_t(rank)] = error.what();
@@ -64,11 +64,11 @@ void meetAndGather(const std::string &host) {
   uint16_t port = freePort(host);
   ASSERT_NE(port, 0);
   auto errors = onEach(ranks, [&](int64_t rank) {
-    NetworkSockets sockets(rank, meet(at(host, port, rank, ranks)));
+    NetworkSockets sockets(rank, connectRanks(at(host, port, rank, ranks)));
     for (int64_t number : {rank, ranks - 1 - rank}) {
       sockets.renumber(number);
       std::vector<int64_t> all(ranks);
-      sockets.gather(&number, all.data(), sizeof(number), Patience(0, 0));
+      sockets.gather(&number, all.data(), sizeof(number), PollTimeout(0, 0));
       EXPECT_EQ(all, (std::vector<int64_t>{0, 1, 2, 3, 4}));
     }
     EXPECT_EQ(sockets.self(), ranks - 1 - rank);
@@ -98,7 +98,8 @@ TEST(Rendezvous, RanksMeetByTheNameOfTheHost) {
 }
 
 TEST(Rendezvous, OneRankIsAlone) {
-  Connections found = meet(at("localhost", freePort("localhost"), 0, 1));
+  Connections found =
+      connectRanks(at("localhost", freePort("localhost"), 0, 1));
   EXPECT_EQ(found.calls.size(), 1U);
   EXPECT_FALSE(found.calls[0]);
 }
@@ -108,7 +109,7 @@ TEST(Rendezvous, AnotherArtifactIsRefusedEverywhere) {
   auto errors = onEach(2, [&](int64_t rank) {
     Rendezvous how = at("localhost", port, rank, 2);
     how.artifact += uint64_t(rank);
-    meet(how);
+    connectRanks(how);
   });
   EXPECT_NE(errors[0].find("has another artifact (its hash is 8), but rank 0 "
                            "has 7; give all ranks the same file"),
@@ -121,7 +122,7 @@ TEST(Rendezvous, AnotherVersionIsRefused) {
   uint16_t port = freePort("localhost");
   auto errors = onEach(2, [&](int64_t rank) {
     if (rank == 0) {
-      meet(at("localhost", port, 0, 2));
+      connectRanks(at("localhost", port, 0, 2));
       return;
     }
     Hello hello;
@@ -144,7 +145,7 @@ TEST(Rendezvous, APortOfAnotherProgramIsNamed) {
   Socket other = listenAt(resolve("localhost", 0)[0], false);
   Rendezvous how = at("localhost", ownAddress(other.get()).port(), 1, 2);
   how.seconds = 0.5;
-  auto errors = onEach(1, [&](int64_t) { meet(how); });
+  auto errors = onEach(1, [&](int64_t) { connectRanks(how); });
   EXPECT_NE(errors[0].find("does not answer as rank 0; is another program at "
                            "this port?"),
             std::string::npos)
@@ -154,13 +155,15 @@ TEST(Rendezvous, APortOfAnotherProgramIsNamed) {
 TEST(Rendezvous, ATakenPortAndAnUnknownHostAreErrors) {
   Socket taken = listenAt(resolve("localhost", 0)[0], false);
   uint16_t port = ownAddress(taken.get()).port();
-  auto errors = onEach(1, [&](int64_t) { meet(at("localhost", port, 0, 2)); });
+  auto errors =
+      onEach(1, [&](int64_t) { connectRanks(at("localhost", port, 0, 2)); });
   EXPECT_EQ(errors[0],
             "rank 0 cannot listen at localhost:" + std::to_string(port) +
                 ": Address already in use; give the address of its "
                 "host and a free port, and rank 0 to one process "
                 "only");
-  errors = onEach(1, [&](int64_t) { meet(at("no.such.invalid", 1, 0, 2)); });
+  errors =
+      onEach(1, [&](int64_t) { connectRanks(at("no.such.invalid", 1, 0, 2)); });
   EXPECT_EQ(errors[0].rfind("there is no host 'no.such.invalid': ", 0), 0U)
       << errors[0];
 }

@@ -246,9 +246,9 @@ TEST(BackgroundWriter, HoldsNoMoreThanFourPieces) {
   std::string written;
   std::set<const std::byte *> places;
   for (int i = 0; i < 40; ++i) {
-    while (writer.isBusy(0.1, BackgroundWriter::mostPieces - 1)) {
+    while (writer.isBusy(0.1, BackgroundWriter::maxPieces - 1)) {
     }
-    writer.settle(BackgroundWriter::mostPieces - 1);
+    writer.settle(BackgroundWriter::maxPieces - 1);
     BackgroundWriter::Piece piece = writer.spare(100);
     piece[1] = std::byte('a' + i % 26);
     places.insert(piece.data());
@@ -261,7 +261,7 @@ TEST(BackgroundWriter, HoldsNoMoreThanFourPieces) {
   }
   EXPECT_EQ(errorOf([&] { writer.finish(); }), "no room");
   EXPECT_EQ(written, "abcdefghijklmnopqrstuvwxyzabcd");
-  EXPECT_LE(places.size(), BackgroundWriter::mostPieces + 1); // one was lost
+  EXPECT_LE(places.size(), BackgroundWriter::maxPieces + 1); // one was lost
 }
 
 TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {

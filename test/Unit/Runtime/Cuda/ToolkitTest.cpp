@@ -124,7 +124,7 @@ static_assert(offsetof(cuda::NcclConfig, network) ==
 static_assert(sizeof(cuda::NcclId) == sizeof(ncclUniqueId));
 static_assert(offsetof(cuda::NcclConfig, blocking) ==
               offsetof(ncclConfig_t, blocking));
-static_assert(offsetof(cuda::NcclConfig, mostBlocks) ==
+static_assert(offsetof(cuda::NcclConfig, maxBlocks) ==
               offsetof(ncclConfig_t, maxCTAs));
 static_assert(offsetof(cuda::NcclConfig, splitShare) ==
               offsetof(ncclConfig_t, splitShare));

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cudnn/Plans.h"
-#include "Cudnn/Described.h"
+#include "Cudnn/DeviceDescription.h"
 #include "stagewright-rt/runtime.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-//===- Patience.h - polling with a timeout ----------------------*- C++ -*-===//
+//===- PollTimeout.h - polling with a timeout -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
-#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_POLLTIMEOUT_H
+#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_POLLTIMEOUT_H
 
-#include "Faults/Stillness.h"
+#include "Faults/StallTimer.h"
 #include "Recording/Recorder.h"
 
 #include <algorithm>
@@ -28,31 +28,33 @@ namespace stagewright::runtime {
 /// answer in milliseconds; only if one hangs do all wait for so long.
 constexpr double grace = 0.3;
 
-class Patience {
+class PollTimeout {
 public:
   /// Polls `spins` times without sleeping. Times out after `seconds`; 0: never.
-  Patience(int spins, double seconds) : spins(spins), seconds(seconds) {}
+  PollTimeout(int spins, double seconds) : spins(spins), seconds(seconds) {}
 
   /// True in one of 32 polls, in which callers also check for failures.
-  bool isThorough() const { return looks % 32 == 31; }
+  bool isCheckDue() const { return polls % 32 == 31; }
 
-  bool isOver() {
-    if (seconds <= 0 || !isLong())
+  bool hasExpired() {
+    if (seconds <= 0 || !isLongWait())
       return false;
-    still.look(now());
-    return still.seconds() > seconds;
+    stall.tick(now());
+    return stall.seconds() > seconds;
   }
   /// Whether it has polled so often that expensive checks do no harm. If it
   /// sleeps, this is after few polls, because sleeps are long on a busy
   /// machine.
-  bool isLong() const { return looks >= std::min<int64_t>(1000, spins + 64); }
-  bool isEndless() const { return seconds <= 0; }
+  bool isLongWait() const {
+    return polls >= std::min<int64_t>(1000, spins + 64);
+  }
+  bool isInfinite() const { return seconds <= 0; }
   /// Restarts the timeout with `left` seconds.
-  void restart(double left) { seconds = left, still = {}; }
+  void restart(double left) { seconds = left, stall = {}; }
 
   void pause() {
-    if (looks++ < spins) {
-      if (looks % 8 == 0)
+    if (polls++ < spins) {
+      if (polls % 8 == 0)
         sched_yield();
       return;
     }
@@ -63,10 +65,10 @@ public:
 private:
   int spins;
   double seconds;
-  int64_t looks = 0;
-  Stillness still;
+  int64_t polls = 0;
+  StallTimer stall;
 };
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_POLLTIMEOUT_H

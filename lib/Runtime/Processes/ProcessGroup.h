@@ -1,4 +1,4 @@
-//===- Assembly.h - communication between processes -------------*- C++ -*-===//
+//===- ProcessGroup.h - communication between processes ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
-#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSGROUP_H
+#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSGROUP_H
 
 #include "Faults/Deadline.h"
-#include "Processes/Patience.h"
+#include "Processes/PollTimeout.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +26,14 @@ namespace stagewright::runtime {
 
 class Messenger;
 
-class Assembly {
+class ProcessGroup {
 public:
-  virtual ~Assembly() = default;
+  virtual ~ProcessGroup() = default;
 
   /// This object, if it also carries messages of ranks; else null.
   virtual Messenger *messenger() { return nullptr; }
 
-  /// Timeout of calls without a `Patience` or with an endless one: after so
+  /// Timeout of calls without a `PollTimeout` or with an endless one: after so
   /// many seconds without an answer all processes end.
   void limitWaits(double seconds) { limit = seconds; }
 
@@ -44,9 +44,9 @@ public:
   virtual void renumber(int64_t number) = 0;
 
   /// Collective: gathers `bytes` bytes of each process, by number, in `all`.
-  /// False if `patience` runs out before every process has called.
+  /// False if `timeout` runs out before every process has called.
   virtual bool gather(const void *mine, void *all, int64_t bytes,
-                      Patience patience) = 0;
+                      PollTimeout timeout) = 0;
   virtual void broadcast(int64_t from, void *data, int64_t bytes) = 0;
   /// Block until all bytes are sent, or received.
   virtual void sendNow(int64_t to, const void *data, int64_t bytes) = 0;
@@ -54,7 +54,7 @@ public:
 
   /// The number of a process that ended early; -1 if there is none, or if the
   /// launcher then ends all others itself.
-  virtual int64_t gone() { return -1; }
+  virtual int64_t deadProcess() { return -1; }
 
   /// Ends all processes at once with `status`. Only one of them prints what
   /// failed: the error, or where each rank is.
@@ -68,4 +68,4 @@ protected:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSGROUP_H

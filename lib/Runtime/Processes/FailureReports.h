@@ -1,4 +1,4 @@
-//===- LastWords.h - reports of processes after a failure -------*- C++ -*-===//
+//===- FailureReports.h - reports of processes after a failure --*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_LASTWORDS_H
-#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_LASTWORDS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_FAILUREREPORTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_FAILUREREPORTS_H
 
 #include <cstdint>
 #include <cstring>
@@ -23,30 +23,30 @@
 namespace stagewright::runtime {
 
 /// The report of a process; sent as plain bytes.
-struct Word {
+struct FailureReport {
   int64_t when = 0;    ///< nanoseconds by the clock of its host
   int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none
   int64_t raised = 0;  ///< 1: `text` is an error; 0: a place
   char text[1000] = {};
 
-  void say(const std::string &what) {
+  void setText(const std::string &what) {
     std::strncpy(text, what.c_str(), sizeof(text) - 1);
   }
 };
 
-class LastWords {
+class FailureReports {
 public:
   /// Forgets all reports; expects those of `count` processes.
-  void expect(int64_t count) { words.assign(size_t(count), {}); }
-  void add(int64_t from, const Word &word) {
-    words[size_t(from)].given = true;
-    words[size_t(from)].word = word;
+  void expect(int64_t count) { reports.assign(size_t(count), {}); }
+  void add(int64_t from, const FailureReport &report) {
+    reports[size_t(from)].given = true;
+    reports[size_t(from)].report = report;
   }
-  bool has(int64_t from) const { return words[size_t(from)].given; }
+  bool has(int64_t from) const { return reports[size_t(from)].given; }
   /// The process that prints for all; -1: none has reported.
-  int64_t speaker() const {
-    for (size_t p = 0; p < words.size(); ++p)
-      if (words[p].given)
+  int64_t printer() const {
+    for (size_t p = 0; p < reports.size(); ++p)
+      if (reports[p].given)
         return int64_t(p);
     return -1;
   }
@@ -55,47 +55,47 @@ public:
   std::string text(const std::vector<std::string> &names,
                    const std::vector<bool> &died) const {
     std::string result;
-    for (size_t p = 0; p < words.size(); ++p)
-      if (died[p] && !words[p].given)
+    for (size_t p = 0; p < reports.size(); ++p)
+      if (died[p] && !reports[p].given)
         result += (result.empty() ? "" : "; ") + names[p] + " has died";
-    const size_t none = words.size();
+    const size_t none = reports.size();
     size_t chosen = none;
     auto isBetter = [&](size_t p) {
       return chosen == none || rank(p) > rank(chosen) ||
              (rank(p) == rank(chosen) &&
-              words[p].word.when < words[chosen].word.when);
+              reports[p].report.when < reports[chosen].report.when);
     };
-    for (size_t p = 0; p < words.size(); ++p)
-      if (words[p].given && isBetter(p))
+    for (size_t p = 0; p < reports.size(); ++p)
+      if (reports[p].given && isBetter(p))
         chosen = p;
     if (chosen != none)
-      result +=
-          (result.empty() ? "" : "; ") + std::string(words[chosen].word.text);
-    for (size_t p = 0; p < words.size(); ++p)
-      if (!died[p] && !words[p].given && chosen != none && rank(chosen) < 3)
+      result += (result.empty() ? "" : "; ") +
+                std::string(reports[chosen].report.text);
+    for (size_t p = 0; p < reports.size(); ++p)
+      if (!died[p] && !reports[p].given && chosen != none && rank(chosen) < 3)
         result += "; " + names[p] + " did not answer";
     return result;
   }
 
 private:
-  struct Heard {
+  struct Entry {
     bool given = false;
-    Word word;
+    FailureReport report;
   };
   /// How much a report explains: 3: an error, 2: waits for a process without a
   /// report, 1: waits for another, 0: does not wait.
   int rank(size_t p) const {
-    const Word &word = words[p].word;
-    if (word.raised)
+    const FailureReport &report = reports[p].report;
+    if (report.raised)
       return 3;
-    if (word.awaited == 0)
+    if (report.awaited == 0)
       return 0;
-    return words[size_t(word.awaited) - 1].given ? 1 : 2;
+    return reports[size_t(report.awaited) - 1].given ? 1 : 2;
   }
 
-  std::vector<Heard> words;
+  std::vector<Entry> reports;
 };
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_LASTWORDS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_FAILUREREPORTS_H

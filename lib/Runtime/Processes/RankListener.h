@@ -1,4 +1,4 @@
-//===- Lobby.h - accepting the connections of ranks -------------*- C++ -*-===//
+//===- RankListener.h - accepting the connections of ranks ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,12 +8,12 @@
 // Accepts the connections of ranks and drops all others. A rank first sends a
 // `Hello`, whose length and first two fields never change, so that two versions
 // of the runtime can detect each other. A connection that sends anything else
-// is a stranger; one that sends nothing does not delay the others.
+// is rejected; one that sends nothing does not delay the others.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_LOBBY_H
-#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_LOBBY_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RANKLISTENER_H
+#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RANKLISTENER_H
 
 #include "Processes/Tcp.h"
 
@@ -27,15 +27,15 @@ namespace stagewright::runtime {
 /// Sent as plain bytes in the host's byte order; a host of the other order is
 /// detected by the magic word.
 struct Hello {
-  static constexpr uint64_t word = 0x53574d4545543031; ///< "SWMEET01"
-  enum Kind : uint32_t { Calls, Words };               ///< see NetworkSockets.h
+  static constexpr uint64_t magicWord = 0x53574d4545543031; ///< "SWMEET01"
+  enum Kind : uint32_t { Calls, Reports }; ///< see NetworkSockets.h
 
-  uint64_t magic = word;
+  uint64_t magic = magicWord;
   uint32_t version = SW_ABI_VERSION;
   uint32_t kind = Calls;
   int64_t rank = 0, ranks = 0;
   uint64_t artifact = 0; ///< a hash; 0: unknown
-  uint64_t meeting = 0;  ///< identifies the run, from rank 0; 0: none yet
+  uint64_t run = 0;      ///< identifies the run, from rank 0; 0: none yet
   int64_t process = 0;   ///< its process ID
   int64_t port = 0;      ///< where it listens for other ranks
   char host[192] = {};
@@ -43,7 +43,7 @@ struct Hello {
 static_assert(sizeof(Hello) == 256);
 
 /// A connection that has sent its `Hello`.
-struct Guest {
+struct ConnectedRank {
   Socket socket;
   TcpAddress from;
   Hello hello;
@@ -52,21 +52,21 @@ struct Guest {
   std::string name() const;
 };
 
-class Lobby {
+class RankListener {
 public:
-  explicit Lobby(Socket listener) : listener(std::move(listener)) {}
+  explicit RankListener(Socket listener) : listener(std::move(listener)) {}
 
   uint16_t port() const { return ownAddress(listener.get()).port(); }
-  /// The next guest; none if none comes within `seconds`.
-  std::optional<Guest> next(double seconds);
+  /// The next peer; none if none comes within `seconds`.
+  std::optional<ConnectedRank> next(double seconds);
   /// Counts a connection that is not of a rank of this run.
-  void turnAway(const TcpAddress &from) { ++strangers, last = from; }
+  void reject(const TcpAddress &from) { ++rejected, last = from; }
   /// A note on those connections, for error messages; empty if there are none.
   std::string others() const;
 
 private:
   struct Arrival {
-    Guest guest;
+    ConnectedRank peer;
     size_t bytes = 0; ///< of the `Hello`, received so far
   };
   /// Reads what has arrived; returns whether the `Hello` is still incomplete.
@@ -74,10 +74,10 @@ private:
 
   Socket listener;
   std::list<Arrival> arrivals;
-  int64_t strangers = 0;
-  TcpAddress last; ///< of the last stranger
+  int64_t rejected = 0;
+  TcpAddress last; ///< of the last rejected connection
 };
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_LOBBY_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RANKLISTENER_H

@@ -1,11 +1,11 @@
-//===- Described.cpp - properties of devices without the device -----------===//
+//===- DeviceDescription.cpp - properties of devices without the device ---===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cudnn/Described.h"
+#include "Cudnn/DeviceDescription.h"
 
 #include "Error.h"
 

@@ -1,11 +1,11 @@
-//===- Meeting.cpp - finding the processes of a launcher ------------------===//
+//===- RendezvousOptions.cpp - finding the processes of a launcher --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Meeting.h"
+#include "RendezvousOptions.h"
 
 #include "Error.h"
 
@@ -64,16 +64,16 @@ const Launcher *findLauncher(bool hasAddress) {
 }
 
 /// Parses "HOST:PORT" or "[IPv6 ADDRESS]:PORT".
-void parseAddress(const std::string &text, Meeting &meeting) {
+void parseAddress(const std::string &text, RendezvousPoint &rendezvous) {
   size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0)
     raise("--rendezvous is '", text,
           "', expected the host of rank 0 and a free port there, as in "
           "node01:29500");
-  meeting.host = text.substr(0, colon);
-  meeting.port = parse("the port of --rendezvous", text.substr(colon + 1));
-  if (meeting.host.front() == '[' && meeting.host.back() == ']')
-    meeting.host = meeting.host.substr(1, meeting.host.size() - 2);
+  rendezvous.host = text.substr(0, colon);
+  rendezvous.port = parse("the port of --rendezvous", text.substr(colon + 1));
+  if (rendezvous.host.front() == '[' && rendezvous.host.back() == ']')
+    rendezvous.host = rendezvous.host.substr(1, rendezvous.host.size() - 2);
 }
 
 /// A port for each step of a Slurm job, in a range that is below the ephemeral
@@ -86,26 +86,26 @@ int64_t portOfJob() {
 }
 
 /// Finds the address of rank 0; returns false if there is none.
-bool findAddress(const std::string &given, Meeting &meeting) {
+bool findAddress(const std::string &given, RendezvousPoint &rendezvous) {
   if (!given.empty()) {
-    parseAddress(given, meeting);
+    parseAddress(given, rendezvous);
     return true;
   }
   std::string host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
   if (!host.empty() && !port.empty()) {
-    meeting.host = host;
-    meeting.port = parse("MASTER_PORT", port);
+    rendezvous.host = host;
+    rendezvous.port = parse("MASTER_PORT", port);
     // In this case torchrun's agent itself listens on MASTER_PORT.
     if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True")
-      ++meeting.port;
+      ++rendezvous.port;
     return true;
   }
   std::string hosts = variable("SLURM_STEP_NODELIST");
   // Under mpirun in a Slurm job, only some hosts have srun's variables.
   if (hosts.empty() || variable("SLURM_JOB_ID").empty() || launchedByMpi())
     return false;
-  meeting.host = firstHost(hosts);
-  meeting.port = portOfJob();
+  rendezvous.host = firstHost(hosts);
+  rendezvous.port = portOfJob();
   return true;
 }
 
@@ -124,7 +124,7 @@ int64_t numberOf(const std::optional<int64_t> &given, const Launcher *launcher,
 
 } // namespace
 
-void declareMeeting(CLI::App &app, MeetingOptions &options) {
+void declareRendezvous(CLI::App &app, RendezvousOptions &options) {
   const char *group = "Ranks on GPUs, started by any launcher, without MPI";
   app.add_option(
          "--rendezvous", options.address,
@@ -151,18 +151,18 @@ void declareMeeting(CLI::App &app, MeetingOptions &options) {
       ->group(group);
 }
 
-std::optional<Meeting> findMeeting(const MeetingOptions &options,
-                                   bool devices) {
+std::optional<RendezvousPoint> findRendezvous(const RendezvousOptions &options,
+                                              bool devices) {
   if (!(options.seconds > 0 && options.seconds < 1e6))
     raise("--rendezvous-timeout is ", options.seconds,
           ", expected more than 0 and less than 1000000 seconds");
-  Meeting meeting;
-  meeting.seconds = options.seconds;
+  RendezvousPoint rendezvous;
+  rendezvous.seconds = options.seconds;
   bool asked = options.asked();
   // Ranks on CPUs would each run the whole step; Launch refuses that later.
   if (!asked && !devices && !(isTorchrun() && !launchedByMpi()))
     return std::nullopt;
-  if (!findAddress(options.address, meeting)) {
+  if (!findAddress(options.address, rendezvous)) {
     if (asked)
       raise("nobody says where rank 0 is; give its host and a free port there "
             "with --rendezvous=HOST:PORT");
@@ -171,15 +171,15 @@ std::optional<Meeting> findMeeting(const MeetingOptions &options,
   const Launcher *launcher = findLauncher(true);
   if (!asked && !launcher)
     return std::nullopt; // In a job, but the only process.
-  meeting.rank = numberOf(options.rank, launcher, &Launcher::rank, "--rank");
-  meeting.ranks =
+  rendezvous.rank = numberOf(options.rank, launcher, &Launcher::rank, "--rank");
+  rendezvous.ranks =
       numberOf(options.ranks, launcher, &Launcher::ranks, "--ranks");
-  if (!asked && meeting.ranks == 1)
+  if (!asked && rendezvous.ranks == 1)
     return std::nullopt;
-  return meeting;
+  return rendezvous;
 }
 
-std::optional<int64_t> numberByLauncher() {
+std::optional<int64_t> launcherRank() {
   if (const Launcher *launcher = findLauncher(false))
     return std::atoll(variable(launcher->rank).c_str());
   if (std::string rank = variable("PMIX_RANK"); !rank.empty())

@@ -1,16 +1,16 @@
-//===- Whereabouts.cpp - where a rank is in its step ----------------------===//
+//===- RankPosition.cpp - where a rank is in its step ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Faults/Whereabouts.h"
+#include "Faults/RankPosition.h"
 #include "Artifact/Manifest.h"
 
 namespace stagewright::runtime {
 
-int64_t Whereabouts::awaitedRank(const Manifest &manifest) const {
+int64_t RankPosition::awaitedRank(const Manifest &manifest) const {
   Wait what = waiting.load(relaxed);
   auto number = size_t(awaited.load(relaxed));
   if ((what != ToSend && what != ToReceive) ||
@@ -20,8 +20,8 @@ int64_t Whereabouts::awaitedRank(const Manifest &manifest) const {
   return what == ToSend ? channel.to : channel.from;
 }
 
-std::string Whereabouts::describe(const Manifest &manifest,
-                                  int64_t rank) const {
+std::string RankPosition::describe(const Manifest &manifest,
+                                   int64_t rank) const {
   if (end.load(relaxed) == Ended)
     return "all actions done";
   std::string text = "before its first action";

@@ -1,4 +1,4 @@
-//===- RendezvousVisitor.cpp - a rank connects to rank 0 ------------------===//
+//===- RendezvousClient.cpp - a rank connects to rank 0 -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,57 +27,57 @@ Hello helloOf(const Rendezvous &how) {
   return hello;
 }
 
-class Visitor {
+class Client {
 public:
-  explicit Visitor(const Rendezvous &how) : how(how), hello(helloOf(how)) {}
+  explicit Client(const Rendezvous &how) : how(how), hello(helloOf(how)) {}
   Connections run();
 
 private:
   bool reach(const TcpAddress &at, double seconds);
-  void come();
-  std::vector<Entry> hear();
-  Socket dial(size_t rank, const Entry &entry, Hello::Kind kind);
+  void connectToHost();
+  std::vector<Entry> receiveAddresses();
+  Socket open(size_t rank, const Entry &entry, Hello::Kind kind);
 
   const Rendezvous &how;
   Hello hello;
   Socket host; ///< rank 0
-  Lobby lobby = Lobby(Socket());
+  RankListener listener = RankListener(Socket());
   std::string why; ///< why rank 0 has not been reached
 };
 
 /// Connects to rank 0, which answers a `Hello` at once with the magic word.
-bool Visitor::reach(const TcpAddress &at, double seconds) {
-  host = connectTo(at, std::min(seconds, promptly));
+bool Client::reach(const TcpAddress &at, double seconds) {
+  host = connectTo(at, std::min(seconds, transferTimeout));
   if (!host) {
     why = reason();
     return false;
   }
-  lobby =
-      Lobby(listenAt(ownAddress(host.get()).withPort(0), !isLocal(how.host)));
-  hello.port = lobby.port();
+  listener = RankListener(
+      listenAt(ownAddress(host.get()).withPort(0), !isLocal(how.host)));
+  hello.port = listener.port();
   uint64_t greeting = 0;
-  if (sendAll(host.get(), &hello, sizeof(hello), promptly) &&
+  if (sendAll(host.get(), &hello, sizeof(hello), transferTimeout) &&
       receiveAll(host.get(), &greeting, sizeof(greeting),
-                 std::min(seconds, promptly)) &&
-      greeting == Hello::word)
+                 std::min(seconds, transferTimeout)) &&
+      greeting == Hello::magicWord)
     return true;
   why = "what listens there does not answer as rank 0; is another program at "
         "this port?";
   return false;
 }
 
-void Visitor::come() {
+void Client::connectToHost() {
   double nap = 0.02;
-  for (Clock clock(how.seconds);; nap = std::min(2 * nap, 0.5)) {
+  for (TimeLimit limit(how.seconds);; nap = std::min(2 * nap, 0.5)) {
     try { // The name may resolve later.
       for (const TcpAddress &at : resolve(how.host, how.port))
-        if (reach(at, clock.left()))
+        if (reach(at, limit.left()))
           return;
     } catch (const Error &error) {
       why = error.what();
     }
-    if (clock.isOver())
-      raise("rank 0 of ", how.ranks, " has not come to ", how.address(),
+    if (limit.isOver())
+      raise("rank 0 of ", how.ranks, " is not listening at ", how.address(),
             " within ", printSeconds(how.seconds), ", where rank ", how.rank,
             " waits for it (", why,
             "); start rank 0 on that host, or wait longer with "
@@ -88,33 +88,33 @@ void Visitor::come() {
 
 /// Receives the list of all ranks. Rank 0 began to wait earlier, so it times
 /// out before this rank does.
-std::vector<Entry> Visitor::hear() {
-  Verdict verdict;
-  auto hear = [&](void *data, size_t bytes) {
-    if (!receiveAll(host.get(), data, bytes, how.seconds + promptly))
-      raise("rank 0 at ", how.address(), " ended before all ranks had come (",
-            reason(), ")");
+std::vector<Entry> Client::receiveAddresses() {
+  RendezvousResult result;
+  auto receive = [&](void *data, size_t bytes) {
+    if (!receiveAll(host.get(), data, bytes, how.seconds + transferTimeout))
+      raise("rank 0 at ", how.address(),
+            " ended before all ranks had connected (", reason(), ")");
   };
-  hear(&verdict, sizeof(verdict));
+  receive(&result, sizeof(result));
   int64_t expected = how.ranks * int64_t(sizeof(Entry));
-  if (verdict.failed)
-    expected = std::clamp<int64_t>(verdict.bytes, 0, 1 << 20); // Of text.
-  if (verdict.bytes != expected)
-    raise("rank 0 at ", how.address(), " answers with ", verdict.bytes,
+  if (result.failed)
+    expected = std::clamp<int64_t>(result.bytes, 0, 1 << 20); // Of text.
+  if (result.bytes != expected)
+    raise("rank 0 at ", how.address(), " answers with ", result.bytes,
           " bytes, expected ", expected,
           "; install the same runtime for all ranks");
-  hello.meeting = verdict.meeting;
-  if (verdict.failed) {
-    std::string text(size_t(verdict.bytes), ' ');
-    hear(text.data(), text.size());
-    throw HeardError(text);
+  hello.run = result.run;
+  if (result.failed) {
+    std::string text(size_t(result.bytes), ' ');
+    receive(text.data(), text.size());
+    throw ReportedError(text);
   }
   std::vector<Entry> list(size_t(how.ranks));
-  hear(list.data(), list.size() * sizeof(Entry));
+  receive(list.data(), list.size() * sizeof(Entry));
   return list;
 }
 
-Socket Visitor::dial(size_t rank, const Entry &entry, Hello::Kind kind) {
+Socket Client::open(size_t rank, const Entry &entry, Hello::Kind kind) {
   auto port = uint16_t(rank == 0 ? how.port : entry.port);
   std::vector<TcpAddress> ways = {entry.address};
   if (entry.address.bytes.ss_family == AF_UNSPEC)
@@ -122,8 +122,8 @@ Socket Visitor::dial(size_t rank, const Entry &entry, Hello::Kind kind) {
   hello.kind = kind;
   std::string where;
   for (const TcpAddress &at : ways) {
-    Socket socket = connectTo(at, promptly);
-    if (socket && sendAll(socket.get(), &hello, sizeof(hello), promptly))
+    Socket socket = connectTo(at, transferTimeout);
+    if (socket && sendAll(socket.get(), &hello, sizeof(hello), transferTimeout))
       return socket;
     where += (where.empty() ? "" : ", ") + at.print() + " (" + reason() + ")";
   }
@@ -132,23 +132,23 @@ Socket Visitor::dial(size_t rank, const Entry &entry, Hello::Kind kind) {
         "hosts do that");
 }
 
-Connections Visitor::run() {
-  come();
-  std::vector<Entry> list = hear();
+Connections Client::run() {
+  connectToHost();
+  std::vector<Entry> list = receiveAddresses();
   Connections found = {std::vector<Socket>(list.size()),
                        std::vector<Socket>(list.size())};
   found.calls[0] = std::move(host);
   for (size_t r = 0; r < size_t(how.rank); ++r) {
     if (r > 0)
-      found.calls[r] = dial(r, list[r], Hello::Calls);
-    found.words[r] = dial(r, list[r], Hello::Words);
+      found.calls[r] = open(r, list[r], Hello::Calls);
+    found.reports[r] = open(r, list[r], Hello::Reports);
   }
-  admit(how, lobby, hello.meeting, found);
+  acceptRanks(how, listener, hello.run, found);
   return found;
 }
 
 } // namespace
 
-Connections meetAsVisitor(const Rendezvous &how) { return Visitor(how).run(); }
+Connections connectAsClient(const Rendezvous &how) { return Client(how).run(); }
 
 } // namespace stagewright::runtime

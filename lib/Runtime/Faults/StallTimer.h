@@ -1,4 +1,4 @@
-//===- Stillness.h - time without progress ----------------------*- C++ -*-===//
+//===- StallTimer.h - time without progress ---------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,27 +12,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_STILLNESS_H
-#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_STILLNESS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_STALLTIMER_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_STALLTIMER_H
 
 #include <algorithm>
 #include <cstdint>
 
 namespace stagewright::runtime {
 
-class Stillness {
+class StallTimer {
 public:
   /// Max time that counts between two observations, nanoseconds.
-  static constexpr int64_t most = 250'000'000;
+  static constexpr int64_t maxInterval = 250'000'000;
 
   /// At `time`, nanoseconds, nothing has changed since the last observation.
-  void look(int64_t time) {
+  void tick(int64_t time) {
     if (last)
-      still += std::min(time - last, most);
+      still += std::min(time - last, maxInterval);
     last = time;
   }
   /// Something has changed at `time`, nanoseconds.
-  void moved(int64_t time) { last = time, still = 0; }
+  void reset(int64_t time) { last = time, still = 0; }
   double seconds() const { return double(still) * 1e-9; }
 
 private:
@@ -41,4 +41,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_STILLNESS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_STALLTIMER_H

@@ -1,4 +1,4 @@
-//===- Whereabouts.h - where a rank is in its step --------------*- C++ -*-===//
+//===- RankPosition.h - where a rank is in its step -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,12 +8,12 @@
 // Written by the rank's thread at every action, node and wait, by a few relaxed
 // stores, and read by other threads to find out why a step does not end. A
 // reader may see a mix of two states; it only prints them, or checks whether
-// `moves` has changed.
+// `changes()` has changed.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_WHEREABOUTS_H
-#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_WHEREABOUTS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_RANKPOSITION_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_RANKPOSITION_H
 
 #include <atomic>
 #include <cstddef>
@@ -24,51 +24,51 @@ namespace stagewright::runtime {
 
 struct Manifest;
 
-class alignas(64) Whereabouts {
+class alignas(64) RankPosition {
 public:
   /// To be called when a step begins.
   void begin() {
     kind.store(0, relaxed), node.store(-1, relaxed);
     waiting.store(Nothing, relaxed);
     end.store(Running, relaxed);
-    move();
+    changed();
   }
   void beginAction(int32_t letter, int64_t ofStage, int64_t m) {
     kind.store(letter, relaxed), stage.store(ofStage, relaxed);
     microbatch.store(m, relaxed), node.store(-1, relaxed);
-    move();
+    changed();
   }
   void beginNode(int64_t number) {
     node.store(number, relaxed);
-    move();
+    changed();
   }
   void endNode() {
     node.store(-1, relaxed);
-    move();
+    changed();
   }
   /// The rank has ended its program, or has left it early.
   void leave(bool atEnd) {
     end.store(atEnd ? Ended : Left, relaxed);
-    move();
+    changed();
   }
 
   enum Wait : int32_t { Nothing, ToSend, ToReceive, ForSum };
-  /// Until `goOn` the rank waits for microbatch `m` of channel `number`, or for
-  /// collective `number`.
+  /// Until `endWait` the rank waits for microbatch `m` of channel `number`, or
+  /// for collective `number`.
   void wait(Wait what, int64_t number, int64_t m) {
     awaited.store(number, relaxed), awaitedM.store(m, relaxed);
     waiting.store(what, relaxed);
-    move();
+    changed();
   }
-  void goOn() {
+  void endWait() {
     waiting.store(Nothing, relaxed);
-    move();
+    changed();
   }
 
   bool waits() const { return waiting.load(relaxed) != Nothing; }
   bool isOver() const { return end.load(relaxed) != Running; }
   /// Changes with every call above.
-  uint64_t moves() const { return count.load(relaxed); }
+  uint64_t changes() const { return count.load(relaxed); }
   /// The rank on the other side of the awaited channel; -1: no such wait.
   int64_t awaitedRank(const Manifest &manifest) const;
   /// "action 1F3, node 'h2.F'", "action 1F3 waits for microbatch 3 of channel
@@ -78,7 +78,7 @@ public:
 private:
   enum End : int32_t { Running, Ended, Left };
   static constexpr auto relaxed = std::memory_order_relaxed;
-  void move() { count.store(count.load(relaxed) + 1, relaxed); }
+  void changed() { count.store(count.load(relaxed) + 1, relaxed); }
 
   std::atomic<uint64_t> count{0};
   std::atomic<int32_t> kind{0}; ///< 0: before the first action
@@ -90,4 +90,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_WHEREABOUTS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_RANKPOSITION_H

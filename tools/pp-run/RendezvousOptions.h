@@ -1,4 +1,4 @@
-//===- Meeting.h - finding the processes of a launcher ----------*- C++ -*-===//
+//===- RendezvousOptions.h - finding the processes of a launcher *- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_MEETING_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_MEETING_H
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_RENDEZVOUSOPTIONS_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_RENDEZVOUSOPTIONS_H
 
 #include <CLI/CLI.hpp>
 
@@ -22,14 +22,14 @@
 #include <string>
 
 /// Where processes connect to rank 0, and which rank this one is.
-struct Meeting {
+struct RendezvousPoint {
   std::string host; ///< of rank 0
   int64_t port = 0;
   int64_t rank = 0, ranks = 1;
   double seconds = 60; ///< to wait for all to connect
 };
 
-struct MeetingOptions {
+struct RendezvousOptions {
   std::string address; ///< "HOST:PORT"
   std::optional<int64_t> rank, ranks;
   double seconds = 60;
@@ -37,17 +37,18 @@ struct MeetingOptions {
   bool asked() const { return !address.empty() || rank || ranks; }
 };
 
-void declareMeeting(CLI::App &app, MeetingOptions &options);
+void declareRendezvous(CLI::App &app, RendezvousOptions &options);
 
 /// From the options, else from the environment. Returns nullopt if this process
 /// is alone, or if MPI connects it to others: for ranks on CPUs unless torchrun
 /// started them, and on GPUs if no address is given. Throws `Error` if
 /// something is missing or malformed.
-std::optional<Meeting> findMeeting(const MeetingOptions &options, bool devices);
+std::optional<RendezvousPoint> findRendezvous(const RendezvousOptions &options,
+                                              bool devices);
 
 /// The rank that a launcher gave this process; nullopt without a launcher. Only
 /// reads the environment, so it works before options are parsed.
-std::optional<int64_t> numberByLauncher();
+std::optional<int64_t> launcherRank();
 
 /// Whether mpirun, or srun with MPI support, started this process.
 bool launchedByMpi();
@@ -59,4 +60,4 @@ void requireAlone();
 /// "gpu[03-07,9],login".
 std::string firstHost(const std::string &list);
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_MEETING_H
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_RENDEZVOUSOPTIONS_H

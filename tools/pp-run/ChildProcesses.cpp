@@ -1,11 +1,11 @@
-//===- Family.cpp - a process for every rank ------------------------------===//
+//===- ChildProcesses.cpp - a process for every rank ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Family.h"
+#include "ChildProcesses.h"
 
 #include "Error.h"
 #include "Processes/Sockets.h"
@@ -37,40 +37,40 @@ void require(int result, const char *what) {
 
 struct Child {
   pid_t process = 0;
-  int ending = -1;  ///< pidfd; readable when the process has ended
-  int words = -1;   ///< pipe for its error; -1: closed
-  std::string said; ///< read so far: time and error; see Sockets::abort
-  int status = 0;   ///< from waitpid
+  int ending = -1;        ///< pidfd; readable when the process has ended
+  int errorPipe = -1;     ///< pipe for its error; -1: closed
+  std::string errorBytes; ///< read so far: time and error; see Sockets::abort
+  int status = 0;         ///< from waitpid
   bool ended = false, killed = false; ///< killed by us
 
-  bool spoke() const { return said.size() > sizeof(int64_t); }
+  bool hasError() const { return errorBytes.size() > sizeof(int64_t); }
   int64_t when() const {
     int64_t time = 0;
-    std::memcpy(&time, said.data(), sizeof(time));
+    std::memcpy(&time, errorBytes.data(), sizeof(time));
     return time;
   }
-  std::string error() const { return said.substr(sizeof(int64_t)); }
+  std::string error() const { return errorBytes.substr(sizeof(int64_t)); }
   bool died() const { return ended && WIFSIGNALED(status) && !killed; }
   bool failed() const {
     return ended && (WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
   }
 };
 
-class Family {
+class ChildProcesses {
 public:
-  explicit Family(int64_t count)
+  explicit ChildProcesses(int64_t count)
       : children(size_t(count)), sockets(size_t(count)) {}
 
   /// Starts the children. Returns true in a child, false in the parent.
   bool start();
-  int watch(double grace);
+  int waitForAll(double grace);
 
 private:
   void becomeChild(size_t number, pid_t parent);
-  void look(int milliseconds);
+  void pollChildren(int milliseconds);
   void read(Child &child);
   void endOthers();
-  void passOn();
+  void forwardSignal();
   std::string cause() const;
 
   std::vector<Child> children;
@@ -78,7 +78,7 @@ private:
   std::vector<int> pipes;                ///< by child: its end of the pipe
 };
 
-bool Family::start() {
+bool ChildProcesses::start() {
   size_t count = children.size();
   for (auto &row : sockets)
     row.assign(count, -1);
@@ -91,7 +91,7 @@ bool Family::start() {
     }
     int ends[2];
     require(pipe2(ends, O_CLOEXEC), "make a pipe to a process");
-    children[a].words = ends[0];
+    children[a].errorPipe = ends[0];
     pipes.push_back(ends[1]);
   }
   std::cout.flush(); // Else children would print the buffer too.
@@ -105,7 +105,7 @@ bool Family::start() {
       return true;
     }
     child.ending = int(syscall(SYS_pidfd_open, child.process, 0));
-    require(child.ending, "watch a process");
+    require(child.ending, "open a descriptor of a process");
   }
   for (auto &row : sockets)
     for (int socket : row)
@@ -117,7 +117,7 @@ bool Family::start() {
 
 /// In a child: arranges that it dies with its parent, and closes the sockets of
 /// the others: while a copy is open, the death of its owner is not noticed.
-void Family::becomeChild(size_t number, pid_t parent) {
+void ChildProcesses::becomeChild(size_t number, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     std::_Exit(1);
@@ -125,7 +125,7 @@ void Family::becomeChild(size_t number, pid_t parent) {
       std::to_string(number) + "," + std::to_string(pipes[number]);
   for (size_t other = 0; other < children.size(); ++other) {
     place += "," + std::to_string(sockets[number][other]);
-    close(children[other].words);
+    close(children[other].errorPipe);
     if (other == number)
       continue;
     close(pipes[other]);
@@ -137,36 +137,36 @@ void Family::becomeChild(size_t number, pid_t parent) {
   setenv(socketsVariable, place.c_str(), 1);
 }
 
-void Family::read(Child &child) {
+void ChildProcesses::read(Child &child) {
   char text[4096];
-  ssize_t size = ::read(child.words, text, sizeof(text));
+  ssize_t size = ::read(child.errorPipe, text, sizeof(text));
   if (size > 0) {
-    child.said.append(text, size_t(size));
+    child.errorBytes.append(text, size_t(size));
   } else if (size == 0 || errno != EINTR) {
-    close(child.words);
-    child.words = -1;
+    close(child.errorPipe);
+    child.errorPipe = -1;
   }
 }
 
 /// Waits until a child writes or ends, or for `milliseconds`; -1: no timeout.
-void Family::look(int milliseconds) {
-  std::vector<pollfd> looks;
+void ChildProcesses::pollChildren(int milliseconds) {
+  std::vector<pollfd> entries;
   for (const Child &child : children) {
-    looks.push_back({child.ended ? -1 : child.ending, POLLIN, 0});
-    looks.push_back({child.words, POLLIN, 0});
+    entries.push_back({child.ended ? -1 : child.ending, POLLIN, 0});
+    entries.push_back({child.errorPipe, POLLIN, 0});
   }
-  if (poll(looks.data(), nfds_t(looks.size()), milliseconds) <= 0)
+  if (poll(entries.data(), nfds_t(entries.size()), milliseconds) <= 0)
     return;
   for (size_t i = 0; i < children.size(); ++i) {
     Child &child = children[i];
-    if (looks[2 * i].revents)
+    if (entries[2 * i].revents)
       child.ended = waitpid(child.process, &child.status, 0) == child.process;
-    if (looks[2 * i + 1].revents)
+    if (entries[2 * i + 1].revents)
       read(child);
   }
 }
 
-void Family::endOthers() {
+void ChildProcesses::endOthers() {
   for (Child &child : children)
     if (!child.ended && !child.killed) {
       child.killed = true;
@@ -178,7 +178,7 @@ void Family::endOthers() {
 /// first by the clock (it makes others fail, whose errors may be read earlier),
 /// then children that were killed because they did not answer. Empty if the
 /// children have printed the error.
-std::string Family::cause() const {
+std::string ChildProcesses::cause() const {
   auto name = [this](size_t i) {
     return "the process of rank " + std::to_string(i) + " (" +
            std::to_string(children[i].process) + ")";
@@ -190,12 +190,12 @@ std::string Family::cause() const {
                       " died: " + strsignal(WTERMSIG(children[i].status)));
   const Child *first = nullptr;
   for (const Child &child : children)
-    if (child.spoke() && (!first || child.when() < first->when()))
+    if (child.hasError() && (!first || child.when() < first->when()))
       first = &child;
   if (first)
     parts.push_back(first->error());
   for (size_t i = 0; i < children.size(); ++i)
-    if (children[i].killed && !children[i].spoke())
+    if (children[i].killed && !children[i].hasError())
       parts.push_back(name(i) + " did not answer");
   std::string text;
   for (const std::string &part : parts)
@@ -203,30 +203,30 @@ std::string Family::cause() const {
   return text;
 }
 
-volatile std::sig_atomic_t askedBy = 0;
+volatile std::sig_atomic_t requestedBy = 0;
 
 /// Forwards a SIGTERM or SIGINT, a request to end in order, to the children.
-void Family::passOn() {
-  if (int number = askedBy) {
-    askedBy = 0;
+void ChildProcesses::forwardSignal() {
+  if (int number = requestedBy) {
+    requestedBy = 0;
     for (const Child &child : children)
       if (!child.ended)
         kill(child.process, number);
   }
 }
 
-int Family::watch(double grace) {
+int ChildProcesses::waitForAll(double grace) {
   for (int number : {SIGTERM, SIGINT})
-    std::signal(number, [](int which) { askedBy = which; });
+    std::signal(number, [](int which) { requestedBy = which; });
   auto open = [](const Child &child) { return !child.ended; };
   auto wrong = [](const Child &child) {
-    return child.failed() || !child.said.empty();
+    return child.failed() || !child.errorBytes.empty();
   };
   int64_t failure = 0;
   while (std::any_of(children.begin(), children.end(), open)) {
     if (failure == 0) {
-      passOn();
-      look(1000);
+      forwardSignal();
+      pollChildren(1000);
       if (std::any_of(children.begin(), children.end(), wrong))
         failure = now();
       continue;
@@ -234,10 +234,10 @@ int Family::watch(double grace) {
     double left = grace - double(now() - failure) * 1e-9;
     if (left <= 0)
       endOthers();
-    look(left > 0 ? int(left * 1e3) + 1 : 1000);
+    pollChildren(left > 0 ? int(left * 1e3) + 1 : 1000);
   }
   for (Child &child : children)
-    while (child.words >= 0)
+    while (child.errorPipe >= 0)
       read(child);
   if (std::string error = cause(); !error.empty())
     std::cerr << "pp-run: error: " << error << std::endl;
@@ -246,9 +246,9 @@ int Family::watch(double grace) {
 
 } // namespace
 
-std::optional<int> startFamily(int64_t count, double grace) {
-  Family family(count);
-  if (family.start())
+std::optional<int> runChildren(int64_t count, double grace) {
+  ChildProcesses processes(count);
+  if (processes.start())
     return std::nullopt;
-  return family.watch(grace);
+  return processes.waitForAll(grace);
 }

@@ -1,4 +1,4 @@
-//===- Described.h - descriptions of absent devices -------------*- C++ -*-===//
+//===- DeviceDescription.h - descriptions of absent devices -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDNN_DESCRIBED_H
-#define STAGEWRIGHT_LIB_RUNTIME_CUDNN_DESCRIBED_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDNN_DEVICEDESCRIPTION_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDNN_DEVICEDESCRIPTION_H
 
 #include <string>
 
@@ -25,4 +25,4 @@ std::string describeDevice(int architecture);
 
 } // namespace stagewright::runtime::cudnn
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_CUDNN_DESCRIBED_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDNN_DEVICEDESCRIPTION_H

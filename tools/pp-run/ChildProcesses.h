@@ -1,4 +1,4 @@
-//===- Family.h - a process for every rank ----------------------*- C++ -*-===//
+//===- ChildProcesses.h - a process for every rank --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_FAMILY_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_FAMILY_H
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_CHILDPROCESSES_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_CHILDPROCESSES_H
 
 #include <cstdint>
 #include <optional>
@@ -22,6 +22,6 @@
 /// child it returns nullopt, and the child goes on as one of the processes.
 /// `grace`: the seconds that the other children have to end after one has
 /// failed.
-std::optional<int> startFamily(int64_t count, double grace);
+std::optional<int> runChildren(int64_t count, double grace);
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_FAMILY_H
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_CHILDPROCESSES_H

@@ -1,4 +1,4 @@
-//===- Woken.h - whether this process was suspended -------------*- C++ -*-===//
+//===- SuspensionDetector.h - whether this process was suspended *- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_MPI_WOKEN_H
-#define STAGEWRIGHT_LIB_RUNTIME_MPI_WOKEN_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_MPI_SUSPENSIONDETECTOR_H
+#define STAGEWRIGHT_LIB_RUNTIME_MPI_SUSPENSIONDETECTOR_H
 
 #include <atomic>
 #include <csignal>
@@ -21,7 +21,7 @@
 
 namespace stagewright::runtime {
 
-class Woken {
+class SuspensionDetector {
 public:
   /// Installs a handler of SIGCONT, unless the process has one already.
   static void watch() {
@@ -29,18 +29,20 @@ public:
     sigaction(SIGCONT, nullptr, &before);
     if (before.sa_handler != SIG_DFL)
       return;
-    ours.sa_handler = notice;
+    ours.sa_handler = onContinue;
     ours.sa_flags = SA_RESTART;
     sigaction(SIGCONT, &ours, nullptr);
   }
 
   /// Records that this process runs; must be called often.
-  static void runs() { seen.store(clock(), std::memory_order_relaxed); }
+  static void heartbeat() {
+    lastSeen.store(clock(), std::memory_order_relaxed);
+  }
 
   /// Whether it continued in the last 3 s after more than 0.5 s of suspension.
-  static bool lately() {
+  static bool resumedRecently() {
     constexpr int64_t milliseconds = 3000;
-    int64_t at = when.load();
+    int64_t at = resumed.load();
     return at != 0 && clock() - at <= milliseconds;
   }
 
@@ -50,15 +52,15 @@ private:
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time); // signal-safe
     return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
   }
-  static void notice(int) {
-    constexpr int64_t still = 500;
-    if (clock() - seen.load(std::memory_order_relaxed) > still)
-      when.store(clock());
+  static void onContinue(int) {
+    constexpr int64_t suspended = 500;
+    if (clock() - lastSeen.load(std::memory_order_relaxed) > suspended)
+      resumed.store(clock());
   }
 
-  static inline std::atomic<int64_t> when{0}, seen{0};
+  static inline std::atomic<int64_t> resumed{0}, lastSeen{0};
 };
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_MPI_WOKEN_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_MPI_SUSPENSIONDETECTOR_H
