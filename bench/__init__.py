@@ -1,1 +1,1 @@
-"""The benchmarks behind `./dev bench`: benches/ has what is measured, stand/ how it is measured."""
+"""The benchmarks behind `./dev bench`: benches/ has what is measured, harness/ how it is measured."""

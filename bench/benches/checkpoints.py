@@ -9,11 +9,11 @@ import json
 import shutil
 from statistics import median
 
-from ..stand.hosts import AS_ROOT
-from ..stand.models import GPT
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
-from ..stand.training import Training, told
+from ..harness.hosts import AS_ROOT
+from ..harness.models import GPT
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
+from ..harness.training import Training, told
 
 MODEL = GPT.sized("checkpoints", V=256, T=64)
 EVERY, BLOCKS, MICROBATCHES = 20, 2, 4

@@ -9,10 +9,10 @@ import json
 import re
 import tempfile
 
-from ..stand.models import DEEP
-from ..stand.report import RATIO_COLUMNS, Result, Table, number, size, time
-from ..stand import ratio
-from ..stand.sides import spend
+from ..harness.models import DEEP
+from ..harness.report import RATIO_COLUMNS, Result, Table, number, size, time
+from ..harness import ratio
+from ..harness.sides import spend
 
 LAYERS, BESIDE, ROUNDS = (2, 8, 24, 72, 144), 24, 3
 SPREAD = 0.2  # wider than elsewhere: the limit is one tenth of JAX's time

@@ -5,11 +5,11 @@ bench/replay records the calls of one step; then steps and replays of the same c
 
 import json
 
-from ..stand import ratio
-from ..stand.models import MODELS
-from ..stand.report import RATIO_COLUMNS, Result, Table, number, time
-from ..stand.sides import call
-from ..stand.turns import steps_for
+from ..harness import ratio
+from ..harness.models import MODELS
+from ..harness.report import RATIO_COLUMNS, Result, Table, number, time
+from ..harness.sides import call
+from ..harness.turns import steps_for
 
 AT_MOST = 1.15
 

@@ -13,8 +13,8 @@ import pathlib
 import re
 import subprocess
 
-from ..stand.models import GPT
-from ..stand.report import Result, Table
+from ..harness.models import GPT
+from ..harness.report import Result, Table
 
 FILE = pathlib.Path(__file__).resolve().parents[1] / "counts.json"
 DRIFT = 0.03

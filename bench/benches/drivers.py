@@ -7,10 +7,10 @@ them. Ten seeds each, with at most a tenth of the plans, and without the plan of
 import json
 import statistics
 
-from house.console import ROOT
+from devtool.console import ROOT
 
-from ..stand.report import Result, Table
-from ..stand.sides import spend
+from ..harness.report import Result, Table
+from ..harness.sides import spend
 
 PARTS = ("gpt", "llama", "moe", "convnet", "encoder_decoder")
 DRIVERS = ("dp", "q", "anneal", "random")

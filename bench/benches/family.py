@@ -9,9 +9,9 @@ import itertools
 import json
 import statistics
 
-from ..stand.models import FOLDER, GPT, Model
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.models import FOLDER, GPT, Model
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 DEVICES, MICROBATCHES, SLOWER, MOST = 4, 4, 8, 60
 FLOPS, BANDWIDTH = 1e10, 2.5e9  # of a core at an eighth of its speed, as for `unequal`

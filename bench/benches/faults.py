@@ -1,6 +1,6 @@
 """Training runs that are killed, stopped or raise an error on a random rank at a random time.
 
-Fifty runs of a small GPT with AdamW and a checkpoint every five steps, one process per rank. scripts/strike-runs.py describes
+Fifty runs of a small GPT with AdamW and a checkpoint every five steps, one process per rank. scripts/inject-faults.py describes
 the checks: one error, no process left, no checkpoint lost or incomplete, the same loss and parameters after resuming.
 """
 
@@ -11,11 +11,11 @@ import shutil
 import subprocess
 from statistics import median
 
-from house.console import ROOT, stream
+from devtool.console import ROOT, stream
 
-from ..stand.hosts import AS_ROOT
-from ..stand.report import Result, Table, time
-from ..stand.training import Training, told
+from ..harness.hosts import AS_ROOT
+from ..harness.report import Result, Table, time
+from ..harness.training import Training, told
 
 STEPS, MICROBATCHES = 300, 8
 BUSY = 1000
@@ -26,7 +26,7 @@ AT_MOST = 2.0  # times the deadline
 def struck(session, training, ranks, result):
     figures, options = session.work / f"faults.struck-{ranks}.json", session.options
     stream(f"  {ranks} ranks struck", [
-        session.python, ROOT / "scripts/strike-runs.py", f"--runs={options.runs}", f"--ranks={ranks}", f"--steps={STEPS}",
+        session.python, ROOT / "scripts/inject-faults.py", f"--runs={options.runs}", f"--ranks={ranks}", f"--steps={STEPS}",
         f"--seed={options.seed}", f"--json={figures}", f"--work={session.work / f'faults.struck-{ranks}'}",
         *training.step(ranks)], str)
     found = json.loads(figures.read_text())

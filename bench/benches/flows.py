@@ -9,10 +9,10 @@ colocation, both with OES. The paper reports 67 %.
 
 import json
 
-from house.console import ROOT
+from devtool.console import ROOT
 
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 GRAPHS = ("ogbn-products", "reddit", "ogbn-papers100M", "ogbn-arxiv")
 SETUPS = ("even", "apart", "tight")

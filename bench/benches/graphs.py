@@ -12,11 +12,11 @@ import json
 import shutil
 from statistics import median
 
-from ..stand.hosts import AS_ROOT
-from ..stand.models import FOLDER, Model
-from ..stand.report import Result, Table, size, time
-from ..stand.session import PEERS
-from ..stand.sides import call
+from ..harness.hosts import AS_ROOT
+from ..harness.models import FOLDER, Model
+from ..harness.report import Result, Table, size, time
+from ..harness.session import PEERS
+from ..harness.sides import call
 from .training import apart, followed
 
 MODEL = Model("graphs", "graphs.py", dict(N=100_000, E=1_000_000, C=32, F=128, H=128, B=64, K=10, L=5), 0.0)

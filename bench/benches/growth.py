@@ -5,8 +5,8 @@ The medians of the second and the last tenth of the run are compared: buffers fi
 
 from statistics import median
 
-from ..stand.report import Result, Table
-from ..stand.training import Training, told, watched
+from ..harness.report import Result, Table
+from ..harness.training import Training, told, watched
 
 STEPS, EVERY, RANKS, MICROBATCHES = 20000, 500, 2, 8
 PARTS = {"threads": False, "MPI": True}

@@ -4,10 +4,10 @@ does not. The hosts are network namespaces, the link is shaped by tc, messages u
 import json
 import statistics
 
-from ..stand.hosts import AS_ROOT, Hosts, cluster, why_not
-from ..stand.models import MODELS
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.hosts import AS_ROOT, Hosts, cluster, why_not
+from ..harness.models import MODELS
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 MODEL = MODELS["convnet"].sized("convnet-hosts", S=64, C=16, B=8)
 RATES = (12.5e6, 25e6, 125e6)  # 100 Mb/s, 200 Mb/s, 1 Gb/s

@@ -8,10 +8,10 @@ as good as the published ones. Nothing runs.
 
 import json
 
-from house.console import ROOT, Failure
+from devtool.console import ROOT, Failure
 
-from ..stand.report import Result, Table, time
-from ..stand.sides import call, spend
+from ..harness.report import Result, Table, time
+from ..harness.sides import call, spend
 
 MODEL = ROOT / "test/Integration/models/published.py:megatron_gpt"
 # By part: width, layers, heads, tensor-parallel size, pipeline-parallel size, GPUs, sequences of a step.

@@ -6,9 +6,9 @@ the compiled step. Nothing is timed, so one run is enough.
 
 import json
 
-from ..stand.models import MODELS
-from ..stand.report import Result, Table, number, size
-from ..stand.sides import spend
+from ..harness.models import MODELS
+from ..harness.report import Result, Table, number, size
+from ..harness.sides import spend
 
 
 def run(session):

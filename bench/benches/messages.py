@@ -5,10 +5,10 @@ of a round trip. Also the cost of one more microbatch, with a model of negligibl
 import json
 import statistics
 
-from ..stand.hosts import AS_ROOT
-from ..stand.models import GPT
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.hosts import AS_ROOT
+from ..harness.models import GPT
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 SIZES = (1 << 10, 256 << 10, 16 << 20)
 AT_MOST = 1.5

@@ -8,8 +8,8 @@ there, and a hop back; half of that is reported as a hop, including the two acti
 
 import statistics
 
-from ..stand.models import TINY
-from ..stand.report import Result, Table, time
+from ..harness.models import TINY
+from ..harness.report import Result, Table, time
 
 MICROBATCHES, STEPS = 256, 20
 ACTION_AT_MOST, HOP_AT_MOST = 5e-6, 20e-6

@@ -5,9 +5,9 @@ Also the bubble, the share of the ranks' time in which no action runs, compared 
 
 import statistics
 
-from ..stand.actions import Scheduled
-from ..stand.models import GPT
-from ..stand.report import RATIO_COLUMNS, Result, Table
+from ..harness.actions import Scheduled
+from ..harness.models import GPT
+from ..harness.report import RATIO_COLUMNS, Result, Table
 
 AT_MOST, POINTS = 0.65, 0.03
 

@@ -1,9 +1,9 @@
 """Seconds of the planners compared with public programs, on one core; bench/planners measures them in its own process."""
 
-from house.console import Failure
+from devtool.console import Failure
 
-from ..stand.report import Result, Table
-from ..stand.sides import call
+from ..harness.report import Result, Table
+from ..harness.sides import call
 
 
 def run(session):

@@ -2,9 +2,9 @@
 
 import statistics
 
-from ..stand.actions import Scheduled
-from ..stand.models import GPT
-from ..stand.report import Result, Table, time
+from ..harness.actions import Scheduled
+from ..harness.models import GPT
+from ..harness.report import Result, Table, time
 
 
 def run(session):

@@ -10,9 +10,9 @@ import math
 import re
 import statistics
 
-from ..stand.models import DEEP
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.models import DEEP
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 RANKS, MICROBATCHES, FORWARD, JITTER = 4, 32, 4, 0.5  # milliseconds; a backward takes twice as long
 SPARE = 4

@@ -4,10 +4,10 @@ and with jax.jit with NamedSharding on two host devices. Loss and gradients of 8
 import json
 import statistics
 
-from ..stand.hosts import AS_ROOT, Hosts, cluster, why_not
-from ..stand.models import GPT, MODELS
-from ..stand.report import RATIO_COLUMNS, Result, Table, time
-from ..stand.sides import call
+from ..harness.hosts import AS_ROOT, Hosts, cluster, why_not
+from ..harness.models import GPT, MODELS
+from ..harness.report import RATIO_COLUMNS, Result, Table, time
+from ..harness.sides import call
 
 PARTS = ("steps", "choices", "links")
 CORES = "0,1"

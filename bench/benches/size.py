@@ -6,10 +6,10 @@ artifact's ranks, as fractions of the stage's memory in the plan.
 
 import json
 
-from house.console import ROOT
+from devtool.console import ROOT
 
-from ..stand.report import Result, Table, time
-from ..stand.sides import call, spend
+from ..harness.report import Result, Table, time
+from ..harness.sides import call, spend
 
 PUBLISHED = ROOT / "test/Integration/models/published.py"
 # By part: model, samples per microbatch, cluster, microbatches, and the limit on the seconds of a step.

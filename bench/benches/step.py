@@ -3,8 +3,8 @@
 One stage on one core, the same on two cores (one rank with two threads), and the GPT on two ranks beside torch's pipeline.
 """
 
-from ..stand.models import GPT, MODELS
-from ..stand.report import RATIO_COLUMNS, Result, Table
+from ..harness.models import GPT, MODELS
+from ..harness.report import RATIO_COLUMNS, Result, Table
 
 IREE_AT_MOST, TWO_CORES_AT_MOST, TORCH_AT_MOST = 0.40, 0.60, 0.65
 

@@ -5,10 +5,10 @@ share of waiting is reported; with two equal replicas it is the wait for the sum
 import json
 import statistics
 
-from ..stand.hosts import AS_ROOT, Hosts, why_not
-from ..stand.models import GPT
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.hosts import AS_ROOT, Hosts, why_not
+from ..harness.models import GPT
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 LAST, BUCKETS = "at the end", {"4 MiB": 4 << 20, "1 MiB": 1 << 20}
 MICROBATCHES, STEPS = 2, 5

@@ -12,13 +12,13 @@ import subprocess
 import time as clock
 from statistics import median
 
-from house.console import Failure, Progress
+from devtool.console import Failure, Progress
 
-from ..stand.hosts import AS_ROOT
-from ..stand.models import FOLDER, GPT
-from ..stand.report import Result, Table, time
-from ..stand.session import PEERS
-from ..stand.sides import call, shortened
+from ..harness.hosts import AS_ROOT
+from ..harness.models import FOLDER, GPT
+from ..harness.report import Result, Table, time
+from ..harness.session import PEERS
+from ..harness.sides import call, shortened
 
 MODEL = GPT.sized("training", V=256, T=64)
 SOURCE = f"{FOLDER}/training.py:gpt_adamw_wide"

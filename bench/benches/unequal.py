@@ -7,9 +7,9 @@ ranks. Runs with both shares alternate. The predicted speed-up is the ratio of t
 import json
 import statistics
 
-from ..stand.models import GPT
-from ..stand.report import Result, Table, time
-from ..stand.sides import call
+from ..harness.models import GPT
+from ..harness.report import Result, Table, time
+from ..harness.sides import call
 
 RATIO, LEAST_FACTOR = 1.48, 8
 FLOPS, BANDWIDTH = 1e10, 2.5e9  # of a fast device: a core at an eighth of its speed

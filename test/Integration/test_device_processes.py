@@ -21,7 +21,7 @@ from workshop import BUILD, HERE, call, tool
 
 sys.path.insert(0, str(HERE.parents[1]))
 
-from bench.stand.hosts import cluster  # noqa: E402
+from bench.harness.hosts import cluster  # noqa: E402
 
 INPUTS = HERE.parent / "Inputs"
 

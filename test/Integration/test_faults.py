@@ -186,7 +186,7 @@ def test_a_signal_ends_all_ranks_after_one_step(workshop, text, whom):  # noqa: 
 @MPI
 def test_struck_runs_lose_nothing(workshop, text):  # noqa: F811
     for attempt in range(3):
-        done = subprocess.run([sys.executable, SCRIPTS / "strike-runs.py", "--runs=6", "--ranks=2", "--steps=200",
+        done = subprocess.run([sys.executable, SCRIPTS / "inject-faults.py", "--runs=6", "--ranks=2", "--steps=200",
                                f"--work={workshop.path('struck', attempt)}", BUILD / "bin/pp-run", workshop.artifact(MODEL, 2, "1f1b"),
                                f"--inputs={workshop.module(MODEL).with_suffix('.inputs.safetensors')}",
                                f"--data=ids={text}", f"--data=tgt={text}+1"], capture_output=True, text=True, timeout=500)

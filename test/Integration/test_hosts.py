@@ -1,4 +1,4 @@
-"""Ranks on several hosts, simulated by network namespaces of this machine with links shaped by tc (bench/stand/hosts.py)."""
+"""Ranks on several hosts, simulated by network namespaces of this machine with links shaped by tc (bench/harness/hosts.py)."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from workshop import BUILD, call, tool
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from bench.stand.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
+from bench.harness.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(why_not()) or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason=why_not() or "no MPI")
 RUN = BUILD / "bin/pp-run"

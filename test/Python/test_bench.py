@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from bench.benches import checkpoints, growth  # noqa: E402
-from bench.stand import ratio, report, session, turns  # noqa: E402
+from bench.harness import ratio, report, session, turns  # noqa: E402
 
 
 def once(values):

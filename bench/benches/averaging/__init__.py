@@ -1,7 +1,7 @@
 """Delayed averages of parameters over replicas, in three parts: how well they hide their sum on many workers (simulated), over a
 slow link between four hosts (measured), and how they train."""
 
-from ...stand.report import Result
+from ...harness.report import Result
 from . import curves, link, workers
 
 PARTS = {"workers": workers, "link": link, "curves": curves}

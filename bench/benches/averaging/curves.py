@@ -9,12 +9,12 @@ import subprocess
 
 import numpy as np
 
-from house.console import Failure
+from devtool.console import Failure
 
-from ...stand.models import FOLDER, GPT
-from ...stand.report import Table, time
-from ...stand.session import PEERS
-from ...stand.sides import call
+from ...harness.models import FOLDER, GPT
+from ...harness.report import Table, time
+from ...harness.session import PEERS
+from ...harness.sides import call
 
 MODEL = GPT.sized("averaging-curves", V=256, D=128, H=4, L=2, T=64, B=8)
 SOURCE = f"{FOLDER}/training.py:gpt_adamw_validated"

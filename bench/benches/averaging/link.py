@@ -6,10 +6,10 @@ sum are the computation alone. A perceptron of 0.8 million parameters; its repli
 import json
 import statistics
 
-from ...stand.hosts import AS_ROOT, Hosts, cluster, why_not
-from ...stand.models import TINY
-from ...stand.report import Table, time
-from ...stand.sides import call
+from ...harness.hosts import AS_ROOT, Hosts, cluster, why_not
+from ...harness.models import TINY
+from ...harness.report import Table, time
+from ...harness.sides import call
 
 MODEL = TINY.sized("averaging-link", I=16, D=512, O=8, L=4, B=1)
 SOURCE = MODEL.source.replace("mlp.py:mlp", "training.py:mlp_sgd")

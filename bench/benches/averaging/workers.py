@@ -6,8 +6,8 @@ butterfly, at most 4 steps. Nothing runs.
 import math
 import re
 
-from ...stand.report import Table, time
-from ...stand.sides import call
+from ...harness.report import Table, time
+from ...harness.sides import call
 
 PARAMETERS, STEP, EVERY = 25_600_000, 80.5e-3, 4
 WORKERS = [2 ** power for power in range(9)]

@@ -6,8 +6,8 @@ import pathlib
 import platform
 import re
 
-from house import setup
-from house.console import BUILD, ROOT, Failure, say
+from devtool import setup
+from devtool.console import BUILD, ROOT, Failure, say
 
 from . import environments, ratio, turns
 from .models import MICROBATCHES

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from house.console import BUILD, capture, stream
+from devtool.console import BUILD, capture, stream
 
 IREE = ("venv-iree", ["iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0", "numpy"], "import iree.compiler")
 TORCH = ("venv-torch", ["torch==2.15.0", "numpy"], "import torch.distributed.pipelining")

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 
-from house.console import Failure, Progress
+from devtool.console import Failure, Progress
 
 from .hosts import AS_ROOT
 from .models import FOLDER

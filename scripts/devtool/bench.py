@@ -6,4 +6,4 @@ from .console import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from bench.stand.main import options, run  # noqa: E402, F401
+from bench.harness.main import options, run  # noqa: E402, F401

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from house.console import Failure
+from devtool.console import Failure
 
 
 def call(command, environment=None):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Injects faults into training runs and checks what is lost.
 
-  strike-runs.py --runs 50 --ranks 4 --steps 300 PP-RUN STEP.swx --inputs=... --data=...
+  inject-faults.py --runs 50 --ranks 4 --steps 300 PP-RUN STEP.swx --inputs=... --data=...
 
 First an undisturbed run to the end. Then in every run a random rank is killed (SIGKILL), stopped (SIGSTOP) or raises an error,
 in rotation, at a random time or, in every fourth run, while a checkpoint is being written. Then everything must end within
@@ -194,7 +194,7 @@ def main():
             shutil.rmtree(folder)
             number, share = number + 1, 0.5
     except Wrong as wrong:
-        sys.exit(f"strike-runs.py: run {len(found)}: {wrong}")
+        sys.exit(f"inject-faults.py: run {len(found)}: {wrong}")
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
     longest = max(one["seconds"] / one["deadline"] for one in found)

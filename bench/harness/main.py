@@ -6,8 +6,8 @@ import importlib
 import json
 import sys
 
-from house import setup
-from house.console import Failure, say
+from devtool import setup
+from devtool.console import Failure, say
 
 from .models import MODELS
 from .ratio import FEWEST, SPREAD
