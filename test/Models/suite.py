@@ -136,7 +136,7 @@ def judged(entry, outcome):
     """The outcome; its kind changes if the step must be refused and the message is the expected one."""
     if entry["refused"] and outcome["kind"] == "refused":
         expected = re.search(entry["refused"], outcome["message"])
-        return {**outcome, "kind": "refused as it must be" if expected else "refused"}
+        return {**outcome, "kind": "refused as expected" if expected else "refused"}
     return outcome
 
 
@@ -185,7 +185,7 @@ def brief(outcomes):
     """One line for the outcomes of a step."""
     kinds = list(dict.fromkeys(o["kind"] for o in outcomes.values()))
     text = kinds[0] if len(kinds) == 1 else ", ".join(f"{s}: {o['kind']}" for s, o in outcomes.items())
-    message = next((o["message"] for o in outcomes.values() if o["kind"] not in ("equal", "refused as it must be")), "")
+    message = next((o["message"] for o in outcomes.values() if o["kind"] not in ("equal", "refused as expected")), "")
     lines = [line for line in message.splitlines() if line.strip()]
     last = lines and lines[0].startswith("Traceback")
     return f"{text}{' | ' + (lines[-1] if last else lines[0])[:200] if lines else ''}"
@@ -194,7 +194,7 @@ def brief(outcomes):
 def verdict(results):
     """(counts of outcomes by kind, whether the suite passes)."""
     counts = collections.Counter(o["kind"] for r in results.values() for o in r["stages"].values())
-    total = sum(counts.values()) - counts["refused as it must be"]
+    total = sum(counts.values()) - counts["refused as expected"]
     good = not any(counts[k] for k in GRAVE) and counts["equal"] >= EQUAL_AT_LEAST * total
     return counts, bool(good and sum(counts.values()))
 

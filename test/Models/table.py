@@ -11,9 +11,9 @@ LIBRARIES = {
     "plain": "Transformers without a library", "plain-nets": "Other nets without a library", "rlax": "rlax",
 }
 STAGES = ("1", "2", "auto", "shards", "groups", "gpu")
-GOOD = ("equal", "refused as it must be")
+GOOD = ("equal", "refused as expected")
 HEAD = """\
-# Training steps that were tried
+# Training steps compared with JAX
 
 Written by `./dev test models`. Each step is imported as `stagewright import jax` does, compiled for one stage, for two, for as
 many as the planner takes of two devices, with all layers split over two shards, the same in two stages on four devices, and for a
@@ -21,7 +21,7 @@ GPU, which the [emulator](../test/Cuda/README.md) executes, and runs two microba
 *Equal* means that loss, gradients and other results are JAX's: of float32 to 1e-5 of a result's norm, or 1e-6 of all results,
 or at most twice as far from float64 as JAX's own, also on inputs that differ in the last bit; of bfloat16 at most 1.5 times as
 far from float32 as JAX's own, which rounds where the program says (`xla_allow_excess_precision=false`); where one input is
-farther, the root mean square over twelve others decides. A dash: not tried. The steps are in
+farther, the root mean square over twelve others decides. A dash: not run. The steps are in
 [test/Models/steps](../test/Models/steps).
 """
 
@@ -34,7 +34,7 @@ def page(results):
         parts.append(f"## {LIBRARIES.get(library, library)}\n\n{table(own)}")
     failures = [failure(r) for _, r in sorted(results.items()) if failure(r)]
     if failures:
-        parts.append("## What is refused or fails\n\n" + "\n".join(failures) + "\n")
+        parts.append("## Refused and failed steps\n\n" + "\n".join(failures) + "\n")
     return "\n".join(parts)
 
 
@@ -42,12 +42,12 @@ def summary(results):
     counts = collections.Counter(o["kind"] for r in results.values() for o in r["stages"].values())
     steps = len({r["name"] for r in results.values()})
     names = len({name.split("/")[0] for name in results})
-    tried = sum(counts.values()) - counts["refused as it must be"]
+    tried = sum(counts.values()) - counts["refused as expected"]
     rows = "\n".join(f"| {kind} | {count} |" for kind, count in counts.most_common())
     slow = sorted(r["import_seconds"] for r in results.values() if r.get("import_seconds"))
-    middle = f" An import took {slow[len(slow) // 2]:.1f} s in the middle." if slow else ""
+    middle = f" The median import took {slow[len(slow) // 2]:.1f} s." if slow else ""
     return (f"{steps} steps of {names} groups, {sum(counts.values())} outcomes; {100 * counts['equal'] / max(tried, 1):.1f} % of those that "
-            f"may be equal are.{middle}\n\n| outcome | count |\n| --- | --- |\n{rows}\n")
+            f"are not expected to be refused are equal.{middle}\n\n| outcome | count |\n| --- | --- |\n{rows}\n")
 
 
 def table(results):

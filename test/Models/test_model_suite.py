@@ -24,7 +24,7 @@ ORDINARY = [f"{entry.name} {entry.dtypes[0 if n % 3 else -1]}" for n, entry in e
 NAMES = [f"{entry.name} {dtype}" for entry in SAMPLE for dtype in entry.dtypes]
 # Every other step waits for the thorough tier: a step takes 4 s in all.
 NAMES = [*ORDINARY[::2], *thorough(name for name in NAMES if name not in ORDINARY[::2])]
-GOOD = ("equal", "refused as it must be")
+GOOD = ("equal", "refused as expected")
 
 
 @pytest.fixture(scope="module")
