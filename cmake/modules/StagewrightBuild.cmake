@@ -1,4 +1,4 @@
-# How our own targets are built: warnings as errors, sanitizers, one static library per room, TableGen.
+# How our own targets are built: warnings as errors, sanitizers, one static library per folder, TableGen.
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
@@ -14,18 +14,18 @@ if(STAGEWRIGHT_SANITIZE)
   target_link_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE})
 endif()
 
-# stagewright_include_mlir(TARGET SCOPE): MLIR's headers and what they ask for.
+# stagewright_include_mlir(TARGET SCOPE): MLIR's headers and the definitions that they require.
 function(stagewright_include_mlir name scope)
   target_include_directories(${name} SYSTEM ${scope} ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-  # LLVM's statistics, which every pass holds, have another layout without NDEBUG: it must be as in libMLIR.
+  # NDEBUG changes the layout of LLVM's statistics, which every pass contains: it must be defined as in libMLIR.
   if(NOT LLVM_ENABLE_ASSERTIONS)
     target_compile_definitions(${name} ${scope} NDEBUG)
   endif()
 endfunction()
 
 # stagewright_library(NAME SOURCES... [LINK libraries...] [DEPENDS generated...] [PLAIN])
-# PLAIN: plain data, without MLIR headers. The others link the shared libMLIR and libLLVM only: two copies of MLIR
-# in one process do not know each other's types.
+# PLAIN: plain data, without MLIR headers. The others link only the shared libMLIR and libLLVM: with two copies of MLIR
+# in one process, types of one copy are unknown to the other.
 function(stagewright_library name)
   cmake_parse_arguments(ARG "PLAIN" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})

@@ -7,10 +7,10 @@
 //
 // A source computes the batch arguments of a step, such as sampled neighbours
 // of a graph. `pp-run --source=LIBRARY.so:TEXT` opens a shared library that
-// exports `stagewright_source`, in a process of its own, so that a source that
-// crashes or hangs ends the run with an error and not without one. The calls
-// come from one thread of that process. It has standard input closed for other
-// use, and its standard output is that of errors.
+// exports `stagewright_source`, in a process of its own: if the source crashes
+// or hangs, the run ends with an error. The calls come from one thread of that
+// process. In that process standard input is not available, and standard output
+// goes to standard error.
 //
 // A batch must depend only on the seed, the step and the microbatch, in any
 // order of calls: a resumed run calls from the step of its checkpoint on, and

@@ -74,8 +74,8 @@ Result<std::string> guessFormat(const std::string &text,
     first = first.drop_until([](char c) { return c == '\n'; }).ltrim();
   if (!first.empty() && (llvm::isDigit(first.front()) || first.front() == '.'))
     return std::string("chain");
-  return Error{"cannot tell what '" + file +
-               "' is; say it with --format=mlir|pipedream|dnn-partitioning|"
+  return Error{"cannot determine the format of '" + file +
+               "'; give it with --format=mlir|pipedream|dnn-partitioning|"
                "piper|chain|dataflow"};
 }
 

@@ -197,7 +197,7 @@ Result<Planned> planSearches(const PlanOptions &options, Problem problem) {
   for (const Error &error : errors)
     warn(error);
   if (!best)
-    return Error{"no search has a plan"};
+    return Error{"no search found a plan"};
   best->plan.explanation = std::move(lines);
   best->searches = std::move(searches);
   return std::move(*best);

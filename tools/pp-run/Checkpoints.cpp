@@ -65,7 +65,7 @@ void Checkpoints::begin(const Launch &launch) {
   if (!any())
     raise("--checkpoints: the step has no optimizer, so nothing changes; "
           "import the model with the option 'update'");
-  writes = launch.speaks();
+  writes = launch.isMain();
 }
 
 int64_t Checkpoints::resume(sw_step *step) {
@@ -121,7 +121,7 @@ std::string Checkpoints::lastGood(const Launch &launch) {
     return "";
   std::string text;
   try {
-    if (launch.speaks())
+    if (launch.isMain())
       writer->finish();
   } catch (const std::exception &error) {
     text = std::string("; saving failed too: ") + error.what();

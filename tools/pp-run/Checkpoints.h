@@ -43,7 +43,7 @@ public:
   /// Waits until the last checkpoint is on the disk.
   void finish();
   /// The newest checkpoint, as the end of an error message; empty if there is
-  /// none. The process that speaks for `launch` first waits for the write in
+  /// none. The process that writes for `launch` first waits for the write in
   /// progress; if that fails, the text has its error.
   std::string lastGood(const Launch &launch);
 

@@ -41,9 +41,9 @@ void requireFinite(std::optional<double> loss) {
     raise("the loss is ", *loss);
 }
 
-DeadlinePrinter::DeadlinePrinter(bool speaks, double given)
-    : speaks(speaks), given(given) {
-  if (!speaks)
+DeadlinePrinter::DeadlinePrinter(bool prints, double given)
+    : prints(prints), given(given) {
+  if (!prints)
     return;
   std::cerr << "pp-run: deadline "
             << printSeconds(given > 0 ? given : Deadline::first);
@@ -56,9 +56,10 @@ DeadlinePrinter::DeadlinePrinter(bool speaks, double given)
 }
 
 void DeadlinePrinter::after(const sw_step *step) {
-  if (!speaks || given > 0)
+  if (!prints || given > 0)
     return;
   double now = sw_step_deadline(step);
-  if (now > 2 * said || 2 * now < said)
-    std::cerr << "pp-run: deadline " << printSeconds(said = now) << std::endl;
+  if (now > 2 * printed || 2 * now < printed)
+    std::cerr << "pp-run: deadline " << printSeconds(printed = now)
+              << std::endl;
 }

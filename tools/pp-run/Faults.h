@@ -30,14 +30,14 @@ void requireFinite(std::optional<double> loss);
 /// start, and after a step if the deadline has more than doubled or halved.
 class DeadlinePrinter {
 public:
-  /// `given`: the user's deadline in seconds, or 0. If not `speaks`, nothing is
+  /// `given`: the user's deadline in seconds, or 0. If not `prints`, nothing is
   /// printed.
-  DeadlinePrinter(bool speaks, double given);
+  DeadlinePrinter(bool prints, double given);
   void after(const sw_step *step);
 
 private:
-  bool speaks;
-  double given, said = 0;
+  bool prints;
+  double given, printed = 0;
 };
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_FAULTS_H

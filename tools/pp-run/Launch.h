@@ -44,7 +44,7 @@ public:
   /// Whether there are other processes.
   bool joined() const { return isJoined; }
   /// Whether this process prints and writes.
-  bool speaks() const { return !isJoined || sw_process() == 0; }
+  bool isMain() const { return !isJoined || sw_process() == 0; }
 
   /// Runs `body` in this process; throws `AgreedError` in all processes if it
   /// throws in one. All processes must make this call.

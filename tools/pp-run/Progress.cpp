@@ -100,7 +100,7 @@ void Progress::begin(int64_t done, int64_t wanted) {
   began = std::chrono::steady_clock::now();
 }
 
-void Progress::tell(const StepFigures &figures) {
+void Progress::report(const StepFigures &figures) {
   if (figures.validation)
     validation = figures.validation;
   if (file.is_open())

@@ -49,7 +49,7 @@ public:
   /// Starts the clock; `first` steps were run before, up to step `all` will
   /// run.
   void begin(int64_t first, int64_t all);
-  void tell(const StepFigures &figures);
+  void report(const StepFigures &figures);
   /// Ends the current line on the terminal, so that others can print below it.
   void end();
 

@@ -114,9 +114,9 @@ int64_t numberOf(const std::optional<int64_t> &given, const Launcher *launcher,
   if (given)
     return *given;
   if (!launcher)
-    raise("nobody says the ", which == &Launcher::rank ? "rank" : "number",
-          which == &Launcher::rank ? " of this process" : " of ranks",
-          "; give ", option,
+    raise("the ",
+          which == &Launcher::rank ? "rank of this process" : "number of ranks",
+          " is not given; give ", option,
           ", or start the ranks by torchrun, srun or mpirun, whose variables "
           "say so");
   return parse(launcher->*which, variable(launcher->*which));
@@ -164,8 +164,8 @@ std::optional<RendezvousPoint> findRendezvous(const RendezvousOptions &options,
     return std::nullopt;
   if (!findAddress(options.address, rendezvous)) {
     if (asked)
-      raise("nobody says where rank 0 is; give its host and a free port there "
-            "with --rendezvous=HOST:PORT");
+      raise("the address of rank 0 is not given; give its host and a free port "
+            "there with --rendezvous=HOST:PORT");
     return std::nullopt;
   }
   const Launcher *launcher = findLauncher(true);

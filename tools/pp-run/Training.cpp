@@ -66,7 +66,7 @@ void Training::beginTogether(sw_step *step, const sw_options &how) {
   if (validation)
     validation->create(how);
   // Last, since an error here occurs only in the process that prints.
-  beginToTell(step, how.trace > 0 && !cuda);
+  beginReports(step, how.trace > 0 && !cuda);
 }
 
 /// Facts about the run that are the same for all steps.
@@ -88,10 +88,10 @@ static json describeRun(const RunFacts &facts, sw_step *step) {
   return run;
 }
 
-void Training::beginToTell(sw_step *step, bool recorded) {
-  tells = options.tells();
-  measures = tells && recorded;
-  if (tells && launch.speaks())
+void Training::beginReports(sw_step *step, bool recorded) {
+  reports = options.reports();
+  measures = reports && recorded;
+  if (reports && launch.isMain())
     progress.emplace(options.metrics,
                      options.resume ? std::optional(first) : std::nullopt,
                      isatty(STDERR_FILENO) != 0,
@@ -111,7 +111,7 @@ void Training::after(sw_step *step, int64_t number) {
   StepFigures figures;
   figures.step = done;
   figures.seconds = sw_step_seconds(step);
-  if (tells)
+  if (reports)
     figures.loss =
         readLoss(facts.program, step, facts.manifest, facts.microbatches);
   size_t ranks = facts.manifest.at("ranks").size();
@@ -126,7 +126,7 @@ void Training::after(sw_step *step, int64_t number) {
   if (validation && validation->due(done, all))
     figures.validation = validation->run(step, launch);
   if (progress)
-    progress->tell(figures);
+    progress->report(figures);
   if (options.every && done % *options.every == 0)
     checkpoints.save(step, done);
 }
@@ -138,7 +138,7 @@ void Training::finish(sw_step *step) {
     return;
   checkpoints.save(step, done);
   checkpoints.finish();
-  if (sw_interrupted() && launch.speaks())
+  if (sw_interrupted() && launch.isMain())
     std::fprintf(stderr,
                  "pp-run: interrupted after step %lld, which is saved; "
                  "--resume goes on\n",

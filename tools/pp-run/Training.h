@@ -29,7 +29,7 @@ struct TrainingOptions {
   ValidationOptions validation;
 
   /// Whether progress is printed and recorded during the run.
-  bool tells() const {
+  bool reports() const {
     return !data.empty() || !source.what.empty() || !checkpoints.empty() ||
            !metrics.empty();
   }
@@ -78,7 +78,7 @@ public:
   std::string lastGood() { return checkpoints.lastGood(launch); }
 
 private:
-  void beginToTell(sw_step *step, bool recorded);
+  void beginReports(sw_step *step, bool recorded);
 
   const TrainingOptions &options;
   RunFacts facts;
@@ -89,7 +89,7 @@ private:
   Checkpoints checkpoints;
   std::optional<Validation> validation;
   std::optional<Progress> progress; ///< In the process that prints.
-  bool tells = false, measures = false;
+  bool reports = false, measures = false;
   int64_t first = 0, all = 0, done = 0; ///< Numbers of steps.
 };
 

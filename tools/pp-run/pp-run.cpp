@@ -113,7 +113,7 @@ void writeFiles(const Options &options, Launch &launch,
                 const sw_program *program, sw_step *step, int64_t count) {
   launch.together([&] {
     if (!options.outputs.empty())
-      writeOutputs(program, step, count, launch.speaks(), options.outputs);
+      writeOutputs(program, step, count, launch.isMain(), options.outputs);
   });
   launch.together([&] {
     if (!options.profile.empty() &&
@@ -180,7 +180,7 @@ int run(const Options &options, Launch &launch) {
   Tracing tracing;
   launch.together([&] {
     tracing = Tracing(options.trace);
-    if (launch.speaks())
+    if (launch.isMain())
       for (const std::string &path :
            {options.outputs, options.profile, tracing.path()})
         if (!path.empty())
@@ -189,7 +189,7 @@ int run(const Options &options, Launch &launch) {
   bool cuda = manifest.at("target").value("kind", "") == "cuda";
   // On CPUs, recording a step has no measurable cost.
   int64_t kept = std::max<int64_t>(tracing.kept(),
-                                   options.training.tells() && !cuda ? 1 : 0);
+                                   options.training.reports() && !cuda ? 1 : 0);
   sw_options how = {sizeof(sw_options),
                     count,
                     int32_t(kept),
@@ -234,7 +234,7 @@ int run(const Options &options, Launch &launch) {
   bool isLong = training->saves() || launch.joined();
   if (isLong)
     catchSignals();
-  DeadlinePrinter deadline(launch.speaks() && isLong, options.deadline);
+  DeadlinePrinter deadline(launch.isMain() && isLong, options.deadline);
   RecentTimes seconds, enqueue;
   Figures figures = options.figures();
   int64_t begun = now();
@@ -259,7 +259,7 @@ int run(const Options &options, Launch &launch) {
       readLoss(program.get(), step.get(), manifest, count);
   if (options.json)
     launch.together([&] { figures.sent = sentBytes(step.get(), manifest); });
-  if (!launch.speaks())
+  if (!launch.isMain())
     return 0;
   if (options.json) {
     reportJson(figures, step.get(), manifest, loss, seconds, enqueue);
@@ -293,10 +293,10 @@ int64_t ranksToStart(const Options &options) {
   bool others = !options.transport.empty() || options.rendezvous.asked() ||
                 launcherRank();
   if (options.processes && others && !options.dry)
-    raise("--processes starts the processes itself; leave it out where ",
-          !options.transport.empty()   ? "--transport says how"
-          : options.rendezvous.asked() ? "--rendezvous says where they meet"
-                                       : "mpirun or srun does");
+    raise("--processes starts the processes itself; leave it out ",
+          !options.transport.empty()   ? "with --transport"
+          : options.rendezvous.asked() ? "with --rendezvous"
+                                       : "under mpirun or srun");
   if (others && !options.processes)
     return 0;
   Ranks ranks(options.artifact);
@@ -309,7 +309,7 @@ std::optional<RendezvousPoint> rendezvous(const Options &options) {
   if (!options.transport.empty()) {
     if (options.rendezvous.asked())
       raise("--rendezvous and --transport=", options.transport,
-            " are two ways to bring processes together; leave one out");
+            " both connect processes; leave one out");
     return std::nullopt;
   }
   bool devices = true;
@@ -359,7 +359,7 @@ int launched(const Options &options) {
   try {
     return run(options, launch);
   } catch (const AgreedError &error) {
-    if (launch.speaks())
+    if (launch.isMain())
       std::cerr << "pp-run: error: " << error.what() << std::endl;
   } catch (const std::exception &error) {
     if (launch.joined())

@@ -284,7 +284,7 @@ void DeviceStep::run() {
   if (peers)
     peers->group().limitWaits(limit.seconds());
   if (!records.empty())
-    tell(start, end);
+    recordTimes(start, end);
   ran = true;
 }
 
@@ -345,7 +345,7 @@ std::vector<Traffic> DeviceStep::gatherTraffic() {
 /// Passes the device's time stamps to the recorders, on the host's clock. The
 /// step is assumed to begin on the device when it begins on the host, so times
 /// are too early by the time to enqueue.
-void DeviceStep::tell(int64_t start, int64_t end) {
+void DeviceStep::recordTimes(int64_t start, int64_t end) {
   const Execution &execution = *resources->execution;
   for (const Span &span : resources->prepared.plan.spans) {
     int64_t first = start + execution.stampTime(span.first);
@@ -366,7 +366,7 @@ void DeviceStep::tell(int64_t start, int64_t end) {
       record.addMeasured({Event::Sum, 0, span.id, 0, first, last});
       break;
     case Span::Node:
-      record.toldNode(span.id, double(last - first) * 1e-9);
+      record.addNodeTime(span.id, double(last - first) * 1e-9);
       break;
     }
   }

@@ -65,7 +65,7 @@ private:
   void place(const StepOptions &options);
   void enqueue();
   void wait(int64_t start);
-  void tell(int64_t start, int64_t end);
+  void recordTimes(int64_t start, int64_t end);
 
   bool graph, check;
   bool begun = false; ///< a step has been run

@@ -178,7 +178,7 @@ void Execution::issue(const Operation &it, bool capturing) {
                                  size_t(copy.bytes), stream);
   }
   case Operation::Tell:
-    return messages->tell(it.number, stream);
+    return messages->notifyHost(it.number, stream);
   case Operation::Begin: {
     const Command &command = programs[it.rank].commands[it.number];
     return beginRange(char(command.bytes), command.id, command.m);

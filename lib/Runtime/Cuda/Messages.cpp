@@ -42,14 +42,14 @@ Messages::Messages(const Manifest &manifest, const RankProgram &program,
   begin();
 }
 
-void Messages::tell(size_t number, Stream stream) const {
+void Messages::notifyHost(size_t number, Stream stream) const {
   driver().copyToHost(static_cast<void *>(host.base()),
                       numbers.base() + Address(word) * number, size_t(word),
                       stream);
 }
 
 std::string Messages::next() const {
-  size_t left = told().load();
+  size_t left = arrived().load();
   for (const Operation &it : plan.operations) {
     bool sends = it.kind == Operation::SendTo;
     bool sums = it.kind == Operation::Sum;

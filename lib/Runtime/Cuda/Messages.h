@@ -43,16 +43,16 @@ public:
     ways.sum(collective, bucket, stream);
   }
   /// Enqueues the copy of `number`, the count of sends, receives and sums done.
-  void tell(size_t number, Stream stream) const;
+  void notifyHost(size_t number, Stream stream) const;
 
   /// Resets the count of the last step.
-  void begin() { told().store(0); }
+  void begin() { arrived().store(0); }
   /// Text on the first message that is not done: "action 0B2 waits for
   /// microbatch 2 of channel 'dy' from rank 1".
   std::string next() const;
 
 private:
-  std::atomic_ref<uint32_t> told() const {
+  std::atomic_ref<uint32_t> arrived() const {
     return std::atomic_ref(*reinterpret_cast<uint32_t *>(host.base()));
   }
 

@@ -16,7 +16,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-constexpr int64_t nobody = -1;
+constexpr int64_t none = -1;
 
 /// Which microbatches hold the slots of a channel at both ends. A hand-off has
 /// one ring: only `receiving` and `arrived` are used.
@@ -36,8 +36,8 @@ public:
     for (size_t c = 0; c < manifest.channels.size(); ++c) {
       size_t slots =
           size_t(memory.layouts[manifest.channels[c].to].channels[c].slots);
-      rings.push_back({std::vector<int64_t>(slots, nobody),
-                       std::vector<int64_t>(slots, nobody),
+      rings.push_back({std::vector<int64_t>(slots, none),
+                       std::vector<int64_t>(slots, none),
                        std::vector<bool>(slots, false),
                        {}});
     }
@@ -61,11 +61,11 @@ private:
   bool turn(size_t rank);
   void transfer(int64_t channel);
   void begin(size_t rank, int64_t collective);
-  /// The first rank that has not begun a collective, or `nobody`.
+  /// The first rank that has not begun a collective, or `none`.
   int64_t missing(int64_t collective) const {
     const std::vector<bool> &parts = begun[size_t(collective)];
     auto part = std::find(parts.begin(), parts.end(), false);
-    return part == parts.end() ? nobody
+    return part == parts.end() ? none
                                : manifest.collectives[size_t(collective)]
                                      .buckets[size_t(part - parts.begin())]
                                      .rank;
@@ -89,7 +89,7 @@ void Ordering::begin(size_t rank, int64_t collective) {
   if (*part)
     raise("rank ", rank, ": collective '", sum.name, "' begins twice");
   *part = true;
-  if (missing(collective) == nobody)
+  if (missing(collective) == none)
     order.push_back({-1, 0, 0, 0, collective});
 }
 
@@ -99,12 +99,12 @@ void Ordering::transfer(int64_t channel) {
   while (!ring.queue.empty()) {
     int64_t m = ring.queue.front();
     size_t slot = slotOf(channel, m);
-    if (ring.receiving[slot] != nobody)
+    if (ring.receiving[slot] != none)
       return;
     ring.queue.pop_front();
     ring.receiving[slot] = m;
     ring.arrived[slot] = true;
-    ring.sending[slot] = nobody;
+    ring.sending[slot] = none;
     order.push_back({-1, 0, channel, m});
   }
 }
@@ -120,7 +120,7 @@ bool Ordering::step(size_t rank) {
   switch (command.kind) {
   case Command::Claim: {
     int64_t &holder = handOff ? ring->receiving[slot] : ring->sending[slot];
-    if (holder != nobody)
+    if (holder != none)
       return false;
     holder = command.m;
     break;
@@ -130,7 +130,7 @@ bool Ordering::step(size_t rank) {
       return false;
     break;
   case Command::Await:
-    if (missing(command.id) != nobody)
+    if (missing(command.id) != none)
       return false;
     break;
   default:
@@ -144,7 +144,7 @@ bool Ordering::step(size_t rank) {
   if (command.kind == Command::Reduce)
     begin(rank, command.id);
   if (command.kind == Command::GiveBack) {
-    ring->receiving[slot] = nobody;
+    ring->receiving[slot] = none;
     ring->arrived[slot] = false;
   }
   if (channel && !handOff)
@@ -207,7 +207,7 @@ std::vector<Placed> Ordering::run() {
   }
   for (size_t c = 0; c < rings.size(); ++c)
     for (int64_t m : rings[c].receiving)
-      if (m != nobody)
+      if (m != none)
         raise("channel '", manifest.channels[c].name, "' still holds ",
               manifest.channels[c].which(m), " at the end of the step");
   return std::move(order);

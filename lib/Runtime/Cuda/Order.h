@@ -46,7 +46,7 @@ struct Placed {
   int64_t collective = -1;
 };
 
-/// Throws an `Error` that says what each rank waits for if there is no such
+/// Throws an `Error` that lists what each rank waits for if there is no such
 /// order.
 std::vector<Placed> orderProgram(const Manifest &manifest, const Memory &memory,
                                  const std::vector<RankProgram> &programs);

@@ -81,18 +81,18 @@ void Planning::join() {
 /// middle of an action, others go on; so the range begins again when the action
 /// continues. Profilers assign what is enqueued to the last range begun.
 void Planning::show(int32_t rank) {
-  if (told == rank)
+  if (openRank == rank)
     return;
   hide();
   add(Operation::Begin, computing[rank], open[rank].command);
   open[rank].shown = true;
-  told = rank;
+  openRank = rank;
 }
 
 void Planning::hide() {
-  if (told >= 0)
-    add(Operation::End, computing[told], 0);
-  told = -1;
+  if (openRank >= 0)
+    add(Operation::End, computing[openRank], 0);
+  openRank = -1;
 }
 
 void Planning::beginAction(int32_t rank, size_t number,
@@ -119,7 +119,7 @@ void Planning::endAction(int32_t rank) {
   }
   if (!it.shown)
     show(rank);
-  if (told == rank)
+  if (openRank == rank)
     hide();
   it.command = none;
 }
@@ -257,8 +257,8 @@ void Planning::transfer(int64_t number, int64_t m) {
     if (!options.local[rank])
       continue;
     follow(rank);
-    tell(rank, sends ? Operation::SendTo : Operation::TakeFrom, size_t(number),
-         m, events.moved[slot]);
+    addNotified(rank, sends ? Operation::SendTo : Operation::TakeFrom,
+                size_t(number), m, events.moved[slot]);
   }
 }
 
@@ -268,9 +268,10 @@ void Planning::follow(int64_t rank) {
   wait(messages[rank], turns[rank]);
 }
 
-/// Adds a message or sum with other processes, and tells the host of its end.
-void Planning::tell(int64_t rank, Operation::Kind kind, size_t number,
-                    int64_t m, size_t &event) {
+/// Adds a message or sum with other processes, and notifies the host of its
+/// end.
+void Planning::addNotified(int64_t rank, Operation::Kind kind, size_t number,
+                           int64_t m, size_t &event) {
   add(kind, messages[rank], number, m);
   record(messages[rank], event);
   add(Operation::Tell, messages[rank], ++plan.messages);
@@ -288,8 +289,8 @@ void Planning::sum(int64_t collective) {
     wait(messages[rank], eventOf(begun, collective, rank));
   if (ranks.size() < it.buckets.size()) {
     for (int64_t rank : ranks)
-      tell(rank, Operation::Sum, size_t(collective), 0,
-           eventOf(sums, collective, rank));
+      addNotified(rank, Operation::Sum, size_t(collective), 0,
+                  eventOf(sums, collective, rank));
     return;
   }
   for (size_t c = 0; c < channels.size(); ++c)

@@ -57,8 +57,8 @@ private:
   void sum(int64_t collective);
   std::vector<int64_t> ranksHere(const Collective &collective) const;
   void follow(int64_t rank);
-  void tell(int64_t rank, Operation::Kind kind, size_t number, int64_t m,
-            size_t &event);
+  void addNotified(int64_t rank, Operation::Kind kind, size_t number, int64_t m,
+                   size_t &event);
   size_t &eventOf(std::map<std::pair<int64_t, int64_t>, size_t> &events,
                   int64_t collective, int64_t rank) {
     return events.try_emplace({collective, rank}, none).first->second;
@@ -109,7 +109,7 @@ private:
   std::vector<HostCopies> copies; ///< by rank
   /// By stream: whether it has work after its last event of HostCopies.
   std::vector<bool> moved;
-  int32_t told = -1; ///< rank of the open Operation::Begin, or -1
+  int32_t openRank = -1; ///< rank of the open Operation::Begin, or -1
   Plan plan;
 };
 

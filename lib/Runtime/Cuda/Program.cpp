@@ -253,8 +253,8 @@ void otherwise(sw_rank *rank, int64_t kernel, void *const *arguments) {
   recorded(rank, [&](Recording &self) {
     if (self.library < 0)
       raise("kernel ", kernel,
-            " is to stand in for the call of a library, but "
-            "the call before it says that none does");
+            " is a fallback for a call of a library, but the call before it "
+            "does not allow a fallback");
     self.launch(kernel, arguments);
     self.program.commands.back().instead = self.library;
   });

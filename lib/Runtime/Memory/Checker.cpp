@@ -16,7 +16,7 @@
 namespace stagewright::runtime {
 
 namespace {
-constexpr int64_t nobody = -1;
+constexpr int64_t noMicrobatch = -1;
 constexpr int poison = 0xff;
 
 bool filledByHost(BufferKind kind) {
@@ -39,7 +39,7 @@ Checker::Checker(const RankManifest &rank, const Layout &layout,
     : rank(rank), layout(layout), arena(arena) {
   for (size_t i = 0; i < rank.buffers.size(); ++i) {
     bool stash = rank.buffers[i].kind == BufferKind::Stash;
-    held.emplace_back(stash ? layout.buffers[i].slots : 0, nobody);
+    held.emplace_back(stash ? layout.buffers[i].slots : 0, noMicrobatch);
     if (rank.buffers[i].kind == BufferKind::Workspace)
       workspace += layout.buffers[i].bytes();
   }
@@ -47,7 +47,7 @@ Checker::Checker(const RankManifest &rank, const Layout &layout,
 
 void Checker::begin() {
   for (auto &slots : held)
-    std::fill(slots.begin(), slots.end(), nobody);
+    std::fill(slots.begin(), slots.end(), noMicrobatch);
   for (size_t i = 0; i < rank.buffers.size(); ++i)
     if (!filledByHost(rank.buffers[i].kind) && rank.buffers[i].place < 0)
       std::memset(arena + layout.buffers[i].offset, poison,
@@ -68,7 +68,7 @@ int64_t &Checker::holder(int64_t buffer, int64_t m) {
 
 void Checker::acquire(int64_t buffer, int64_t m) {
   int64_t &owner = holder(buffer, m);
-  if (owner != nobody)
+  if (owner != noMicrobatch)
     raise("stash '", rank.buffers[buffer].name, "' slot ",
           m % layout.buffers[buffer].slots, " is taken for microbatch ", m,
           " while microbatch ", owner, " holds it");
@@ -84,7 +84,7 @@ void Checker::release(int64_t buffer, int64_t m) {
   if (owner != m)
     raise("stash '", rank.buffers[buffer].name, "' slot ", m % ring.slots,
           " is released for microbatch ", m, ", which does not hold it");
-  owner = nobody;
+  owner = noMicrobatch;
   std::memset(arena + ring.at(m), poison, ring.stride);
   if (!ring.onHost)
     live -= ring.stride;
@@ -108,7 +108,7 @@ void Checker::beginAction() {
   for (size_t i = 0; i < rank.buffers.size(); ++i)
     if (rank.buffers[i].place >= 0)
       for (int64_t owner : held[i])
-        if (owner != nobody) {
+        if (owner != noMicrobatch) {
           const Ring &ring = layout.buffers[i];
           kept[ring.at(owner)] = ring.at(owner) + ring.stride;
         }
@@ -135,7 +135,7 @@ void Checker::useWorkspace(int64_t node, int64_t bytes) {
 void Checker::end() const {
   for (size_t i = 0; i < held.size(); ++i)
     for (int64_t owner : held[i])
-      if (owner != nobody)
+      if (owner != noMicrobatch)
         raise("stash '", rank.buffers[i].name, "' still holds microbatch ",
               owner, " at the end of the step");
 }

@@ -102,7 +102,8 @@ void Processes::connect(const Rendezvous &how) {
 Messenger &Processes::messenger() {
   Messenger *messenger = link->messenger();
   if (!messenger)
-    raise("processes that pp-run starts by itself, or that meet at an address, "
+    raise("processes that pp-run starts by itself, or that connect by a "
+          "rendezvous, "
           "have ranks on GPUs, but the artifact's target is the processor; "
           "start them with mpirun or srun --mpi=pmix, or run the ranks as "
           "threads of one process");

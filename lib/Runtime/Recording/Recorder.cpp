@@ -100,7 +100,7 @@ void Recorder::addMeasured(const Event &event) {
     sampleAction(event);
 }
 
-void Recorder::toldNode(int64_t node, double seconds) {
+void Recorder::addNodeTime(int64_t node, double seconds) {
   if (profiling)
     nodes[node].add(seconds);
 }

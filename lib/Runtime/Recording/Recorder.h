@@ -74,7 +74,7 @@ public:
   /// Adds an event of a device after the step. An action begins when all its
   /// messages have arrived.
   void addMeasured(const Event &event);
-  void toldNode(int64_t node, double seconds);
+  void addNodeTime(int64_t node, double seconds);
 
   bool traces() const { return tracing; }
   bool profiles() const { return profiling; }

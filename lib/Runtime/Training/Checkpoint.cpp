@@ -292,7 +292,7 @@ Checkpoint::Checkpoint(const std::string &folder) : path(folder) {
     if (!manifest.at("files").contains(name) ||
         !isNumber(manifest.at("files").at(name), "bytes") ||
         !isNumber(manifest.at("files").at(name), "crc32"))
-      raise("'", folder, "/", manifestName, "' does not tell of '", name, "'");
+      raise("'", folder, "/", manifestName, "' has no entry for '", name, "'");
     const json &about = manifest.at("files").at(name);
     files.push_back(std::make_unique<MappedFile>(whole));
     auto contents = files.back()->bytes();

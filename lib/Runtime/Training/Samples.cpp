@@ -61,7 +61,7 @@ NpyHeader parseNpy(std::span<const std::byte> bytes) {
   if (text.find("'fortran_order': False") == std::string::npos)
     raise("it is in Fortran's order; save numpy.ascontiguousarray of it");
   if (!std::regex_search(text, found, std::regex("'shape': *\\(([0-9, ]*)\\)")))
-    raise("its header says no shape");
+    raise("its header has no shape");
   std::string extents = found[1];
   static const std::regex digits("[0-9]+");
   for (std::sregex_iterator it(extents.begin(), extents.end(), digits), end;

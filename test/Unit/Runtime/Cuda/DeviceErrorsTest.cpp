@@ -182,8 +182,8 @@ TEST(DeviceErrors, KernelsStandInOnlyForCallsThatSaySo) {
   Emulator emulator;
   Variable graphs("DEVICE_FAULT", "unannounced");
   EXPECT_EQ(deviceError(),
-            "rank 0: kernel 1 is to stand in for the call of a library, but "
-            "the call before it says that none does");
+            "rank 0: kernel 1 is a fallback for a call of a library, but the "
+            "call before it does not allow a fallback");
 }
 
 TEST(DeviceErrors, AMissingLibraryOfGraphsNamesItsPackages) {
