@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Seconds of processor time of the planners (one thread), beside those
-// published or measured of other programs (planners.md; not on this machine)
-// and the limits wanted.
+// published for or measured with other programs (not on this machine), and the
+// limits wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -174,7 +174,7 @@ static void maxLoad(const std::string &name, const char *planner,
   whole((planner + (", " + name)).c_str(), *problem, planner, other, wanted);
 }
 
-/// Times of the public program: planners.md 4.4, one core.
+/// Times of the public program, measured on one core.
 static void idealDp() {
   maxLoad("layers/bert24_training", "ideal-dp", "public program 0.01 s", "-");
   maxLoad("layers/gnmt_inference", "ideal-dp", "public program 27 s", "-");

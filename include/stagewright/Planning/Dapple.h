@@ -11,7 +11,8 @@
 // are not planned yet form one last stage on all remaining devices.
 //
 // L is an estimate, not a bound: bubbles inside the pivot stage are ignored
-// (planners.md 2.2: mean error 0.5 %, max 31 %).
+// (on random
+// problems a mean error of 0.5 %, at most 31 %).
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,8 @@
 // device ordering (RDO) splits the devices by a global minimum cut (Stoer and
 // Wagner 1997) of the bandwidths, orders both sides recursively, and reverses
 // them so that the adjacent ends have the fastest link: a slow link then
-// carries at most one stage boundary. Source: SPP (planners.md 1.4).
+// carries at most one stage boundary. Source: SPP
+// (docs/planner.md, section 2).
 //
 //===----------------------------------------------------------------------===//
 

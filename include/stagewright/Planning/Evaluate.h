@@ -17,7 +17,7 @@
 //       bytes out or in over its NIC; plus the largest latency of the pairs.
 // All-reduce of a layer's gradients of p bytes, beta the slowest pair of D:
 //   2 (r-1)/r p/beta + 2 (r-1) latency.
-// Source: SPP's system model (planners.md 1.2); slices as in DAPPLE.
+// Source: SPP's system model (docs/planner.md, section 1); slices as in DAPPLE.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,7 +16,7 @@
 // are not up to state first - 1. A chain has one state per node.
 //
 // The paper and the published optimizer differ in the cost of a stage of m
-// replicas (planners.md 3.1, 3.2):
+// replicas:
 //   paper: max(compute, 2 (m - 1) P / B) / m, input transfer 2 a / B;
 //   code:  (compute + 4 (m - 1) P / (B m)) / m, input and output transfer
 //          2 a / (B m); the all-reduce of the first stage of a level is divided

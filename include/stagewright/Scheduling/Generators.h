@@ -75,7 +75,8 @@ Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape);
 /// for transfers of 2c <= F + B.
 Result<Schedule> generateEarlyBackward(const ScheduleShape &shape);
 
-/// The order of each stage in the window order of planners.md 1.5:
+/// The order of each stage in the window order of docs/planner.md,
+/// section 5:
 /// max(1, 4 (p - 1 - r)) warm-up forwards on rank r, then one backward, one
 /// forward. Holds as many activations, at most M. If channels follow the
 /// windows too, a step takes at most (M + 4p - 4) C, where C is the max time

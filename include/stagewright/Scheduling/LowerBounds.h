@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Lower bounds for the time of every schedule of a problem's placement, in any
-// order. schedules.md 2.1 gives the bound for equal stages on a chain; here it
-// is derived for unequal stages and several chunks (lib/Scheduling/Bounds,
-// proofs in docs/schedule-bounds.md). Values are sums of doubles: a schedule
-// that meets a bound may be below it by rounding, about 1e-12 of its value.
+// order, for equal and unequal stages and several chunks
+// (lib/Scheduling/Bounds, proofs in docs/schedule-bounds.md). Values are sums
+// of doubles: a schedule that meets a bound may be below it by rounding, about
+// 1e-12 of its value.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,7 +12,8 @@
 // public simulator). Pipeline.h simulates busy links; Search/FastTiming.h times
 // the schedules that a search tries.
 //
-// Two metrics that are never mixed (schedules.md 1.0):
+// Two metrics that are never mixed (docs/schedules.md,
+// "Makespan and span"):
 //  * makespan: from the first start to the last end on any rank; correct if a
 //    step ends with something global.
 //  * span: the max time from a rank's first start to its last end; correct if

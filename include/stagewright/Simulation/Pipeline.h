@@ -129,8 +129,8 @@ struct PipelineModel {
 /// stage i and all later stages: S - i if every stage has one.
 enum class ExecutionOrder {
   /// Block j of microbatch m belongs to window m / w + j, w the least number of
-  /// processors of a stage; increasing windows, backward first (planners.md
-  /// 1.5).
+  /// processors of a stage; increasing windows, backward first
+  /// (docs/planner.md, section 5).
   Window,
   /// Any ready block, backward first, then the lowest microbatch.
   Greedy,

@@ -9,7 +9,8 @@
 // figures derived from them. makespanOf() computes the same makespan, only
 // faster.
 //
-// Two metrics must not be confused (schedules.md 1.0):
+// Two metrics must not be confused (docs/schedules.md,
+// "Makespan and span"):
 //  * makespan: from the first start to the last end anywhere, collectives
 //    included; right if a step ends with a global operation.
 //  * span: the max over processors of the time from first start to last end;

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stoer and Wagner, A simple min-cut algorithm (JACM 44, 1997); pseudo-code in
-// planners.md A.1. It is not Boost.Graph's stoer_wagner_min_cut: that one does
-// not contract vertices up to Boost 1.79, so its cut is not always minimal
-// (boostorg/graph issue 286: two complete graphs of four vertices joined by an
-// edge of 6 give 7 with the 1.74 of Debian 12), and its choice among equal cuts
-// depends on the layout of a heap, while ours must be the same everywhere.
+// Stoer and Wagner, A simple min-cut algorithm (JACM 44, 1997). It is not
+// Boost.Graph's stoer_wagner_min_cut: that one does not contract vertices up to
+// Boost 1.79, so its cut is not always minimal (boostorg/graph issue 286: two
+// complete graphs of four vertices joined by an edge of 6 give 7 with the 1.74
+// of Debian 12), and its choice among equal cuts depends on the layout of a
+// heap, while ours must be the same everywhere.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dynamic program of SPP (planners.md 1.3, A.2) over one list of devices,
-// from the last layer to the first:
+// The dynamic program of SPP (docs/planner.md, section 3) over one list of
+// devices, from the last layer to the first:
 //
 //   V[l][b] = min value of layers l.. on block b and the devices after it
 //           = min over l2 > l, next block d of

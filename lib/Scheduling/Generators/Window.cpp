@@ -20,7 +20,7 @@
 // 2 i and the backward in window 4 (p - 1) - 2 i, so it runs 4 (p - 1 - i)
 // forwards before the first backward; in a window the backward goes first. A
 // resource has at most one forward and one backward in a window, hence the
-// bound of planners.md 1.6.
+// bound of docs/planner.md, section 5.
 //
 //===----------------------------------------------------------------------===//
 

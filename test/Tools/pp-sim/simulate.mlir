@@ -6,7 +6,7 @@
 // RUN: pp-opt %s -pipeline-schedule=kind=gpipe | pp-sim | FileCheck %s --check-prefix=SCHEDULE
 // RUN: pp-opt %s -pipeline-schedule=kind=gpipe | pp-sim --microbatches=2 | FileCheck %s --check-prefix=FEWER
 
-// Example E1 of planners.md, appendix B: F = 2 s, B = 4 s on both stages, 0.5 s a transfer, four microbatches. All orders
+// Example E1 of test/Unit/Simulation/PipelineTest.cpp: F = 2 s, B = 4 s on both stages, 0.5 s a transfer, four microbatches. All orders
 // take 31 s but K_A, which takes 32 s; the critical path is filled by stage 1.
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"})

@@ -35,7 +35,7 @@ TEST(Presets, TheListLoads) {
   }
 }
 
-// Sources: planners.md 1.8 and appendix C.
+// Sources: the clusters of the papers of SPP, DAPPLE and PipeDream.
 TEST(Presets, PublishedClusters) {
   Network a = networkOf("dapple-a", 16, 2);
   EXPECT_EQ(a.bandwidth(0, 7), 25e9);

@@ -105,8 +105,8 @@ TEST(Straight, FindsTheOptimaOfOthers) {
 }
 
 TEST(Baselines, TimesOfThePrototypesTable) {
-  // planners.md 1.8: seconds per iteration on A, B and C, correct to one unit
-  // of the last digit.
+  // Seconds per iteration on A, B and C by the prototype of SPP, correct to one
+  // unit of the last digit.
   struct {
     const char *model;
     double dataParallel[3], straight[3];

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables 4 and 6 of the paper (planners.md 2.5) contain only plans of three
+// Tables 4 and 6 of the paper (PPoPP 2021) contain only plans of three
 // kinds: data parallelism, two stages, or one device a stage. The published
-// program searches these besides its bottleneck program (2.6). So each row
+// program searches these besides its bottleneck program. So each row
 // takes the plan of least L among these kinds, on published profiles. Where our
 // cost model gives another plan than the paper, one term is changed. Splits
 // count the paper's layers (convolutions, fully connected; LSTMs; encoder

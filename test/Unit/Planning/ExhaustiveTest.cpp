@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// planners.md 1.8: up to 6 layers on 4 devices; all cuts, numbers of replicas
+// Small problems: up to 6 layers on 4 devices; all cuts, numbers of replicas
 // and assignments of devices; the best of window, greedy, K_A, K_B and GPipe
 // orders. Links are drawn from [0.5, 8], microbatches from 1 to 32, F from
 // [0.2, 2], B from 1 to 2.5 times F, cuts up to 4 units, gradients up to 8. In

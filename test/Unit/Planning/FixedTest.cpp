@@ -35,7 +35,7 @@ double timeOf(Problem problem, ExecutionOrder order) {
   return plan ? plan->time.value : -1;
 }
 
-/// Worked example `name` of planners.md, appendix B.
+/// Worked example `name` of golden/planners.json.
 struct Example {
   json golden;
   Problem problem;

@@ -74,7 +74,7 @@ struct Totals {
   int64_t parameters;       ///< Bytes.
 };
 
-// Sources: planners.md 3.3, and the sums of the files' columns.
+// Sources: the sums of the files' columns.
 TEST(Formats, PipeDreamTotals) {
   const Totals table[] = {
       {"pipedream/alexnet.txt", 23, 23, 680.703 - 635.902, 40.520, 244403360},
@@ -125,7 +125,7 @@ TEST(Formats, GraphsFlattenToTheirChains) {
   expectChain("chains/amoeba36.chain", "hpgo/amoebanet_36.txt");
 }
 
-// BERT's chain is for a third of the profiled batch (planners.md 7.4.6); its
+// BERT's chain is for a third of the profiled batch; its
 // times are rounded to 10 us.
 TEST(Formats, BertFlattensToThreeTimesItsChain) {
   Problem chain = readShared("chains/bert48.chain", "chain");
@@ -159,7 +159,7 @@ TEST(Formats, DataHasNoGradient) {
 TEST(Formats, ChainsHoldTheirColumns) {
   Problem problem = readShared("chains/vgg19.chain", "chain");
   EXPECT_EQ(problem.layers.size(), 26u);
-  // planners.md 1.8: the 1-GPU time of vgg19 is the sum of its 25 layers.
+  // The 1-GPU time of vgg19 is the sum of its 25 layers.
   EXPECT_NEAR(milliseconds(problem, &StageTimes::forward), 48.01, 1e-9);
   EXPECT_EQ(cutBehind(problem, 1), 384000000);
   EXPECT_EQ(bytes(problem, ResidentKind::Parameter, 2), 140869);

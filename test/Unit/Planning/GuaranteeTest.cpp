@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// planners.md 1.6 draws 2 to 14 layers, 2 to 8 devices, up to 8 stages, 1 to 40
-// microbatches, random bandwidths, replicas and all-reduce. This test adds
+// Random problems have 2 to 14 layers, 2 to 8 devices, up to 8 stages, 1 to 40
+// microbatches, random bandwidths, replicas and all-reduce, and also
 // hosts with NICs, two device classes, whole samples, full duplex, overlap of
 // the all-reduce, skips, tied gradients and layers that cannot be sliced. The
 // plan is random too.

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Computes loads by the definition (planners.md 4.1) from the problem's values
-// only, independently of the planners' code: the compute of a device's layers,
-// and once each value that connects a layer here with a layer elsewhere. A host
-// pays for no value.
+// Computes loads by the definition of the max-load problem from the problem's
+// values only, independently of the planners' code: the compute of a device's
+// layers, and once each value that connects a layer here with a layer
+// elsewhere. A host pays for no value.
 //
 //===----------------------------------------------------------------------===//
 

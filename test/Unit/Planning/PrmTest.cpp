@@ -18,8 +18,9 @@ using namespace stagewright::testing;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// planners.md 1.3 as written, over all l', i, r, q, without pruning or shared
-/// sums; devices may be idle before the first and after the last stage.
+/// The recurrence of docs/planner.md, section 3, as written, over all l', i, r,
+/// q, without pruning or shared sums; devices may be idle before the first and
+/// after the last stage.
 class PlainPrm {
 public:
   PlainPrm(const Problem &problem, const Network &network,

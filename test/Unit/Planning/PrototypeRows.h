@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The 20 plans of the SPP prototype and their problems: 16 V100s in the
-// clusters of planners.md 1.8 and appendix C, in the prototype's cost model
+// clusters A, B and C, in the prototype's cost model
 // (all-reduce after the last backward, channels without shared NICs).
 //
 //===----------------------------------------------------------------------===//

@@ -62,7 +62,7 @@ inline void addLayer(Problem &problem, double forward, double backward,
   problem.values.push_back({bytes, {layer, I}, {{layer - 1, I}}});
 }
 
-/// A chain of planners.md B: forwards of `times`, backwards twice that,
+/// A chain with forwards of `times`, backwards twice that,
 /// `handed` units between layers, `held` units of gradients, links of
 /// `bandwidth` units.
 inline Problem example(const std::vector<double> &times, double handed,

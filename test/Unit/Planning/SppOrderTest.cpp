@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows of the RDO table of planners.md 1.8 with a gain above 2 %: 16 devices,
+// Problems on which RDO's list has a gain above 2 %: 16 devices,
 // 25 GB/s inside a host, NICs of 3.125 GB/s, shuffled device numbers.
 //
 //===----------------------------------------------------------------------===//

@@ -61,7 +61,7 @@ TEST(AutoRows, ZeroBubbleRowsComeCloseInBetween) {
     for (const PublishedRow &row : kZeroBubbleRows) {
       Found found = findSpan(row, share);
       EXPECT_LE(found.gap, 0.01);
-      // The heuristic's rates stated in schedules.md 2.5.
+      // Rates of the published heuristic.
       if (&row == kZeroBubbleRows && share == 1.25)
         EXPECT_LE(found.rate, .1068);
       if (&row == kZeroBubbleRows && share == 1.5)

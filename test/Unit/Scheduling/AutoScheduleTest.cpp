@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: the optima at unit costs in schedules.md, appendix B.
+// Golden values: the optima of OptimaTest.cpp at unit costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ TEST(AutoSchedule, NeverSplitsWhatMustStayWhole) {
   options.split = false;
   Result<AutoSchedule> found = findSchedule(unitProblem(4, 8, 4), options);
   ASSERT_TRUE(found);
-  EXPECT_DOUBLE_EQ(found->timing.makespan.value, 33); // 1F1B, schedules.md 1.4
+  EXPECT_DOUBLE_EQ(found->timing.makespan.value, 33); // as 1F1B
   EXPECT_TRUE(found->optimal);
   for (const Order &order : found->schedule.ranks)
     for (const Action &action : order)

@@ -150,7 +150,7 @@ TEST(ChunkSearch, BeatsThePublishedTable) {
 }
 
 TEST(ChunkSearch, MeetsZbvAtUnitCosts) {
-  // schedules.md 1.4 and 1.3: with memory for p activations, ZB-V has no bubble
+  // With memory for p activations, ZB-V has no bubble
   // in the span and one of (p - 1) F / 2 in the makespan.
   for (int64_t ranks : {2, 4}) {
     ScheduleProblem problem =

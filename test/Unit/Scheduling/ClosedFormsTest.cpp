@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The closed forms of schedules.md 1.3, for all p up to 8 and m up to 32 in the
-// domain of each, with random times for which it holds. Times are whole
+// The closed forms of docs/schedules.md, for all p up to 8 and m up to 32 in
+// the domain of each, with random times for which it holds. Times are whole
 // numbers, so that sums are exact.
 //
 //===----------------------------------------------------------------------===//

@@ -43,7 +43,7 @@ static double found(const OptimaRow &row, ScheduleObjective objective,
 }
 
 TEST(Exact, FindsTheOptima) {
-  for (const char *table : {"appendix-b", "equal"})
+  for (const char *table : {"random", "equal"})
     for (const OptimaRow &row : readOptima(table)) {
       EXPECT_EQ(found(row, ScheduleObjective::Span, *row.span), *row.span)
           << row.text;
@@ -71,7 +71,7 @@ TEST(Exact, FindsTheOptimaOfUnequalStages) {
 }
 
 TEST(Exact, FindsNothingBelowAnOptimum) {
-  OptimaRow row = readOptima("appendix-b").front();
+  OptimaRow row = readOptima("random").front();
   ExactResult result =
       exactSchedule(row.problem, ScheduleObjective::Span, Seconds(1),
                     Seconds(*row.span), /*nodeLimit=*/100000);
@@ -79,8 +79,7 @@ TEST(Exact, FindsNothingBelowAnOptimum) {
   EXPECT_TRUE(result.proved);
 }
 
-/// Without split backwards and with little memory, 1F1B is optimal
-/// (schedules.md 2.3).
+/// Without split backwards and with little memory, 1F1B is optimal.
 TEST(Exact, KeepsBackwardsWhole) {
   ScheduleProblem problem;
   problem.ranks = 3;

@@ -28,7 +28,7 @@ TEST(Generators, GPipeRunsAllForwardsFirst) {
   EXPECT_EQ(schedule.ranks[1].front().stage, 1);
 }
 
-// The window order equals the pseudocode of planners.md A.4.
+// The window order is that of docs/planner.md, section 5.
 TEST(Generators, WindowIsTheEmissionByWindows) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 40; ++m) {

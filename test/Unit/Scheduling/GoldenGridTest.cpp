@@ -7,7 +7,7 @@
 //
 // Makespan, span and peaks for F = I = W = 1 per rank (all its chunks together)
 // and free hops. Golden values: generators of PyTorch and of the zero-bubble
-// authors under an independent simulator (schedules.md 1.4).
+// authors under an independent simulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -117,7 +117,7 @@ TEST(GoldenGrid, VHalfAndVMinHoldWhatThePaperSays) {
     }
 }
 
-// schedules.md 1.3, note B: a pair takes `overlap` times the sum of its times,
+// A pair takes `overlap` times the sum of its times,
 // and both results are available at its end; p = 8, m = 20.
 TEST(GoldenGrid, DualPipeVWithOverlap) {
   for (auto [overlap, makespan] :

@@ -46,7 +46,7 @@ TEST(GraphTiming, BubbleIsTheClosedForm) {
       }
 }
 
-// schedules.md 1.3: early-backward hides transfers with 2c <= F + B.
+// early-backward hides transfers with 2c <= F + B.
 TEST(GraphTiming, EarlyBackwardPaysTransfersOnce) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 32; ++m)

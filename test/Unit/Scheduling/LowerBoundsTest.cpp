@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: bubble rates and bounds of schedules.md 1.5 and 2.2, closed
+// Golden values: published bubble rates, bounds, closed
 // forms of 1.3 and 2.3. OptimaTest.cpp compares bounds with exact optima.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,8 @@ static double rate(const ScheduleProblem &problem) {
   return std::round((span - work) / span * 1e4) / 1e4;
 }
 
-/// A row of schedules.md 1.5: attention not fused, sequences of 1024.
+/// A row of the zero-bubble paper (ICLR 2024): attention not fused, sequences
+/// of 1024.
 static ScheduleProblem paperRow(int64_t ranks, int64_t microbatches, double f,
                                 double i, double w, double hop, double hidden,
                                 double heads, double share) {
@@ -79,7 +80,7 @@ TEST(LowerBounds, NameWhatSetsThem) {
   EXPECT_EQ(bounds.makespan.reason, "fill and drain");
 }
 
-/// schedules.md 2.3: the optimal bubble at equal unit costs with memory for k
+/// The optimal bubble at equal unit costs with memory for k
 /// activations is max(0, 2p - 1 - k) for p <= k.
 TEST(LowerBounds, EqualUnitCosts) {
   for (int64_t p = 2; p <= 8; ++p)
@@ -94,7 +95,7 @@ TEST(LowerBounds, EqualUnitCosts) {
     }
 }
 
-/// schedules.md 2.3: without split backwards 1F1B is optimal, with a bubble of
+/// Without split backwards 1F1B is optimal, with a bubble of
 /// (p - 1)(F + B).
 TEST(LowerBounds, WithoutSplitMeetOneFOneB) {
   for (int64_t p = 1; p <= 8; ++p) {
@@ -120,7 +121,7 @@ TEST(LowerBounds, HoldForPairsThatOverlap) {
   for (double overlap : {0.5, 0.7, 0.9, 1.})
     for (int64_t p : {2, 4, 8})
       for (int64_t m : {2 * p, 2 * p + 4}) {
-        // Two chunks per rank: schedules.md 1.3, note B.
+        // Two chunks per rank.
         ScheduleProblem v = equalStages(
             p, m, {Seconds(.5), Seconds(.5), Seconds(.5), 1, 1, 0}, 0, 10);
         v.placement = Placement::V;

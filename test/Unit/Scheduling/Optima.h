@@ -73,7 +73,7 @@ inline OptimaRow readRow(const std::string &line) {
   return row;
 }
 
-/// The rows of one table: "appendix-b", "equal", "unequal" or "v". Builds with
+/// The rows of one table: "random", "equal", "unequal" or "v". Builds with
 /// more checks read only a part of "equal", which is long.
 inline std::vector<OptimaRow> readOptima(const std::string &table) {
   std::ifstream file(STAGEWRIGHT_OPTIMA "/" + table + ".txt");

@@ -60,7 +60,7 @@ static std::pair<Tally, Tally> compare(const std::string &table) {
 }
 
 TEST(Optima, BoundsOfEqualStagesHold) {
-  auto [span, makespan] = compare("appendix-b");
+  auto [span, makespan] = compare("random");
   EXPECT_EQ(span.met, 24);
   EXPECT_EQ(makespan.met, 24);
 }
@@ -86,7 +86,7 @@ TEST(Optima, BoundsOfVPlacementHold) {
 
 /// For linear placement, first-in-first-out orders and both objectives.
 TEST(Optima, SchedulesAreOptimal) {
-  for (const char *table : {"appendix-b", "equal"})
+  for (const char *table : {"random", "equal"})
     for (const OptimaRow &row : readOptima(table))
       for (auto objective :
            {ScheduleObjective::Span, ScheduleObjective::Makespan}) {
@@ -106,7 +106,7 @@ TEST(Optima, SchedulesAreOptimal) {
 /// In every row where both optima are known, first in, first out per stage and
 /// kind costs nothing.
 TEST(Optima, FirstInFirstOutIsNoLoss) {
-  for (const char *table : {"appendix-b", "equal", "unequal", "v"})
+  for (const char *table : {"random", "equal", "unequal", "v"})
     for (const OptimaRow &row : readOptima(table)) {
       if (row.spanAny) {
         EXPECT_EQ(*row.spanAny, *row.span) << row.text;
@@ -126,7 +126,7 @@ static bool refuted(const OptimaRow &row, int64_t rank, bool makespan,
 }
 
 TEST(Optima, CountingRefutesWhatIsBelow) {
-  for (const OptimaRow &row : readOptima("appendix-b")) {
+  for (const OptimaRow &row : readOptima("random")) {
     EXPECT_TRUE(refuted(row, 0, true, *row.makespan - 0.5)) << row.text;
     EXPECT_FALSE(refuted(row, 0, true, *row.makespan)) << row.text;
     int ranks = 0;
@@ -138,7 +138,7 @@ TEST(Optima, CountingRefutesWhatIsBelow) {
   }
 }
 
-/// schedules.md, appendix B: F = I = W = 1, free hops, activations of 2, of
+/// Unit costs: F = I = W = 1, free hops, activations of 2, of
 /// which W needs 1, memory for `memory` activations; optimal span and makespan.
 TEST(Optima, SchedulesOfUnitCostsAreOptimal) {
   struct Row {

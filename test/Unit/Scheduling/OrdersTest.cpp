@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Orders of PyTorch and of the zero-bubble authors: schedules.md, appendix A.
+// Orders of PyTorch and of the zero-bubble authors' program.
 // `a` and `b` are the first and the second chunk of a rank.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 
 using namespace stagewright;
 
-/// The orders in the notation of the appendix, one line per rank.
+/// The orders as text, one line per rank.
 static std::string ordersOf(const char *name, const ScheduleShape &shape) {
   Result<Schedule> schedule = findGenerator(name)->generate(shape);
   EXPECT_TRUE(schedule) << schedule.error().message;

@@ -7,7 +7,7 @@
 //
 // Bubble rates of the span for profiled times: of Qi et al., Zero Bubble
 // Pipeline Parallelism (ICLR 2024), and of the settings of the V-schedules
-// (schedules.md 1.5 and 1.6). Rates of interleaved schedules are not the
+// (PublishedRows.h, ZbvCells.h). Rates of interleaved schedules are not the
 // published ones, which count the hop from the last rank to the first only for
 // every p-th microbatch; they are from a simulator that counts it for all.
 // ZB-1p is the best that the paper's search finds in the memory of 1F1B; on all

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Profiled rows of schedules.md 1.5 (ZB paper, ICLR 2024; one stage per rank)
+// Profiled rows of the zero-bubble paper (ICLR 2024; one stage per rank)
 // and 1.6 (ZBV; times are those of one of two chunks per rank), with the bubble
 // rates of the span that the papers' heuristics reach with one chunk per rank.
 //

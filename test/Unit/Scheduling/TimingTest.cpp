@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Golden values: the grid for unit costs in schedules.md 1.4.
+// Golden values: schedules at unit costs, as in GoldenGridTest.cpp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Fixtures/torch/make_fixtures.py wrote the files with torch. Times and peaks
-// are those of the grid in schedules.md 1.4: F = I = W = 1 for all stages of a
+// are those of GoldenGridTest.cpp: F = I = W = 1 for all stages of a
 // rank together, free hops.
 //
 //===----------------------------------------------------------------------===//
@@ -57,7 +57,7 @@ TEST(TorchFixtures, ReadAndVerify) {
 
 // Torch's lowered schedules compute the same as before, plus communication, and
 // are verified here. Torch's own simulator rejects all of them ("Unsupported
-// action type 0UNSHARD", schedules.md 3.7).
+// action type 0UNSHARD").
 TEST(TorchFixtures, LoweredOrdersComputeTheSame) {
   for (const char *name : {"LoopedBFS-p2-m4-v2", "Interleaved1F1B-p4-m8-v2",
                            "InterleavedZeroBubble-p2-m4-v2",
@@ -166,7 +166,7 @@ TEST(TorchFixtures, TakeWhatTheGridSays) {
 }
 
 // In its table of 1F1B torch 2.15 numbers the forwards of the last rank from 1,
-// so the last microbatch does not exist (schedules.md 3.7).
+// so the last microbatch does not exist.
 TEST(TorchFixtures, WrongOneFOneBIsRejected) {
   TorchCsv csv = read("1F1B-p4-m6");
   EXPECT_EQ(csv.lastMicrobatch, "line 4, cell 11: '3F6'");

@@ -28,7 +28,7 @@ TEST(DrawSvg, HasABarForEveryBlock) {
   PipelineModel model = chainModel({1, 1}, {2, 2}, {0.5}, 4);
   model.stages[0].tail = Seconds(1);
   model.ties.push_back({1, 0, Seconds(3)});
-  // M (F + B) + (F + B + 2c) + 2c floor((M - 1) / 2) = 17: schedules.md 1.3.
+  // M (F + B) + (F + B + 2c) + 2c floor((M - 1) / 2) = 17.
   std::string svg = draw(model, ExecutionOrder::OneFOneB, {"two stages", {}});
   // 4 microbatches forward and backward on 2 stages and a channel, and 2
   // collectives.

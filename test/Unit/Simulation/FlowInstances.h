@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random instances of sampled training (other-systems.md 2.3): stores, samplers
+// Random instances of sampled training (docs/placement.md): stores, samplers
 // of workers, workers and a parameter server on machines with NICs; and a slow
 // simulator of them that shares no code with ours. It advances from event to
 // event, with times in seconds, and looks at every task and flow each time.

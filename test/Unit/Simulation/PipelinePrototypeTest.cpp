@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // golden/spp_prototype.csv has plans and their makespans in five orders,
-// computed by an independent program. The pipelines are built here as in
-// planners.md 1.2, so that only the simulator is tested, and not the planner or
-// the cost model.
+// computed by an independent program. The pipelines are built here by
+// the model of docs/planner.md, so that only the simulator is tested, and not
+// the planner or the cost model.
 //
 //===----------------------------------------------------------------------===//
 

@@ -23,7 +23,7 @@ static std::vector<double> allMakespans(const PipelineModel &model) {
   return makespans;
 }
 
-/// The worked examples of planners.md, appendix B.
+/// Worked examples of golden/planners.json.
 static nlohmann::json workedExample(const char *name) {
   std::ifstream file(STAGEWRIGHT_SHARED "/data/golden/planners.json");
   EXPECT_TRUE(file);
@@ -114,7 +114,7 @@ TEST(Pipeline, OneFOneBAgreesWithTheSchedule) {
     }
 }
 
-// T <= max_n (M + 4S - 4 - 2(n-1)) C + A_n: planners.md 1.6, bound 1.
+// T <= max_n (M + 4S - 4 - 2(n-1)) C + A_n: docs/planner.md, (4).
 TEST(Pipeline, WindowOrderKeepsItsBound) {
   std::mt19937 random(11);
   PipelineSimulator simulator;

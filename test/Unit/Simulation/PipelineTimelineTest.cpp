@@ -164,7 +164,7 @@ TEST(PipelineTimeline, WindowOrderComputesInTheGeneratorsOrder) {
   }
 }
 
-// The zero-bubble orders of schedules.md 1.1: ZB-H1 for `slack` 1, ZB-H2 for
+// Zero-bubble orders: ZB-H1 for `slack` 1, ZB-H2 for
 // `slack` 2.
 static Schedule zeroBubble(int64_t stages, int64_t m, int64_t slack) {
   Schedule schedule{"zb", stages, m, {}};
@@ -199,7 +199,7 @@ static PipelineModel unitChain(size_t stages, int64_t m) {
   return model;
 }
 
-// schedules.md 1.0: p = 8, m = 24, F = I = W = 1.
+// The two metrics: p = 8, m = 24, F = I = W = 1.
 TEST(PipelineTimeline, SpanAndMakespanOfZeroBubble) {
   PipelineModel model = unitChain(8, 24);
   Result<PipelineTimeline> h1 = simulatePipeline(model, zeroBubble(8, 24, 1));

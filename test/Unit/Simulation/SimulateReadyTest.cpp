@@ -61,8 +61,9 @@ struct Chain {
 };
 } // namespace
 
-// other-systems.md, appendix C: M = 64, slow-down against unlimited credits,
-// for S - s, k(s), k(s) + 1, k(s) + 2 and 2 S credits. 0: not in the table.
+// Values of an independent simulator: M = 64, slow-down against unlimited
+// credits, for S - s, k(s), k(s) + 1, k(s) + 2 and 2 S credits. 0: not in the
+// table.
 TEST(SimulateReady, CreditsAgainstLatency) {
   struct Row {
     int64_t stages;
@@ -94,7 +95,7 @@ TEST(SimulateReady, CreditsAgainstLatency) {
   }
 }
 
-// other-systems.md, 6.8: 1F1B follows from S - s credits alone.
+// 1F1B follows from S - s credits alone.
 TEST(SimulateReady, TextbookCreditsGiveOneFOneB) {
   for (int64_t stages : {2, 4, 8})
     for (int64_t m = stages; m <= 4 * stages; m += stages) {

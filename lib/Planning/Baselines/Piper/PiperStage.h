@@ -15,8 +15,7 @@
 // this and all later stages. p, w, a, b and sync come from the alternative
 // chosen for each layer. Choosing them is a knapsack problem: start from the
 // fastest ones; while memory is exceeded, make the swap that saves the most
-// memory per second added (planners.md A.9, which is the published program's
-// heuristic).
+// memory per second added (the heuristic of the published program).
 //
 // Source: Tarnawski, Narayanan, Phanishayee: Piper, NeurIPS 2021, section 4.
 //

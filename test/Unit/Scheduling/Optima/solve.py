@@ -2,7 +2,7 @@
 """Proves optimal schedules of small instances with CP-SAT.
 
     pip install ortools==9.15.6755
-    solve.py appendix-b > appendix-b.txt    # and equal, unequal, v
+    solve.py random > random.txt    # and equal, unequal, v
 
 A line of a table is `placement p v m M | F | I | W | A | K | hops | span makespan
 span_any makespan_any`: costs by stage (one number: all equal). A is held from F
@@ -24,8 +24,8 @@ SEED = 20260
 LIMIT = 8.0  # deterministic time per solve, about as many seconds
 LIMIT_ANY = 3.0  # the same for all orders
 
-# schedules.md, appendix B: p m F I W c M_B M_W M.
-APPENDIX_B = """
+# Random instances: p m F I W c M_B M_W M.
+RANDOM = """
 3 6 9 9 5 1 4 1 24
 3 6 7 9 3 0 6 3 16
 2 6 9 8 7 0 6 4 22
@@ -160,8 +160,8 @@ def solve(instance, objective, fifo):
 def instances(table):
     """The instances to try, with the number wanted of each group."""
     rng = random.Random(SEED)
-    if table == "appendix-b":
-        for line in APPENDIX_B.split("\n"):
+    if table == "random":
+        for line in RANDOM.split("\n"):
             if line:
                 p, m, f, i, w, c, a, k, memory = map(int, line.split())
                 yield "B", 25, equal(p, m, f, i, w, c, a, k, memory)
@@ -204,10 +204,10 @@ def main():
         if solved[group] >= wanted:
             continue
         values = [solve(instance, "span", True)]
-        if values[0] is None and table != "appendix-b":
+        if values[0] is None and table != "random":
             continue
         values.append(solve(instance, "makespan", True))
-        if values[1] is None and table != "appendix-b":
+        if values[1] is None and table != "random":
             continue
         # The search over all orders is much larger, so only for small instances.
         if instance.p * instance.v * instance.m <= 18:
