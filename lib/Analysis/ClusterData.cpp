@@ -154,7 +154,7 @@ FailureOr<std::optional<Cluster>> findCluster(ModuleOp module,
     if (clusters.size() > 1)
       return emitError(module.getLoc())
              << "module has " << clusters.size()
-             << " clusters; say with cluster= which one to take, or leave one";
+             << " clusters; choose one with cluster=, or remove the others";
     if (!clusters.empty()) {
       Cluster cluster = readCluster(clusters.front());
       if (Status status = cluster.check(); !status)

@@ -33,8 +33,8 @@ static FailureOr<Flows> flowsOf(ProgramOp program, LinkSharing sharing) {
       stagewright::placementOf(ranksOfStages(program));
   if (where && where->placement == Placement::Twin)
     return emitError(program.getLoc())
-           << "the flows of stages on twins are not supported; use a schedule "
-              "with each stage in one place";
+           << "flows are not supported for stages on two devices each "
+              "(placement twin); use a schedule with each stage on one device";
   FailureOr<Problem> problem =
       problemOf(graphOf(program), readCluster(clusterOf(program)));
   if (failed(problem))

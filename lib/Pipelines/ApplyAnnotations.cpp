@@ -54,8 +54,9 @@ LogicalResult applyAnnotations(ModuleOp module, CompileOptions &options) {
   bool isFormed = !module.getOps<pipeline::GraphOp>().empty();
   if (isFormed && !options.annotate.empty())
     return emitError(module.getLoc())
-           << "annotations are for a step, but the module has a graph, whose "
-           << "layers are formed; give the step, or leave out --annotate";
+           << "annotations need a step, but the module has a graph, whose "
+              "layers are already formed; give the step, or leave out "
+              "--annotate";
   if (isFormed ||
       (options.annotate.empty() && !pipeline::hasAnnotations(module)))
     return success();

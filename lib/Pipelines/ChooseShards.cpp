@@ -292,17 +292,17 @@ chooseShards(ModuleOp module, const CompileOptions &options,
   }
   if (options.schedule != "plan" && !findGenerator(options.schedule))
     return emitError(module.getLoc())
-           << "a number of shards is chosen for a schedule with a name, such "
-           << "as 1f1b, or the planner's own, not for '" << options.schedule
-           << "'";
+           << "the number of shards can be chosen for a schedule by name, such "
+              "as 1f1b, or for the planner's own, but not for '"
+           << options.schedule << "'";
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);
   if (failed(cluster))
     return failure();
   if (!*cluster)
     return emitError(module.getLoc())
-           << "a number of shards is chosen for a cluster, and none is given; "
-           << "name one, as --cluster=local:4";
+           << "choosing the number of shards needs a cluster; name one, as "
+              "--cluster=local:4";
   if (!options.memory.empty()) {
     Result<Bytes> limit = parseBytes(options.memory);
     if (!limit)

@@ -110,10 +110,11 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
   if (!asked.empty() && int64_t(asked.size()) != groups->stages)
     return emitError(loc)
            << groups->stages
-           << " stages are to be made, but annotations can be " << asked.size()
-           << ": where shards compute layers of two of them "
-           << "without an exchange of values between, no stage can end; join "
-           << "these two, or move their border behind a residual connection";
+           << " stages are requested, but the annotations allow only "
+           << asked.size()
+           << ": no stage can end where shards exchange no values between two "
+              "annotations; join the two, or move their border behind a "
+              "residual connection";
   Result<std::vector<size_t>> ends =
       asked.empty() ? cutLevels(levels, groups->stages)
                     : Result<std::vector<size_t>>(std::move(asked));

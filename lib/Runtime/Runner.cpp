@@ -45,7 +45,7 @@ Runner::Runner(std::shared_ptr<const Artifact> source,
     if (count == manifest().microbatches && layouts[r].total != printed)
       raise("rank ", r, " needs an arena of ", layouts[r].total,
             " bytes, but the compiler printed ", printed,
-            "; compiler and runtime do not belong together");
+            "; compiler and runtime have different versions");
     predicted.push_back(runtime::predictedPeak(manifest(), int64_t(r), count));
   }
   for (size_t r = 0; r < manifest().ranks.size(); ++r)
@@ -181,7 +181,7 @@ std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
             "target is a GPU; leave it out");
   if (options.processes) {
     if (!Processes::get())
-      raise("a rank for this process needs the others; call sw_connect first");
+      raise("this process runs one of several ranks; call sw_connect first");
     if (artifact->manifest().cuda)
       return std::make_unique<cuda::DeviceStep>(std::move(artifact), options,
                                                 Processes::get());

@@ -76,7 +76,7 @@ def require_place(directory, resume):
     def refuse_others():
         found = folders(directory)
         if found and not resume:
-            raise RunFailure(f"'{directory}' has a checkpoint already, '{found[-1].name}'; go on from it with resume=True, or give "
+            raise RunFailure(f"'{directory}' has a checkpoint already, '{found[-1].name}'; continue from it with resume=True, or give "
                              "another folder")
 
     refuse_others()

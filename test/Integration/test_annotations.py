@@ -143,8 +143,7 @@ def test_stages_end_only_at_exchanges(workshop):
     """The first two products are split by columns and by rows, without an exchange between."""
     message = refused("pp-compile", workshop.module("mlp.py:mlp"), "--cluster=local:4", "--microbatches=4", "--emit=schedule",
                       "--annotate=params/0=split(2),params/*=split(2)", "--tensor-parallel=2", "--shard=params/0/0=1,params/1/0=0")
-    assert "error: 2 stages are to be made, but annotations can be 1: where shards compute layers of two of them without an " \
-           "exchange of values between, no stage can end; join these two, or move their border behind a residual connection" in message
+    assert "error: 2 stages are requested, but the annotations allow only 1: no stage can end where shards exchange no values between two annotations; join the two, or move their border behind a residual connection" in message
 
 
 @pytest.mark.parametrize("name,flags,message", (
@@ -182,7 +181,7 @@ def test_numbers_of_devices_must_agree(workshop):
 def test_layers_that_are_formed_cannot_be_annotated(workshop):
     graph = workshop.path("formed.mlir")
     tool("pp-opt", workshop.module("mlp.py:mlp"), "--pipeline-form-graph", "-o", graph)
-    assert "error: annotations are for a step, but the module has a graph, whose layers are formed; give the step, or leave out " \
+    assert "error: annotations need a step, but the module has a graph, whose layers are already formed; give the step, or leave out " \
            "--annotate" in refused("pp-compile", graph, "--cluster=local:2", "--emit=schedule", "--annotate=*=split(2)")
 
 

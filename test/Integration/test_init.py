@@ -68,4 +68,4 @@ def test_without_it_the_error_names_it(artifact, tmp_path):
     save_file({"0": np.zeros(WIDTH, np.float32)}, tmp_path / "in")
     done = subprocess.run([BUILD / "bin/pp-run", artifact, f"--inputs={tmp_path / 'in'}"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "has no tensor '1' for argument 1 ('params/layers/0/scale'); --init=SEED makes one up, for tries" in done.stderr
+    assert "has no tensor '1' for argument 1 ('params/layers/0/scale'); --init=SEED initialises it" in done.stderr

@@ -192,7 +192,7 @@ def test_a_folder_has_the_checkpoints_of_one_run(workshop, text):
     plan = workshop, text, 1, "1f1b"
     run(*plan, folder, 3)
     said = refused(command(*plan, folder, 2))
-    assert f"'{folder}' has a checkpoint of step 3 already; go on from it with --resume, or give another folder" in said
+    assert f"'{folder}' has a checkpoint of step 3 already; continue from it with --resume, or give another folder" in said
     assert [path.name for path in folder.iterdir()] == ["step-000000000003"]
     assert f"'{none}' has no checkpoint; without --resume the run begins at step 1" in refused(
         command(*plan, none, 2, "--resume")) and not none.exists()

@@ -57,8 +57,9 @@ cl::opt<std::string> annotate(
     "annotate",
     cl::desc("How layers are placed, by the names of their parameters or of "
              "the modules that hold them: a file with lines such as "
-             "'h/*/mlp=split(2)' or 'encoder=replicate(4)', or such a text. In "
-             "JAX the model can say the same with stagewright.split(2)"),
+             "'h/*/mlp=split(2)' or 'encoder=replicate(4)', or the text "
+             "itself. A JAX model can contain the same annotations, such as "
+             "stagewright.split(2)"),
     cl::value_desc("file"), cl::cat(category));
 cl::opt<std::string> shards(
     "tensor-parallel",
@@ -69,13 +70,13 @@ cl::opt<std::string> shards(
     cl::value_desc("ways|auto"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
-    cl::desc(
-        "How to split parameters: comma-separated GLOB=DIM, or GLOB=DIM:CHUNKS "
-        "if the dimension holds several arrays side by side, as "
-        "'*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', GLOB=whole, or GLOB=auto for what "
-        "saves the most time. The first match wins, then the model's file. If "
-        "neither specifies anything, all are auto. With the exact name of a "
-        "batch, as ids=0, each device works on its part of that"),
+    cl::desc("How to split parameters: comma-separated GLOB=DIM, or "
+             "GLOB=DIM:CHUNKS if the dimension holds several arrays side by "
+             "side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', GLOB=whole, or "
+             "GLOB=auto for the split that saves the most time. The first "
+             "match wins, then the model's file. Without either, all "
+             "parameters are auto. With the exact name of a "
+             "batch, as ids=0, each device works on its part of that"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
 cl::opt<std::string> dataParallel(
     "data-parallel",
@@ -102,8 +103,8 @@ cl::opt<std::string> objective(
 cl::opt<Execution> execution(
     "execution",
     cl::desc(
-        "How a rank runs its actions. Each kind and stage stays in the order "
-        "of its microbatches, so results keep their bits"),
+        "How a rank runs its actions. Actions of one kind and stage stay in "
+        "the order of their microbatches, so results are bit-identical"),
     cl::values(
         clEnumValN(Execution::Ordered, "ordered",
                    "in the order of the schedule (default)"),
@@ -114,9 +115,9 @@ cl::opt<Execution> execution(
     cl::init(Execution::Ordered), cl::cat(category));
 cl::opt<std::string> spareCredits(
     "spare-credits",
-    cl::desc("With --execution=ready: more microbatches in flight per stage "
-             "than a step needs whose actions take as long as planned, so that "
-             "no stage waits while another is late (default: 0)"),
+    cl::desc("With --execution=ready: additional microbatches in flight per "
+             "stage, beyond those needed if actions take as long as planned, "
+             "so that a late stage does not stop the others (default: 0)"),
     cl::value_desc("credits"), cl::cat(category));
 cl::opt<std::string>
     chunks("chunks",
@@ -217,20 +218,22 @@ cl::opt<std::string> bucketBytes(
     cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> averageEvery(
     "average-every",
-    cl::desc("Do not sum gradients over replicas: each updates its own "
-             "parameters, and they are averaged every so many steps. Training "
-             "is then not the synchronous one (default: exact sums)"),
+    cl::desc(
+        "Do not sum gradients over replicas: each updates its own "
+        "parameters, and they are averaged every so many steps. The result "
+        "then differs from synchronous training (default: exact sums)"),
     cl::value_desc("steps"), cl::cat(category));
 cl::opt<std::string> averageDelay(
     "average-delay",
     cl::desc("With --average-every: steps until an average is merged, which "
-             "hide its sum. 0: steps wait for it; auto (default): as many as "
-             "it takes by the predicted times"),
+             "hide its sum. 0: the step waits for the sum; auto (default): as "
+             "many as the predicted times require"),
     cl::value_desc("steps|auto"), cl::cat(category));
 cl::opt<std::string> averageMerge(
     "average-merge",
     cl::desc("corrected (default): add the difference between the average and "
-             "what a replica had as it began, so no step is lost; convex: keep "
+             "the replica's parameters when the average began, so no step is "
+             "lost; convex: keep "
              "--average-xi of a replica's parameters, the rest is the average"),
     cl::value_desc("corrected|convex"), cl::cat(category));
 cl::opt<std::string>

@@ -22,7 +22,7 @@ static void requirePlace(const std::string &folder, bool resumes) {
   auto refuseOthers = [&] {
     if (std::optional<int64_t> newest = newestStep(folder); newest && !resumes)
       raise("'", folder, "' has a checkpoint of step ", *newest,
-            " already; go on from it with --resume, or give another folder");
+            " already; continue from it with --resume, or give another folder");
   };
   refuseOthers();
   recoverCheckpoints(folder);

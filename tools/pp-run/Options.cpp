@@ -58,14 +58,13 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("RANK:FACTOR")
       ->join(',')
       ->allow_extra_args(false);
-  app.add_option(
-         "--pace", options.pace,
-         "Time of every action of a kind on a CPU, in place of the time that "
-         "it takes, to try schedules: the rank sleeps. With jitter:MEAN, one "
-         "rank, drawn for each kind and microbatch, takes longer by a random "
-         "part of it, exponential with this mean; seed:NUMBER draws others. "
-         "hop:TIME delays messages between threads. As "
-         "F:5ms,B:10ms,hop:1ms,jitter:0.5,seed:7")
+  app.add_option("--pace", options.pace,
+                 "Let every action of a kind take this time on a CPU, to try "
+                 "schedules: the rank sleeps. jitter:MEAN delays the action of "
+                 "one random rank for each kind and microbatch, by a random "
+                 "part of its time with this mean (exponential); seed:NUMBER "
+                 "gives other random numbers. hop:TIME delays messages between "
+                 "threads. Example: F:5ms,B:10ms,hop:1ms,jitter:0.5,seed:7")
       ->type_name("KIND:TIME")
       ->join(',')
       ->allow_extra_args(false);
@@ -103,8 +102,8 @@ void declare(CLI::App &app, Options &options) {
                "results are not reproducible bit for bit");
   app.add_flag(
       "--exact", options.exact,
-      "Refuse an artifact whose step is not the synchronous one: whose "
-      "replicas average their parameters (pp-compile --average-every)");
+      "Refuse an artifact whose replicas average their parameters (pp-compile "
+      "--average-every) instead of training synchronously");
   app.add_option("--deadline", options.deadline,
                  "Max seconds that a rank may make no progress or a step on "
                  "GPUs may take (default: 10 times the median of the previous "

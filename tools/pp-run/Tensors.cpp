@@ -124,7 +124,7 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
       tensor = {it.dtype, it.shape, storage};
     } else {
       raise("'", path, "' has no tensor '", name, "' for argument ",
-            label(argument), "; --init=SEED makes one up, for tries");
+            label(argument), "; --init=SEED initialises it");
     }
     sw_tensor given = {tensor.dtype, int32_t(tensor.shape.size()),
                        tensor.shape.data(),

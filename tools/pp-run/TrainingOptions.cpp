@@ -17,7 +17,8 @@ static void declareValidation(CLI::App &app, ValidationOptions &options) {
       ->type_name("LOSS.swx")
       ->group(group);
   app.add_option("--validation-data", options.data,
-                 "Validation samples, as --data; the first ones, in order")
+                 "Validation samples, in the form of --data; the first ones "
+                 "are used, in order")
       ->type_name("NAME=FILE[:TENSOR][+SHIFT]")
       ->allow_extra_args(false)
       ->group(group);
@@ -46,11 +47,11 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
                  "Shuffle the samples in every epoch, with this seed")
       ->type_name("SEED")
       ->group(group);
-  app.add_option("--source", options.source.what,
-                 "All batch arguments of every step from function NAME(seed, "
-                 "step, microbatch) of a Python file, which returns arrays by "
-                 "name, or from a library (stagewright-rt/source.h), which "
-                 "gets TEXT")
+  app.add_option(
+         "--source", options.source.what,
+         "Compute all batch arguments of every step: by function NAME(seed, "
+         "step, microbatch) of a Python file, which returns arrays by name, or "
+         "by a library (stagewright-rt/source.h), to which TEXT is passed")
       ->type_name("FILE.py:NAME|LIBRARY.so[:TEXT]")
       ->group(group);
   app.add_option("--source-seed", options.source.seed,

@@ -91,8 +91,8 @@ int dryRun(const Options &options) {
     raiseLastError();
   std::cout << plans;
   if (missing > 0)
-    raise(missing, " of the calls above have no plan, and no kernels behind "
-                   "them; a step would fail when it is made");
+    raise(missing, " of the calls above have no plan and no fallback kernels; "
+                   "creating a step would fail");
   return 0;
 }
 
@@ -171,7 +171,7 @@ int run(const Options &options, Launch &launch) {
     program = open(sw_load, options.artifact);
     if (options.inputs.empty() && !options.init)
       raise("no arguments for the step; give them with --inputs=FILE, or "
-            "--init=SEED for a try");
+            "initialise them with --init=SEED");
   });
   json manifest = json::parse(sw_manifest(program.get()));
   launch.together([&] { checkExact(options, manifest); });

@@ -51,8 +51,8 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
   Result<StagePlacement> where = placementOf(pipeline::ranksOfStages(program));
   if (where && where->placement == Placement::Twin)
     return emitError(loc)
-           << "stages that lie on two devices as twins cannot be simulated "
-           << "with their links yet; pp-compile prints what their schedule "
+           << "stages on two devices each (placement twin) cannot be simulated "
+              "with their links yet; pp-compile prints what their schedule "
            << "takes, and pp-sim --schedule=dualpipe --ranks=" << where->ranks
            << " simulates one without a model";
   FailureOr<Problem> problem =

@@ -93,7 +93,7 @@ void Communicators::findEdges() {
       if (!taken.insert({rank, edge.round}).second)
         raise("the artifact does not say in which order ranks connect: rank ",
               rank, " has two partners in round ", edge.round,
-              "; compile it anew");
+              "; compile it again");
 }
 
 /// The sender creates the id of an edge, the first rank that of a group; every

@@ -227,7 +227,7 @@ void DeviceStep::copyConstants() {
 
 void DeviceStep::setInput(int64_t position, const sw_tensor &tensor) {
   if (lost)
-    raise("a step before has not ended on its device; start the program anew");
+    raise("an earlier step has not ended on its device; restart the program");
   size_t argument =
       findArgument(resources->staging->shapes(), position, tensor);
   resources->staging->load(argument, tensor);
@@ -251,7 +251,7 @@ void DeviceStep::read(size_t result, ByteRange part, std::byte *to) {
 
 void DeviceStep::run() {
   if (lost)
-    raise("a step before has not ended on its device; start the program anew");
+    raise("an earlier step has not ended on its device; restart the program");
   // Uploads, also those of other ranks, do not count against the first
   // deadline.
   auto load = [&] {
@@ -307,7 +307,7 @@ void DeviceStep::wait(int64_t start) {
       int64_t waited = now() - start;
       if (double(waited) * 1e-9 > longest)
         raise("the step did not end on its device within ", longest,
-              " seconds; a longer deadline can be given");
+              " seconds; give a longer deadline");
       if (peers && looks % thorough == 0) {
         peers->look();
         resources->messages->look();

@@ -69,7 +69,7 @@ std::vector<Extent> extentsOf(const Convolution &it) {
   const sw_convolve_desc &d = it.desc;
   if (d.groups < 1 || d.channels % d.groups != 0 || d.filters % d.groups != 0)
     raise("a convolution of ", d.channels, " channels with ", d.filters,
-          " filters has ", d.groups, " groups, which divide not both");
+          " filters has ", d.groups, " groups, which do not divide both");
   for (int i = 0; i < 3; ++i) {
     int64_t room = d.image[i] + d.before[i] + d.after[i] -
                    (d.window[i] - 1) * d.dilation[i] - 1;

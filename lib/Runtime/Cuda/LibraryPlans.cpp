@@ -61,8 +61,8 @@ public:
             << " bytes\n";
     } catch (const std::exception &problem) {
       lines << "no plan (" << problem.what() << "); "
-            << (otherwise ? "kernels of the artifact do it"
-                          : "and no kernels stand behind it")
+            << (otherwise ? "fallback kernels of the artifact are used"
+                          : "there are no fallback kernels")
             << '\n';
       missing += !otherwise;
     }

@@ -56,7 +56,7 @@ int epilogueOf(int32_t epilogue, bool exchanged) {
   case SW_EPILOGUE_B_SUM:
     return exchanged ? ltEpilogueSumA : ltEpilogueSumB;
   default:
-    raise("a contraction has epilogue ", epilogue, ", which is none");
+    raise("a contraction has the unknown epilogue ", epilogue);
   }
 }
 

@@ -41,7 +41,7 @@ std::unique_ptr<Injection> Injection::of(int64_t rank) {
 
 void Injection::strike(const sw_rank &rank) const {
   if (kind == "raise")
-    raise("an error was asked for by STAGEWRIGHT_INJECT");
+    raise("an error was injected by STAGEWRIGHT_INJECT");
   if (kind == "kill")
     ::kill(getpid(), SIGKILL);
   while (kind == "hang" || kind == "kill")

@@ -29,8 +29,8 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
   for (size_t p = 1; p < all.size(); ++p)
     if (all[p] != all[0])
       raise("process ", p,
-            " has another artifact or other options than process "
-            "0; give all of them the same");
+            " has an artifact or options that differ from those of process 0; "
+            "give all the same");
   std::vector<int64_t> ranks =
       placeRanks(artifact.manifest(), processes.hosts(), options.anyHosts);
   // Always: another step may have posted receives with the same tags.

@@ -128,8 +128,8 @@ Socket Client::open(size_t rank, const Entry &entry, Hello::Kind kind) {
     where += (where.empty() ? "" : ", ") + at.print() + " (" + reason() + ")";
   }
   raise("rank ", how.rank, " cannot reach rank ", rank, " at ", where,
-        "; ranks connect to each other at any port, as NCCL does, so let their "
-        "hosts do that");
+        "; ranks connect to each other at any port, as NCCL does: allow that "
+        "between their hosts");
 }
 
 Connections Client::run() {

@@ -225,7 +225,7 @@ void Step::serve(int64_t rank, bool pin) {
 
 void Step::run() {
   if (isAbandoned)
-    raise("a rank still hangs in a step before; start the program anew");
+    raise("a rank still hangs in an earlier step; restart the program");
   requireInputs();
   ran = fresh = false;
   transport->reset();

@@ -26,7 +26,7 @@ func.func @step(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.name = 
 // CHECK: dense_resource<table> : tensor<1024xi32>
 // CHECK: dense<[1.000000e+00, 2.000000e+00]>
 // CHECK: linalg.broadcast ins(%[[W]]
-// REMARK: remark: @forward is taken as the step, being the only public function
+// REMARK: remark: @forward is taken as the step because it is the only public function
 func.func @forward(%x: tensor<2x1024xf32>) -> tensor<2x1024xf32> {
   %weights = arith.constant dense_resource<weights> : tensor<1024xf32>
   %table = arith.constant dense_resource<table> : tensor<1024xi32>

@@ -24,9 +24,9 @@
 // ODD: error: parameter 'w' of type {{.*}} cannot be split over 3 shards by 'w=0': dimension 0 must be a multiple of 3
 // CHUNKS: dimension 1 must be a multiple of 6
 // NAME: error: no parameter has a name like 'v=0'
-// HINT: error: 'w' says how no parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, or GLOB=DIM:CHUNKS
+// HINT: error: 'w' does not say how a parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, or GLOB=DIM:CHUNKS
 // NUMBER: 'x' is not a number of chunks
-// GLOB: error: '[=0' says how no parameter is split
+// GLOB: error: '[=0' does not say how a parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0
 // GRAPH: error: pipeline-shard splits a step, but the module has a graph
 // FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, as --cluster=local:2

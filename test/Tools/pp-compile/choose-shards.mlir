@@ -21,8 +21,8 @@
 // SMALL: remark: whole layers have no plan: no plan fits in memory; {{.*}} needs 1.3 KiB on device d0, has 1.0 KiB
 // SMALL: remark: layers over 2 shards have no plan: rank {{[01]}} needs {{.*}} KiB on device d{{[01]}}
 // SMALL: error: no number of shards has a plan for 2 devices:
-// NOWHERE: error: a number of shards is chosen for a cluster, and none is given; name one, as --cluster=local:4
-// ORDER: error: a number of shards is chosen for a schedule with a name, such as 1f1b, or the planner's own, not for 'auto'
+// NOWHERE: error: choosing the number of shards needs a cluster; name one, as --cluster=local:4
+// ORDER: error: the number of shards can be chosen for a schedule by name, such as 1f1b, or for the planner's own, but not for 'auto'
 // WORD: error: --tensor-parallel must be auto or a positive number, but is 'some'
 // NAMED: pipeline.schedule @gpipe of @plan kind "gpipe"
 

@@ -115,8 +115,8 @@ TEST(StepTime, RefusesProcessors) {
   ASSERT_FALSE(ranks);
   EXPECT_EQ(ranks.error().message,
             "the devices of the cluster 'local' are processors, and the step "
-            "is for GPUs: name a cluster of GPUs, as --cluster=h100, or ask "
-            "pp-run of the artifact with --explain-time=h100");
+            "is for GPUs: name a cluster of GPUs, as --cluster=h100, or run "
+            "pp-run --explain-time=h100 on the artifact");
 }
 
 } // namespace

@@ -220,7 +220,7 @@ TEST(Step, SumsThatWereNotPrintedAreErrors) {
                std::runtime_error);
   EXPECT_STREQ(sw_error(),
                "rank 0 needs an arena of 832 bytes, but the compiler printed "
-               "768; compiler and runtime do not belong together");
+               "768; compiler and runtime have different versions");
   sw_options options = Host::defaults();
   options.check = 1;
   Host host = Host::pipeline(options, Fault::None, FIXTURES "/wrong-peak.swx");

@@ -38,7 +38,7 @@ static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   if (candidates.size() == 1 && !module.lookupSymbol("step")) {
     emitRemark(candidates.front().getLoc())
         << "@" << candidates.front().getName()
-        << " is taken as the step, being the only public function";
+        << " is taken as the step because it is the only public function";
     candidates.front().setName("step");
     return candidates.front();
   }

@@ -225,12 +225,11 @@ TEST(DeviceErrors, ADeviceThatHangsEndsTheStepAtItsDeadline) {
   host.run();
   {
     Variable hang("STAGEWRIGHT_EMULATOR_HANG", "1");
-    EXPECT_EQ(host.runError(),
-              "the step did not end on its device within 0.05 seconds; a "
-              "longer deadline can be given");
+    EXPECT_EQ(host.runError(), "the step did not end on its device within 0.05 "
+                               "seconds; give a longer deadline");
   }
-  EXPECT_EQ(host.runError(), "a step before has not ended on its device; "
-                             "start the program anew");
+  EXPECT_EQ(host.runError(),
+            "an earlier step has not ended on its device; restart the program");
 }
 
 TEST(DeviceErrors, ListsOfDevicesAreChecked) {

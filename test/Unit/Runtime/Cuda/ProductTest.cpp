@@ -195,7 +195,7 @@ TEST(Product, WhatTheLibraryCannotDoIsNamed) {
   EXPECT_EQ(errorOf(it), "a contraction with epilogue 1 has columns of C that "
                          "are 8 apart, expected 1");
   it = square(77);
-  EXPECT_EQ(errorOf(it), "a contraction has epilogue 77, which is none");
+  EXPECT_EQ(errorOf(it), "a contraction has the unknown epilogue 77");
   it = square(SW_EPILOGUE_GELU);
   it.desc.gemm.batch[1] = 2;
   EXPECT_EQ(errorOf(it),

@@ -68,7 +68,7 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
 static FailureOr<Hint> readHint(Location loc, StringRef text) {
   auto fail = [&](const Twine &why) {
     return emitError(loc) << "'" << text
-                          << "' says how no parameter is split: " << why
+                          << "' does not say how a parameter is split: " << why
                           << "; write GLOB=DIM, GLOB=whole, GLOB=auto, or "
                              "GLOB=DIM:CHUNKS as in */qkv=1:3";
   };
