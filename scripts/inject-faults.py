@@ -99,13 +99,13 @@ class Runs:
                 found[int(number[1])] = child
         return [found[rank] for rank in sorted(found)]
 
-    def struck(self, number, seconds):
+    def with_fault(self, number, seconds):
         """One run with a fault after about `seconds` seconds of steps; returns the figures, or None if the run had already
         finished."""
         kind, writing = KINDS[number % len(KINDS)], number % 4 == 3
         folder = self.work / f"run-{number}"
-        victim = random.randrange(self.options.ranks)
-        inject = f"{victim}:{random.randrange(1, self.options.steps - 1)}:{random.randrange(4)}:raise" if kind == "raise" else None
+        target = random.randrange(self.options.ranks)
+        inject = f"{target}:{random.randrange(1, self.options.steps - 1)}:{random.randrange(4)}:raise" if kind == "raise" else None
         run = self.start(folder, inject=inject)
         while run.poll() is None and not self.steps_begun(folder):
             time.sleep(0.005)
@@ -115,15 +115,15 @@ class Runs:
         before = [path.name for path in folder.glob("step-*")]
         begin = time.monotonic()
         if kind != "raise":
-            if run.poll() is not None or not alive(ranks[victim]):
+            if run.poll() is not None or not alive(ranks[target]):
                 return None
-            os.kill(ranks[victim], getattr(signal, "SIG" + kind))
+            os.kill(ranks[target], getattr(signal, "SIG" + kind))
         told = self.wait_for_all(run, ranks, folder)
         seconds, text = time.monotonic() - (told if kind == "raise" else begin), self.said(folder)
         if "error" not in text and (folder / f"step-{self.options.steps:012}").exists():
             return None  # the signal hit a process that had already finished
         deadline = float(re.findall(r"pp-run: deadline ([\d.]+) s", text)[-1])
-        figures = dict(run=number, kind=kind, rank=victim, writing=writing, seconds=seconds, deadline=deadline)
+        figures = dict(run=number, kind=kind, rank=target, writing=writing, seconds=seconds, deadline=deadline)
         self.judge(run, ranks, text, figures, before, folder)
         return figures
 
@@ -179,7 +179,7 @@ def main():
     try:
         number, share = 0, 0.5
         while number < options.runs:
-            figures = runs.struck(number, whole * share)
+            figures = runs.with_fault(number, whole * share)
             folder = work / f"run-{number}"
             if figures is None:  # the run had already finished
                 share = max(share / 2, 0.01)
@@ -198,7 +198,7 @@ def main():
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
     longest = max(one["seconds"] / one["deadline"] for one in found)
-    print(f"{len(found)} runs struck and resumed: the slowest ended after {longest:.2f} deadlines, no checkpoint lost")
+    print(f"{len(found)} runs with faults, all resumed: the slowest ended after {longest:.2f} deadlines, no checkpoint lost")
 
 
 main()

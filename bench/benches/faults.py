@@ -19,15 +19,15 @@ from ..harness.training import Training, told
 
 STEPS, MICROBATCHES = 300, 8
 BUSY = 1000
-PARTS = {"struck-4": 4, "struck-2": 2, "busy": ((2, False), (2, True), (4, True))}
+PARTS = {"injected-4": 4, "injected-2": 2, "busy": ((2, False), (2, True), (4, True))}
 AT_MOST = 2.0  # times the deadline
 
 
-def struck(session, training, ranks, result):
-    figures, options = session.work / f"faults.struck-{ranks}.json", session.options
-    stream(f"  {ranks} ranks struck", [
+def inject(session, training, ranks, result):
+    figures, options = session.work / f"faults.injected-{ranks}.json", session.options
+    stream(f"  {ranks} ranks with faults", [
         session.python, ROOT / "scripts/inject-faults.py", f"--runs={options.runs}", f"--ranks={ranks}", f"--steps={STEPS}",
-        f"--seed={options.seed}", f"--json={figures}", f"--work={session.work / f'faults.struck-{ranks}'}",
+        f"--seed={options.seed}", f"--json={figures}", f"--work={session.work / f'faults.injected-{ranks}'}",
         *training.step(ranks)], str)
     found = json.loads(figures.read_text())
     table = Table(f"{__doc__.strip()} Here {ranks} ranks, seed {options.seed}.", [
@@ -38,7 +38,7 @@ def struck(session, training, ranks, result):
         table.rows.append([kind, len(these), f"{median(seconds):.2f}", f"{max(seconds):.2f}", f"{ratio:.2f}",
                            result.want(f"{ranks} ranks, {kind}: deadlines", ratio, AT_MOST)])
     result.tables.append(table)
-    result.figures[f"struck, {ranks} ranks"] = found
+    result.figures[f"faults, {ranks} ranks"] = found
 
 
 def among_busy(session, training, ranks, processes):
@@ -75,5 +75,5 @@ def busy(session, training, runs, result):
 def run(session):
     result, training = Result("faults"), Training(session, "faults", "gpt_adamw", 64, MICROBATCHES)
     for part in session.parts(PARTS):
-        (busy if part == "busy" else struck)(session, training, PARTS[part], result)
+        (busy if part == "busy" else inject)(session, training, PARTS[part], result)
     return result

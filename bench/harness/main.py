@@ -14,46 +14,46 @@ from .ratio import FEWEST, SPREAD
 from .session import Session
 
 BENCHES = {
-    "step": "one step beside jax.jit, IREE and torch.distributed.pipelining, on one core and on two",
-    "contractions": "the step beside its own contractions called alone; how fast each shape is",
-    "pipeline": "two ranks beside torch.distributed.pipelining and jax.jit on two cores; the bubble",
+    "step": "time of a step, compared with jax.jit, IREE and torch.distributed.pipelining, on one core and on two",
+    "contractions": "a step compared with its contractions alone; the speed of each shape",
+    "pipeline": "two ranks, compared with torch.distributed.pipelining and jax.jit on two cores; the bubble",
     "overhead": "microseconds that an action and a hop cost",
-    "hosts": "two hosts with a slow link: a plan that knows it beside one that does not",
-    "family": "every plan of a family of plans on four devices, run: the planner's choice beside the best",
-    "unequal": "two fast and two slow devices: shares by speed beside equal ones, on ranks slowed down",
-    "ready": "1F1B on four ranks with actions delayed at random: in its order beside what is ready, and pp-sim's figures",
-    "shards": "every layer split over two cores, beside two threads and jax.jit with NamedSharding",
-    "sums": "two replicas: gradients summed beside the rest of the backward, or at the end",
-    "averaging": "delayed averages: simulated on 1 to 256 workers; over a slow link; the losses of a GPT beside synchronous training",
-    "messages": "a message between two processes beside MPI's own ping-pong and torch.distributed's",
-    "compile": "compile time by pass against the number of operations, beside jax.jit's",
-    "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
+    "hosts": "two hosts with a slow link: plans with and without the speed of the link",
+    "family": "every plan of a family on four devices, executed: the planner's choice compared with the best",
+    "unequal": "two fast and two slow devices (ranks slowed down): shares by speed compared with equal shares",
+    "ready": "1F1B on four ranks with actions delayed at random: ordered and ready-first execution, and pp-sim's figures",
+    "shards": "every layer split over two cores, compared with two threads and jax.jit with NamedSharding",
+    "sums": "two replicas: gradients summed during the rest of the backward, or at the end",
+    "averaging": "delayed averages: simulated on 1 to 256 workers; over a slow link; the losses of a GPT compared with synchronous training",
+    "messages": "a message between two processes, compared with MPI's own ping-pong and torch.distributed's",
+    "compile": "compile time by pass and by number of operations, compared with jax.jit's",
+    "memory": "bytes of a step compared with jax.jit's; resident memory of compiler and runtime",
     "size": "LLaMA-2 7B and 70B, Mixtral and GPT-3 on 8 to 1,024 GPUs: plan, compile, dry run; no GPU is needed",
-    "megatron": "GPTs of 1.7 to 1,008 billion parameters: our plans beside Megatron-LM's published degrees, in one simulator",
+    "megatron": "GPTs of 1.7 to 1,008 billion parameters: our plans compared with Megatron-LM's published degrees, in one simulator",
     "drivers": "plans that each driver of pp-plan --search evaluates until it has one within 1 % of the optimum; nothing runs",
     "flows": "sampled training of graph neural networks: policies for NICs, placements; nothing runs",
-    "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
-    "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, beside JAX with optax",
-    "graphs": "GraphSAGE and GAT on sampled neighbours of 100,000 nodes: loss and accuracy beside JAX with the same samples",
-    "planners": "seconds of the planners beside those of public programs",
-    "faults": "fifty runs that are killed, stopped or raise, on four ranks and on two, and what is lost; busy processors",
+    "predict": "the step that pp-sim predicts from measured actions, compared with the measured one",
+    "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, compared with JAX and optax",
+    "graphs": "GraphSAGE and GAT on sampled neighbours of 100,000 nodes: loss and accuracy compared with JAX on the same samples",
+    "planners": "seconds of the planners compared with those of public programs",
+    "faults": "fifty runs with injected faults (killed, stopped, raised errors) on four ranks and on two, and what is lost; false alarms on busy processors",
     "growth": "20,000 steps with checkpoints: memory and open files of every process",
     "checkpoints": "what a checkpoint every 20 steps costs",
-    "counts": "instructions, beside the table in bench/counts.json that a test holds within 3 %",
+    "counts": "instruction counts, compared with bench/counts.json; a test allows 3 %",
 }
 PEERS = ("jax", "iree", "torch")
 EPILOG = """\
-The sides of a comparison take turns in one run, round after round, each pinned to its cores; after --rounds rounds it goes
-on, up to three times as many, while the spread is too wide. Printed are the medians, their ratio (ours / peer, less is
-better) with the interval that holds 95 % of it by bootstrap over the rounds, and the ratio of the least times. Where half
-of that interval is wider than --spread of the ratio, no ratio is printed, but why not. Peers are installed into
-build/venv-iree and build/venv-torch (5.3 GB) when they are first needed.
+The sides of a comparison take turns in one run, round after round, each pinned to its cores. While the spread is too wide,
+the run continues after --rounds rounds, up to three times as many. It prints the medians, their ratio (ours / peer, less is
+better) with its 95 % interval by bootstrap over the rounds, and the ratio of the min times. If half of that interval is
+wider than --spread of the ratio, it prints the reason instead of a ratio. Peers are installed into build/venv-iree and
+build/venv-torch (5.3 GB) when they are first needed.
 
   ./dev bench step                        every model, one core and two: a quarter of an hour
   ./dev bench step --model gpt --cores 1  one comparison
   ./dev bench step --peer jax             without IREE, which takes minutes to compile gpt-512
-  ./dev bench faults --part struck-2      kills on two ranks alone, five minutes; its result is faults-struck-2
-  ./dev bench counts --update             write today's instruction counts into the table
+  ./dev bench faults --part injected-2    only faults on two ranks: five minutes; the result is faults-injected-2
+  ./dev bench counts --update             write the current instruction counts into the table
   ./dev bench step --json                 an object on standard output, progress on standard error
 
 Each bench writes build/bench/NAME.json and build/bench/NAME.md. Benches:
@@ -66,23 +66,23 @@ def options(parser):
     parser.add_argument("what", nargs="*", metavar="NAME", help="what to measure (default: everything)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON, progress to standard error")
     parser.add_argument("--model", dest="models", action="append", choices=MODELS, help="only this model; may repeat")
-    parser.add_argument("--cores", type=int, action="append", choices=(1, 2), help="only on so many cores")
+    parser.add_argument("--cores", type=int, action="append", choices=(1, 2), help="only with this number of cores")
     parser.add_argument("--peer", dest="peers", action="append", choices=PEERS,
-                        help="step: only beside this peer; may repeat")
-    parser.add_argument("--rounds", type=int, default=7, metavar="N", help="rounds at least (default: 7)")
-    parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="about how long a turn lasts (default: 1)")
+                        help="step: only this peer; may repeat")
+    parser.add_argument("--rounds", type=int, default=7, metavar="N", help="min number of rounds (default: 7)")
+    parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="approximate length of a turn (default: 1)")
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
-                        help=f"how wide half of the interval may be (default: {SPREAD})")
+                        help=f"max half width of the 95 % interval, relative to the ratio (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
                         help="size, megatron, drivers, family, faults, graphs, growth, checkpoints, averaging: only this part (a wrong name lists them); may repeat")
-    parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: how many runs are struck (default: 50)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: of what is random (default: 1)")
-    parser.add_argument("--update", action="store_true", help="counts: write the table anew")
+    parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: number of runs with a fault (default: 50)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: seed of the random numbers (default: 1)")
+    parser.add_argument("--update", action="store_true", help="counts: rewrite the table")
 
 
 def check(given):
     if unknown := [name for name in given.what if name not in BENCHES]:
-        raise Failure(f"no such bench: {' '.join(unknown)}; there are {', '.join(BENCHES)}")
+        raise Failure(f"unknown bench {' '.join(unknown)}; expected one of {', '.join(BENCHES)}")
     if given.rounds < FEWEST:
         raise Failure(f"--rounds is {given.rounds}, expected at least {FEWEST}: with fewer the spread is not known")
     if given.runs < 1:

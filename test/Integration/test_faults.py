@@ -184,16 +184,16 @@ def test_a_signal_ends_all_ranks_after_one_step(workshop, text, whom):  # noqa: 
 
 
 @MPI
-def test_struck_runs_lose_nothing(workshop, text):  # noqa: F811
+def test_runs_with_faults_lose_nothing(workshop, text):  # noqa: F811
     for attempt in range(3):
         done = subprocess.run([sys.executable, SCRIPTS / "inject-faults.py", "--runs=6", "--ranks=2", "--steps=200",
-                               f"--work={workshop.path('struck', attempt)}", BUILD / "bin/pp-run", workshop.artifact(MODEL, 2, "1f1b"),
+                               f"--work={workshop.path('faults', attempt)}", BUILD / "bin/pp-run", workshop.artifact(MODEL, 2, "1f1b"),
                                f"--inputs={workshop.module(MODEL).with_suffix('.inputs.safetensors')}",
                                f"--data=ids={text}", f"--data=tgt={text}+1"], capture_output=True, text=True, timeout=500)
         if "it took" not in done.stderr:  # Processes of others may have delayed the end of a run.
             break
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "6 runs struck and resumed" in done.stdout
+    assert "6 runs with faults, all resumed" in done.stdout
 
 
 @pytest.mark.parametrize("launch", [*thorough([((),)]), pytest.param(("mpi",), marks=MPI)], ids=("threads", "processes"))

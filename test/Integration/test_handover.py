@@ -156,14 +156,14 @@ def test_a_loop_of_python_that_is_interrupted_saves_its_last_step(workshop, text
                                  workshop.path(folder, int(number)), text, *more)]
 
     where = {"PYTHONPATH": f"{HERE.parents[1] / 'python'}:{BUILD / 'python'}"}
-    process = subprocess.Popen(loop("struck", 10**9), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    process = subprocess.Popen(loop("killed", 10**9), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**os.environ, **where})
     lines = [process.stdout.readline() for _ in range(5)]
     process.send_signal(number)
     rest, said = process.communicate(timeout=60)
     lines += rest.splitlines(keepends=True)
     assert process.returncode == status and f"interrupted after step {len(lines)}, which is saved" in said, said
-    more = call(*loop("struck", len(lines) + 3, "resume"), env=where).splitlines(keepends=True)
+    more = call(*loop("killed", len(lines) + 3, "resume"), env=where).splitlines(keepends=True)
     assert lines + more == call(*loop("whole", len(lines) + 3), env=where).splitlines(keepends=True)
 
 

@@ -39,7 +39,7 @@ std::unique_ptr<Injection> Injection::of(int64_t rank) {
   return who == rank ? std::move(found) : nullptr;
 }
 
-void Injection::strike(const sw_rank &rank) const {
+void Injection::inject(const sw_rank &rank) const {
   if (kind == "raise")
     raise("an error was injected by STAGEWRIGHT_INJECT");
   if (kind == "kill")

@@ -33,11 +33,11 @@ public:
   void beginStep() { ++step, action = 0; }
   void beginAction(const sw_rank &rank) {
     if (action++ == atAction && step == atStep)
-      strike(rank);
+      inject(rank);
   }
 
 private:
-  void strike(const sw_rank &rank) const;
+  void inject(const sw_rank &rank) const;
 
   int64_t atStep = 0, atAction = 0, step = -1, action = 0;
   std::string kind;
