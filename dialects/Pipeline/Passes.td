@@ -46,18 +46,18 @@ def SplitSlices : Pass<"pipeline-split-slices", "::mlir::ModuleOp"> {
 }
 
 def Annotate : Pass<"pipeline-annotate", "::mlir::ModuleOp"> {
-  let summary = "mark parameters whose layers are replicated or split as the user says";
+  let summary = "mark the parameters of layers that the user replicates or splits";
   let description = [{
-    **Why** Some users know how layers are best placed; models from PyTorch and ONNX have no scopes that say so.
+    **Why** Some users know how layers are best placed; models from PyTorch and ONNX have no scopes for it.
     **Expects** `@step` with roles; without them the passes that infer them run first.
-    **Leaves** `pipeline.annotation` on every parameter whose name, or a module that holds it, matches a glob. What it means is
-    what the scopes `stagewright.replicate(n)` and `stagewright.split(n)` of a JAX model mean; `pipeline-form-graph` and
+    **Leaves** `pipeline.annotation` on every parameter whose name, or a module that holds it, matches a glob. It means the same
+    as the scopes `stagewright.replicate(n)` and `stagewright.split(n)` of a JAX model; `pipeline-form-graph` and
     `pipeline-shard` read both. The first glob that matches a parameter wins.
     **Never** changes an operation.
   }];
   let options = [
     Option<"annotate", "annotate", "std::string", "\"\"",
-           "A file with lines of the form GLOB=replicate(N) or GLOB=split(N), or such a text, with commas between">];
+           "A file with lines of the form GLOB=replicate(N) or GLOB=split(N), or its text with commas between lines">];
   let statistics = [Statistic<"numAnnotated", "annotated", "Parameters annotated">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
@@ -246,7 +246,7 @@ def OfferRecompute : Pass<"pipeline-offer-recompute", "::mlir::ModuleOp"> {
   let options = [
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Preset or file that gives the cost of operations; default: the module's">,
-    Option<"mostLevels", "most-levels", "int64_t", "4", "Max choices per layer">];
+    Option<"maxLevels", "max-levels", "int64_t", "4", "Max choices per layer">];
   let statistics = [Statistic<"numLayers", "layers", "Layers with at least one choice">,
                     Statistic<"numLevels", "levels", "Distinct choices">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
@@ -271,8 +271,8 @@ def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
     **Why** A residual connection is read by several levels of a layer that is split over shards, each a stage of its own.
     **Expects** A program without schedule, after `pipeline-apply-recompute`. Programs without shards stay as they are: their
     stages may run in another order than that of the layers.
-    **Leaves** Of the stages that read a value on the same devices, other than those that make it, only the first gets it. Its
-    node returns the value too, and the others read that result. Copies of values of the same devices are removed: pipeline-shard
+    **Leaves** If several stages on the same devices read a value of other devices, only the first of them receives it. Its node
+    returns the value as well, and the others read that result. Copies of values of the same devices are removed: pipeline-shard
     makes them where a stage may begin.
     **Never** changes a value, or the order of stages.
   }];
@@ -408,8 +408,9 @@ def AssignCredits : Pass<"pipeline-assign-credits", "::mlir::ModuleOp"> {
     **Expects** A `pipeline.schedule`; without one, `pipeline-schedule` runs first. Layers are not split over ranks.
     **Leaves** `credits` of each stage in the schedule: as many microbatches as pass through the stage in the time of a round
     trip to the last stage and back (Little's law), one more where transfers return microbatches out of phase, and fewer where
-    the memory of a device is short. `spare` adds more, so that a stage has work while another is late. If memory is short a remark states them, and the predicted increase of the step. Without costs all
-    stages count as equal. Proved: no ready-first execution with these credits is ever stuck.
+    the memory of a device is short. `spare` adds more, so that a stage has work while another is late. If memory is short, a
+    remark states the credits and the predicted increase of the step. Without costs all stages count as equal. It is proved that
+    ready-first execution with these credits never deadlocks.
     **Never** changes which rank runs an action, nor the order of microbatches within one kind and stage.
   }];
   let options = [
@@ -428,19 +429,19 @@ def DelayAveraging : Pass<"pipeline-delay-averaging", "::mlir::ModuleOp"> {
   let description = [{
     **Why** A sum of gradients that takes longer than a backward delays every step. Replicas that train on their own for `every`
     steps send a fraction of the bytes, and an average that is merged `delay` steps after it began is summed while those steps
-    run (DaSGD, Zhou et al. 2020). Training is then not the synchronous one: this is a choice of the user.
+    run (DaSGD, Zhou et al. 2020). The result differs from synchronous training, so only the user can choose this.
     **Expects** A `pipeline.schedule`, else `pipeline-schedule` runs first; a stage with replicas, and an `@update`.
     **Leaves** `averaging` on the program, with the predicted seconds of an average and of a step; `delay=auto` is the number of
     steps for which an average takes, rounded up. `merge=convex` keeps `xi` of a replica's own parameters and takes the rest from
     the average, so the last `delay` steps of a round count for `xi` only; `merge=corrected` adds the difference between the
-    average and what the replica had as it began. `delay=0` is local SGD. With `every=1 delay=0` the program is left as it is:
-    gradients are summed in every step, exactly.
+    average and the replica's parameters when the average began. `delay=0` is local SGD. With `every=1 delay=0` the program is
+    left as it is: gradients are summed in every step, exactly.
     **Never** averages an optimizer's state: it stays each replica's own.
   }];
   let options = [
     Option<"every", "every", "int64_t", "4", "Steps from one average to the next">,
     Option<"delay", "delay", "std::string", "\"auto\"",
-           "Steps from the begin of an average until it is merged, 0 to `every`; auto: as many as it takes">,
+           "Steps from the begin of an average until it is merged, 0 to `every`; auto: by the predicted times">,
     Option<"xi", "xi", "double", "0.25", "Share of its own parameters that a replica keeps in a convex merge, 0 to 1">,
     Option<"merge", "merge", "std::string", "\"corrected\"", "convex or corrected">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
@@ -451,7 +452,7 @@ def FlowAnalysis : Pass<"pipeline-flow-analysis", "::mlir::ModuleOp"> {
   let summary = "find what the stages of every program send between hosts";
   let description = [{
     **Why** Transfers between hosts share NICs. How many connections a NIC has decides what rate each can be guaranteed.
-    **Expects** A `pipeline.program` on a cluster whose costs are known. Stages on twins are not supported.
+    **Expects** A `pipeline.program` on a cluster whose costs are known. The placement twin is not supported.
     **Leaves** On every program `pipeline.flows`: for each pair of stages and of their hosts, and each direction, a connection
     with its bytes per step; `pipeline.nics`: connections out of and into each host (a node of the cluster); and
     `pipeline.degree`: the max of these. Replicas that take turns have one connection for each turn.
@@ -486,8 +487,9 @@ def VerifySchedule : Pass<"pipeline-verify-schedule", "::mlir::ModuleOp"> {
     **Why** A schedule that was edited by hand or made elsewhere runs only if it verifies; this pass reports errors before
     anything is lowered. Every pass and tool that uses a schedule runs the same checks first.
     **Expects** Any number of `pipeline.schedule`.
-    **Leaves** The module as it is. Proved of each schedule: complete, each action after what it needs and on a rank that has
-    its stage, all ranks finish. If `pipeline-schedule-flows` left a certificate, also: its numbers are those of the schedule.
+    **Leaves** The module as it is. The pass proves of each schedule that it is complete, that each action runs after the
+    actions it needs and on a rank that has its stage, and that all ranks finish. If `pipeline-schedule-flows` left a
+    certificate, its numbers must also be those of the schedule.
     **Never** changes anything.
   }];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention as one operation, so that nobody has to hold the scores, an array
-// of queries times keys. Indexing maps name what each operand is indexed by, as
-// in linalg; they are how heads are laid out, and grouped queries are keys and
-// values whose maps lack a dimension. Row statistics are as in T. Dao,
-// "FlashAttention-2" (2023), section 3.1.
+// Attention as one operation, so that the scores, an array of queries times
+// keys, need not be stored. Indexing maps are those of linalg: they define the
+// layout of heads, and for grouped queries the maps of keys and values lack a
+// dimension. Row statistics are as in T. Dao, "FlashAttention-2" (2023),
+// section 3.1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +88,7 @@ def Pipeline_AttentionGradientOp : Pipeline_NamedAttention<"attention_gradient",
     {"query", "key", "value", "mask", "keep", "output", "statistics", "d_output", "d_query", "d_key", "d_value"} }]> {
   let summary = "gradients of attention, from its output and statistics";
   let description = [{
-    Constraints: those of `pipeline.attention`; what begins with d_ has the dimensions of what it is the gradient of.
+    Constraints: those of `pipeline.attention`; an operand d_NAME has the dimensions of NAME, whose gradient it is.
 
     Example:
     ```mlir
@@ -105,9 +105,9 @@ def Pipeline_AttentionQueryGradientOp : Pipeline_NamedAttention<"attention_query
     {"query", "key", "value", "mask", "keep", "statistics", "delta", "d_output", "d_query"} }]> {
   let summary = "the gradient of queries";
   let description = [{
-    One half of `pipeline.attention_gradient`, for kernels that take a block of queries each. `delta`, with the
+    One half of `pipeline.attention_gradient`, for kernels that process one block of queries each. `delta`, with the
     dimensions of the statistics, is the sum of output times its gradient over the value width. Constraints are those of
-    the whole.
+    `pipeline.attention_gradient`.
   }];
 }
 
@@ -115,7 +115,8 @@ def Pipeline_AttentionKeyGradientOp : Pipeline_NamedAttention<"attention_key_gra
     {"query", "key", "value", "mask", "keep", "statistics", "delta", "d_output", "d_key", "d_value"} }]> {
   let summary = "the gradients of keys and values";
   let description = [{
-    The other half, for kernels that take a block of keys each.
+    The other half of `pipeline.attention_gradient`, for kernels that process one block of keys each. Constraints are those
+    of `pipeline.attention_gradient`.
   }];
 }
 

@@ -16,9 +16,9 @@ def Pipeline_Phase : I32EnumAttr<"Phase", "part of a training step", [
     I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"I", 1>,
     I32EnumAttrCase<"W", 2>, I32EnumAttrCase<"B", 3>, I32EnumAttrCase<"R", 4>]> {
   let description = [{
-    F is the forward, I the gradient of the input (what an earlier layer waits for), W the gradient of the weights
-    (what nobody else waits for), B the whole backward, I and W in one, R the forward once more, for a backward that
-    reads its values instead of kept ones.
+    F is the forward, I the gradient of the input, for which an earlier layer waits, W the gradient of the weights, for
+    which no layer waits, B the whole backward (I and W in one), and R the recomputed forward, whose values the backward
+    reads instead of kept ones.
   }];
   let cppNamespace = "::stagewright::pipeline";
   let genSpecializedAttr = 0;
@@ -27,11 +27,11 @@ def Pipeline_PhaseAttr : EnumAttr<PipelineDialect, Pipeline_Phase, "phase">;
 
 def Pipeline_CostAttr : AttrDef<PipelineDialect, "Cost"> {
   let mnemonic = "cost";
-  let summary = "What running a node once costs";
+  let summary = "The cost of running a node once";
   let description = [{
     Floating-point operations, bytes read and written by the node as a whole (its inputs and results, each counted
-    once), and seconds per device class where a cluster or a profile is known. What is 0 is not written. Seconds of the
-    class `profiled` hold for every class that has none, divided by the speed of its devices.
+    once), and seconds per device class where a cluster or a profile is known. Fields that are 0 are not printed. Seconds
+    of the class `profiled` hold for every class that has none, divided by the speed of its devices.
 
     ```mlir
     #pipeline.cost<flops = 8192, read = 3072, written = 2048, seconds = {"cpu-core" = 1.2e-06 : f64}>
@@ -48,10 +48,11 @@ def Pipeline_AlternativeAttr : AttrDef<PipelineDialect, "Alternative"> {
   let mnemonic = "alternative";
   let summary = "Another way to run a layer";
   let description = [{
-    A layer split over the `ways` devices of a tensor-parallel group, or one that computes its activations again. Seconds
-    of forward and backward of one sample; bytes of parameters on each device; bytes for each sample in flight and bytes
-    once; bytes more on edges from and to other layers (by their numbers) when the edge leaves the stage. Numbers are
-    finite and not negative. Only the planner `piper` chooses among alternatives.
+    A layer split over the `ways` devices of a tensor-parallel group, or one that recomputes its activations. `seconds`
+    are those of forward and backward of one sample; `parameters` the bytes on each device; `per_sample` the bytes for each
+    sample in flight and `fixed` the bytes independent of samples; `sync_in` and `sync_out` the additional bytes of edges
+    from and to other layers (by their numbers) that cross stages. Numbers are finite and not negative. Only the planner
+    `piper` chooses among alternatives.
 
     ```mlir
     #pipeline.alternative<name = "split", ways = 2, seconds = 1.0e-3 : f64, parameters = 4096, per_sample = 1.0e6 : f64,
@@ -71,13 +72,13 @@ def Pipeline_AlternativeAttr : AttrDef<PipelineDialect, "Alternative"> {
 
 def Pipeline_LevelAttr : AttrDef<PipelineDialect, "Level"> {
   let mnemonic = "level";
-  let summary = "A way of a layer to keep less for its backward and compute more again";
+  let summary = "A recomputation level: a layer keeps less for its backward and recomputes more";
   let description = [{
-    In the place of the forward node stands one that calls `forward`, whose results are `results`: numbers of results of
-    the node as it is, -1 for a value that only this level keeps. A node that calls `again`, right before the backward
-    of the layer, computes the results `remade` of the node as it is; its operands are `inputs`: numbers of results of
-    `forward`, or -1 - the number of an operand of the forward node. `cost` is that of `again`. `workspaces` are the bytes of
-    the temporaries of `forward` and of `again`, `sample_workspaces` the same for one sample.
+    The forward node is replaced by one that calls `forward`. Its results are `results`: numbers of results of the original
+    node, or -1 for a value that only this level keeps. A node that calls `again`, right before the backward of the layer,
+    computes the results `remade` of the original node. Its operands are `inputs`: numbers of results of `forward`, or
+    -1 - i for operand i of the forward node. `cost` is that of `again`. `workspaces` are the bytes of the temporaries of
+    `forward` and of `again`, `sample_workspaces` the same for one sample.
 
     ```mlir
     #pipeline.level<forward = @layer0.F.less1, again = @layer0.again1, results = [0, 2, -1], inputs = [2, -1],
@@ -94,7 +95,7 @@ def Pipeline_LevelAttr : AttrDef<PipelineDialect, "Level"> {
 
 def Pipeline_PlanAttr : AttrDef<PipelineDialect, "Plan"> {
   let mnemonic = "plan";
-  let summary = "What a plan promises";
+  let summary = "The predicted time of a plan, and its bounds";
   let description = [{
     The predicted time of one step in seconds, a lower bound of it for every plan of contiguous stages on the cluster,
     and the planner's name. `plan_bound` is a lower bound for this plan in any order, `schedule` the schedule that the
@@ -128,7 +129,7 @@ def Pipeline_AveragingAttr : AttrDef<PipelineDialect, "Averaging"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isCorrected() const { return getMerge().getValue() == "corrected"; }
-    /// The steps of a round that last, as a share of all: a convex merge throws away 1 - xi of the last `delay` steps.
+    /// The share of a round's steps that take effect: a convex merge discards 1 - xi of the last `delay` steps.
     double progress() const;
   }];
 }

@@ -21,9 +21,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Rank_StepOp : Rank_Op<"step", [
     FunctionOpInterface, IsolatedFromAbove, OpAsmOpInterface,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the step that the rank programs run together, seen from outside";
+  let summary = "the signature of the step that the rank programs run together";
   let description = [{
-    Arguments and results with their role attributes, as the graph had them; no body, the programs are its body.
+    Arguments and results with their role attributes, as the graph had them. It has no body: the programs implement it.
     Buffers name arguments and results by `pipeline.position`, their number in the imported step.
 
     Example:
@@ -61,9 +61,9 @@ def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
     Message m travels in slot m mod depth: microbatch m, or where ranks run every n-th microbatch, number m of those. The
     receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never waits to send.
     `depth all` is one slot per microbatch, `depth all by 4` one for every fourth, `depth 2` at most two.
-    A channel with `once` carries one message per step, microbatch 0; one that is `sparse` carries those microbatches
-    that the sender runs, where a stage lies on several ranks. One with `messages` carries so many in a step, whatever
-    they are of; where operations of transfers speak of a microbatch they mean the number of a message then.
+    A channel with `once` carries one message per step, microbatch 0. A `sparse` channel carries only the microbatches
+    that the sender runs, if a stage is on several ranks. A channel with `messages N` carries N messages in a step, and the
+    microbatch of a transfer operation is then the number of the message.
 
     Example:
     ```mlir
@@ -153,7 +153,7 @@ def Rank_ProgramOp : Rank_Op<"program", [
 
 def Rank_BufferOp : Rank_Op<"buffer", [
     HasParent<"ProgramOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "memory of the rank: what it is for, and how many slots of which type";
+  let summary = "memory of the rank: its purpose, and the number and type of its slots";
   let description = [{
     | kind | slots | filled by |
     |---|---|---|
@@ -182,8 +182,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %v = rank.buffer "params/v" parameter 1 own 7 weight 0.25 : memref<8x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
-    `at 1024` places the slots of a stash in the workspace, the first at that byte: what they take while one is held
-    others use before and after. Without it a buffer has memory of its own.
+    `at 1024` places the slots of a stash in the workspace, the first at that byte: other values use these bytes while no
+    slot is held. Without it a buffer has memory of its own.
     With `starts [0, 4096, 0]` microbatch m lies `starts[m]` bytes behind that byte instead of in slot m mod depth:
     stashes that are not full at the same time share the bytes (a frame of slots, for programs of one number of
     microbatches).

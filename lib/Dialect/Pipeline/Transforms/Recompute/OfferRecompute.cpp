@@ -266,7 +266,7 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
       auto [entry, isNew] = known.try_emplace(choices.key());
       if (isNew) {
         entry->second = choices.write(
-            slowest, size_t(std::max<int64_t>(0, mostLevels)), "");
+            slowest, size_t(std::max<int64_t>(0, maxLevels)), "");
         numLevels += entry->second.size();
       }
       if (entry->second.empty())
