@@ -50,7 +50,7 @@ def run(session):
     training = Training(session, MODEL.name, "gpt_adamw_wide", MODEL.sizes["V"], MICROBATCHES, MODEL.environment)
     result = Result("checkpoints")
     table = Table(__doc__.strip(), ["", f"{EVERY} steps without", "between steps", "steps slowed by", "cost of a checkpoint",
-                                    "wanted at most"])
+                                    "limit"])
     result.tables.append(table)
     for part in session.parts(PARTS):
         ranks, processes = PARTS[part]

@@ -77,8 +77,8 @@ class Plan:
 def run(session):
     path = session.work / "family.json"
     path.write_text(json.dumps(cluster()))
-    table = Table(__doc__.splitlines()[0], ["", "plans", "best", "chosen", "chosen / best", "wanted at most", "rank correlation",
-                                            "wanted at least"])
+    table = Table(__doc__.splitlines()[0], ["", "plans", "best", "chosen", "chosen / best", "limit", "rank correlation",
+                                            "required"])
     result = Result("family", [table])
     for name in session.parts(PARTS):
         module = session.imported(MODELS[name])

@@ -31,7 +31,7 @@ def inject(session, training, ranks, result):
         *training.step(ranks)], str)
     found = json.loads(figures.read_text())
     table = Table(f"{__doc__.strip()} Here {ranks} ranks, seed {options.seed}.", [
-        "fault", "runs", "seconds until all had ended, median", "most", "most / deadline", "wanted at most"])
+        "fault", "runs", "seconds until all had ended, median", "most", "most / deadline", "limit"])
     for kind in sorted({one["kind"] for one in found}):
         these = [one for one in found if one["kind"] == kind]
         seconds, ratio = [one["seconds"] for one in these], max(one["seconds"] / one["deadline"] for one in these)
@@ -59,7 +59,7 @@ def among_busy(session, training, ranks, processes):
 
 def busy(session, training, runs, result):
     table = Table(f"{BUSY} steps that nothing disturbs while every processor has another process to run.",
-                  ["", "a step, median", "slowest", "least deadline", "alarms", "wanted at most"])
+                  ["", "a step, median", "slowest", "least deadline", "alarms", "limit"])
     for ranks, processes in runs:
         name = told(ranks, processes)
         status, said, seconds = among_busy(session, training, ranks, processes)

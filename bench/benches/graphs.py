@@ -62,7 +62,7 @@ def run(session):
     table = Table(f"{__doc__.strip()} {sizes['N']:,} nodes, {sizes['E']:,} edges, {sizes['C']} communities, {sizes['F']} features, "
                   f"hidden width {sizes['H']}; {STEPS} steps of {MICROBATCHES} microbatches of {sizes['B']} nodes, {sizes['K']} "
                   f"neighbours of each and {sizes['L']} of each of these.",
-                  ["", "first loss", "last", f"difference in {FIRST} steps", "wanted at most", "in all", "accuracy", "difference", "wanted at most",
+                  ["", "first loss", "last", f"difference in {FIRST} steps", "limit", "in all", "accuracy", "difference", "limit",
                    "a step", "with the time between"])
     asked = session.parts(PARTS)
     for kind in filter(KINDS.__contains__, asked):
@@ -105,7 +105,7 @@ def store(session, result):
     ratio = sum(sent) / (needed + own + padding)
     return Table("GraphSAGE with the features split by nodes over two ranks, each with half of the samples: MiB of a step. A message "
                  "has a place for every row of a rank's samples: features from the other rank, rows that the rank has itself, padding.",
-                 ["sent", "rows of messages", "features of the other rank", "own rows", "padding", "sent / rows", "wanted at most"],
+                 ["sent", "rows of messages", "features of the other rank", "own rows", "padding", "sent / rows", "limit"],
                  [[size(sum(sent)), *map(size, (needed + own + padding, needed, own, padding)), f"{ratio:.3f}",
                    result.want("store: sent / rows", ratio, EXTRA)]])
 
@@ -120,4 +120,4 @@ def resumed(session, result, kind, module):
                                [files(folder)])
     differ = sum(a != b for one, other in pairs for a, b in zip(one, other, strict=True))
     return Table(f"{kind}: checkpoints of 2 threads, 2 processes, and 2 threads that resume after {STEPS // 2} steps.",
-                 ["files that differ", "wanted at most"], [[differ, result.want(f"{kind}: files that differ", differ, 0)]])
+                 ["files that differ", "limit"], [[differ, result.want(f"{kind}: files that differ", differ, 0)]])

@@ -30,7 +30,7 @@ def row(result, name, looks):
 
 def run(session):
     result, training = Result("growth"), Training(session, "growth", "gpt_adamw", 64, MICROBATCHES)
-    table = Table(__doc__.strip(), ["", "resident", "at the end", "growth", "wanted at most", "open files", "at the end",
+    table = Table(__doc__.strip(), ["", "resident", "at the end", "growth", "limit", "open files", "at the end",
                                     "wanted more at most"])
     result.tables.append(table)
     for part in session.parts(PARTS):

@@ -30,8 +30,8 @@ def measure(session, hosts, artifact, inputs):
 
 
 def run(session):
-    columns = ["link", "cut behind", "expected", "step", "not known: cut behind", "step", "known / not known", "of all rounds",
-               "wanted at most"]
+    columns = ["link", "cut behind", "expected", "step", "link unknown: cut behind", "step", "known / unknown", "of all rounds",
+               "limit"]
     result, table = Result("hosts"), Table(__doc__, columns)
     if reason := why_not():
         session.say(f"  hosts: {reason}")

@@ -13,7 +13,7 @@ from ..harness.sides import spend
 
 def run(session):
     table = Table("Memory of a step of one stage, beside jax.jit's own analysis",
-                  ["", "ours", "jax.jit", "its arguments", "results", "temporaries", "ratio", "wanted at most",
+                  ["", "ours", "jax.jit", "its arguments", "results", "temporaries", "ratio", "limit",
                    "pp-run, resident", "pp-compile, resident"])
     result = Result("memory", [table])
     for name in session.options.models:

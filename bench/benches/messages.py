@@ -64,7 +64,7 @@ def microbatch(session, result):
 
 
 def run(session):
-    table = Table(__doc__, ["message", "ours", "MPI", "torch, gloo", "ours / MPI", "of all runs", "ours / torch", "wanted at most"])
+    table = Table(__doc__, ["message", "ours", "MPI", "torch, gloo", "ours / MPI", "of all runs", "ours / torch", "limit"])
     result, found = Result("messages", [table]), {bytes_: dict(ours=[], mpi=[], torch=[]) for bytes_ in SIZES}
     peer = session.torch_messages(SIZES) if "torch" in session.options.peers else None
     try:

@@ -32,7 +32,7 @@ def run(session):
         for name, side in sides.items():
             rounds[name].append(statistics.median(side.turn(STEPS)) / MICROBATCHES)
         session.say(f"  round {number + 1}, a microbatch: " + ", ".join(f"{n} {time(r[-1])}" for n, r in rounds.items()))
-    result = Result("overhead", [Table(__doc__.splitlines()[0], ["", "median", "least", "wanted at most, us"])])
+    result = Result("overhead", [Table(__doc__.splitlines()[0], ["", "median", "least", "limit, us"])])
     for title, name, limit in (("an action, GPipe", "stream", ACTION_AT_MOST), ("an action, 1F1B", "1f1b", ACTION_AT_MOST),
                                ("a hop and two actions", "round trip", HOP_AT_MOST)):
         median, least = statistics.median(rounds[name]) / 2, min(rounds[name]) / 2

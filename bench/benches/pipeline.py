@@ -13,7 +13,7 @@ AT_MOST, POINTS = 0.65, 0.03
 
 
 def bubbles(session, result, module):
-    table = Table("Bubble of two ranks, part of the step", ["schedule", "measured", "simulated", "apart", "wanted at most"])
+    table = Table("Bubble of two ranks, part of the step", ["schedule", "measured", "simulated", "apart", "limit"])
     result.tables.append(table)
     for schedule in ("1f1b", "gpipe", "zb-h1"):
         scheduled = Scheduled(session, module, 2, schedule)

@@ -8,7 +8,7 @@ from ..harness.report import Result, Table, time
 
 
 def run(session):
-    table = Table(__doc__, ["schedule", "step", "predicted", "error", "errors of all rounds", "wanted at most"])
+    table = Table(__doc__, ["schedule", "step", "predicted", "error", "errors of all rounds", "limit"])
     result, module = Result("predict", [table]), session.imported(GPT)
     for schedule in ("gpipe", "1f1b", "zb-h1"):
         scheduled, found = Scheduled(session, module, 2, schedule), []

@@ -100,7 +100,7 @@ def late(session, module, result):
     table = Table(f"Steps of {MANY} microbatches whose messages arrive later, by a part of a forward, with the credits of 1F1B (p - s) "
                   "and those of `pipeline-assign-credits` (k(s)); the simulated ratios are those of pp-sim.",
                   ["hop / F", "unlimited", *(f"{name}{what}" for name in list(names)[:2] for what in (" / unlimited", ", simulated")),
-                   "difference", "wanted at most"])
+                   "difference", "limit"])
     result.tables.append(table)
     for hop in HOPS:
         steps = {name: step([credit(s, hop) for s in range(RANKS)], hop) for name, credit in names.items()}

@@ -66,7 +66,7 @@ def flags_of(module):
 
 def choices(session, result):
     """Appends the table of CHOICES."""
-    table = Table(CHOICES, ["model", "microbatches", "whole layers, expected", "step", "two shards, expected", "step", "taken", "slower than the other", "wanted at most"])
+    table = Table(CHOICES, ["model", "microbatches", "whole layers, expected", "step", "two shards, expected", "step", "taken", "slower than the other", "limit"])
     result.tables.append(table)
     for model in (GPT, MODELS["gpt-512"].sized("gpt-512-1", V=512, D=512, H=8, L=4, T=256, B=1)):
         module = session.imported(model)
@@ -94,7 +94,7 @@ def links(session, result):
     if reason := why_not():
         session.say(f"  shards over links: {reason}")
         return
-    table = Table(LINKS, ["link", "expected", "step", "off by", "wanted at most"])
+    table = Table(LINKS, ["link", "expected", "step", "off by", "limit"])
     result.tables.append(table)
     module, profile = session.imported(NODES), session.work / "links.profile.json"
 

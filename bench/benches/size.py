@@ -26,11 +26,11 @@ MOST_SECONDS, MOST_BYTES, MOST_GAP, LEAST_FILLED = 60, 2 << 30, 0.15, 0.97
 
 def run(session):
     steps = Table("The step that is planned, with contractions at the data sheets' rates", [
-        "", "cluster", "step", "wanted at most", "bound of all plans", "gap", "wanted at most"])
+        "", "cluster", "step", "limit", "bound of all plans", "gap", "limit"])
     sized = Table("The step that is planned, with what contractions reach by size", ["", "step", "bound of all plans", "gap"])
-    arenas = Table("Arenas beside what is planned for their stages", ["", "least", "wanted at least", "most", "wanted at most"])
-    costs = Table("What it takes, on one machine", ["", "import", "plan", "resident", "compile", "wanted at most", "resident",
-                                                    "wanted at most", "dry run"])
+    arenas = Table("Arenas beside what is planned for their stages", ["", "least", "required", "most", "limit"])
+    costs = Table("What it takes, on one machine", ["", "import", "plan", "resident", "compile", "limit", "resident",
+                                                    "limit", "dry run"])
     result = Result("size", [steps, sized, arenas, costs])
     for name in session.parts(PARTS):
         model, samples, cluster, microbatches, most = PARTS[name]

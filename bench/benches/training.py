@@ -93,7 +93,7 @@ def between(result, allowed):
     """The largest difference between two of our runs."""
     pairs = itertools.combinations([run["losses"] for run in result.figures.values()], 2)
     found = [max(apart(a, b)) for a, b in pairs]
-    return Table("Our runs beside each other.", ["largest difference of any two", "wanted at most"], [
+    return Table("Our runs beside each other.", ["largest difference of any two", "limit"], [
         [f"{max(found):.1e}", result.want("between our runs", max(found), min(allowed))]])
 
 
@@ -111,8 +111,8 @@ def run(session):
         f"half from {text['documentation']:,} of documentation. JAX {about['version']}, optax {about['optax']}: from "
         f"{golden[0]:.4f} to {golden[-1]:.4f}, a step takes {time(median(seconds))}; its two orders are apart by at most "
         f"{max(own):.1e}.",
-        ["", "first loss", "last", "last / first", "wanted at most", "largest difference", "allowed", "part of that",
-         "wanted at most", "a step"])
+        ["", "first loss", "last", "last / first", "limit", "largest difference", "allowed", "part of that",
+         "limit", "a step"])
     for transport, ranks in itertools.product(TRANSPORTS, RANKS):
         found, seconds = ours(session, module, prefix, ranks, transport)
         name = f"{ranks} rank{'s' * (ranks > 1)}, {transport}"

@@ -72,7 +72,7 @@ def number(value, digits=2):
     return "refused" if value is None else f"{value:.{digits}f}"
 
 
-RATIO_COLUMNS = ["", "ours", "peer", "ratio of medians", "95 % of it", "ratio of least", "wanted at most"]
+RATIO_COLUMNS = ["", "ours", "peer", "ratio of medians", "95 % of it", "ratio of min", "limit"]
 
 
 def ratio_row(title, ratio, wanted):

@@ -144,7 +144,7 @@ class Session:
         if key:
             result.ratios[key] = found.value
         shown = f"ratio {found.value:.3f}, of least times {found.least:.3f}" if found.value else f"no ratio: {found.refused}"
-        self.say(f"{title}: {shown} (wanted at most {wanted})")
+        self.say(f"{title}: {shown} (limit {wanted})")
         if found.refused:
             again = "".join(f" --model {name}" for name in self.options.models if title.startswith(f"{name},"))
             self.say(f"  let the machine be idle, then: ./dev bench {result.name}{again} --rounds {2 * self.options.rounds}")

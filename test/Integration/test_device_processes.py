@@ -84,7 +84,7 @@ def test_ranks_of_one_process_sum_as_processes_do(workshop, tmp_path, kind, flag
 @pytest.mark.parametrize("flags, logs", ((("--processes",), 2), (("--transport=threads",), 1)), ids=("processes", "threads"))
 def test_sums_run_beside_the_backward(workshop, tmp_path, flags, logs):
     """Two replicas of the whole model. The first bucket is full when a quarter of the last backward is done, and neither rank's
-    sum waits for the rest of it, nor the rest for the sum. The last bucket has nothing beside it."""
+    sum waits for the rest of it, nor the rest for the sum. The last bucket has nothing to overlap with."""
     step = workshop.path("device-replicas.swx")
     tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", "--cluster=local:2", "--plan=[0,10)x2", "--bucket-bytes=100000",
          f"--microbatches={MICROBATCHES}", "--quiet", "-o", step)

@@ -69,7 +69,7 @@ def resumes(command, whole):
 def measure(session, result):
     table = Table(__doc__.replace("\n", " ") + f" {STEPS} steps of {MICROBATCHES} microbatches of {MODEL.sizes['B']} windows of "
                   f"{MODEL.sizes['T']} bytes, AdamW.", ["", "first loss", "last loss", "validation loss", "/ synchronous",
-                                                        "wanted at most", "a step"])
+                                                        "limit", "a step"])
     result.tables.append(table)
     module, prefix = session.imported(MODEL, SOURCE), session.work / "averaging-curves"
     data, held = prepared(session, prefix)

@@ -42,8 +42,8 @@ def measure(session, result):
     if reason := why_not():
         session.say(f"  link: {reason}")
         return
-    table = Table(__doc__.replace("\n", " "), ["link", *SIDES, "delay", "synchronous / computation", "wanted at least",
-                                              "waiting / computation", "delayed / computation", "wanted at most"])
+    table = Table(__doc__.replace("\n", " "), ["link", *SIDES, "delay", "synchronous / computation", "required",
+                                              "waiting / computation", "delayed / computation", "limit"])
     result.tables.append(table)
     module = session.imported(MODEL, SOURCE)
     inputs, profile = module.with_suffix(".inputs.safetensors"), profiled(session, module)

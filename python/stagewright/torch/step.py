@@ -58,7 +58,7 @@ def import_step(module, loss, batch, path, **options):
         passed["combine"] = {**{f"grads/{name}": "mean" for name in program.changed}, **passed.get("combine", {})}
     elif program.changed:
         program.remarks.append(f"the forward writes {len(program.changed)} buffers ('{program.changed[0]}'), which are "
-                               "results here; with the option 'optimizer' they go on from step to step")
+                               "results here; with the option 'optimizer' they are carried from step to step")
     roles = {"constants": "constant", **passed.pop("roles", {})}
     signature = import_jax(step, arguments, path, roles=roles, source="torch", **passed)
     signature.remarks[:0] = program.remarks

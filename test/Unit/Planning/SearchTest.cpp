@@ -138,7 +138,7 @@ TEST(Search, DriversThatProveTheOptimumHaveIt) {
   EXPECT_GE(proved, problems);
 }
 
-// Auto-MAP's claim, as the issue states it: in 9 of 10 seeds the optimum, with
+// Auto-MAP's claim: in 9 of 10 seeds the optimum, with
 // at most a tenth of the plans.
 TEST(Search, DeepQFindsOptimaWithATenthOfThePlans) {
   STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
