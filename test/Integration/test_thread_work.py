@@ -1,4 +1,4 @@
-"""No thread walks over all tokens: the instructions of a kernel's thread do not grow with the number of sequences, nor, except in
+"""No thread iterates over all tokens: the instructions of a kernel's thread do not grow with the number of sequences, nor, except in
 attention, with their length.
 
 The emulator's counters show it, not machine code: how often a loop runs depends on operands that its code does not contain, and
