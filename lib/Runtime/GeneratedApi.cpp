@@ -194,21 +194,21 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
 /// MPI sums across processes progress only during MPI calls, and one node may
 /// take longer than one step of a sum.
 void moveSums(const sw_rank *rank) {
-  if (!here().shares && rank->transport->hasSums())
+  if (!threadContext().shares && rank->transport->hasSums())
     rank->transport->progress();
 }
 
 void contract(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
-  sw_rank *rank = here().rank;
+  sw_rank *rank = threadContext().rank;
   moveSums(rank);
   guarded(rank, [&] { parallelGemm(*rank, *desc, a, b, c); });
 }
 
 void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
               void **arguments, int64_t extent, int64_t grain) {
-  sw_rank *rank = here().rank;
+  sw_rank *rank = threadContext().rank;
   moveSums(rank);
-  if (!rank->pool || here().shares || extent <= grain)
+  if (!rank->pool || threadContext().shares || extent <= grain)
     return body(arguments, 0, extent);
   guarded(rank, [&] {
     rank->pool->run(*rank, body, arguments, extent, grain);
@@ -218,7 +218,7 @@ void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
 
 void convolve(const sw_convolution_desc *desc, const void *a, const void *b,
               void *c) {
-  sw_rank *rank = here().rank;
+  sw_rank *rank = threadContext().rank;
   guarded(rank, [&] { parallelConvolution(*rank, *desc, a, b, c); });
 }
 

@@ -25,7 +25,7 @@ void runRank(sw_rank &rank, sw_entry entry) {
     rank.injection->beginStep();
   if (rank.chooser)
     rank.chooser->begin();
-  here() = {&rank, &frame, false};
+  threadContext() = {&rank, &frame, false};
   if (_setjmp(frame) == 0) {
     entry(&rank, rank.microbatches);
     if (rank.finite)
@@ -34,7 +34,7 @@ void runRank(sw_rank &rank, sw_entry entry) {
   } else {
     rank.where->leave(/*atEnd=*/false);
   }
-  here() = {};
+  threadContext() = {};
   rank.transport->finish(rank.index);
 }
 

@@ -45,7 +45,7 @@ public:
       begun.emplace_back(sum.buckets.size(), false);
   }
 
-  std::vector<Placed> run();
+  std::vector<OrderedCommand> run();
 
 private:
   const Command &at(size_t rank) const {
@@ -79,7 +79,7 @@ private:
   std::vector<size_t> next;             ///< by rank: first command not run
   std::vector<Rings> rings;             ///< by channel
   std::vector<std::vector<bool>> begun; ///< by collective and rank of it
-  std::vector<Placed> order;
+  std::vector<OrderedCommand> order;
 };
 
 void Ordering::begin(size_t rank, int64_t collective) {
@@ -193,7 +193,7 @@ void Ordering::failStuck() const {
   raise(text);
 }
 
-std::vector<Placed> Ordering::run() {
+std::vector<OrderedCommand> Ordering::run() {
   bool left = true;
   while (left) {
     bool moved = false;
@@ -215,8 +215,9 @@ std::vector<Placed> Ordering::run() {
 
 } // namespace
 
-std::vector<Placed> orderProgram(const Manifest &manifest, const Memory &memory,
-                                 const std::vector<RankProgram> &programs) {
+std::vector<OrderedCommand>
+orderProgram(const Manifest &manifest, const Memory &memory,
+             const std::vector<RankProgram> &programs) {
   return Ordering(manifest, memory, programs).run();
 }
 

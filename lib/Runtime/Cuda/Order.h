@@ -39,7 +39,7 @@ namespace stagewright::runtime::cuda {
 
 /// A command of a rank. If `rank` is -1: a sum over ranks if `collective` >= 0,
 /// else the transfer of a message of a channel that is not a hand-off.
-struct Placed {
+struct OrderedCommand {
   int64_t rank = -1;
   size_t command = 0;
   int64_t channel = 0, m = 0; ///< of a transfer: its channel, its message
@@ -48,8 +48,9 @@ struct Placed {
 
 /// Throws an `Error` that lists what each rank waits for if there is no such
 /// order.
-std::vector<Placed> orderProgram(const Manifest &manifest, const Memory &memory,
-                                 const std::vector<RankProgram> &programs);
+std::vector<OrderedCommand>
+orderProgram(const Manifest &manifest, const Memory &memory,
+             const std::vector<RankProgram> &programs);
 
 } // namespace stagewright::runtime::cuda
 

@@ -26,7 +26,7 @@ constexpr char sharingVariable[] = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr auto abortTime = std::chrono::milliseconds(250);
 
 /// Where a rank runs; sent between processes byte by byte.
-struct Place {
+struct RankGpu {
   Uuid gpu;
   int number, nccl;
 };
@@ -49,9 +49,9 @@ int Peers::gpu(const std::string &list, int present) const {
 }
 
 void Peers::settleSharing(const Device &device) const {
-  Place mine = {device.uuid(), device.number(), nccl().release};
-  std::vector<Place> all(hosts.size());
-  group().gather(&mine, all.data(), sizeof(Place), PollTimeout(0, 0));
+  RankGpu mine = {device.uuid(), device.number(), nccl().release};
+  std::vector<RankGpu> all(hosts.size());
+  group().gather(&mine, all.data(), sizeof(RankGpu), PollTimeout(0, 0));
   bool shared = false;
   for (size_t a = 0; a < all.size(); ++a)
     for (size_t b = a + 1; b < all.size(); ++b) {

@@ -302,14 +302,14 @@ void Planning::sum(int64_t collective) {
     record(messages[rank], eventOf(sums, collective, rank));
 }
 
-Plan Planning::run(const std::vector<Placed> &order) {
+Plan Planning::run(const std::vector<OrderedCommand> &order) {
   makeStreams();
   makeCopyStreams();
   moved.assign(plan.streams.size(), true);
   if (plan.streams.empty())
     raise("this process runs no rank");
   fork();
-  for (const Placed &it : order) {
+  for (const OrderedCommand &it : order) {
     if (it.rank >= 0 && options.local[it.rank])
       command(int32_t(it.rank), it.command);
     else if (it.collective >= 0)
@@ -323,7 +323,8 @@ Plan Planning::run(const std::vector<Placed> &order) {
 
 Plan planStep(const Manifest &manifest, const Memory &memory,
               const std::vector<RankProgram> &programs,
-              const std::vector<Placed> &order, const PlanOptions &options) {
+              const std::vector<OrderedCommand> &order,
+              const PlanOptions &options) {
   return Planning(manifest, memory, programs, options).run(order);
 }
 

@@ -88,7 +88,8 @@ struct PlanOptions {
 /// it waits for their ends.
 Plan planStep(const Manifest &manifest, const Memory &memory,
               const std::vector<RankProgram> &programs,
-              const std::vector<Placed> &order, const PlanOptions &options);
+              const std::vector<OrderedCommand> &order,
+              const PlanOptions &options);
 
 } // namespace stagewright::runtime::cuda
 

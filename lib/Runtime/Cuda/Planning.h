@@ -35,7 +35,7 @@ public:
         channels(manifest.channels.size()), open(programs.size()),
         copies(programs.size()) {}
 
-  Plan run(const std::vector<Placed> &order);
+  Plan run(const std::vector<OrderedCommand> &order);
 
 private:
   /// The spans of a rank that have begun but not ended.

@@ -75,7 +75,7 @@ namespace {
 /// plan.
 Plan verifiedPlan(const Manifest &manifest, const Memory &memory,
                   const std::vector<RankProgram> &programs,
-                  const std::vector<Placed> &order,
+                  const std::vector<OrderedCommand> &order,
                   const PlanOptions &options) {
   Plan plan = planStep(manifest, memory, programs, order, options);
   std::vector<int64_t> sizes;

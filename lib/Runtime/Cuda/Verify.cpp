@@ -22,16 +22,16 @@ using Clock = std::vector<uint32_t>; ///< by stream
 
 /// A range of bytes that a rank may use. `used`: clock of the last use if other
 /// streams use it too, else null.
-struct Place {
+struct HeldRange {
   Address end = 0;
   Clock *used = nullptr;
 };
-using Places = std::map<Address, Place>; ///< by their first address
+using HeldRanges = std::map<Address, HeldRange>; ///< by their first address
 
-/// The place that contains `address`; places of one map do not overlap.
-const Place *find(const Places &places, Address address) {
-  auto after = places.upper_bound(address);
-  if (after == places.begin() || address >= std::prev(after)->second.end)
+/// The range that contains `address`; ranges of one map do not overlap.
+const HeldRange *find(const HeldRanges &ranges, Address address) {
+  auto after = ranges.upper_bound(address);
+  if (after == ranges.begin() || address >= std::prev(after)->second.end)
     return nullptr;
   return &std::prev(after)->second;
 }
@@ -109,11 +109,11 @@ private:
   const std::vector<RankProgram> &programs;
   const Plan &plan;
   const std::vector<int64_t> &sizes;
-  std::vector<Clock> clocks;   ///< by stream
-  std::vector<Clock> recorded; ///< by event; empty: not yet
-  std::vector<size_t> next;    ///< by rank: the first command not followed
-  std::vector<Places> always;  ///< by rank: all but stashes and channels
-  std::vector<Places> held;    ///< by rank: stash and channel slots held now
+  std::vector<Clock> clocks;      ///< by stream
+  std::vector<Clock> recorded;    ///< by event; empty: not yet
+  std::vector<size_t> next;       ///< by rank: the first command not followed
+  std::vector<HeldRanges> always; ///< by rank: all but stashes and channels
+  std::vector<HeldRanges> held;   ///< by rank: stash and channel slots held now
   /// Last uses of slots of channels, buckets and copied stashes, by address.
   std::map<Address, Clock> slots;
   std::vector<std::vector<bool>> copied; ///< by rank and buffer
@@ -198,18 +198,18 @@ void Verification::use(const Operation &operation, Clock &used,
 void Verification::touch(const Operation &operation, Address address,
                          int64_t bytes) {
   // Stashes first: they may be inside the workspace, which is always held.
-  const Place *found = find(held[operation.rank], address);
+  const HeldRange *found = find(held[operation.rank], address);
   if (!found)
     found = find(always[operation.rank], address);
   if (!found)
     raise("rank ", operation.rank, ": an address of ", nameOf(address),
           " is used, which the rank does not hold then");
-  const Place &place = *found;
-  if (address + Address(bytes) > place.end)
+  const HeldRange &range = *found;
+  if (address + Address(bytes) > range.end)
     raise("rank ", operation.rank, ": ", bytes, " bytes of ", nameOf(address),
-          " are used, but there are ", place.end - address);
-  if (place.used)
-    use(operation, *place.used, address);
+          " are used, but there are ", range.end - address);
+  if (range.used)
+    use(operation, *range.used, address);
 }
 
 void Verification::work(const Operation &operation) {

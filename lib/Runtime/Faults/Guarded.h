@@ -33,7 +33,7 @@ template <typename Body> auto guarded(sw_rank *rank, Body body) {
   } catch (...) {
     rank->transport->fail(rank->index, "unknown failure");
   }
-  _longjmp(*here().frame, 1);
+  _longjmp(*threadContext().frame, 1);
 }
 
 } // namespace stagewright::runtime

@@ -97,7 +97,7 @@ void runPart(const ConvolutionJob &job, int64_t from, int64_t extent) {
 void parallelGemm(sw_rank &rank, const sw_gemm_desc &d, const void *a,
                   const void *b, void *c) {
   int64_t parts = d.m * d.n * d.k * d.batch[0] * d.batch[1] / termsPerPart;
-  if (!rank.pool || here().shares || parts < 2)
+  if (!rank.pool || threadContext().shares || parts < 2)
     return gemm(d, a, b, c);
   Cut cut = cutFor(d, rank.pool->threads(), parts);
   Job job = {d, a, b, c, cut.along};
@@ -119,7 +119,7 @@ void parallelConvolution(sw_rank &rank, const sw_convolution_desc &d,
   for (int i = 0; i < 3; ++i)
     terms *= double(d.rows[i]) * double(d.sum[i]);
   int64_t parts = int64_t(terms / double(termsPerPart));
-  if (!rank.pool || here().shares || parts < 2)
+  if (!rank.pool || threadContext().shares || parts < 2)
     return convolution(d, a, b, c);
   // Cut the longest row loop, often that over images.
   ConvolutionJob job = {d, a, b, c, 0};

@@ -15,9 +15,9 @@
 
 namespace stagewright::runtime {
 
-Place &here() {
-  static thread_local Place place;
-  return place;
+ThreadContext &threadContext() {
+  static thread_local ThreadContext context;
+  return context;
 }
 
 namespace {
@@ -39,13 +39,13 @@ struct Job {
 void runPart(void *context, size_t lower, size_t count) {
   Job &job = *static_cast<Job *>(context);
   job.begun.load(std::memory_order_acquire);
-  Place before = here();
+  ThreadContext before = threadContext();
   jmp_buf frame;
   if (_setjmp(frame) == 0) {
-    here() = {&job.rank, &frame, true};
+    threadContext() = {&job.rank, &frame, true};
     job.body(job.arguments, int64_t(lower), int64_t(lower + count));
   }
-  here() = before;
+  threadContext() = before;
   job.ended.fetch_add(1, std::memory_order_acq_rel);
 }
 

@@ -56,12 +56,12 @@ private:
 };
 
 /// The context of a thread: its rank, and where a failure jumps to.
-struct Place {
+struct ThreadContext {
   sw_rank *rank = nullptr; ///< null on threads of no rank
   jmp_buf *frame = nullptr;
   bool shares = false; ///< inside a loop that several threads share
 };
-Place &here();
+ThreadContext &threadContext();
 
 } // namespace stagewright::runtime
 

@@ -83,7 +83,7 @@ TEST(Pool, AFailureEndsItsPartOnly) {
       EXPECT_EQ(seen[0], 1);
       EXPECT_EQ(seen[5], 0);
       EXPECT_EQ(seen[15], 1);
-      EXPECT_EQ(here().frame, nullptr);
+      EXPECT_EQ(threadContext().frame, nullptr);
       team.transport->reset();
     }
   }

@@ -59,7 +59,7 @@ struct OneRank {
       if (m + 2 < count)
         forward(m + 2);
     }
-    std::vector<Placed> order;
+    std::vector<OrderedCommand> order;
     for (size_t i = 0; i < programs[0].commands.size(); ++i)
       order.push_back({0, i});
     PlanOptions options;
