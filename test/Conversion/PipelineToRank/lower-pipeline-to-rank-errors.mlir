@@ -1,4 +1,4 @@
-// What cannot be lowered, and what is said about it.
+// Programs that cannot be lowered, and their errors.
 // RUN: pp-opt %s -split-input-file -lower-pipeline-to-rank -verify-diagnostics
 
 // A graph of costs alone.

@@ -1,4 +1,4 @@
-// Orders as they stand: several stages on a rank, I and W apart, a table where nothing repeats.
+// Orders as given: several stages on a rank, I and W apart, a table where nothing repeats.
 // RUN: pp-opt %s -split-input-file -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 
 // Two chunks per rank. What stage 1 makes for stage 2 stays on rank 1, kept from one action to the other; nothing is sent.

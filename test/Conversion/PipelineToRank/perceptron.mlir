@@ -1,4 +1,4 @@
-// The two-layer perceptron of the walk, forward and backward on two stages: what is sent, what is kept, what is summed.
+// A perceptron of two layers, forward and backward on two stages: messages, stashes and sums.
 // RUN: pp-opt %s -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: pp-opt %s -lower-pipeline-to-rank -verify-rank-programs=microbatches=64 -o /dev/null

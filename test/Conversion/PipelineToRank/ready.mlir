@@ -1,4 +1,4 @@
-// Ranks that run what is ready: a lane for each kind and stage, rings as deep as the credits.
+// Ready-first execution: a lane for each kind and stage, rings as deep as the credits.
 // RUN: pp-opt %s -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 
 func.func private @f(%w: tensor<16xf32>, %x: tensor<16xf32>) -> tensor<16xf32> {

@@ -1,6 +1,5 @@
 // A value made on stage 0 and used by stages 0, 1 and 2 goes to each directly, in a channel of its own, and is copied
-// there from where stage 0 reads it. The longer the way the deeper the ring, so that no sender of an even pipeline
-// waits. Devices on two hosts are numbered by host. Values that are used where they are made share the workspace.
+// there from where stage 0 reads it. The more stages a value skips, the deeper its ring, so that no sender of a balanced pipeline waits. Devices on two hosts are numbered by host. Values that are used where they are made share the workspace.
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs=microbatches=32 -o /dev/null
@@ -40,7 +39,7 @@ pipeline.program @plan of @step on @local microbatches 8 {
 // CHECK: %workspace = rank.buffer "workspace" workspace : memref<128xi8>
 // CHECK: rank.action F stage 0 microbatch %[[M:[[:alnum:]]+]]
 // CHECK: %[[S:[[:alnum:]]+]] = rank.view %workspace[0] : memref<4xf32>
-// What nobody reads has a place for the time of its node.
+// A value that no node reads has a place while its node runs.
 // CHECK-NEXT: %[[UNUSED:[[:alnum:]]+]] = rank.view %workspace[64] : memref<4xf32>
 // CHECK-NEXT: rank.call @make {{.*}} outs(%[[S]], %[[UNUSED]] : {{.*}}) workspace %workspace[128, 0] node "make"
 // CHECK-NEXT: %[[ONE:[[:alnum:]]+]] = rank.claim @make.0.to1[%[[M]]]

@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -lower-pipeline-to-rank -split-input-file -verify-diagnostics
 
-// What an update of two layers of one parameter each cannot be: every case has the same step.
+// Updates that are refused; every case has the same step, of two layers with one parameter each.
 func.func private @a(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

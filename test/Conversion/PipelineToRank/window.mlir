@@ -1,6 +1,6 @@
-// Receivers that read what arrives in their backward, too, hold it in the ring. Under window a sender runs four forwards
+// A receiver whose backward also reads a message holds it in the ring. Under window a sender runs four forwards
 // further ahead than the next rank, which must take them before its gradients are read: it needs three slots for these.
-// Every other order does with one slot more than is held.
+// Every other order needs only one slot more than the receiver holds.
 // RUN: pp-opt %s -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: pp-opt %s -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs=microbatches=4 -o /dev/null

@@ -6,7 +6,7 @@
 // LLVM-NOT: unrealized_conversion_cast
 
 // The loop becomes a part, over turns from lower to upper, and a body that the runtime can call with a list. Arguments
-// keep that they do not alias; constants are made again; a number travels in a pointer.
+// keep that they do not alias; constants are rematerialised; a number travels in a pointer.
 // CHECK-LABEL: func.func private @kernel.0(
 // CHECK-SAME:    %[[X:.*]]: memref<4096x64xf32> {llvm.noalias}, %[[Y:.*]]: memref<4096x64xf32>, %[[F:.*]]: f32)
 // CHECK-NOT:   scf.for

@@ -50,7 +50,7 @@ func.func private @rotary(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<2x
 
 // -----
 
-// Padding that is not zero, or that somebody else reads, stays.
+// Padding that is not zero, or that another operation reads, stays.
 // CHECK-LABEL: @stays
 // CHECK-COUNT-2: linalg.generic
 // CHECK-NOT: tensor.extract_slice

@@ -1,6 +1,6 @@
 // RUN: pp-opt --pipeline-form-graph --split-input-file --verify-diagnostics %s | FileCheck %s
 
-// Annotated scopes are no scopes of the model: layers are those of h0 and h1. The loss, without parameters, goes with the layer
+// Annotated scopes are not scopes of the model: layers are those of h0 and h1. The loss, without parameters, goes with the layer
 // before it. Names of transformations around a scope, and a second one of the same annotation, do not matter.
 
 // CHECK-LABEL: pipeline.graph @step

@@ -2,7 +2,7 @@
 // RUN: pp-opt %s --mlir-print-op-generic | pp-opt | FileCheck %s
 // RUN: pp-opt %s --emit-bytecode | pp-opt | FileCheck %s
 
-// What a profile measured elsewhere says of a node without a body.
+// A node without a body, with the facts of a profile that was measured elsewhere.
 
 // CHECK-LABEL: pipeline.graph @step
 pipeline.graph @step() -> () attributes {layers = ["a", "b"]} {

@@ -4,7 +4,7 @@
 // RUN: pp-opt --pipeline-partition="planner=balance cluster=a100 stages=2 microbatches=4" %s \
 // RUN:   | pp-opt --pipeline-partition="planner=balance stages=2 microbatches=4" | FileCheck %s --check-prefix=PORT
 
-// A preset becomes IR, and the planner reads it back from there as it was.
+// A preset becomes IR, from which the planner reads the same cluster.
 
 // CHECK-LABEL: pipeline.cluster @"dapple-a"
 // CHECK: pipeline.device @d0 class "V100" memory 16000000000 node 0 flops 1.570000e+13 bandwidth 9.000000e+11 rates {f16 = 1.250000e+14 : f64, f64 = 7.800000e+12 : f64}

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -pipeline-partition=planner=balance | FileCheck %s
 // RUN: pp-opt %s -split-input-file -pipeline-partition="cluster=local:1 microbatches=5 memory=1KiB" | FileCheck %s --check-prefix=OPTION
 
-// Options come first, then what stands in the module, then the defaults, which a remark says.
+// Options take precedence over the module, and the module over the defaults, which a remark reports.
 // expected-remark @+2 {{no cluster is given, taking local:2; give one with cluster= or the module attribute 'pipeline.cluster'}}
 // expected-remark @+1 {{no number of microbatches is given, taking 8; give one with microbatches= or the module attribute 'pipeline.microbatches'}}
 module {

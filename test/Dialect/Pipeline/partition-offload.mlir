@@ -1,4 +1,4 @@
-// Where a stage does not fit, what it keeps waits on the host, if the devices say how fast they reach it.
+// If a stage does not fit, its stash is offloaded to the host, provided that the devices state their bandwidth to the host.
 // RUN: pp-opt %s -pipeline-partition="microbatches=8 stages=2 max-replicas=1 schedule=gpipe memory=26KiB" | FileCheck %s
 // RUN: pp-opt %s -pipeline-partition="microbatches=8 stages=2 max-replicas=1 schedule=gpipe" | FileCheck %s --check-prefix=ROOMY
 // RUN: pp-opt %s -pipeline-partition="microbatches=8 stages=2 max-replicas=1 schedule=gpipe offload=all" | FileCheck %s --check-prefix=ALL

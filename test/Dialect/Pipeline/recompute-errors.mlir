@@ -16,7 +16,7 @@ pipeline.program @plan of @step on @local microbatches 1 {
 
 // -----
 
-// What is made again has to be made for somebody.
+// Only a layer with a backward can recompute.
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
   // expected-error @below {{'a.F' has levels and no backward}}

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s -pipeline-schedule=kind=auto 2>&1 | FileCheck %s
 // RUN: pp-opt %s -pipeline-partition="stages=2 max-replicas=1 schedule=1f1b" -pipeline-schedule="kind=auto split=false objective=span" 2>&1 | FileCheck %s --check-prefix=WHOLE
 
-// The remark says what the order takes, what no order of this placement can beat, and where the order comes from.
+// The remark states the time of the order, the lower bound for this placement, and the source of the order.
 // CHECK: remark: auto: makespan {{.*}}, at least {{.*}} placed linear ({{.*}}, rank {{[01]}}): gap 0.00 %; span {{.*}}, at least {{.*}} placed linear ({{.*}}, rank {{[01]}}): gap {{.*}} %; m*T of the busiest rank {{.*}}; from {{.+}}, optimal
 // CHECK: pipeline.schedule @auto of @plan kind "auto" {
 // WHOLE: remark: auto: {{.*}}; span {{.*}}: gap 0.00 %; {{.*}}, optimal

@@ -16,7 +16,7 @@
 // V-NEXT: pipeline.order 0 "0F0 {{.*}}0W3{{.*}}"
 // V-NEXT: pipeline.order 1 "1F0 2F0 {{.*}}"
 
-// What the plan was made for.
+// The schedule that the plan was made for.
 // PLAN: schedule = "[[NAME:[a-z0-9-]+]]">
 // PLAN: pipeline.schedule @{{.*}} of @plan kind "[[NAME]]"
 

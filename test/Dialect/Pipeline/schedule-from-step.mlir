@@ -2,7 +2,7 @@
 // RUN: pp-opt %s -pipeline-schedule | FileCheck %s --check-prefix=ALONE
 // RUN: not pp-opt %s -pipeline-partition=stages=3 2>&1 | FileCheck %s --check-prefix=STAGES
 
-// An imported step needs no annotation: graph, costs and partition come first. Without more said the plan is the fastest
+// An imported step needs no annotation: graph, costs and partition come first. By default the plan is the fastest
 // that can be lowered, for a step as small as this one on one device.
 // ALONE: pipeline.stage 0 on [@d0] layers [0, 1]
 // ALONE: pipeline.order 0 "0F0 0F1"

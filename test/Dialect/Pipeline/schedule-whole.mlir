@@ -3,7 +3,7 @@
 // RUN: echo "0F0,0I0,0W0" > %t.csv
 // RUN: not pp-opt %s -pipeline-partition="stages=1 microbatches=1 max-replicas=1" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=FILE
 
-// A backward of one action is not run in halves.
+// A merged backward is not run as I and W.
 // CHECK: pipeline.order 0 "0F0 {{[0-9FB ]*}}"
 // CHECK-NEXT: pipeline.order 1 "1F0 {{[0-9FB ]*}}"
 // APART: error: 'zb-h1' runs the halves of a backward apart, @step has made them one; leave out pipeline-merge-backward

@@ -1,4 +1,4 @@
-// Without hints the pass finds what is worth splitting.
+// Without hints the pass chooses what to split.
 
 // RUN: echo '{"name": "two", "devices": [{"name": "a", "class": "c", "node": 0, "flops": 1e9, "bandwidth": 1e10, "memory": 1000000000}, {"name": "b", "class": "c", "node": 0, "flops": 1e9, "bandwidth": 1e10, "memory": 1000000000}], "links": [{"from": "a", "to": "b", "bandwidth": 1e11, "latency": 0}]}' > %t.fast.json
 // RUN: sed 's/"bandwidth": 1e11/"bandwidth": 1e3/' %t.fast.json > %t.slow.json

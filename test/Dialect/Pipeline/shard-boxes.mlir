@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --split-input-file --pipeline-shard="ways=2 hints=w=1,t=0,f=1:3" | FileCheck %s
 
-// The largest of a row that is split: of each part, then of both.
+// The max of a row that is split: of each part, then of both.
 // CHECK-LABEL: func.func @step(
 // CHECK: %[[Y0:.*]] = linalg.matmul {{.*}} -> tensor<4x3xf32>
 // CHECK: %[[Y1:.*]] = linalg.matmul {{.*}} -> tensor<4x3xf32>
@@ -29,7 +29,7 @@ func.func @step(%w: tensor<2x6xf32> {pipeline.role = "parameter", pipeline.name 
 
 // -----
 
-// Rows of a table whose rows are split: who has the row gives it, the other zeros, and the sum is the row.
+// Rows of a table whose rows are split: the shard that has the row provides it, the other provides zeros, and the sum is the row.
 // CHECK-LABEL: func.func @step(
 // CHECK: linalg.generic
 // CHECK: %[[PLACE:.*]] = arith.subi %{{.*}}, %c0

@@ -1,4 +1,4 @@
-// What the model's own file says of a parameter counts where no hint names it.
+// The sharding in the model's own file applies to parameters that no hint matches.
 //
 // RUN: pp-opt %s --pipeline-shard="ways=2" | FileCheck %s --check-prefix=FILE
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=a=0" | FileCheck %s --check-prefix=BOTH

@@ -1,4 +1,4 @@
-// What keeps replicas from working on slices, each with the way out.
+// Reasons why replicas cannot work on slices, each with a solution.
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -pipeline-split-replicas
 
 func.func private @a.F(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

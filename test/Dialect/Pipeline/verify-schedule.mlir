@@ -1,4 +1,4 @@
-// What was edited by hand is proved before it is used.
+// What was edited by hand is verified before it is used.
 // RUN: pp-opt %s -pipeline-schedule=kind=1f1b > %t.mlir
 // RUN: pp-opt %t.mlir -pipeline-verify-schedule | diff - %t.mlir
 // RUN: sed 's/"1F0 1B0 1F1 1B1/"1F1 1B0 1F0 1B1/' %t.mlir | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER

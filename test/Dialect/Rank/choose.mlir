@@ -1,4 +1,4 @@
-// Ranks that run what is ready: rows in lanes, proved for every order, with the memory of all credits.
+// Ready-first execution: rows in lanes, proved for every order, with the memory of all credits.
 // RUN: pp-opt %s -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s | pp-opt | FileCheck %s --check-prefix=SAME
 

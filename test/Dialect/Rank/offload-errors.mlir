@@ -1,4 +1,4 @@
-// What stashes on the host must not be, by the label of the constraint, and how they can be held wrongly.
+// Invalid stashes on the host, by the label of the constraint, and invalid uses of their slots.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 // buffer_c8

@@ -1,4 +1,4 @@
-// Stashes that wait on the host: printed as they were read, proved, and no bytes of the arena.
+// Stashes on the host: printed as they were read, proved, and no bytes of the arena.
 // RUN: pp-opt %s | pp-opt | FileCheck %s
 // RUN: pp-opt %s -verify-rank-programs | FileCheck %s --check-prefix=MEMORY
 

@@ -1,4 +1,4 @@
-// Loops of a rank program that no proof can write out.
+// Loops of a rank program that cannot be unrolled for the proof.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 rank.step @step() -> ()

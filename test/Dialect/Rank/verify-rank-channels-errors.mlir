@@ -1,4 +1,4 @@
-// Each way in which a rank can use a channel out of turn, and what is said about it.
+// Invalid uses of a channel by a rank, and their errors.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 // A claim without a send.

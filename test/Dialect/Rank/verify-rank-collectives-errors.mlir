@@ -1,4 +1,4 @@
-// Each way in which ranks can sum out of turn, and what is said about it.
+// Invalid uses of sums over ranks, and their errors.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 // A rank that never begins.

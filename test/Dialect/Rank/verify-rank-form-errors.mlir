@@ -1,4 +1,4 @@
-// Rank programs that cannot be followed, and what is said about them.
+// Malformed rank programs, and their errors.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 // Ranks with a hole.

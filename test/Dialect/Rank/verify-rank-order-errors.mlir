@@ -1,4 +1,4 @@
-// Each way in which a rank can wait for ever or forget a message, and what is said about it.
+// Programs in which a rank waits for ever or loses a message, and their errors.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 // A ring that is too shallow: rank 0 runs all forwards first, rank 1 holds a message until its backward.
@@ -113,7 +113,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
 
 // -----
 
-// A missing release that nobody waits for.
+// A missing release that no rank waits for.
 rank.step @step() -> ()
 // expected-error @below {{microbatch 0 of channel 'h' is received but never released}}
 rank.channel @h from 0 to 1 depth all : memref<4xf32>

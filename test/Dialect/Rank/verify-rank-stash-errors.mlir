@@ -1,4 +1,4 @@
-// Each way in which stashes of rank programs can be held wrongly, and what is said about it.
+// Invalid uses of stashes in rank programs, and their errors.
 // RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
 
 // A stash that is too shallow: all forwards before the first backward.

@@ -9,7 +9,7 @@
 // RUN: not pp-compile %s --schedule=zb-v --chunks=1 --emit=schedule 2>&1 | FileCheck %s --check-prefix=FIT
 // RUN: not pp-compile %s --schedule=%t.missing.csv --emit=schedule 2>&1 | FileCheck %s --check-prefix=MISSING
 
-// I and W stay apart only for a schedule that runs them apart.
+// I and W stay separate only for a schedule that runs them separately.
 // WHOLE: pipeline.node "a.B"
 // WHOLE: pipeline.schedule @one_f_one_b
 // APART: pipeline.node "b.W"

@@ -1,4 +1,4 @@
-// The state of the step's optimizer counts as memory of the stage that owns the parameter; a number given counts instead.
+// The state of the step's optimizer counts as memory of the stage that owns the parameter; a given number is used instead.
 // RUN: pp-plan %s --cluster=local:1 --microbatches=1 --json | FileCheck %s --check-prefix=STATE
 // RUN: pp-plan %s --cluster=local:1 --microbatches=1 --optimizer-state=7 --json | FileCheck %s --check-prefix=GIVEN
 // STATE: "memory_bytes": 1600000

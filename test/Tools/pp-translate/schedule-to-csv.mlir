@@ -11,7 +11,7 @@
 // RUN: not pp-opt %s -pipeline-partition="microbatches=5 chunks=2 max-replicas=1 placement=v" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not pp-opt %s -pipeline-partition="chunks=2 max-replicas=1 placement=v" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=PLACE
 
-// What PyTorch writes can be taken, without a program in the way its stages lie.
+// PyTorch's files can be read, without a program whose placement differs.
 // CSV: 0F0,0F1,2F0
 // CSV-NEXT: 1F0,1F1,3F0
 // CHECK: pipeline.stage 2 on [@d0] layers [2]

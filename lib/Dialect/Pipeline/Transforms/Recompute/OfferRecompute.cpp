@@ -232,7 +232,7 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
       return signalPassFailure();
     if (!*found) {
       emitError(getOperation().getLoc())
-          << "what computing again costs depends on the devices; give them "
+          << "the cost of recomputation depends on the devices; give them "
              "with cluster=";
       return signalPassFailure();
     }
