@@ -191,7 +191,7 @@ def test_the_loss_is_that_of_all_samples(workshop, data):
 
 
 @MPI
-@pytest.mark.parametrize("fault, reason", (("raise", "error was asked for"), ("nan", "not a number"), ("kill", "killed|ended|died")))
+@pytest.mark.parametrize("fault, reason", (("raise", "error was injected"), ("nan", "not a number"), ("kill", "killed|ended|died")))
 def test_a_fault_of_one_replica_ends_all(workshop, data, fault, reason):
     """The others have gone on to a later step, or have none left."""
     inputs = workshop.module(MLP).with_suffix(".inputs.safetensors")

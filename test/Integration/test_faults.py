@@ -79,7 +79,7 @@ def test_a_rank_that_hangs_is_named(workshop, text, launch):  # noqa: F811
     assert seconds < 20
 
 
-@pytest.mark.parametrize("kind,wanted", [("raise", "rank 1: an error was asked for"), ("nan", "rank ")])
+@pytest.mark.parametrize("kind,wanted", [("raise", "rank 1: an error was injected"), ("nan", "rank ")])
 @pytest.mark.parametrize("launch", [(), pytest.param(("mpi",), marks=MPI)], ids=("threads", "processes"))
 def test_an_error_names_its_step_and_the_last_checkpoint(workshop, text, launch, kind, wanted):  # noqa: F811
     folder, arguments = two_ranks(workshop, text, f"{kind}{len(launch)}", 10**6, "--checkpoint-every=2")
@@ -103,7 +103,7 @@ def test_a_full_disk_does_not_hide_the_error_of_a_step(workshop, text):  # noqa:
                           env={**os.environ, "STAGEWRIGHT_INJECT": "1:5:0:raise"})
     (error,) = errors(done.stderr)
     file = folder / ".writing-step-000000000005/params.safetensors"
-    assert done.returncode == 3 and "step 6: rank 1: an error was asked for" in error, error
+    assert done.returncode == 3 and "step 6: rank 1: an error was injected" in error, error
     assert error.endswith(f"; saving failed too: cannot write '{file}': File too large"), error
     assert not list(folder.iterdir())
 

@@ -40,7 +40,7 @@ TEST(Faults, ARankThatHangsEndsTheStep) {
             std::string::npos)
       << error;
   EXPECT_LT(passed.count(), 5);
-  EXPECT_NE(errorOf(host).find("still hangs in a step before"),
+  EXPECT_NE(errorOf(host).find("still hangs in an earlier step"),
             std::string::npos);
 }
 
@@ -48,7 +48,7 @@ TEST(Faults, AStepThatRaisedRunsAgain) {
   Asked asked("0:1:3:raise");
   Host host = Host::pipeline();
   host.run();
-  EXPECT_EQ(errorOf(host).find("rank 0: an error was asked for"), 0U);
+  EXPECT_EQ(errorOf(host).find("rank 0: an error was injected"), 0U);
   EXPECT_EQ(errorOf(host), "");
 }
 
