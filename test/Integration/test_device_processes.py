@@ -132,8 +132,8 @@ def test_calls_of_the_host_by_nccl_are_counted(workshop):
 @pytest.mark.parametrize("places, hosts", ((("core0+core2", "core1+core3"), [0, 1, 0, 1]), (("core0+core1", "core2+core3"), [0, 0, 1, 1])),
                          ids=("sums between hosts", "sums within hosts"))
 def test_so_are_those_for_sums(workshop, places, hosts):
-    """Of two replicas on two hosts, both parts of each sum count, and one message, that of the loss. Of two on one host none do,
-    but all other messages."""
+    """With two replicas on two hosts, both parts of each sum and the message of the loss cross hosts; with two on one host, all
+    other messages do."""
     path, manifest = on_two_hosts(workshop, "--plan=[0,5)@{} [5,10)@{}".format(*places), "--bucket-bytes=100000")
     assert [rank["host"] for rank in manifest["ranks"]] == hosts
     assert len(manifest["channels"]) == 4 + 1 and len(manifest["collectives"]) == 4
