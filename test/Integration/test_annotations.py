@@ -143,7 +143,8 @@ def test_stages_end_only_at_exchanges(workshop):
     """The first two products are split by columns and by rows, without an exchange between."""
     message = refused("pp-compile", workshop.module("mlp.py:mlp"), "--cluster=local:4", "--microbatches=4", "--emit=schedule",
                       "--annotate=params/0=split(2),params/*=split(2)", "--tensor-parallel=2", "--shard=params/0/0=1,params/1/0=0")
-    assert "error: 2 stages are requested, but the annotations allow only 1: no stage can end where shards exchange no values between two annotations; join the two, or move their border behind a residual connection" in message
+    assert "error: 2 stages are requested, but the annotations allow only 1: no stage can end where shards exchange no values " \
+           "between two annotations; join the two, or move their border behind a residual connection" in message
 
 
 @pytest.mark.parametrize("name,flags,message", (
