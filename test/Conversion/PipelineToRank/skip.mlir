@@ -1,5 +1,7 @@
 // A value made on stage 0 and used by stages 0, 1 and 2 goes to each directly, in a channel of its own, and is copied
-// there from where stage 0 reads it. The more stages a value skips, the deeper its ring, so that no sender of a balanced pipeline waits. Devices on two hosts are numbered by host. Values that are used where they are made share the workspace.
+// there from where stage 0 reads it. The more stages a value skips, the deeper its ring, so that no sender of a
+// balanced pipeline waits. Devices on two hosts are numbered by host. Values that are used where they are made share
+// the workspace.
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs=microbatches=32 -o /dev/null
