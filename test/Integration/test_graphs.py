@@ -18,7 +18,7 @@ from tiers import THOROUGH, thorough
 from workshop import BUILD, HERE, tool
 
 sys.path[:0] = [str(HERE / "models"), str(HERE.parents[1])]
-from bench.stand.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
+from bench.harness.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
 import graphs  # noqa: E402
 import sampling  # noqa: E402
 
