@@ -136,9 +136,9 @@ def test_gpt2_small_of_four_microbatches(workshop):
     """Products, scatters and the last kernels that add to a sum divide by the number of microbatches as they store."""
     artifact = compiled(workshop, *GPT2, microbatches=4)
     rank = estimate(artifact)
-    assert rank["seconds"] <= 25.7e-3
+    assert rank["seconds"] <= 25.5e-3
     assert rank["seconds"] <= 1.12 * (rank["product_seconds"] + rank["attention_seconds"])
-    assert rank["our_bytes"] <= 8.7e9
+    assert rank["our_bytes"] <= 8.4e9
     assert rank["nodes"] <= 1026
     assert not divisions(artifact)
 
