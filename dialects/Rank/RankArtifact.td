@@ -60,7 +60,8 @@ def Rank_ChannelAttr : Rank_Facts<"Channel", "channel", "A `rank.channel`"> {
     #rank.channel<name = "h0.to1", from = 0, to = 1, type = tensor<4x8xf32>, depth = 2>
     ```
     Constraints:
-    - (channel_facts_c1) the depth is not 0, and round and messages are not negative.
+    - (channel_facts_c1) the depth is not 0, and round and messages are not negative;
+    - (channel_facts_c2) the slot has a static shape, of integers or floats.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$from, "int64_t":$to, "::mlir::RankedTensorType":$type,
                         "int64_t":$depth, Rank_Number<"0">:$round, Rank_Flag:$once, Rank_Number<"0">:$messages);
@@ -81,8 +82,11 @@ def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collec
     ```mlir
     #rank.collective<name = "sum0", type = tensor<64xf32>, buckets = [<rank = 0, first = 4, buffers = 3>]>
     ```
+    Constraints:
+    - (collective_facts_c1) the bucket has a static shape, of integers or floats.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type, Rank_List<"BucketAttr">:$buckets);
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,7 +102,8 @@ def Rank_BufferAttr : Rank_Facts<"Buffer", "buffer", "A `rank.buffer`, with its 
     #rank.buffer<name = "params/w", kind = parameter, type = tensor<8x4xf32>, argument = 0>
     ```
     Constraints:
-    - (buffer_facts_c1) the depth is not 0.
+    - (buffer_facts_c1) the depth is not 0;
+    - (buffer_facts_c2) the slot has a static shape, of integers or floats.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<Rank_BufferKind>:$kind,
                         "::mlir::RankedTensorType":$type, Rank_Number<"1">:$depth, Rank_Number<"-1">:$argument,

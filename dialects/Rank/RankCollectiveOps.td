@@ -23,7 +23,7 @@ def Rank_CollectiveOp : Rank_Op<"collective", [Symbol]> {
     ```
     Constraints:
     - (collective_c1) at least two ranks, not negative and in increasing order;
-    - (collective_c2) a bucket is a vector of floats or of integers of at least 8 bits.
+    - (collective_c2) a bucket is a vector of known length, of floats or of integers of at least 8 bits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$ranks, Rank_MemoryTypeAttr:$type);
   let assemblyFormat = "$sym_name `among` $ranks attr-dict `:` $type";

@@ -13,6 +13,7 @@
 #include "stagewright/Simulation/Grid.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <functional>
 #include <numeric>
 
 using namespace mlir;

@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Target/Artifact.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"
 

@@ -61,13 +61,22 @@
 // ROWS: error: rows and runs must be at least 1, got 0
 // REDEFINE: %{change} = 's#depth = 2#depth = 0#'
 // RUN: %{run}=CHANNEL1
-// CHANNEL1: error: channel "h" has depth 0
+// CHANNEL1: error: "h" has depth 0
 // REDEFINE: %{change} = 's#round = 1#round = -1#'
 // RUN: %{run}=ROUND
 // ROUND: error: round and messages must be at least 0, got -1
 // REDEFINE: %{change} = 's#depth = -1, place#depth = 0, place#'
 // RUN: %{run}=BUFFER1
-// BUFFER1: error: buffer "k" has depth 0
+// BUFFER1: error: "k" has depth 0
+// REDEFINE: %{change} = 's#to = 1, type = tensor<4xf32>#to = 1, type = tensor<?xf32>#'
+// RUN: %{run}=CHANNEL2
+// CHANNEL2: error: "h" must have a static shape, of integers or floats, got 'tensor<?xf32>'
+// REDEFINE: %{change} = 's#stash, type = tensor<4xf32>#stash, type = tensor<4xindex>#'
+// RUN: %{run}=BUFFER2
+// BUFFER2: error: "k" must have a static shape, of integers or floats, got 'tensor<4xindex>'
+// REDEFINE: %{change} = 's#tensor<64xf32>#tensor<?xf32>#'
+// RUN: %{run}=COLLECTIVE1
+// COLLECTIVE1: error: "sum" must have a static shape, of integers or floats, got 'tensor<?xf32>'
 // REDEFINE: %{change} = 's#receives = .1, 0.#receives = [1]#'
 // RUN: %{run}=ROW1
 // ROW1: error: row "0F0" must wait for pairs of a channel and a message

@@ -17,15 +17,22 @@ rank.collective @a among [0, 0] : memref<16xf32>
 
 // Truth values have no sum.
 rank.step @step() -> ()
-// expected-error @below {{sums a vector of floats or integers, got 'memref<16xi1>'}}
+// expected-error @below {{sums a vector of known length, of floats or integers, got 'memref<16xi1>'}}
 rank.collective @a among [0, 1] : memref<16xi1>
 
 // -----
 
 // A bucket is a vector.
 rank.step @step() -> ()
-// expected-error @below {{sums a vector of floats or integers, got 'memref<4x4xf32>'}}
+// expected-error @below {{sums a vector of known length, of floats or integers, got 'memref<4x4xf32>'}}
 rank.collective @a among [0, 1] : memref<4x4xf32>
+
+// -----
+
+// The artifact states its bytes.
+rank.step @step() -> ()
+// expected-error @below {{sums a vector of known length, of floats or integers, got 'memref<?xf32>'}}
+rank.collective @a among [0, 1] : memref<?xf32>
 
 // -----
 

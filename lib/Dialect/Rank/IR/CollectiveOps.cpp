@@ -26,8 +26,9 @@ LogicalResult CollectiveOp::verify() {
   Type element = type.getElementType();
   bool sums =
       isa<FloatType>(element) || (element.isInteger() && !element.isInteger(1));
-  if (type.getRank() != 1 || !sums) // collective_c2
-    return emitOpError() << "sums a vector of floats or integers, got " << type;
+  if (type.getRank() != 1 || !type.hasStaticShape() || !sums) // collective_c2
+    return emitOpError() << "sums a vector of known length, of floats or "
+                         << "integers, got " << type;
   return success();
 }
 

@@ -95,22 +95,39 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
   return atLeast(emitError, 1, {rows, runs}, "rows and runs"); // interface_c2
 }
 
+/// Checks a ring of slots, or a bucket, which has depth 1.
+static LogicalResult verifyRing(EmitError emitError, StringAttr name,
+                                RankedTensorType type, int64_t depth = 1) {
+  if (depth == 0) // channel_facts_c1, buffer_facts_c1
+    return emitError() << name << " has depth 0";
+  if (type.hasStaticShape() && type.getElementType().isIntOrFloat())
+    return success();
+  return emitError() << name // channel_facts_c2, buffer_facts_c2
+                     << " must have a static shape, of integers or floats, got "
+                     << type;
+}
+
 LogicalResult ChannelAttr::verify(EmitError emitError, StringAttr name, int64_t,
-                                  int64_t, RankedTensorType, int64_t depth,
+                                  int64_t, RankedTensorType type, int64_t depth,
                                   int64_t round, bool, int64_t messages) {
-  if (depth == 0) // channel_facts_c1
-    return emitError() << "channel " << name << " has depth 0";
+  if (failed(verifyRing(emitError, name, type, depth)))
+    return failure();
   return atLeast(emitError, 0, {round, messages},
                  "round and messages"); // channel_facts_c1
 }
 
+LogicalResult CollectiveAttr::verify(EmitError emitError, StringAttr name,
+                                     RankedTensorType type,
+                                     ArrayRef<BucketAttr>) {
+  return verifyRing(emitError, name, type); // collective_facts_c1
+}
+
 LogicalResult BufferAttr::verify(EmitError emitError, StringAttr name,
-                                 BufferKind, RankedTensorType, int64_t depth,
-                                 int64_t, int64_t, int64_t, int64_t, int64_t,
-                                 bool, int64_t, int64_t, FloatAttr) {
-  if (depth == 0) // buffer_facts_c1
-    return emitError() << "buffer " << name << " has depth 0";
-  return success();
+                                 BufferKind, RankedTensorType type,
+                                 int64_t depth, int64_t, int64_t, int64_t,
+                                 int64_t, int64_t, bool, int64_t, int64_t,
+                                 FloatAttr) {
+  return verifyRing(emitError, name, type, depth);
 }
 
 LogicalResult RowAttr::verify(EmitError emitError, StringAttr name, int64_t,
