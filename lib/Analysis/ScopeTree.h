@@ -41,7 +41,7 @@ private:
     std::vector<unsigned> operations; ///< Of the forward, in program order.
     unsigned contractions = 0;
     bool repeats = false; ///< Has numbered siblings among its descendants.
-    bool opens = false;   ///< Not a layer: its children are layers, or open too.
+    bool opens = false; ///< Not a layer: its children are layers, or open too.
   };
   /// Borders between the parts of a scope: those where at most one large value
   /// is live (`clean`), and all.

@@ -10,9 +10,8 @@
 // transfers count as stages, and builds them stage by stage: all layers that
 // are not planned yet form one last stage on all remaining devices.
 //
-// L is an estimate, not a bound: bubbles inside the pivot stage are ignored
-// (on random
-// problems a mean error of 0.5 %, at most 31 %).
+// L is an estimate, not a bound: bubbles inside the pivot stage are ignored.
+// On random problems the mean error is 0.5 %, the max 31 %.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,8 +12,8 @@
 
 namespace stagewright::pipeline {
 
-/// Attribute of a parameter whose `pipeline.split_dim` follows from a hint about
-/// another value: the split is dropped where it does not fit.
+/// Attribute of a parameter whose `pipeline.split_dim` follows from a hint
+/// about another value: the split is dropped where it does not fit.
 inline constexpr llvm::StringLiteral kSplitDerived = "pipeline.split_derived";
 
 /// Removes all `pipeline.split_hint` from `step`, which has roles. Parameters

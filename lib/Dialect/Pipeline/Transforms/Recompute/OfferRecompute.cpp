@@ -265,8 +265,8 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
       Offer choices(node, body, symbols);
       auto [entry, isNew] = known.try_emplace(choices.key());
       if (isNew) {
-        entry->second = choices.write(
-            slowest, size_t(std::max<int64_t>(0, maxLevels)), "");
+        entry->second =
+            choices.write(slowest, size_t(std::max<int64_t>(0, maxLevels)), "");
         numLevels += entry->second.size();
       }
       if (entry->second.empty())
