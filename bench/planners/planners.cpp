@@ -13,8 +13,9 @@
 
 #include "stagewright/Planning/Planners.h"
 #include "Spp/Prm.h"
-#include "stagewright/Planning/DeviceOrder.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/Baselines/Formats.h"
+#include "stagewright/Planning/DeviceOrder.h"
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -120,8 +121,8 @@ static void whole(const char *what, const Problem &problem, const char *planner,
                   const char *other, const char *wanted) {
   Result<Planner> found = findPlanner(planner);
   if (!found) {
-    std::printf("%-50s %s\n", what, found.error().message.c_str());
-    return;
+    std::fprintf(stderr, "%s: %s\n", what, found.error().message.c_str());
+    std::exit(1);
   }
   double began = now();
   Result<Plan> plan = found->plan(problem);
@@ -190,6 +191,7 @@ static void idealDp() {
 }
 
 int main() {
+  registerBaselines();
   std::printf("%-50s %11s   %-28s %-14s\n", "on one core", "ours", "other",
               "wanted");
   prm("prm, one list, 64 layers, 16 devices", 64, 16, "prototype 0.01 s", "-");

@@ -80,7 +80,8 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
     - (attention_c4) elements are floats of at most 32 bits, statistics f32, `keep` i1;
     - (attention_c5) `causal` needs as many keys as queries;
     - (attention_c6) a mask of i1 comes with `fill`, and nothing else does;
-    - (attention_c7) `cap` is above 0.
+    - (attention_c7) `cap` is above 0;
+    - (attention_c8) `causal` excludes a mask of i1.
   }];
 }
 

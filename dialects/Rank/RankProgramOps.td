@@ -132,7 +132,8 @@ def Rank_ProgramOp : Rank_Op<"program", [
     - (rank_program_c2) the rank (and host) is not negative and the number of microbatches positive;
     - (rank_program_c3) it holds buffers, then one entry;
     - (rank_program_c4) buffer names are unique;
-    - (rank_program_c5) a buffer with a position has the shape and element type of that argument or result of the step.
+    - (rank_program_c5) a buffer with a position has the shape and element type of that argument or result of the step;
+    - (rank_program_c6) `memory` has integers of 64 bits.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$rank, StrAttr:$device,
                        OptionalAttr<Rank_IntAttr>:$host, FlatSymbolRefAttr:$step,

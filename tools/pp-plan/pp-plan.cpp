@@ -17,6 +17,7 @@
 #include "Searches.h"
 
 #include "stagewright/InitAllPasses.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
@@ -288,6 +289,7 @@ int run(const PlanOptions &options) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): from streams, or out of memory
 int main(int argc, char **argv) {
+  stagewright::registerBaselines(); // Lists and checks of options name them.
   CLI::App app("Partitions a model into stages for a cluster, chooses replicas "
                "and devices, and reports how good the plan is.");
   PlanOptions options;

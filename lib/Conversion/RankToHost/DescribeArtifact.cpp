@@ -119,6 +119,12 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     int64_t dim = number(of, "pipeline.slice_dim", -1);
     // Parts per row of a stack; 0: slices are rows, or parts of the tensor.
     int64_t parts = number(of, "pipeline.slice_parts", 0);
+    if (dim < -1 || dim >= tensor.getRank())
+      return step.emitOpError()
+             << "slices dimension " << dim << " of " << tensor;
+    if (parts < 0 || (parts > 0 && dim < 0))
+      return step.emitOpError() << "has " << parts << " parts for each row of "
+                                << tensor << ", of dimension " << dim;
     SmallVector<int64_t> shape(tensor.getShape());
     int64_t rows = 1;
     if (whole.slices > 0 && dim >= 0)

@@ -145,9 +145,10 @@ private:
     sums.change(begin, bytes, [&](Address address, Sum &sum) {
       auto offset = int64_t(address - begin);
       bool isInside = address >= begin && offset + sum.bytes <= bytes;
-      if (isInside && !sum.part)
-        sum.part = Part{id, offset, sum.bytes};
-      return isInside;
+      if (!isInside || sum.part)
+        return false;
+      sum.part = Part{id, offset, sum.bytes};
+      return true;
     });
   }
 

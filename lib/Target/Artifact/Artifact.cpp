@@ -79,6 +79,8 @@ prepare(ModuleOp module, const ArtifactOptions &options) {
   auto artifacts = module.getOps<rank::ArtifactOp>();
   if (artifacts.empty())
     return module.emitError(kNoArtifact);
+  if (!llvm::hasSingleElement(artifacts))
+    return module.emitError("has several 'rank.artifact', expected one");
   auto processors = processorsOf(options);
   if (!processors)
     return module.emitError() << llvm::toString(processors.takeError());

@@ -54,3 +54,12 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe"
   rank.entry (%M) {
   }
 }
+
+// -----
+
+// expected-error @below {{slices dimension 9 of 'tensor<8xf32>'}}
+rank.step @step(tensor<8xf32> {pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64, pipeline.slice_dim = 9 : i64}) -> (tensor<f32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  rank.entry (%M) {
+  }
+}

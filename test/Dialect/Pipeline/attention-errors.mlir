@@ -140,3 +140,18 @@ func.func @attention_c7(%x: memref<8x8xf32>, %s: memref<8xf32>) {
       ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
   return
 }
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#m = affine_map<(i, j, w, v) -> (i, j)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c8(%x: memref<8x8xf32>, %m: memref<8x8xi1>, %s: memref<8xf32>) {
+  // expected-error @below {{is causal and has a mask of i1; the mask can hide later keys}}
+  pipeline.attention scale 1.0 causal fill -1.0e9 maps [#q, #k, #v, #m, #o, #s]
+      ins(%x, %x, %x, %m : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xi1>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}

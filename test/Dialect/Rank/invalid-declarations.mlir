@@ -156,6 +156,16 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // -----
 
+// rank_program_c6
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+// expected-error @below {{has "arena" = 5 : i32 in its memory, expected an i64}}
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" memory {arena = 5 : i32} {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
 // buffer_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {

@@ -191,6 +191,9 @@ static LogicalResult verifyDims(Operation *op, const Attention &view) {
       view.has("mask") && view.type("mask").getElementType().isInteger(1);
   if (fills != view.fill.has_value()) // attention_c6
     return op->emitOpError() << "needs fill exactly if its mask is of i1";
+  if (view.causal && fills) // attention_c8
+    return op->emitOpError()
+           << "is causal and has a mask of i1; the mask can hide later keys";
   if (view.cap && !(*view.cap > 0)) // attention_c7
     return op->emitOpError() << "cap is " << *view.cap << ", not above 0";
   return success();

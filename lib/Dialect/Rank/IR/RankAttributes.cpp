@@ -157,7 +157,7 @@ LogicalResult ProgramAttr::verify(EmitError emitError, StringAttr, int64_t,
                        << number << ", it has " << count;
   };
   for (BufferAttr buffer : buffers) // program_facts_c2
-    if (buffer.getStarts() >= int64_t(starts.size()))
+    if (buffer.getStarts() < -1 || buffer.getStarts() >= int64_t(starts.size()))
       return refuse("starts", buffer.getStarts(), starts.size());
   for (AverageAttr average : averages) { // program_facts_c2
     SmallVector<int64_t> used(average.getParameters());
@@ -213,10 +213,12 @@ LogicalResult ArtifactOp::verify() {
       if (!has(getPrograms(), bucket.getRank()))
         return refuse(bucket, "program", bucket.getRank());
       auto program = cast<ProgramAttr>(getPrograms()[bucket.getRank()]);
-      int64_t end = bucket.getFirst() + bucket.getBuffers();
-      if (bucket.getFirst() < 0 || bucket.getBuffers() < 1 ||
-          end > int64_t(program.getBuffers().size()))
-        return refuse(bucket, "buffer", end - 1);
+      int64_t first = bucket.getFirst(), count = bucket.getBuffers();
+      int64_t all = program.getBuffers().size();
+      if (first < 0 || first >= all)
+        return refuse(bucket, "buffer", first);
+      if (count < 1 || count > all - first)
+        return refuse(bucket, "buffer", all);
     }
   for (auto program : getPrograms().getAsRange<ProgramAttr>()) { // artifact_c4
     for (AverageAttr average : program.getAverages())

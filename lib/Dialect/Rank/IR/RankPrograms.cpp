@@ -236,6 +236,14 @@ LogicalResult ProgramOp::verifyRegions() {
                          << getRank() << " and " << getMicrobatches();
   if (int64_t host = getHost().value_or(0); host < 0) // rank_program_c2
     return emitOpError() << "has host " << host << ", expected at least 0";
+  DictionaryAttr memory =
+      getMemory().value_or(DictionaryAttr::get(getContext()));
+  for (NamedAttribute part : memory)
+    if (auto bytes = dyn_cast<IntegerAttr>(part.getValue());
+        !bytes || !bytes.getType().isInteger(64)) // rank_program_c6
+      return emitOpError() << "has " << part.getName() << " = "
+                           << part.getValue()
+                           << " in its memory, expected an i64";
   llvm::StringSet<> names;
   Block &body = getBody().front();
   if (body.empty() || !isa<EntryOp>(body.back())) // rank_program_c3
