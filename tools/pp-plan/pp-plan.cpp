@@ -17,7 +17,6 @@
 #include "Searches.h"
 
 #include "stagewright/InitAllPasses.h"
-#include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
@@ -289,7 +288,6 @@ int run(const PlanOptions &options) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): from streams, or out of memory
 int main(int argc, char **argv) {
-  stagewright::registerBaselines(); // Lists and checks of options name them.
   CLI::App app("Partitions a model into stages for a cluster, chooses replicas "
                "and devices, and reports how good the plan is.");
   PlanOptions options;
@@ -301,10 +299,10 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return fail(Error{error.what()}, 2);
   }
+  stagewright::registerAllPasses();
   if (options.listClusters || options.listPlanners)
     return printLists(options);
   if (Status status = checkOptions(options); !status)
     return fail(status.error(), 2);
-  stagewright::registerAllPasses();
   return options.explainLayouts ? explainAll(options) : run(options);
 }

@@ -28,21 +28,27 @@ TEST(Grid, NamesStagesWhereARankHasSeveral) {
   EXPECT_EQ(*drawGrid(schedule, chainGraph(2, true)), "rank 0 |0F0|1F0|\n");
 }
 
+static Timeline timelineOf(std::vector<std::vector<TimedAction>> ranks) {
+  Timeline timeline;
+  timeline.ranks = std::move(ranks);
+  timeline.measure();
+  return timeline;
+}
+
 // A slot is as long as the shortest action if that divides all times.
 TEST(Grid, EqualCostsAreExact) {
-  Timeline timeline{
-      {{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(0.5)},
-        {{ActionKind::Backward, 0, 0}, Seconds(0.5), Seconds(1.5)},
-        {{ActionKind::Update, 0, 0}, Seconds(1.5), Seconds(1.5)}}},
-      Seconds(1.5)};
+  Timeline timeline =
+      timelineOf({{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(0.5)},
+                   {{ActionKind::Backward, 0, 0}, Seconds(0.5), Seconds(1.5)},
+                   {{ActionKind::Update, 0, 0}, Seconds(1.5), Seconds(1.5)}}});
   EXPECT_EQ(drawGridToScale(timeline), "rank 0 |F0|B0   |\n");
 }
 
 TEST(Grid, UnequalCostsAreToScale) {
-  Timeline timeline{{{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(1)},
-                      {{ActionKind::Backward, 0, 0}, Seconds(1), Seconds(3.5)}},
-                     {{{ActionKind::Forward, 1, 0}, Seconds(1), Seconds(3)}}},
-                    Seconds(3.5)};
+  Timeline timeline =
+      timelineOf({{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(1)},
+                   {{ActionKind::Backward, 0, 0}, Seconds(1), Seconds(3.5)}},
+                  {{{ActionKind::Forward, 1, 0}, Seconds(1), Seconds(3)}}});
   EXPECT_EQ(drawGridToScale(timeline), "rank 0 |F0|B0     |\n"
                                        "rank 1    |F0   |\n");
   // With narrow columns a short action has no room for its number, or none for
@@ -54,14 +60,13 @@ TEST(Grid, UnequalCostsAreToScale) {
 }
 
 TEST(Grid, PairsThatRunAsOneShareACell) {
-  Timeline timeline{
+  Timeline timeline = timelineOf(
       {{{{ActionKind::Forward, 0, 1}, Seconds(0), Seconds(2)},
-        {{ActionKind::Backward, 1, 0, true}, Seconds(0), Seconds(2)}}},
-      Seconds(2)};
+        {{ActionKind::Backward, 1, 0, true}, Seconds(0), Seconds(2)}}});
   EXPECT_EQ(drawGridToScale(timeline), "rank 0 |0F1&1B0|\n");
 }
 
 TEST(Grid, NothingTakesTime) {
-  Timeline timeline{{{{{ActionKind::Forward, 0, 0}, {}, {}}}}, {}};
+  Timeline timeline = timelineOf({{{{ActionKind::Forward, 0, 0}, {}, {}}}});
   EXPECT_EQ(drawGridToScale(timeline), "rank 0 |\n");
 }

@@ -106,7 +106,7 @@ TEST(Pipeline, OneFOneBAgreesWithTheSchedule) {
             {Seconds(forward[n]), Seconds(backward[n]), Seconds()});
       }
       Schedule schedule = *generateOneFOneB({stages, m, false});
-      auto timeline = simulate(schedule, chainGraph(stages, false), times);
+      auto timeline = timeSchedule(schedule, chainGraph(stages, false), times);
       PipelineModel model = chainModel(
           forward, backward, std::vector<double>(size_t(stages - 1), 0), m);
       ASSERT_EQ(makespanOf(model, ExecutionOrder::OneFOneB).value,
