@@ -187,7 +187,8 @@ ALTERED = (
     "cuLaunchKernel:0:8=0", "cuLaunchKernel:45:8=0",  # the default stream
     "cuLaunchKernel:34:1-1", "cuLaunchKernel:1:1+1",  # a block fewer, one more
     "cuLaunchKernel:2:4-1", "cuLaunchKernel:50:4-32", "cuLaunchKernel:73:7-4",  # threads, bytes of shared memory
-    "cuLaunchKernel:1:12+64", "cuLaunchKernel:4:9+64", "cuLaunchKernel:59:16+64", "cuLaunchKernel:152:10+1",
+    "cuLaunchKernel:1:12+64", "cuLaunchKernel:4:9+64", "cuLaunchKernel:59:16+64",
+    "cuLaunchKernel:133:15+4294967296",  # the divisor of a mean
     "cublasLtMatmul:0:2+1", "cublasLtMatmul:0:7+1", "cublasLtMatmul:15:7=0",  # alpha, beta
     "cublasLtMatmul:1:3+64", "cublasLtMatmul:2:5+64", "cublasLtMatmul:13:8+64", "cublasLtMatmul:25:10+64",  # A to D
     "cublasLtMatmul:3:13+64", "cublasLtMatmul:3:13-256", "cublasLtMatmul:3:14-256", "cublasLtMatmul:17:15=0",  # workspace, stream
