@@ -10,6 +10,7 @@
 
 include "Rank/RankArtifact.td"
 include "Rank/RankCollectiveOps.td"
+include "Rank/RankContractOp.td"
 include "Rank/RankConvolveOp.td"
 include "Rank/RankMemoryOps.td"
 include "Rank/RankProgramOps.td"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
+#include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -209,9 +209,8 @@ static LogicalResult verifyAttention(Operation *op) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-static void
-listEffects(DestinationStyleOpInterface op,
-            SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+void listEffects(DestinationStyleOpInterface op,
+                 SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
@@ -222,10 +221,18 @@ listEffects(DestinationStyleOpInterface op,
   }
 }
 
-static LogicalResult
-bufferizeAttention(DestinationStyleOpInterface op, RewriterBase &rewriter,
-                   const bufferization::BufferizationOptions &options,
-                   bufferization::BufferizationState &state) {
+bufferization::AliasingValueList aliasesOf(DestinationStyleOpInterface op,
+                                           OpOperand &operand) {
+  if (!op.isDpsInit(&operand))
+    return {};
+  return {{op.getTiedOpResult(&operand),
+           bufferization::BufferRelation::Equivalent}};
+}
+
+LogicalResult
+bufferizeInPlace(DestinationStyleOpInterface op, RewriterBase &rewriter,
+                 const bufferization::BufferizationOptions &options,
+                 bufferization::BufferizationState &state) {
   if (!op.hasPureTensorSemantics())
     return success();
   SmallVector<Value> operands;
@@ -263,16 +270,13 @@ bufferizeAttention(DestinationStyleOpInterface op, RewriterBase &rewriter,
   }                                                                            \
   bufferization::AliasingValueList Op::getAliasingValues(                      \
       OpOperand &operand, const bufferization::AnalysisState &) {              \
-    if (!isDpsInit(&operand))                                                  \
-      return {};                                                               \
-    return {{getTiedOpResult(&operand),                                        \
-             bufferization::BufferRelation::Equivalent}};                      \
+    return aliasesOf(*this, operand);                                          \
   }                                                                            \
   LogicalResult Op::bufferize(                                                 \
       RewriterBase &rewriter,                                                  \
       const bufferization::BufferizationOptions &options,                      \
       bufferization::BufferizationState &state) {                              \
-    return bufferizeAttention(*this, rewriter, options, state);                \
+    return bufferizeInPlace(*this, rewriter, options, state);                  \
   }
 
 ATTENTION(AttentionOp)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
 using namespace mlir;
@@ -79,14 +79,7 @@ LogicalResult ConvolveOp::verify() {
 
 void ConvolveOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      continue;
-    if (isDpsInit(&operand))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand);
-    else
-      effects.emplace_back(MemoryEffects::Read::get(), &operand);
-  }
+  pipeline::listEffects(*this, effects);
 }
 
 bool ConvolveOp::bufferizesToMemoryRead(OpOperand &operand,
@@ -102,34 +95,14 @@ bool ConvolveOp::bufferizesToMemoryWrite(OpOperand &operand,
 bufferization::AliasingValueList
 ConvolveOp::getAliasingValues(OpOperand &operand,
                               const bufferization::AnalysisState &) {
-  if (!isDpsInit(&operand))
-    return {};
-  return {
-      {getTiedOpResult(&operand), bufferization::BufferRelation::Equivalent}};
+  return pipeline::aliasesOf(*this, operand);
 }
 
 LogicalResult
 ConvolveOp::bufferize(RewriterBase &rewriter,
                       const bufferization::BufferizationOptions &options,
                       bufferization::BufferizationState &state) {
-  if (!hasPureTensorSemantics())
-    return success();
-  SmallVector<Value> operands;
-  for (Value operand : getOperation()->getOperands()) {
-    FailureOr<Value> buffer =
-        bufferization::getBuffer(rewriter, operand, options, state);
-    if (failed(buffer))
-      return failure();
-    operands.push_back(*buffer);
-  }
-  rewriter.setInsertionPoint(getOperation());
-  OperationState made(getLoc(), getOperationName(), operands, TypeRange(),
-                      (*this)->getDiscardableAttrDictionary().getValue());
-  made.propertiesAttr = (*this)->getPropertiesAsAttribute();
-  rewriter.create(made);
-  bufferization::replaceOpWithBufferizedValues(rewriter, getOperation(),
-                                               ArrayRef(operands).back());
-  return success();
+  return pipeline::bufferizeInPlace(*this, rewriter, options, state);
 }
 
 } // namespace stagewright::rank
