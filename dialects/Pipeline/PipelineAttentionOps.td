@@ -28,11 +28,13 @@ class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [
         "bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>]> {
   let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
                        AffineMapArrayAttr:$indexing_maps, F32Attr:$scale, OptionalAttr<F32Attr>:$cap,
-                       UnitAttr:$causal, OptionalAttr<F32Attr>:$fill, OptionalAttr<F32Attr>:$kept);
+                       UnitAttr:$causal, OptionalAttr<F32Attr>:$fill, OptionalAttr<F32Attr>:$kept,
+                       UnitAttr:$library);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    `scale` $scale (`cap` $cap^)? (`causal` $causal^)? (`fill` $fill^)? (`kept` $kept^)? `maps` $indexing_maps
+    `scale` $scale (`cap` $cap^)? (`causal` $causal^)? (`fill` $fill^)? (`kept` $kept^)? (`library` $library^)?
+    `maps` $indexing_maps
     `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)`
     attr-dict (`->` type($results)^)?
   }];
@@ -58,7 +60,7 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
     the keys, weighted by exp(x) / sum exp(x); `statistics` is the natural logarithm of that sum. With `cap` c, x is
     c tanh(x / c) instead. `causal`: a query sees the keys up to its own number. A mask of i1 puts `fill` in the place of
     x where it is false; a mask of floats is added to x. With dropout, values are weighted by `kept` times the weights
-    where `keep` is true, and by 0 elsewhere. Sums are of float32.
+    where `keep` is true, and by 0 elsewhere. Sums are of float32. `library`: a call of the device's library computes it.
 
     Example:
     ```mlir

@@ -89,8 +89,8 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
   let description = [{
     **Why** The library can add a row to a product and apply GELU or its derivative before it stores the product.
     **Expects** A body on tensors, after device-finish-contractions.
-    **Leaves** Next to a contraction the operation that its call includes, both with `host.epilogue`. It is recognised by what
-    it computes, however it is written.
+    **Leaves** Next to a contraction the operation that its call can include, with the hint `device.epilogue`. It is recognised
+    by what it computes, however it is written. Without the hint it becomes a kernel.
     **Never** changes a function by more than a millionth.
   }];
   let statistics = [Statistic<"numEpilogues", "epilogues", "Operations included in a library call">];
@@ -133,7 +133,7 @@ def DeviceSplitAttention : Pass<"device-split-attention", "::mlir::func::FuncOp"
     **Why** Gradients of queries are sums over keys, those of keys are sums over queries. With two kernels, one thread computes
     each sum, and no result depends on the order in which blocks run.
     **Expects** A body on tensors.
-    **Leaves** Attention that the device's library supports with `device.library`: elements of 16 bits, no mask but a causal
+    **Leaves** Attention that the device's library supports as `library`: elements of 16 bits, no mask but a causal
     one, head widths in multiples of 8 up to 128, rows that begin at multiples of 16 bytes. Other `pipeline.attention_gradient`
     becomes `pipeline.attention_query_gradient`, `pipeline.attention_key_gradient` and the row sums that both read.
     **Never** changes the forward, which is one kernel.
@@ -146,7 +146,7 @@ def DeviceCallAttention : Pass<"device-call-attention", "::mlir::ModuleOp"> {
   let summary = "lower attention to calls of the runtime";
   let description = [{
     **Why** A library call is a command of the rank's program, as for a contraction.
-    **Expects** Bodies on buffers that know their rank; attention with `device.library`.
+    **Expects** Bodies on buffers that know their rank; attention that is `library`.
     **Leaves** Calls of `sw_attend` and `sw_attend_gradient` with constant descriptors.
     **Never** changes attention that is a kernel.
   }];
@@ -203,11 +203,11 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
   let description = [{
     **Why** Values used only within a group need no memory, so kernels are made before the workspace is planned. Layers repeat,
     and so do their kernels.
-    **Expects** Bodies on buffers whose operations carry `device.group`.
+    **Expects** Bodies on buffers whose operations carry `device.group`, and epilogues `device.epilogue`.
     **Leaves** Every group, loop and copy in a private function marked `host.kernel`. Buffers that only its members use, each
     element only in the thread that computed it, become allocations inside. Equal functions are merged. A kernel computes the
     numbers that decide where it reads or writes, from the memory that holds them. If a library call needs such a number, the pass
-    fails.
+    fails. A `rank.contract` includes an epilogue that suits the library; its kernel stays behind it as `rank.otherwise`.
     **Never** outlines a contraction.
   }];
   let statistics = [
@@ -224,8 +224,8 @@ def DeviceOutlineAlternatives : Pass<"device-outline-alternatives", "::mlir::Mod
     **Why** Which algorithms a library has for a shape, a type and an epilogue is known only when the step is created on its
     device. A step must not fail there because an algorithm is missing.
     **Expects** Bodies on buffers, after device-outline-kernels.
-    **Leaves** After every epilogue, every attention with `device.library` and every product of 8-bit numbers, calls of kernels
-    that compute the same, with `device.otherwise`.
+    **Leaves** After every attention that is `library` and every product of 8-bit numbers, a `rank.otherwise` of a kernel that
+    computes the same, as device-outline-kernels left it after every epilogue.
     **Never** changes what is executed where the library has an algorithm.
   }];
   let statistics = [Statistic<"numAlternatives", "alternatives", "Launches that replace library calls">];
@@ -240,8 +240,7 @@ def DeviceWriteKernels : Pass<"device-write-kernels", "::mlir::ModuleOp"> {
     **Expects** Kernels that device-outline-kernels and host-outline-kernels left, on buffers of static shape.
     **Leaves** A `gpu.module @kernels` with one `gpu.func` per kernel, on pointers and 64-bit numbers, made of arith, math, scf,
     gpu and LLVM loads and stores; grid, block, shared memory and the work of a launch as `rank.kernel`, a `#rank.kernel`.
-    The functions stay as declarations with the kernel's number, `device.kernel`. Attention on 16-bit numbers uses tensor cores
-    and asynchronous copies of nvvm.
+    The functions stay as declarations. Attention on 16-bit numbers uses tensor cores and asynchronous copies of nvvm.
     **Never** uses vendor-specific operations in other kernels.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -260,16 +259,29 @@ def DevicePassRank : Pass<"device-pass-rank", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
-def DeviceLowerCalls : Pass<"device-lower-calls", "::mlir::ModuleOp"> {
-  let summary = "lower kernel launches and contractions to calls of the runtime";
+def DeviceCallContractions : Pass<"device-call-contractions", "::mlir::ModuleOp"> {
+  let summary = "lower contractions to calls of the device's library";
   let description = [{
-    **Why** The entry of a rank only adds commands to the program of its device.
-    **Expects** Functions whose first argument is the rank, after host-contractions-to-calls and lower-rank-to-host.
-    **Leaves** Kernel calls as `sw_launch`; `sw_gemm` as `sw_contract` with the types of the operands and the epilogue; the
-    kernels with their launches in `rank.artifact`.
-    **Never** reads device memory.
+    **Why** The library has tuned code; its descriptors take strides, so transposes and slices cost nothing.
+    **Expects** Bodies on buffers whose first argument is the rank; `rank.contract` with static strides.
+    **Leaves** Calls of `sw_contract` with the types of the operands and the epilogue. Dimensions that do not fit a descriptor
+    become loops around the call.
+    **Never** copies an operand.
   }];
   let options = [Option<"tf32", "tf32", "bool", "false", "Let the library round float32 operands to TF32">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def DeviceLowerCalls : Pass<"device-lower-calls", "::mlir::ModuleOp"> {
+  let summary = "lower kernel launches to calls of the runtime";
+  let description = [{
+    **Why** The entry of a rank only adds commands to the program of its device.
+    **Expects** Functions whose first argument is the rank, after device-write-kernels and lower-rank-to-host.
+    **Leaves** Kernel calls as `sw_launch`, `rank.otherwise` as `sw_otherwise`; the kernels with their launches in
+    `rank.artifact`.
+    **Never** reads device memory.
+  }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

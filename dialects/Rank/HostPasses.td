@@ -45,15 +45,18 @@ def HostRaiseConvolutions
     **Why** A convolution is a sum of products in which two loops index one dimension together; the runtime has code for it. A
     gradient arrives as a convolution over a tensor dilated with zeros, so most of its work is multiplication by zero.
     **Expects** A body on tensors, before fusion.
-    **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a `linalg.generic`
-    marked `host.convolution`. Dilated operands are avoided: a weight gradient reads the original operand with a stride; an
-    input gradient becomes one convolution for each phase of the stride, interleaved into its result.
+    **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a `rank.contract`,
+    unless its window has one element in some dimension. Dilated operands are avoided: a weight gradient reads the original
+    operand with a stride; an input gradient becomes one convolution for each phase of the stride, interleaved into its result.
     **Never** changes pooling or a depthwise convolution, which have no columns to multiply.
   }];
+  let options = [
+    Option<"calls", "calls", "bool", "true",
+           "Make convolutions calls; without it only dilated operands are avoided, for kernels of a device">];
   let statistics = [
-    Statistic<"numRaised", "convolutions-raised", "Convolutions marked">,
+    Statistic<"numRaised", "convolutions-raised", "Convolutions recognised">,
     Statistic<"numNarrowed", "convolutions-narrowed", "Convolutions over zeros replaced">];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
 }
 
@@ -134,8 +137,9 @@ def HostFindTriangles : Pass<"host-find-triangles", "::mlir::func::FuncOp"> {
   let description = [{
     **Why** Under a causal mask half of the scores are never read, and half of their gradients are zero.
     **Expects** A body on tensors, after fusion, masks as comparisons of loop indices.
-    **Leaves** `host.triangle`, the two loops and their extents, on a contraction whose result is read only where one index is
-    at least another, or that has an operand which is zero elsewhere. Only the boxes up to the diagonal are then computed.
+    **Leaves** The hint `host.triangle`, the two loops and their extents, on a contraction whose result is read only where one
+    index is at least another, or that has an operand which is zero elsewhere. host-pass-destinations makes it the triangle of
+    `rank.contract`, of which only the boxes up to the diagonal are computed. Without the hint, all is computed.
     **Never** changes a sum of finite numbers: the terms left out are zero. Zero times a number that is not finite counts as
     zero.
   }];
@@ -189,12 +193,12 @@ def HostPassDestinations : Pass<"host-pass-destinations", "::mlir::func::FuncOp"
     **Why** A stage writes directly into the receiver's slot, the stash or a gradient; no result is copied out.
     **Expects** A body `(inputs, accumulators) -> (results, accumulated)` on tensors.
     **Leaves** `(inputs, results, accumulators) -> ()` on buffers. Inputs are read-only; every `tensor.empty` and fill has one
-    user; the chain that computes each result starts in its destination; a contraction that started from zero is marked
-    `host.overwrite` and its fill is gone.
+    user; the chain that computes each result starts in its destination; every contraction is a `rank.contract`, which
+    overwrites if it started from zero, and the fill is gone.
     **Never** makes a result alias an input: a result that is an input is copied.
   }];
   let statistics = [Statistic<"numCopies", "copied-results", "Results that must be copied">];
-  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
@@ -311,14 +315,11 @@ def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::Module
   let summary = "lower contractions and convolutions to calls of the runtime";
   let description = [{
     **Why** The runtime has tuned code; its descriptors take strides, so transposes and slices cost nothing.
-    **Expects** `linalg.contract`, and `linalg.generic` marked `host.convolution`, on buffers with static shapes and strides.
+    **Expects** `rank.contract` in f32 or f64, on buffers with static strides.
     **Leaves** One call of `sw_gemm` or `sw_convolution` with a constant descriptor; a convolution whose loops can be merged
     into rows, columns and sum is a contraction. Dimensions that do not fit a descriptor become loops around the call.
     **Never** copies an operand.
   }];
-  let options = [
-    Option<"mixed", "mixed", "bool", "false",
-           "Allow operands of different and narrow types, which the call carries as `host.types`">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

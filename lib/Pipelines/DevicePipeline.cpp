@@ -82,10 +82,10 @@ void buildDeviceCallPipeline(OpPassManager &manager, Float32Products float32) {
   manager.addPass(device::createDeviceCallAttention());
   manager.addPass(device::createDeviceCallConvolutions(
       {/*tf32=*/float32 == Float32Products::Tf32}));
-  manager.addPass(host::createHostContractionsToCalls({/*mixed=*/true}));
-  manager.addPass(host::createLowerRankToHost());
-  manager.addPass(device::createDeviceLowerCalls(
+  manager.addPass(device::createDeviceCallContractions(
       {/*tf32=*/float32 != Float32Products::Exact}));
+  manager.addPass(host::createLowerRankToHost());
+  manager.addPass(device::createDeviceLowerCalls());
 }
 
 void buildDeviceLLVMPipeline(OpPassManager &manager) {

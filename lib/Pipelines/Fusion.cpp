@@ -25,7 +25,7 @@ void buildFusion(OpPassManager &body, const HostPipelineOptions &options,
   body.addPass(createCSEPass());
   // Contractions are raised before fusion, which would fuse elementwise
   // operations into them, and after it: moving reshapes can break one up.
-  body.addPass(host::createHostRaiseConvolutions());
+  body.addPass(host::createHostRaiseConvolutions({/*calls=*/!keepTypes}));
   bool bytes = keepTypes && options.bytes;
   body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));
   body.addPass(host::createHostSumSlices());

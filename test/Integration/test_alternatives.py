@@ -42,7 +42,7 @@ def test_biases_of_a_split_product(workshop, env):
     """One product computes queries, keys and values; the library adds the bias to it, before the split."""
     artifact = compiled(workshop, "attention.py:packed", {}, 1, *TARGET)
     text = compiled(workshop, "attention.py:packed", {}, 1, *TARGET, "--emit=host").read_text()
-    assert re.findall(r'linalg\.contract.*host\.epilogue = "(\w+)"', text) == ["bias"]
+    assert re.findall(r"rank\.contract.* epilogue (\w+)", text) == ["bias"]
     wrong = golden.disagreements(*stepped(workshop, "attention.py:packed", {}, artifact, env))
     assert not wrong, "\n".join(wrong)
 
@@ -75,7 +75,7 @@ def test_products_of_8_bits_are_the_librarys(workshop):
     def operands(target):
         text = compiled(workshop, "float8.py:float8", SHAPES, 1, f"--target={target}", "--emit=host",
                         cluster="h200").read_text()
-        return re.findall(r"linalg\.contract.*ins\(.*: memref<[\dx]+x(\w+)(?:, strided.*?)?>, memref<[\dx]+x(\w+)", text)
+        return re.findall(r"rank\.contract.*ins\(.*: memref<[\dx]+x(\w+)(?:, strided.*?)?>, memref<[\dx]+x(\w+)", text)
     eight = operands("cuda:sm_80,sm_90a")
     assert all(kind.startswith("f8") for pair in eight for kind in pair)
     assert {"f8E4M3FN", "f8E5M2"} == {kind for pair in eight for kind in pair}

@@ -110,7 +110,7 @@ def test_heads_that_are_not_evenly_apart_are_for_our_kernels(workshop, model):
     """Of a bias or of queries; the library takes one stride for all heads."""
     env, model = {"STAGEWRIGHT_ATTENTION": "D=32,H=4,S=40,B=2"}, f"attention.py:{model}"
     text, _ = kernels_of(workshop, f"{model}_bfloat16", env, ALL)
-    assert "device.library" not in text
+    assert " library " not in text
     ours, theirs = golden.short_float_errors(*computed(workshop, f"{model}_bfloat16", env, ALL),
                                              workshop.golden(model, 2, env)[1])
     assert 0 < ours <= 1.5 * theirs

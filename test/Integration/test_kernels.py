@@ -142,5 +142,5 @@ def test_a_block_is_few_kernels(workshop, model):
 def test_gelu_and_residuals_are_the_librarys(workshop, model):
     """The library computes them, and GELU's derivative, as it stores a product."""
     forward, backward = bodies(workshop, model)
-    assert re.findall(r'linalg\.contract.*host\.epilogue = "(\w+)"', forward) == ["add", "gelu_aux", "add"]
-    assert re.findall(r'linalg\.contract.*host\.epilogue = "(\w+)"', backward) == ["dgelu"]
+    assert re.findall(r"rank\.contract.* epilogue (\w+)", forward) == ["add", "gelu_aux", "add"]
+    assert re.findall(r"rank\.contract.* epilogue (\w+)", backward) == ["dgelu"]

@@ -168,7 +168,7 @@ def make(rng, name):
     iterators = ", ".join('"reduction"' if r else '"parallel"' for r in reduced)
     arguments = ", ".join(f"%arg{i}: {b.memref} {{llvm.noalias}}" for i, b in enumerate(m.buffers))
     body = "\n".join(m.lines)
-    text = f"""  func.func @{name}({arguments}) attributes {{host.entry, llvm.emit_c_interface}} {{
+    text = f"""  func.func @{name}({arguments}) attributes {{llvm.emit_c_interface}} {{
     linalg.generic {{indexing_maps = [{", ".join(all_maps)}], iterator_types = [{iterators}]}}
         ins({", ".join(f"%arg{b}" for b in operands)} : {", ".join(types)})
         outs({", ".join(f"%arg{b}" for b in outputs)} : {", ".join(m.buffers[b].memref for b in outputs)}) {{

@@ -4,19 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// When kernels are outlined, the operations that library calls will replace
-// still exist. Their kernels are outlined here, and launched only if the
-// library has no algorithm (`otherwise` in sw_api): they cost code size, not
-// time.
-//
-//===----------------------------------------------------------------------===//
 
-#include "../RankToHost/KernelOutliner.h"
+#include "Alternatives.h"
 #include "Attention/Halves.h"
 #include "Attention/Library.h"
 #include "Epilogues.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "Scalars.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 using namespace mlir;
@@ -24,6 +17,22 @@ using namespace mlir;
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEOUTLINEALTERNATIVES
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+void outlineAlternative(Operation *op, host::KernelOutliner &outliner) {
+  auto write = [&](OpBuilder &builder, IRMapping &mapping) {
+    Operation *copy = builder.clone(*op, mapping);
+    copy->removeAttr(kLibrary);
+    if (isa<rank::ContractOp>(copy))
+      makeLoop(copy); // The kernel does what only the library has as a call.
+  };
+  outliner.outline({op, {}, {}, write, nullptr});
+  auto call = cast<func::CallOp>(op->getPrevNode());
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  rank::OtherwiseOp::create(builder, op->getLoc(), call.getCallee(),
+                            call.getOperands());
+  call.erase();
+}
 
 namespace {
 
@@ -35,39 +44,21 @@ struct DeviceOutlineAlternativesPass
       for (Operation &op : llvm::make_early_inc_range(body.front())) {
         if (auto gradient = dyn_cast<pipeline::AttentionGradientOp>(op))
           replaceLater(gradient, outliner);
-        else if (op.hasAttr(kLibrary) ||
-                 (op.hasAttr(kEpilogue) && isa<linalg::GenericOp>(op)) ||
-                 isProductOfBytes(op))
+        else if (op.hasAttr(kLibrary) || isProductOfBytes(op))
           outline(&op, outliner);
       }
   }
 
   /// Whether `op` is a library call that not every device supports.
   static bool isProductOfBytes(Operation &op) {
-    auto product = dyn_cast<linalg::ContractOp>(op);
+    auto product = dyn_cast<rank::ContractOp>(op);
     Type type = product ? getElementTypeOrSelf(op.getOperand(0)) : Type();
     return product && type.getIntOrFloatBitWidth() == 8 &&
            isOneProduct(product);
   }
 
-  /// Outlines a kernel that computes `op`, and calls it right after `op`.
   void outline(Operation *op, host::KernelOutliner &outliner) {
-    auto write = [&](OpBuilder &builder, IRMapping &mapping) {
-      Operation *copy = builder.clone(*op, mapping);
-      for (StringRef mark : {kLibrary, kEpilogue})
-        copy->removeAttr(mark);
-      // Only the call of the library needs a contraction; this copy is lowered.
-      if (auto product = dyn_cast<linalg::ContractOp>(copy)) {
-        IRRewriter rewriter(builder);
-        auto generic = *linalg::generalizeNamedOp(rewriter, product);
-        if (op->hasAttr(host::kOverwrite))
-          generic->setAttr(host::kOverwrite, rewriter.getUnitAttr());
-      }
-    };
-    outliner.outline({op, {}, {}, write, nullptr});
-    Operation *call = op->getPrevNode();
-    call->setAttr(kOtherwise, UnitAttr::get(&getContext()));
-    call->moveAfter(op);
+    outlineAlternative(op, outliner);
     ++numAlternatives;
   }
 

@@ -9,10 +9,7 @@
 #include "../RankToHost/Contractions/ContractionDims.h"
 #include "../RankToHost/TensorUtils.h"
 #include "ScalarFunction.h"
-#include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -20,37 +17,6 @@ namespace stagewright::device {
 
 /// The library requires the row length of aux to be a multiple of this.
 constexpr int64_t kAuxColumns = 8;
-
-int32_t epilogueOf(StringRef name) {
-  return llvm::StringSwitch<int32_t>(name)
-      .Case("bias", SW_EPILOGUE_BIAS)
-      .Case("gelu", SW_EPILOGUE_GELU)
-      .Case("bias_gelu", SW_EPILOGUE_BIAS_GELU)
-      .Case("gelu_aux", SW_EPILOGUE_GELU_AUX)
-      .Case("bias_gelu_aux", SW_EPILOGUE_BIAS_GELU_AUX)
-      .Case("dgelu", SW_EPILOGUE_DGELU)
-      .Case("add", SW_EPILOGUE_ADD)
-      .Default(SW_EPILOGUE_NONE);
-}
-
-EpilogueOperands operandsOf(linalg::GenericOp op) {
-  auto in = [&](unsigned i) { return op.getDpsInputs()[i]; };
-  auto out = [&](unsigned i) { return op.getDpsInits()[i]; };
-  switch (epilogueOf(op->getAttrOfType<StringAttr>(kEpilogue).getValue())) {
-  case SW_EPILOGUE_BIAS:
-  case SW_EPILOGUE_BIAS_GELU:
-    return {out(0), in(0), {}};
-  case SW_EPILOGUE_GELU_AUX:
-    return {out(0), {}, in(0)};
-  case SW_EPILOGUE_BIAS_GELU_AUX:
-    return {out(0), in(0), out(1)};
-  case SW_EPILOGUE_DGELU:
-  case SW_EPILOGUE_ADD:
-    return {out(0), {}, in(0)};
-  default:
-    return {out(0), {}, {}};
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Finding
@@ -166,8 +132,7 @@ linalg::GenericOp write(linalg::ContractOp product, StringRef name,
           yielded.push_back(use.function.write(b, leaf));
         linalg::YieldOp::create(b, l, yielded);
       });
-  for (Operation *op : {product.getOperation(), made.getOperation()})
-    op->setAttr(kEpilogue, builder.getStringAttr(name));
+  made->setAttr(kEpilogue, builder.getStringAttr(name));
   for (auto [use, value] : llvm::zip_equal(uses, made.getResults())) {
     Operation *old = use.op;
     old->getResult(0).replaceAllUsesWith(value);
@@ -213,18 +178,16 @@ linalg::GenericOp findEpilogue(linalg::ContractOp product) {
 }
 
 //===----------------------------------------------------------------------===//
-// Checking
+// Including
 //===----------------------------------------------------------------------===//
 
 /// Whether the loops `dims`, outermost first, index operand `number` like one
 /// loop.
-static bool walksAsOne(linalg::ContractOp op, unsigned number,
+static bool walksAsOne(MemRefType type, AffineMap map,
                        ArrayRef<unsigned> dims) {
-  auto type = cast<MemRefType>(op->getOperand(number).getType());
   auto [strides, offset] = type.getStridesAndOffset();
-  AffineMap map = op.getIndexingMapsArray()[number];
   auto placeOf = [&](unsigned dim) {
-    return *map.getResultPosition(getAffineDimExpr(dim, op.getContext()));
+    return *map.getResultPosition(getAffineDimExpr(dim, map.getContext()));
   };
   for (size_t i = 0; i + 1 < dims.size(); ++i)
     if (strides[placeOf(dims[i])] !=
@@ -233,10 +196,10 @@ static bool walksAsOne(linalg::ContractOp op, unsigned number,
   return true;
 }
 
-bool isOneProduct(linalg::ContractOp op) {
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+bool isOneProduct(rank::ContractOp op) {
+  SmallVector<AffineMap> maps = op.getMaps();
   host::ContractionDims dims = host::ContractionDims::get(maps);
-  if (!dims.complete || !dims.batch.empty())
+  if (op.isConvolution() || !dims.complete || !dims.batch.empty())
     return false;
   // Rows and columns in the order of C, terms of the sum in that of A.
   SmallVector<unsigned> rows, columns, sum;
@@ -251,44 +214,75 @@ bool isOneProduct(linalg::ContractOp op) {
     if (unsigned dim = cast<AffineDimExpr>(expr).getPosition();
         llvm::is_contained(dims.k, dim))
       sum.push_back(dim);
-  return walksAsOne(op, 2, rows) && walksAsOne(op, 2, columns) &&
-         walksAsOne(op, 0, rows) && walksAsOne(op, 0, sum) &&
-         walksAsOne(op, 1, sum) && walksAsOne(op, 1, columns);
+  auto walks = [&](unsigned i, Value operand, ArrayRef<unsigned> list) {
+    return walksAsOne(cast<MemRefType>(operand.getType()), maps[i], list);
+  };
+  Value a = op.getLhs(), b = op.getRhs(), c = op.getWritten();
+  return walks(2, c, rows) && walks(2, c, columns) && walks(0, a, rows) &&
+         walks(0, a, sum) && walks(1, b, sum) && walks(1, b, columns);
 }
 
-void checkEpilogues(Block &body) {
-  linalg::ContractOp product;
-  for (Operation &op : body) {
-    if (!op.hasAttr(kEpilogue))
+Value productOf(linalg::GenericOp epilogue) {
+  auto name = epilogue->getAttrOfType<StringAttr>(kEpilogue);
+  auto kind = name ? rank::symbolizeEpilogue(name.getValue()) : std::nullopt;
+  if (!kind)
+    return {};
+  return kind == rank::Epilogue::GeluAux ? epilogue.getDpsInputs()[0]
+                                         : epilogue.getDpsInits().back();
+}
+
+/// The operation that stores `product`, if nothing comes between it and
+/// `epilogue` but operations that compute addresses or allocate.
+static rank::ContractOp writerOf(Value product, linalg::GenericOp epilogue) {
+  Operation *before = epilogue->getPrevNode();
+  while (before && (isMemoryEffectFree(before) || isa<memref::AllocOp>(before)))
+    before = before->getPrevNode();
+  auto writer = dyn_cast_or_null<rank::ContractOp>(before);
+  return writer && writer.getWritten() == product ? writer : rank::ContractOp();
+}
+
+/// Lets `product` do what `epilogue` does.
+static void include(rank::ContractOp product, linalg::GenericOp epilogue,
+                    rank::Epilogue kind) {
+  product->moveBefore(epilogue); // behind the buffers of the epilogue
+  Value input =
+      epilogue.getNumDpsInputs() ? epilogue.getDpsInputs()[0] : Value();
+  product.setEpilogue(kind);
+  product.getWrittenMutable().assign(epilogue.getDpsInits()[0]);
+  switch (kind) {
+  case rank::Epilogue::Gelu:
+    return;
+  case rank::Epilogue::Bias:
+  case rank::Epilogue::BiasGelu:
+    return product.getBiasMutable().assign(input);
+  case rank::Epilogue::BiasGeluAux:
+    product.getBiasMutable().assign(input);
+    return product.getAuxMutable().assign(epilogue.getDpsInits()[1]);
+  case rank::Epilogue::GeluAux:
+  case rank::Epilogue::Dgelu:
+  case rank::Epilogue::Add:
+    return product.getAuxMutable().assign(input);
+  }
+}
+
+void includeEpilogues(Block &body, function_ref<void(Operation *)> outline) {
+  for (auto epilogue :
+       llvm::make_early_inc_range(body.getOps<linalg::GenericOp>())) {
+    Value result = productOf(epilogue);
+    if (!result)
       continue;
-    if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
-      if (product)
-        product->removeAttr(kEpilogue);
-      product = contract;
-      continue;
-    }
-    auto generic = cast<linalg::GenericOp>(op);
-    bool reads = product && llvm::is_contained(generic->getOperands(),
-                                               product->getOperand(2));
-    // Operations in between may only compute addresses or allocate.
-    for (Operation *between = reads ? product->getNextNode() : nullptr;
-         between && between != &op; between = between->getNextNode())
-      reads &= isMemoryEffectFree(between) || isa<memref::AllocOp>(between);
-    auto whole = [](Value value) {
+    auto name = cast<StringAttr>(epilogue->removeAttr(kEpilogue));
+    rank::ContractOp product = writerOf(result, epilogue);
+    auto isWhole = [](Value value) {
       return cast<MemRefType>(value.getType()).getLayout().isIdentity();
     };
-    if (reads && isOneProduct(product) &&
-        llvm::all_of(generic->getOperands(), whole)) {
-      product = nullptr;
+    if (!product || !product.overwrites() || !isOneProduct(product) ||
+        !llvm::all_of(epilogue->getOperands(), isWhole))
       continue;
-    }
-    generic->removeAttr(kEpilogue);
-    if (product)
-      product->removeAttr(kEpilogue);
-    product = nullptr;
+    outline(epilogue);
+    include(product, epilogue, *rank::symbolizeEpilogue(name.getValue()));
+    epilogue.erase();
   }
-  if (product)
-    product->removeAttr(kEpilogue);
 }
 
 } // namespace stagewright::device

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A contraction and the elementwise operation that its library call also does
-// are adjacent, both with `host.epilogue`, the name in sw_epilogue. The mark
-// does not change their meaning: if their buffers turn out not to suit the
-// library, they lose the mark and the elementwise operation becomes a kernel.
+// On tensors, an elementwise operation that the library call of a product can
+// also do has the hint `device.epilogue` with the name of the epilogue. On
+// buffers, if these suit the library, both become one `rank.contract`, and the
+// elementwise operation also becomes the kernel for a library that cannot do
+// it. Otherwise, or without the hint, it is a kernel like others.
 //
 //   bias, bias_gelu   ins(row)    outs(product)
 //   gelu              ins()       outs(product)
@@ -23,28 +24,25 @@
 #define STAGEWRIGHT_CONVERSION_RANKTODEVICE_EPILOGUES_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 
 namespace stagewright::device {
 
-/// Marks a contraction on tensors whose users form an epilogue, and merges
-/// these to one operation right after it. Returns that operation, or null.
+/// Merges the users of a product on tensors, if they form an epilogue, to one
+/// operation right after it. Returns that operation, or null.
 mlir::linalg::GenericOp findEpilogue(mlir::linalg::ContractOp product);
 
-/// On buffers: removes the marks if the library cannot do the epilogue.
-void checkEpilogues(mlir::Block &body);
+/// The product that `epilogue` reads, which has the hint; else null.
+mlir::Value productOf(mlir::linalg::GenericOp epilogue);
+
+/// On buffers: includes epilogues in their products. `outline` creates, behind
+/// an operation, a call of a kernel that does the same.
+void includeEpilogues(mlir::Block &body,
+                      llvm::function_ref<void(mlir::Operation *)> outline);
 
 /// On buffers: whether the call is one matrix product with C in row-major
 /// order.
-bool isOneProduct(mlir::linalg::ContractOp op);
-
-/// The number of the epilogue called `name`.
-int32_t epilogueOf(llvm::StringRef name);
-
-/// The buffers of such an operation that the call gets.
-struct EpilogueOperands {
-  mlir::Value result, bias, aux;
-};
-EpilogueOperands operandsOf(mlir::linalg::GenericOp op);
+bool isOneProduct(rank::ContractOp op);
 
 } // namespace stagewright::device
 

@@ -81,7 +81,7 @@ bool sumsIntoZero(linalg::LinalgOp op) {
     return true;
   FailureOr<Combiner> combiner = matchCombiner(op, 0);
   return isa<linalg::GenericOp>(op.getOperation()) &&
-         !op->hasAttr(host::kConvolution) && op.getNumReductionLoops() != 0 &&
+         !host::isConvolution(op) && op.getNumReductionLoops() != 0 &&
          succeeded(combiner) && isa<arith::AddFOp>(combiner->op);
 }
 

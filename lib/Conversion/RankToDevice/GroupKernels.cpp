@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Epilogues.h"
 #include "MergeElements.h"
 #include "MergeSums.h"
 #include "RowLoops.h"
@@ -100,7 +101,8 @@ struct DeviceGroupKernelsPass
         op.erase();
     SmallVector<SmallVector<Operation *>> groups;
     for (const RowGroup &group : host::findRowGroups(
-             block, {/*values=*/1 << 20, /*scores=*/0, /*fewest=*/0}))
+             block, {/*values=*/1 << 20, /*scores=*/0, /*fewest=*/0},
+             [](Operation *op) { return op->hasAttr(kEpilogue); }))
       if (auto members = membersOf(group); members.size() > 1)
         groups.push_back(std::move(members));
     numGroups += groups.size();
@@ -126,11 +128,9 @@ struct DeviceGroupKernelsPass
     size_t kernels = groups.size();
     // A contraction comes right before its epilogue.
     for (auto op : block.getOps<linalg::GenericOp>())
-      if (op->hasAttr(kEpilogue))
-        for (Value operand : op->getOperands())
-          if (auto product = operand.getDefiningOp<linalg::ContractOp>();
-              product && product->hasAttr(kEpilogue))
-            groups.push_back({product, op});
+      if (Value product = productOf(op))
+        if (auto maker = product.getDefiningOp<linalg::ContractOp>())
+          groups.push_back({maker, op});
     Order(block, groups).run();
     Builder builder(&getContext());
     for (ArrayRef<Operation *> group : ArrayRef(groups).take_front(kernels)) {
@@ -157,7 +157,7 @@ struct DeviceGroupKernelsPass
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     bool plain = llvm::all_of(op.getIndexingMapsArray(), isPlain);
     if (types.empty() || types.back() != utils::IteratorType::reduction ||
-        !plain || op->hasAttr(host::kConvolution))
+        !plain)
       return;
     SmallVector<unsigned> rows;
     for (auto [loop, type] : llvm::enumerate(types))

@@ -173,8 +173,7 @@ private:
     };
     for (OpOperand &operand : op->getOpOperands()) {
       Value view = operand.get();
-      bool starts = op.isDpsInit(&operand) && op->hasAttr(host::kOverwrite);
-      if (isa<MemRefType>(view.getType()) && !starts && !written.has(view) &&
+      if (isa<MemRefType>(view.getType()) && !written.has(view) &&
           op.payloadUsesValueFromOperand(&operand))
         read.add(view, elements(operand), Touched::bytesOf(view));
     }

@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kGraphAlignment = 16;
 
 bool isCall(Operation &op) {
-  return isa<linalg::ContractOp, rank::ConvolveOp>(op) ||
+  return isa<rank::ContractOp, rank::ConvolveOp>(op) ||
          (pipeline::Attention::get(&op) && op.hasAttr(kLibrary));
 }
 
@@ -38,7 +38,7 @@ bool accepts(Operation &op, Value view) {
   auto type = cast<MemRefType>(view.getType());
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   int64_t offset = type.getStridesAndOffset().second * bytes;
-  return isa<linalg::ContractOp>(op) || offset % kGraphAlignment == 0;
+  return isa<rank::ContractOp>(op) || offset % kGraphAlignment == 0;
 }
 
 } // namespace
@@ -48,7 +48,8 @@ void copyLibraryOperands(Block &body) {
     if (!isCall(op))
       continue;
     auto styled = cast<DestinationStyleOpInterface>(op);
-    bool adds = isa<linalg::ContractOp>(op) && !op.hasAttr(host::kOverwrite);
+    auto product = dyn_cast<rank::ContractOp>(op);
+    bool adds = product && !product.overwrites();
     OpBuilder before(&op), after(&body, std::next(op.getIterator()));
     for (OpOperand &operand : op.getOpOperands()) {
       Value value = operand.get();

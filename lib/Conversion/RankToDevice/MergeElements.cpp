@@ -24,7 +24,6 @@ constexpr size_t kLargestBody = 64;
 
 bool isSmall(linalg::GenericOp op) {
   return op && host::isElementwise(op) && op.getNumLoops() > 0 &&
-         !op->hasAttr(host::kConvolution) &&
          host::pointsOf(op) <= kMostElements;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeSums.h"
+#include "../RankToHost/TensorUtils.h"
 #include "RowLoops.h"
 #include "RowTeams.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,7 +21,7 @@ namespace {
 
 /// Whether `op` sums over rows and the columns are contiguous.
 bool isColumnSum(linalg::GenericOp op) {
-  if (!op || op->hasAttr(host::kConvolution))
+  if (!op || host::isConvolution(op))
     return false;
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
   if (op.getNumReductionLoops() == 0 ||

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/KernelOutliner.h"
+#include "Alternatives.h"
 #include "Attention/Library.h"
 #include "Epilogues.h"
 #include "LibraryOperands.h"
@@ -36,14 +36,7 @@ bool isFree(Operation &op) {
          isa<arith::ArithDialect>(op.getDialect());
 }
 
-/// Whether the library computes `op`.
-bool isContraction(Operation &op) {
-  return isa<linalg::ContractOp>(op) || op.hasAttr(kEpilogue);
-}
-
 bool isKernel(Operation &op) {
-  if (isContraction(op))
-    return false;
   return op.getNumResults() == 0 &&
          (isa<linalg::LinalgOp, memref::CopyOp, scf::ForOp, scf::IfOp,
               scf::WhileOp>(op) ||
@@ -182,7 +175,13 @@ struct DeviceOutlineKernelsPass
   void runOnOperation() override {
     host::KernelOutliner outliner(getOperation());
     for (func::FuncOp body : outliner.bodies()) {
-      checkEpilogues(body.front());
+      // The place of an operand in an unrolled loop is known now.
+      for (Operation &op : body.front())
+        if (isa<rank::ContractOp, rank::ConvolveOp>(op))
+          (void)memref::foldMemRefCast(&op);
+      includeEpilogues(body.front(), [&](Operation *op) {
+        outlineAlternative(op, outliner);
+      });
       makeLoops(body.front());
       copyLibraryOperands(body.front());
       keepScalars(body.front());
@@ -216,7 +215,8 @@ struct DeviceOutlineKernelsPass
       for (Operation *op : group) {
         Operation *made = builder.clone(*op, mapping);
         made->removeAttr(kGroup);
-        // Also copies of rows, or of numbers, in the loop of a scatter.
+        // Also copies of rows, or of numbers, in the loop of a scatter, and
+        // products in a loop.
         made->walk(makeLoop);
       }
     };

@@ -9,6 +9,7 @@
 
 #include "RowWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -66,6 +67,34 @@ void makeLoops(Block &body) {
   }
 }
 
+void writeProduct(OpBuilder &builder, rank::ContractOp op) {
+  Location loc = op.getLoc();
+  Value written = op.getWritten();
+  Type type = getElementTypeOrSelf(written);
+  if (op.overwrites()) {
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    linalg::FillOp::create(builder, loc, zero, written);
+  }
+  SmallVector<AffineMap> maps = op.getMaps();
+  SmallVector<utils::IteratorType> loops;
+  for (unsigned loop = 0; loop < maps[0].getNumDims(); ++loop)
+    loops.push_back(maps[2].isFunctionOfDim(loop)
+                        ? utils::IteratorType::parallel
+                        : utils::IteratorType::reduction);
+  linalg::GenericOp::create(
+      builder, loc, ValueRange{op.getLhs(), op.getRhs()}, written, maps, loops,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        auto widen = [&](Value value) {
+          return convertScalarToDtype(b, l, value, type, /*isUnsigned=*/false);
+        };
+        Value product =
+            arith::MulFOp::create(b, l, widen(args[0]), widen(args[1]));
+        Value sum = arith::AddFOp::create(b, l, args[2], product);
+        linalg::YieldOp::create(b, l, sum);
+      });
+}
+
 void makeLoop(Operation *op) {
   OpBuilder builder(op);
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
@@ -75,6 +104,8 @@ void makeLoop(Operation *op) {
     linalg::FillOp::create(builder, op->getLoc(), store.getValueToStore(),
                            elementAt(builder, op->getLoc(), store.getMemRef(),
                                      store.getIndices()));
+  } else if (auto product = dyn_cast<rank::ContractOp>(op)) {
+    writeProduct(builder, product);
   } else {
     return;
   }

@@ -18,6 +18,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 
 namespace stagewright::device {
 
@@ -28,7 +29,11 @@ bool movesAtRunTime(mlir::Value view);
 /// numbers, into loop nests, so that a kernel does them.
 void makeLoops(mlir::Block &body);
 
-/// Turns a copy, or the store of a number, into a loop nest.
+/// Writes a fill, if `op` overwrites, and a `linalg.generic` that do what `op`
+/// does, for a kernel.
+void writeProduct(mlir::OpBuilder &builder, rank::ContractOp op);
+
+/// Turns a copy, the store of a number, or a product into loop nests.
 void makeLoop(mlir::Operation *op);
 
 /// Kernels read such numbers when they run. So if one is overwritten after it

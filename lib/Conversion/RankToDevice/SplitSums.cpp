@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitSums.h"
+#include "../RankToHost/TensorUtils.h"
 #include "RowLoops.h"
 #include "RowTeams.h"
 #include "ThreadWriter.h"
@@ -42,7 +43,7 @@ int64_t partsOf(ArrayRef<Operation *> group) {
   bool fills = llvm::all_of(group.drop_back(), [](Operation *other) {
     return isa<linalg::FillOp>(other);
   });
-  if (!op || !fills || op->hasAttr(host::kConvolution))
+  if (!op || !fills || host::isConvolution(op))
     return 1;
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
     if (failed(matchCombiner(op, i)))

@@ -227,11 +227,7 @@ private:
       SmallVector<Value> zeros = laneOf(indices, 0);
       for (unsigned loop : sums)
         zeros[loop] = writer.number(0);
-      if (op->hasAttr(host::kOverwrite))
-        inits.push_back(arith::ConstantOp::create(
-            writer.builder, writer.loc,
-            writer.builder.getZeroAttr(o.memory.element)));
-      else if (fill && fill.getOutputs()[0] == init.get())
+      if (fill && fill.getOutputs()[0] == init.get())
         inits.push_back(writer.lookup(fill.getInputs()[0]));
       else
         llvm::append_range(

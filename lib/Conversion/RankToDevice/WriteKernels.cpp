@@ -70,6 +70,22 @@ bool makesMeans(func::FuncOp kernel) {
   return true;
 }
 
+/// Checks that a sum whose results only give its shape still has the number of
+/// its parts, which it stores instead.
+LogicalResult verifyParts(func::FuncOp kernel) {
+  WalkResult walk = kernel.walk([](linalg::GenericOp op) {
+    bool isSum = op.getNumReductionLoops() != 0 && !op->hasAttr(kParts);
+    if (!isSum || !llvm::all_of(op.getDpsInits(), [](Value init) {
+          return init.getDefiningOp<memref::AllocOp>() && init.hasOneUse();
+        }))
+      return WalkResult::advance();
+    op->emitError() << "nothing reads this sum; it has lost its '" << kParts
+                    << "'";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// Reports that no device code can be written for `kernel`, with the operations
 /// of it that a loop must not have.
 LogicalResult refuse(func::FuncOp kernel) {
@@ -98,6 +114,16 @@ constexpr std::pair<const char *,
                   {"scatter", writeScatter},
                   {"loops", writeLoops}};
 
+} // namespace
+
+std::string nameOfKernel(StringRef function) {
+  std::string name = function.str();
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+namespace {
+
 struct DeviceWriteKernelsPass
     : impl::DeviceWriteKernelsBase<DeviceWriteKernelsPass> {
   void runOnOperation() override {
@@ -109,13 +135,12 @@ struct DeviceWriteKernelsPass
     OpBuilder builder(module.getBodyRegion());
     builder.setInsertionPointToEnd(module.getBody());
     auto target = gpu::GPUModuleOp::create(builder, module.getLoc(), kKernels);
-    for (auto [number, kernel] : llvm::enumerate(kernels))
-      if (failed(write(kernel, int64_t(number), target)))
+    for (func::FuncOp kernel : kernels)
+      if (failed(verifyParts(kernel)) || failed(write(kernel, target)))
         return signalPassFailure();
   }
 
-  LogicalResult write(func::FuncOp kernel, int64_t number,
-                      gpu::GPUModuleOp module) {
+  LogicalResult write(func::FuncOp kernel, gpu::GPUModuleOp module) {
     OpBuilder builder(module.getBodyRegion());
     builder.setInsertionPointToEnd(module.getBody());
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
@@ -129,9 +154,8 @@ struct DeviceWriteKernelsPass
       types.push_back(isa<MemRefType>(type) ? Type(pointer)
                                             : builder.getI64Type());
     }
-    std::string name = kernel.getSymName().str();
-    std::replace(name.begin(), name.end(), '.', '_');
-    auto function = gpu::GPUFuncOp::create(builder, kernel.getLoc(), name,
+    auto function = gpu::GPUFuncOp::create(builder, kernel.getLoc(),
+                                           nameOfKernel(kernel.getSymName()),
                                            builder.getFunctionType(types, {}));
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                       builder.getUnitAttr());
@@ -161,7 +185,6 @@ struct DeviceWriteKernelsPass
     function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
         llvm::to_vector_of<int32_t>(writer.shape.block)));
     kernel.eraseBody();
-    kernel->setAttr(kKernel, builder.getI64IntegerAttr(number));
     return success();
   }
 };

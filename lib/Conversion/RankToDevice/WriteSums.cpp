@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../RankToHost/TensorUtils.h"
 #include "RowLoops.h"
 #include "SplitSums.h"
 #include "ThreadWriter.h"
@@ -219,9 +220,8 @@ constexpr int64_t kFewColumns = 128 * kSumThreads;
 /// Whether `op` is a sum that one block can do for some columns.
 bool isColumnSum(linalg::LinalgOp op) {
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
-  if (!isa<linalg::GenericOp>(op.getOperation()) ||
-      op->hasAttr(host::kConvolution) || types.empty() ||
-      types.back() == utils::IteratorType::reduction)
+  if (!isa<linalg::GenericOp>(op.getOperation()) || host::isConvolution(op) ||
+      types.empty() || types.back() == utils::IteratorType::reduction)
     return false;
   int64_t rows = 1, columns = 1;
   for (auto [range, type] : llvm::zip_equal(op.getStaticLoopRanges(), types))

@@ -39,12 +39,12 @@ static bool mayOverwrite(scf::IfOp choice, Value tensor) {
                    isa<scf::ForOp, scf::WhileOp>(block->getParentOp());
   if (tensor.getParentBlock() != block ||
       !(isCarried ||
-        isa_and_nonnull<linalg::LinalgOp, tensor::InsertSliceOp, scf::ForOp,
-                        scf::IfOp>(tensor.getDefiningOp())))
+        isa_and_nonnull<DestinationStyleOpInterface, tensor::InsertSliceOp,
+                        scf::ForOp, scf::IfOp>(tensor.getDefiningOp())))
     return false;
   return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    auto op = dyn_cast<linalg::LinalgOp>(user);
+    auto op = dyn_cast<DestinationStyleOpInterface>(user);
     bool readBefore = op && op.isDpsInput(&use) && op->getBlock() == block &&
                       op->isBeforeInBlock(choice);
     return readBefore || choice->isProperAncestor(user);

@@ -227,10 +227,9 @@ struct ConvertHostToLLVMPass
         continue;
       if (function->hasAttr("host.kernel"))
         function.setNoInline(true);
-      if (!function->hasAttr("host.entry"))
+      if (!function.isPublic()) // The entries of ranks are public.
         function.setLinkage(LLVM::Linkage::Internal);
       function->removeAttr("host.kernel");
-      function->removeAttr("host.entry");
       function->removeAttr(kWorkspace);
       // LLVM does not know the attributes of the levels above.
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {

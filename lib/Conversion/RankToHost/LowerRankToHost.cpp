@@ -52,7 +52,6 @@ struct Writer {
     auto function = func::FuncOp::create(
         builder, loc, program.getSymName(),
         builder.getFunctionType({pointer(), builder.getI64Type()}, {}));
-    function->setAttr("host.entry", builder.getUnitAttr());
     symbols.remove(program); // The function takes its name.
     symbols.insert(function);
     Block *entry = function.addEntryBlock();

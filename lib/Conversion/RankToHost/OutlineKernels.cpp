@@ -32,9 +32,6 @@ Value rootOf(Value buffer) {
 }
 
 bool isKernel(Operation &op) {
-  if (isa<linalg::ContractOp>(op) || op.hasAttr(kConvolution) ||
-      op.hasAttr(kEpilogue))
-    return false;
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ParallelOp>(op))
     return op.getNumResults() == 0;
   return isa<linalg::LinalgOp, memref::CopyOp>(op) && op.getNumResults() == 0;

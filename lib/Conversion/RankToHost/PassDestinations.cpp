@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Contractions/Triangle.h"
 #include "InPlaceLoops.h"
 #include "TensorUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -41,16 +42,31 @@ void unshare(func::FuncOp function, OpBuilder &builder) {
       cloneForUses(empty);
 }
 
-/// Lets contractions on a zero fill overwrite instead, which saves the fill.
+/// Replaces contractions by `rank.contract`, and lets these overwrite a zero
+/// fill, which saves the fill.
 void overwriteZeros(func::FuncOp function) {
-  function.walk([](linalg::LinalgOp op) {
-    if (!isa<linalg::ContractOp>(op) && !op->hasAttr(kConvolution))
-      return;
-    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  function.walk([](linalg::ContractOp op) {
+    auto isFloat = [](Type type) {
+      return isa<FloatType>(getElementTypeOrSelf(type));
+    };
+    if (op.hasDynamicShape() || !llvm::all_of(op->getOperandTypes(), isFloat))
+      return; // It becomes loops.
+    OpBuilder builder(op);
+    auto made =
+        rank::ContractOp::create(builder, op.getLoc(), rank::Update::Accumulate,
+                                 op.getIndexingMapsArray(), op.getInputs()[0],
+                                 op.getInputs()[1], op.getOutputs()[0]);
+    if (auto triangle = triangleOf(op))
+      made.setTriangle(*triangle);
+    op->replaceAllUsesWith(made);
+    op->erase();
+  });
+  function.walk([](rank::ContractOp op) {
+    auto fill = op.getWritten().getDefiningOp<linalg::FillOp>();
     if (!fill || !isZero(fill.getResult(0)))
       return;
-    op.getDpsInitsMutable()[0].set(fill.getOutputs()[0]);
-    op->setAttr(kOverwrite, UnitAttr::get(op.getContext()));
+    op.getWrittenMutable().assign(fill.getOutputs()[0]);
+    op.setUpdate(rank::Update::Overwrite);
     if (fill->use_empty())
       fill.erase();
   });

@@ -61,6 +61,11 @@ mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
 matchSumOfProducts(mlir::linalg::GenericOp op);
 
+/// Whether `op` is a `linalg.generic` that is a convolution in float32 or
+/// float64, with a static shape: a sum of products in which two loops index one
+/// dimension together, and others give it rows, columns and a sum.
+bool isConvolution(mlir::Operation *op);
+
 /// Converts the named operations on tensors below `root` that are `wanted` to
 /// `linalg.generic`.
 void generalizeNamed(mlir::Operation *root, mlir::RewriterBase &rewriter,

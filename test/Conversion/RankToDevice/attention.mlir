@@ -33,7 +33,7 @@ func.func private @layer.B(%q: tensor<128x4x64xf32>, %k: tensor<128x4x64xf32>, %
 
 // The library takes 16 bits; not heads of 60 elements, whose rows begin anywhere.
 // SPLIT-LABEL: func.func private @library.B
-// SPLIT: pipeline.attention_gradient {{.*}} {device.library}
+// SPLIT: pipeline.attention_gradient {{.*}} library maps
 // SPLIT: pipeline.attention_query_gradient
 
 // What it does not take tensor cores multiply. Rows of 60 numbers begin at no multiple of 16 bytes: two barriers a tile, no copies.

@@ -2,8 +2,8 @@
 
 // A row is added and GELU taken in the call, which keeps the argument of GELU as well: it is a result, too.
 // CHECK-LABEL: @forward
-// CHECK: %[[Z:.*]] = linalg.contract {{.*}} {host.epilogue = "bias_gelu_aux"}
-// CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} ins(%arg2 : tensor<64xf32>) outs(%{{.*}}, %[[Z]] : {{.*}} attrs = {host.epilogue = "bias_gelu_aux"}
+// CHECK: %[[Z:.*]] = linalg.contract {{.*}}
+// CHECK: %[[Y:.*]]:2 = linalg.generic {{.*}} ins(%arg2 : tensor<64xf32>) outs(%{{.*}}, %[[Z]] : {{.*}} attrs = {device.epilogue = "bias_gelu_aux"}
 // CHECK: return %[[Y]]#0, %[[Y]]#1
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
@@ -48,8 +48,8 @@ func.func private @forward(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>, %b: ten
 
 // The derivative of GELU, written otherwise and with tanh made by another operation: what it computes counts.
 // CHECK-LABEL: @backward
-// CHECK: %[[Z:.*]] = linalg.contract {{.*}} {host.epilogue = "dgelu"}
-// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xf32>) outs(%[[Z]] : {{.*}} attrs = {host.epilogue = "dgelu"}
+// CHECK: %[[Z:.*]] = linalg.contract {{.*}}
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xf32>) outs(%[[Z]] : {{.*}} attrs = {device.epilogue = "dgelu"}
 // CHECK: return %[[Y]]
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
@@ -99,7 +99,7 @@ func.func private @backward(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>, %h: te
 
 // GELU by the error function is another function, four digits away.
 // CHECK-LABEL: @exact
-// CHECK-NOT: host.epilogue
+// CHECK-NOT: device.epilogue
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #c = affine_map<(i, j, k) -> (i, j)>
@@ -130,8 +130,8 @@ func.func private @exact(%x: tensor<48x32xf32>, %w: tensor<32x64xf32>) -> tensor
 
 // All readers round to bfloat16: so does the call, which adds the row in that type.
 // CHECK-LABEL: @narrow
-// CHECK: %[[Z:.*]] = linalg.contract {{.*}} {host.epilogue = "bias"} {{.*}} -> tensor<48x64xbf16>
-// CHECK: linalg.generic {{.*}} outs(%[[Z]] : tensor<48x64xbf16>) attrs = {host.epilogue = "bias"}
+// CHECK: %[[Z:.*]] = linalg.contract {{.*}} {{.*}} -> tensor<48x64xbf16>
+// CHECK: linalg.generic {{.*}} outs(%[[Z]] : tensor<48x64xbf16>) attrs = {device.epilogue = "bias"}
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #c = affine_map<(i, j, k) -> (i, j)>
@@ -235,8 +235,8 @@ func.func private @reads_elements(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>
 
 // What a layer adds to its input: the library adds the array to the products. They are no longer rounded before.
 // CHECK-LABEL: @residual
-// CHECK: %[[Z:.*]] = linalg.contract {{.*}} {host.epilogue = "add"}
-// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xbf16>) outs(%[[Z]] : {{.*}} attrs = {host.epilogue = "add"}
+// CHECK: %[[Z:.*]] = linalg.contract {{.*}}
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xbf16>) outs(%[[Z]] : {{.*}} attrs = {device.epilogue = "add"}
 // CHECK: return %[[Y]]
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
@@ -261,7 +261,7 @@ func.func private @residual(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>, %h: 
 
 // A product that is added to itself is no array beside it.
 // CHECK-LABEL: @twice
-// CHECK-NOT: host.epilogue
+// CHECK-NOT: device.epilogue
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #c = affine_map<(i, j, k) -> (i, j)>

@@ -5,10 +5,10 @@
 
 // CHECK-LABEL: func.func private @layer.F(
 // CHECK-SAME: %[[RANK:.*]]: !llvm.ptr, %[[X:[^:]*]]: memref
-// CHECK: %[[DESC:.*]] = llvm.mlir.addressof @attention.0
 // CHECK: %[[BASE:.*]] = builtin.unrealized_conversion_cast %[[X]]
 // CHECK: %[[FAR:.*]] = llvm.mlir.constant(603979776 : i64) : i64
 // CHECK: %[[Q:.*]] = llvm.getelementptr %[[BASE]][%[[FAR]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK: %[[DESC:.*]] = llvm.mlir.addressof @attend.0
 // CHECK: llvm.call @sw_attend(%[[RANK]], %[[DESC]], %[[Q]],
 #q = affine_map<(h, i, j, w, v) -> (i, h, w)>
 #k = affine_map<(h, i, j, w, v) -> (j, h, w)>
@@ -17,9 +17,9 @@
 #s = affine_map<(h, i, j, w, v) -> (h, i)>
 #far = strided<[256, 64, 1], offset: 301989888>
 func.func private @layer.F(%rank: !llvm.ptr, %x: memref<128x4x64xbf16, #far>, %o: memref<128x4x64xbf16>, %s: memref<4x128xf32>) {
-  pipeline.attention scale 1.250000e-01 causal maps [#q, #k, #v, #o, #s]
+  pipeline.attention scale 1.250000e-01 causal library maps [#q, #k, #v, #o, #s]
       ins(%x, %x, %x : memref<128x4x64xbf16, #far>, memref<128x4x64xbf16, #far>, memref<128x4x64xbf16, #far>)
-      outs(%o, %s : memref<128x4x64xbf16>, memref<4x128xf32>) {device.library}
+      outs(%o, %s : memref<128x4x64xbf16>, memref<4x128xf32>)
   return
 }
 

@@ -39,18 +39,18 @@ func.func private @layer.F(%x: memref<8x6xf32>, %i: memref<i32>, %y: memref<3x6x
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8x6xf32>, %[[I:[a-z0-9]+]]: memref<i32>, %[[W:[a-z0-9]+]]: memref<6x4xf32>, %[[Y:[a-z0-9]+]]: memref<3x4xf32>, %[[Z:[a-z0-9]+]]: memref<8x4xf32>
 // CHECK: %[[SLICE:.*]] = memref.alloc() : memref<3x6xf32>
 // CHECK: call @{{kernel[.0-9]+}}(%[[X]], %[[I]], %[[SLICE]])
-// CHECK: linalg.contract {{.*}} ins(%[[SLICE]], %[[W]] : memref<3x6xf32>, memref<6x4xf32>) outs(%[[Y]] : memref<3x4xf32>)
+// CHECK: rank.contract accumulate {{.*}} ins(%[[SLICE]], %[[W]] : memref<3x6xf32>, memref<6x4xf32>) outs(%[[Y]] : memref<3x4xf32>)
 // CHECK: %[[PRODUCT:.*]] = memref.alloc() : memref<3x4xf32>
-// CHECK: linalg.contract {{.*}} {host.overwrite} {{.*}} outs(%[[PRODUCT]] : memref<3x4xf32>)
+// CHECK: rank.contract overwrite {{.*}} outs(%[[PRODUCT]] : memref<3x4xf32>)
 // CHECK: call @{{kernel[.0-9]+}}(%[[PRODUCT]], %[[Z]], %[[I]])
 func.func private @layer.F(%x: memref<8x6xf32>, %i: memref<i32>, %w: memref<6x4xf32>, %y: memref<3x4xf32>, %z: memref<8x4xf32>) {
   %0 = memref.load %i[] : memref<i32>
   %1 = arith.index_cast %0 : i32 to index
   %s = memref.subview %x[%1, 0] [3, 6] [1, 1] : memref<8x6xf32> to memref<3x6xf32, strided<[6, 1], offset: ?>>
-  linalg.contract indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+  rank.contract accumulate maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
       ins(%s, %w : memref<3x6xf32, strided<[6, 1], offset: ?>>, memref<6x4xf32>) outs(%y : memref<3x4xf32>)
   %t = memref.subview %z[%1, 0] [3, 4] [1, 1] : memref<8x4xf32> to memref<3x4xf32, strided<[4, 1], offset: ?>>
-  linalg.contract indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>] {host.overwrite}
+  rank.contract overwrite maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
       ins(%s, %w : memref<3x6xf32, strided<[6, 1], offset: ?>>, memref<6x4xf32>) outs(%t : memref<3x4xf32, strided<[4, 1], offset: ?>>)
   return
 }

@@ -9,8 +9,8 @@
 // FEW-NOT: device.unroll
 // CHECK-LABEL: @recurrence
 // CHECK-NOT: scf.for
-// CHECK-COUNT-3: linalg.contract
-// CHECK-NOT: linalg.contract
+// CHECK-COUNT-3: rank.contract
+// CHECK-NOT: rank.contract
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #c = affine_map<(i, j, k) -> (i, j)>

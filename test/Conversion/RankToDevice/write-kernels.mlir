@@ -2,7 +2,6 @@
 
 // Neighbouring loops are one; a thread takes four elements side by side.
 // CHECK-LABEL: func.func private @kernel.elementwise(
-// CHECK-SAME: device.kernel = 0
 // CHECK: gpu.module @kernels
 // CHECK: gpu.func @kernel_elementwise(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
 // CHECK-SAME: block = [256, 1, 1]

@@ -11,7 +11,7 @@
 // CHECK-LABEL: @attention
 // CHECK: llvm.call @sw_gemm
 func.func private @attention(%q: memref<2x128x4x64xf32>, %k: memref<2x128x4x64xf32>, %s: memref<2x4x128x128xf32>) {
-  linalg.contract indexing_maps = [#a, #bb, #c] {host.overwrite}
+  rank.contract overwrite maps [#a, #bb, #c]
       ins(%q, %k : memref<2x128x4x64xf32>, memref<2x128x4x64xf32>) outs(%s : memref<2x4x128x128xf32>)
   return
 }
@@ -29,36 +29,30 @@ func.func private @attention(%q: memref<2x128x4x64xf32>, %k: memref<2x128x4x64xf
 // CHECK: llvm.call @sw_gemm
 // CHECK-NOT: llvm.call @sw_gemm
 func.func private @triangle(%q: memref<64x16xf32>, %k: memref<64x16xf32>, %s: memref<64x64xf32>) {
-  linalg.contract indexing_maps = [affine_map<(q, k, d) -> (q, d)>, affine_map<(q, k, d) -> (k, d)>, affine_map<(q, k, d) -> (q, k)>]
-      {host.overwrite, host.triangle = array<i64: 0, 1, 64, 64>}
+  rank.contract overwrite maps [affine_map<(q, k, d) -> (q, d)>, affine_map<(q, k, d) -> (k, d)>, affine_map<(q, k, d) -> (q, k)>] triangle [0, 1]
       ins(%q, %k : memref<64x16xf32>, memref<64x16xf32>) outs(%s : memref<64x64xf32>)
   return
 }
 
 // -----
 
-// A sum over the other loop has only the terms up to the diagonal; a slice of the loops is called whole.
-// CHECK: @gemm.2(dense<[0, 8, 16, 64, {{.*}}]>
+// A sum over the other loop has only the terms up to the diagonal.
 // CHECK: @gemm.1(dense<[0, 32, 16, 64, {{.*}}]>
 // CHECK: @gemm.0(dense<[0, 32, 16, 32, {{.*}}]>
 // CHECK-LABEL: @triangle_of_sum
-func.func private @triangle_of_sum(%s: memref<64x64xf32>, %k: memref<64x16xf32>, %g: memref<64x16xf32>, %t: memref<8x64xf32>, %r: memref<8x16xf32>) {
-  linalg.contract indexing_maps = [affine_map<(q, d, k) -> (q, k)>, affine_map<(q, d, k) -> (k, d)>, affine_map<(q, d, k) -> (q, d)>]
-      {host.overwrite, host.triangle = array<i64: 0, 2, 64, 64>}
+func.func private @triangle_of_sum(%s: memref<64x64xf32>, %k: memref<64x16xf32>, %g: memref<64x16xf32>) {
+  rank.contract overwrite maps [affine_map<(q, d, k) -> (q, k)>, affine_map<(q, d, k) -> (k, d)>, affine_map<(q, d, k) -> (q, d)>] triangle [0, 2]
       ins(%s, %k : memref<64x64xf32>, memref<64x16xf32>) outs(%g : memref<64x16xf32>)
-  linalg.contract indexing_maps = [affine_map<(q, d, k) -> (q, k)>, affine_map<(q, d, k) -> (k, d)>, affine_map<(q, d, k) -> (q, d)>]
-      {host.overwrite, host.triangle = array<i64: 0, 2, 64, 64>}
-      ins(%t, %k : memref<8x64xf32>, memref<64x16xf32>) outs(%r : memref<8x16xf32>)
   return
 }
 
 // -----
 
-// A sum over two dimensions that lie behind each other is one sum; without the mark it adds.
+// A sum over two dimensions that lie behind each other is one sum; one that accumulates adds.
 // CHECK: @gemm.0(dense<[4294967296, 8, 4, 6, 1, 1, 1, 8, 4, 1, 4, 1, {{.*}}]>
 // CHECK-LABEL: @merged_sum
 func.func private @merged_sum(%x: memref<2x3x8xf32>, %y: memref<2x3x4xf32>, %s: memref<8x4xf32>) {
-  linalg.contract indexing_maps = [affine_map<(m, n, b, t) -> (b, t, m)>, affine_map<(m, n, b, t) -> (b, t, n)>, affine_map<(m, n, b, t) -> (m, n)>]
+  rank.contract accumulate maps [affine_map<(m, n, b, t) -> (b, t, m)>, affine_map<(m, n, b, t) -> (b, t, n)>, affine_map<(m, n, b, t) -> (m, n)>]
       ins(%x, %y : memref<2x3x8xf32>, memref<2x3x4xf32>) outs(%s : memref<8x4xf32>)
   return
 }
@@ -71,7 +65,7 @@ func.func private @merged_sum(%x: memref<2x3x8xf32>, %y: memref<2x3x4xf32>, %s: 
 // CHECK: scf.for
 // CHECK: llvm.call @sw_gemm
 func.func private @loop_over_sum(%x: memref<3x2x8xf32>, %y: memref<2x3x4xf32>, %s: memref<8x4xf32>) {
-  linalg.contract indexing_maps = [affine_map<(m, n, b, t) -> (t, b, m)>, affine_map<(m, n, b, t) -> (b, t, n)>, affine_map<(m, n, b, t) -> (m, n)>] {host.overwrite}
+  rank.contract overwrite maps [affine_map<(m, n, b, t) -> (t, b, m)>, affine_map<(m, n, b, t) -> (b, t, n)>, affine_map<(m, n, b, t) -> (m, n)>]
       ins(%x, %y : memref<3x2x8xf32>, memref<2x3x4xf32>) outs(%s : memref<8x4xf32>)
   return
 }
@@ -79,8 +73,8 @@ func.func private @loop_over_sum(%x: memref<3x2x8xf32>, %y: memref<2x3x4xf32>, %
 // -----
 
 func.func private @integers(%x: memref<8x2xi32>, %y: memref<2x4xi32>, %s: memref<8x4xi32>) {
-  // expected-error @below {{contraction must be in f32 or f64 throughout, but got 'memref<8x2xi32>'}}
-  linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+  // expected-error @below {{contraction must be in f32 or f64 throughout, without an epilogue, but got 'memref<8x2xi32>'}}
+  rank.contract accumulate maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%x, %y : memref<8x2xi32>, memref<2x4xi32>) outs(%s : memref<8x4xi32>)
   return
 }
@@ -93,16 +87,8 @@ func.func private @integers(%x: memref<8x2xi32>, %y: memref<2x4xi32>, %s: memref
 // CHECK-LABEL: @windows
 // CHECK: llvm.call @sw_convolution
 func.func private @windows(%x: memref<2x9x9x3xf32>, %w: memref<3x3x3x8xf32>, %s: memref<2x4x4x8xf32>) {
-  linalg.generic {indexing_maps = [affine_map<(n, h, w, o, i, j, c) -> (n, h * 2 + i, w * 2 + j, c)>, affine_map<(n, h, w, o, i, j, c) -> (i, j, c, o)>,
-                                   affine_map<(n, h, w, o, i, j, c) -> (n, h, w, o)>],
-                  iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+  rank.contract overwrite maps [affine_map<(n, h, w, o, i, j, c) -> (n, h * 2 + i, w * 2 + j, c)>, affine_map<(n, h, w, o, i, j, c) -> (i, j, c, o)>, affine_map<(n, h, w, o, i, j, c) -> (n, h, w, o)>]
       ins(%x, %w : memref<2x9x9x3xf32>, memref<3x3x3x8xf32>) outs(%s : memref<2x4x4x8xf32>)
-      attrs = {host.convolution, host.overwrite} {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %1 = arith.mulf %a, %b : f32
-    %2 = arith.addf %o, %1 : f32
-    linalg.yield %2 : f32
-  }
   return
 }
 
@@ -113,29 +99,7 @@ func.func private @windows(%x: memref<2x9x9x3xf32>, %w: memref<3x3x3x8xf32>, %s:
 // CHECK-LABEL: @one_tap
 // CHECK: llvm.call @sw_gemm
 func.func private @one_tap(%x: memref<2x4x4x3xf32>, %w: memref<1x1x3x8xf32>, %s: memref<2x4x4x8xf32>) {
-  linalg.generic {indexing_maps = [affine_map<(n, h, w, o, i, j, c) -> (n, h + i, w + j, c)>, affine_map<(n, h, w, o, i, j, c) -> (i, j, c, o)>,
-                                   affine_map<(n, h, w, o, i, j, c) -> (n, h, w, o)>],
-                  iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
-      ins(%x, %w : memref<2x4x4x3xf32>, memref<1x1x3x8xf32>) outs(%s : memref<2x4x4x8xf32>) attrs = {host.convolution} {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %1 = arith.mulf %a, %b : f32
-    %2 = arith.addf %o, %1 : f32
-    linalg.yield %2 : f32
-  }
-  return
-}
-
-// -----
-
-// What canonicalisation leaves of a convolution over nothing keeps the mark, and is a fill like any other.
-// CHECK-LABEL: @nothing
-// CHECK-NOT: llvm.call
-func.func private @nothing(%zero: f32, %s: memref<2x4x4x8xf32>) {
-  linalg.generic {indexing_maps = [affine_map<(n, h, w, o) -> ()>, affine_map<(n, h, w, o) -> (n, h, w, o)>],
-                  iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%zero : f32) outs(%s : memref<2x4x4x8xf32>) attrs = {host.convolution} {
-  ^bb0(%a: f32, %o: f32):
-    linalg.yield %a : f32
-  }
+  rank.contract accumulate maps [affine_map<(n, h, w, o, i, j, c) -> (n, h + i, w + j, c)>, affine_map<(n, h, w, o, i, j, c) -> (i, j, c, o)>, affine_map<(n, h, w, o, i, j, c) -> (n, h, w, o)>]
+      ins(%x, %w : memref<2x4x4x3xf32>, memref<1x1x3x8xf32>) outs(%s : memref<2x4x4x8xf32>)
   return
 }

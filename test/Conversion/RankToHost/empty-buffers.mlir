@@ -8,7 +8,7 @@ memref.global "private" constant @none : memref<1x3x0x3xf32> = dense<>
 func.func private @take(memref<1x3x0x3xf32>)
 
 // CHECK: llvm.func internal @give(%{{.*}}: !llvm.ptr)
-func.func @give(%a: memref<1x3x0x3xf32>) {
+func.func private @give(%a: memref<1x3x0x3xf32>) {
   %none = memref.get_global @none : memref<1x3x0x3xf32>
   func.call @take(%none) : (memref<1x3x0x3xf32>) -> ()
   func.call @take(%a) : (memref<1x3x0x3xf32>) -> ()

@@ -35,7 +35,9 @@ namespace stagewright::device {
 #define GEN_PASS_REGISTRATION
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"
 
-using host::kEpilogue;
+/// Hint on an elementwise operation that reads a product: the call of the
+/// product can include it as this epilogue. Without it, it becomes a kernel.
+constexpr llvm::StringLiteral kEpilogue = "device.epilogue";
 /// Attribute of an operation of a body: the number of its kernel in that body.
 constexpr llvm::StringLiteral kGroup = "device.group";
 /// Attribute of a loop: its iterations become kernels of their own.
@@ -45,11 +47,6 @@ constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: the number of partial sums that its kernel
 /// stores, in the buffers that are its last arguments.
 constexpr llvm::StringLiteral kParts = "device.parts";
-/// Attribute of the call of a kernel: it runs only if the library does not
-/// support the call before it.
-constexpr llvm::StringLiteral kOtherwise = "device.otherwise";
-/// Attribute of a kernel's declaration: its number among the kernels.
-constexpr llvm::StringLiteral kKernel = "device.kernel";
 /// Attribute of the function that a kernel is made from: its last argument says
 /// which of its sums start from zero.
 constexpr llvm::StringLiteral kSums = "device.sums";
@@ -57,6 +54,9 @@ constexpr llvm::StringLiteral kSums = "device.sums";
 constexpr int64_t kLongestRow = 8192;
 /// Name of the module that contains all kernels.
 constexpr llvm::StringLiteral kKernels = "kernels";
+
+/// The name of a kernel there, given that of the function it was written from.
+std::string nameOfKernel(llvm::StringRef function);
 
 } // namespace stagewright::device
 

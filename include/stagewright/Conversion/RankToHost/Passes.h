@@ -41,17 +41,8 @@ constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
 /// Function attribute of a body: bytes of workspace it needs; the workspace is
 /// its last argument.
 constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
-/// Attribute of a contraction or convolution: it overwrites its output instead
-/// of adding to it.
-constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
-/// Attribute of a linalg.generic: it is a convolution that becomes a call.
-constexpr llvm::StringLiteral kConvolution = "host.convolution";
-/// Attribute of a contraction and of the operation after it that the same call
-/// of a GPU library computes (the epilogue): the name of the epilogue.
-constexpr llvm::StringLiteral kEpilogue = "host.epilogue";
-/// Attribute of a call of a contraction: element types of A, B and C.
-constexpr llvm::StringLiteral kTypes = "host.types";
-/// Attribute of a loop: its iterations are independent and may run in parallel.
+/// Hint on a loop: its iterations are independent and may run in parallel.
+/// Without it they run one after the other.
 constexpr llvm::StringLiteral kParallel = "host.parallel";
 /// Alignment of every buffer, in bytes: a cache line, and the widest vector.
 constexpr int64_t kAlignment = 64;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../LibraryCalls.h"
+#include "../../RankToHost/LibraryCalls.h"
 #include "Library.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
@@ -24,7 +24,7 @@ using pipeline::Attention;
 struct DeviceCallAttentionPass
     : impl::DeviceCallAttentionBase<DeviceCallAttentionPass> {
   void runOnOperation() override {
-    LibraryCalls calls(getOperation(), "attention");
+    host::LibraryCalls calls(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr(kLibrary))
@@ -135,7 +135,7 @@ struct DeviceCallAttentionPass
     return desc;
   }
 
-  LogicalResult call(const Attention &of, LibraryCalls &calls) {
+  LogicalResult call(const Attention &of, host::LibraryCalls &calls) {
     FailureOr<sw_attention_desc> desc = describe(of);
     if (failed(desc))
       return failure();

@@ -92,7 +92,8 @@ makeHalf(OpBuilder &builder, pipeline::AttentionGradientOp whole,
   return Op::create(builder, whole.getLoc(), results, inputs, outputs,
                     builder.getArrayAttr(maps), whole.getScaleAttr(),
                     whole.getCapAttr(), whole.getCausalAttr(),
-                    whole.getFillAttr(), whole.getKeptAttr());
+                    whole.getFillAttr(), whole.getKeptAttr(),
+                    /*library=*/nullptr);
 }
 
 Halves writeHalves(OpBuilder &builder, pipeline::AttentionGradientOp whole) {

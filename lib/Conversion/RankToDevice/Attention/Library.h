@@ -18,8 +18,9 @@
 
 namespace stagewright::device {
 
-/// Attribute of attention that becomes a library call.
-constexpr llvm::StringLiteral kLibrary = "device.library";
+/// Attribute of attention that becomes a library call, and of no other
+/// operation.
+constexpr llvm::StringLiteral kLibrary = "library";
 
 /// 16-bit elements in 16 bytes; rows begin at multiples of that.
 constexpr int64_t kUnit = 8;

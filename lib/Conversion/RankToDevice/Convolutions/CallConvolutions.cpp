@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../LibraryCalls.h"
+#include "../../RankToHost/LibraryCalls.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -32,7 +32,7 @@ struct DeviceCallConvolutionsPass
   using DeviceCallConvolutionsBase::DeviceCallConvolutionsBase;
 
   void runOnOperation() override {
-    LibraryCalls calls(getOperation(), "convolve");
+    host::LibraryCalls calls(getOperation());
     SmallVector<rank::ConvolveOp> ops;
     getOperation().walk([&](rank::ConvolveOp op) { ops.push_back(op); });
     for (rank::ConvolveOp op : ops)
@@ -93,7 +93,7 @@ struct DeviceCallConvolutionsPass
     return desc;
   }
 
-  LogicalResult call(rank::ConvolveOp op, LibraryCalls &calls) {
+  LogicalResult call(rank::ConvolveOp op, host::LibraryCalls &calls) {
     FailureOr<sw_convolve_desc> desc = describe(op);
     if (failed(desc))
       return failure();

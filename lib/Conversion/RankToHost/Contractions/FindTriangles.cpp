@@ -20,19 +20,27 @@ namespace stagewright::host {
 /// Width of a box along the loop that is cut: one panel of the widest tiles.
 static constexpr int64_t kBox = 32;
 
-SmallVector<LoopBox> boxesOf(linalg::LinalgOp op) {
+/// The two loops of a triangle and their extents when they were found.
+static constexpr StringLiteral kTriangle = "host.triangle";
+
+std::optional<std::array<int64_t, 2>> triangleOf(linalg::ContractOp op) {
+  auto hint = op->getAttrOfType<DenseI64ArrayAttr>(kTriangle);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  if (!hint || ranges[hint[0]] != hint[2] || ranges[hint[1]] != hint[3])
+    return std::nullopt;
+  return {{hint[0], hint[1]}};
+}
+
+SmallVector<LoopBox> boxesOf(rank::ContractOp op) {
   LoopBox all;
-  all.extents = op.getStaticLoopRanges();
+  all.extents = op.getExtents();
   all.begins.assign(all.extents.size(), 0);
-  auto triangle = op->getAttrOfType<DenseI64ArrayAttr>(kTriangle);
+  std::optional<ArrayRef<int64_t>> triangle = op.getTriangle();
   if (!triangle)
     return {all};
-  int64_t upper = triangle[0], lower = triangle[1];
-  if (all.extents[upper] != triangle[2] || all.extents[lower] != triangle[3])
-    return {all};
+  int64_t upper = (*triangle)[0], lower = (*triangle)[1];
   // Cut along a parallel loop, so that boxes write different results.
-  bool cutLower =
-      op.getIteratorTypesArray()[lower] == utils::IteratorType::parallel;
+  bool cutLower = op.getMaps()[2].isFunctionOfDim(unsigned(lower));
   int64_t cut = cutLower ? lower : upper, other = cutLower ? upper : lower;
   SmallVector<LoopBox> boxes;
   for (int64_t begin = 0; begin < all.extents[cut]; begin += kBox) {

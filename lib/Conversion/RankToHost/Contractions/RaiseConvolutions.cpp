@@ -23,12 +23,36 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 
 using namespace mlir;
 
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTRAISECONVOLUTIONS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+bool isConvolution(Operation *maybe) {
+  auto op = dyn_cast<linalg::GenericOp>(maybe);
+  if (!op || op.getNumDpsInputs() != 2 || !matchSumOfProducts(op))
+    return false;
+  Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
+  if (!element.isF32() && !element.isF64())
+    return false;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<ShapedType>(operand.getType());
+    if (!type || type.getElementType() != element || !type.hasStaticShape())
+      return false;
+  }
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!maps[2].isProjectedPermutation() ||
+      (maps[0].isProjectedPermutation() && maps[1].isProjectedPermutation()))
+    return false;
+  for (AffineMap map : maps)
+    if (!coefficientsOf(map))
+      return false;
+  ContractionDims dims = ContractionDims::get(maps);
+  return dims.complete && !dims.m.empty() && !dims.n.empty() && !dims.k.empty();
+}
 
 namespace {
 
@@ -93,6 +117,18 @@ SmallVector<OpFoldResult> indices(OpBuilder &builder, ArrayRef<int64_t> list) {
   return getAsIndexOpFoldResult(builder.getContext(), list);
 }
 
+/// Whether `op` has no points, or sums over one element in some loop: it is
+/// simplified later.
+bool isTrivial(linalg::GenericOp op) {
+  return llvm::any_of(
+      llvm::zip_equal(op.getIteratorTypesArray(), op.getStaticLoopRanges()),
+      [](auto loop) {
+        auto [type, range] = loop;
+        return range == 0 ||
+               (type == utils::IteratorType::reduction && range == 1);
+      });
+}
+
 struct HostRaiseConvolutionsPass
     : impl::HostRaiseConvolutionsBase<HostRaiseConvolutionsPass> {
   using HostRaiseConvolutionsBase::HostRaiseConvolutionsBase;
@@ -103,53 +139,39 @@ struct HostRaiseConvolutionsPass
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics) {
-      if (!isConvolution(op))
+      if (!isConvolution(op) || !op.hasPureTensorSemantics())
         continue;
       rewriter.setInsertionPoint(op);
       if (narrowSum(op, rewriter) || splitIntoPhases(op, rewriter)) {
         ++numNarrowed;
         continue;
       }
-      op->setAttr(kConvolution, rewriter.getUnitAttr());
+      raise(op, rewriter);
       ++numRaised;
     }
   }
 
-  static bool isConvolution(linalg::GenericOp op) {
-    if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 2 ||
-        op->getNumResults() != 1 || !matchSumOfProducts(op))
-      return false;
-    Type element = getElementTypeOrSelf(op->getResult(0).getType());
-    if (!element.isF32() && !element.isF64())
-      return false;
-    for (Value operand : op->getOperands()) {
-      auto type = cast<RankedTensorType>(operand.getType());
-      if (type.getElementType() != element || !type.hasStaticShape())
-        return false;
-    }
-    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    if (!maps[2].isProjectedPermutation() ||
-        (maps[0].isProjectedPermutation() && maps[1].isProjectedPermutation()))
-      return false;
-    for (AffineMap map : maps)
-      if (!coefficientsOf(map))
-        return false;
-    ContractionDims dims = ContractionDims::get(maps);
-    return dims.complete && !dims.m.empty() && !dims.n.empty() &&
-           !dims.k.empty();
+  /// Makes a convolution one operation, unless it becomes a kernel.
+  Value raise(linalg::GenericOp op, IRRewriter &rewriter) {
+    if (!calls || isTrivial(op))
+      return op->getResult(0);
+    auto made = rank::ContractOp::create(
+        rewriter, op.getLoc(), rank::Update::Accumulate,
+        op.getIndexingMapsArray(), op.getDpsInputs()[0], op.getDpsInputs()[1],
+        op.getDpsInits()[0]);
+    rewriter.replaceOp(op, made);
+    return made.getOutput();
   }
 
-  static linalg::GenericOp replaceOperands(linalg::GenericOp op,
-                                           ValueRange inputs, Value init,
-                                           ArrayRef<AffineMap> maps,
-                                           IRRewriter &rewriter) {
+  /// The convolution `op` of other operands.
+  Value replaceOperands(linalg::GenericOp op, ValueRange inputs, Value init,
+                        ArrayRef<AffineMap> maps, IRRewriter &rewriter) {
     auto made = linalg::GenericOp::create(
         rewriter, op.getLoc(), TypeRange{init.getType()}, inputs,
         ValueRange{init}, maps, op.getIteratorTypesArray());
     IRMapping mapping;
     op.getRegion().cloneInto(&made.getRegion(), mapping);
-    made->setAttr(kConvolution, rewriter.getUnitAttr());
-    return made;
+    return raise(made, rewriter);
   }
 
   /// If only reduction loops index the widened dimensions of an operand (a
@@ -186,9 +208,8 @@ struct HostRaiseConvolutionsPass
       Value inputs[2];
       inputs[i] = widened->source;
       inputs[other] = op.getDpsInputs()[other];
-      auto made =
-          replaceOperands(op, inputs, op.getDpsInits()[0], maps, rewriter);
-      rewriter.replaceOp(op, made);
+      rewriter.replaceOp(
+          op, replaceOperands(op, inputs, op.getDpsInits()[0], maps, rewriter));
       return true;
     }
     return false;
@@ -333,10 +354,10 @@ struct HostRaiseConvolutionsPass
         rewriter, loc, weights, indices(rewriter, weightAt),
         indices(rewriter, weightSize), indices(rewriter, weightStep));
     auto type = cast<RankedTensorType>(result.getType()).clone(resultSize);
-    auto part = replaceOperands(op, inputs, createZero(rewriter, loc, type),
-                                op.getIndexingMapsArray(), rewriter);
+    Value part = replaceOperands(op, inputs, createZero(rewriter, loc, type),
+                                 op.getIndexingMapsArray(), rewriter);
     return tensor::InsertSliceOp::create(
-        rewriter, loc, part->getResult(0), result, indices(rewriter, resultAt),
+        rewriter, loc, part, result, indices(rewriter, resultAt),
         indices(rewriter, resultSize), indices(rewriter, resultStep));
   }
 };

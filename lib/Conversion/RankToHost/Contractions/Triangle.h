@@ -9,13 +9,14 @@
 #define STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONS_TRIANGLE_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 
 namespace stagewright::host {
 
-/// Attribute of a contraction: points at which the index of the first of two
-/// loops is less than that of the second are not needed. It holds the loops and
-/// their extents when it was set; it does not apply to a slice of these loops.
-constexpr llvm::StringLiteral kTriangle = "host.triangle";
+/// The triangle of `op` that HostFindTriangles found, as `rank.contract` has
+/// it. It is a hint: without it, all points are computed. It is lost if `op` is
+/// a slice of one of the two loops.
+std::optional<std::array<int64_t, 2>> triangleOf(mlir::linalg::ContractOp op);
 
 /// A box of points of an operation: a range of each of its loops.
 struct LoopBox {
@@ -24,7 +25,7 @@ struct LoopBox {
 
 /// Disjoint boxes that cover every needed point of `op`; their results do not
 /// overlap. One box of all points if there is no triangle.
-llvm::SmallVector<LoopBox> boxesOf(mlir::linalg::LinalgOp op);
+llvm::SmallVector<LoopBox> boxesOf(rank::ContractOp op);
 
 } // namespace stagewright::host
 

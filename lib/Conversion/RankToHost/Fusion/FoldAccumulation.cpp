@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 
 using namespace mlir;
 
@@ -71,6 +72,12 @@ struct HostFoldAccumulationPass
           sum.getType() != addend.getType())
         return {};
       contract.getOutputsMutable().assign(sum);
+      return addend;
+    }
+    if (auto convolution = dyn_cast<rank::ContractOp>(maker)) {
+      if (!isZero(convolution.getWritten()))
+        return {};
+      convolution.getWrittenMutable().assign(sum);
       return addend;
     }
     if (Value narrow = withoutWidening(addend)) {

@@ -72,8 +72,7 @@ struct HostFuseElementwisePass
     auto producer = use->get().getDefiningOp<linalg::GenericOp>();
     auto consumer = dyn_cast<linalg::GenericOp>(use->getOwner());
     if (!producer || !consumer ||
-        producer->getBlock() != consumer->getBlock() ||
-        consumer->hasAttr(kConvolution))
+        producer->getBlock() != consumer->getBlock() || isConvolution(consumer))
       return false;
     if (countOps(producer) + countOps(consumer) > kLargestBody ||
         producer->getNumOperands() + consumer->getNumOperands() > kMostOperands)

@@ -98,11 +98,6 @@ Type like(Type type, Type element) {
   return shaped ? Type(shaped.clone(element)) : element;
 }
 
-/// Whether `op` is in the body of a contraction, which becomes a library call.
-bool isOfContraction(Operation *op) {
-  return isa_and_nonnull<linalg::ContractOp>(op->getParentOp());
-}
-
 bool isWidenedFromFloat(arith::ExtFOp op) {
   auto narrow = op.getIn().getDefiningOp<arith::TruncFOp>();
   return narrow && narrow.getIn().getType() == op.getType() &&
@@ -159,7 +154,7 @@ struct ReadByte : OpRewritePattern<arith::ExtFOp> {
     Location loc = op.getLoc();
     Type from = op.getIn().getType();
     auto format = formatOf(getElementTypeOrSelf(from));
-    if (!format || isWidenedFromFloat(op) || isOfContraction(op))
+    if (!format || isWidenedFromFloat(op))
       return failure();
     Value byte = arith::BitcastOp::create(
         rewriter, loc, like(from, rewriter.getI8Type()), op.getIn());

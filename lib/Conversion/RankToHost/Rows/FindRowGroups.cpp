@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Contractions/ContractionDims.h"
+#include "../TensorUtils.h"
 #include "GroupRows.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -59,8 +60,7 @@ bool isCandidate(Operation *op, BlockLimits limits) {
     return false;
   if (auto contract = dyn_cast<linalg::ContractOp>(op))
     return limits.scores > 0 && isOnScores(contract);
-  bool simple = isa<linalg::GenericOp>(op) && !op->hasAttr(kConvolution) &&
-                !op->hasAttr(kEpilogue);
+  bool simple = isa<linalg::GenericOp>(op) && !isConvolution(op);
   linalgOp.getBlock()->walk([&](Operation *inner) {
     simple &= !isa<scf::SCFDialect>(inner->getDialect());
   });
@@ -81,9 +81,9 @@ public:
     }
   }
 
-  SmallVector<RowGroup> run() {
+  SmallVector<RowGroup> run(function_ref<bool(Operation *)> apart) {
     for (size_t i = 0; i < ops.size(); ++i)
-      if (isCandidate(ops[i], limits))
+      if (isCandidate(ops[i], limits) && !(apart && apart(ops[i])))
         place(i);
     SmallVector<RowGroup> found;
     for (RowGroup &group : groups)
@@ -279,8 +279,9 @@ private:
 
 } // namespace
 
-SmallVector<RowGroup> findRowGroups(Block &block, BlockLimits limits) {
-  return Grouper(block, limits).run();
+SmallVector<RowGroup> findRowGroups(Block &block, BlockLimits limits,
+                                    function_ref<bool(Operation *)> apart) {
+  return Grouper(block, limits).run(apart);
 }
 
 } // namespace stagewright::host

@@ -52,10 +52,10 @@ public:
 
 private:
   bool onlyAddsToArgument(Operation *op) {
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    if (!linalgOp || linalgOp.getNumDpsInits() != 1)
+    auto styled = dyn_cast<DestinationStyleOpInterface>(op);
+    if (!styled || styled.getNumDpsInits() != 1)
       return false;
-    Value init = linalgOp.getDpsInits()[0];
+    Value init = styled.getDpsInits()[0];
     while (Operation *maker = init.getDefiningOp()) {
       if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(maker))
         return false;

@@ -87,9 +87,10 @@ struct BlockLimits {
 };
 
 /// The groups of at least two members in `block`. Linear in the number of
-/// operations if groups are small.
-llvm::SmallVector<RowGroup> findRowGroups(mlir::Block &block,
-                                          BlockLimits limits);
+/// operations if groups are small. Operations that are `apart` join none.
+llvm::SmallVector<RowGroup>
+findRowGroups(mlir::Block &block, BlockLimits limits,
+              llvm::function_ref<bool(mlir::Operation *)> apart = nullptr);
 
 /// Replaces the members by a loop over blocks of rows in the place of the first
 /// member; the caller must sort the block afterwards.

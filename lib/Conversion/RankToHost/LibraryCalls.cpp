@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace stagewright::device {
+namespace stagewright::host {
 
 /// Address of the first element of a buffer. A constant GEP index has 29 bits
 /// only, so the offset is a value.
@@ -32,11 +32,24 @@ static Value pointerTo(OpBuilder &builder, Value buffer) {
                              ArrayRef<LLVM::GEPArg>{by});
 }
 
-StringRef LibraryCalls::nameOf(StringRef desc, Location loc) {
-  std::string &name = names[desc];
+Value LibraryCalls::rankOf(Operation *op) {
+  return op->getParentOfType<func::FuncOp>().getArgument(0);
+}
+
+SmallVector<Value> LibraryCalls::pointersTo(OpBuilder &builder, Location loc,
+                                            ValueRange buffers) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  return llvm::map_to_vector(buffers, [&](Value buffer) -> Value {
+    return buffer ? pointerTo(builder, buffer)
+                  : LLVM::ZeroOp::create(builder, loc, pointer);
+  });
+}
+
+StringRef LibraryCalls::nameOf(StringRef callee, StringRef desc, Location loc) {
+  std::string &name = names[(callee + desc).str()];
   if (!name.empty())
     return name;
-  name = prefix + "." + std::to_string(names.size() - 1);
+  name = callee.drop_front(3).str() + "." + std::to_string(names.size() - 1);
   SmallVector<int64_t> words(desc.size() / sizeof(int64_t));
   std::memcpy(words.data(), desc.data(), desc.size());
   OpBuilder builder(module.getBodyRegion());
@@ -51,17 +64,15 @@ StringRef LibraryCalls::nameOf(StringRef desc, Location loc) {
   return name;
 }
 
-void LibraryCalls::replace(Operation *op, StringRef callee, StringRef desc,
-                           ValueRange buffers) {
-  Location loc = op->getLoc();
-  OpBuilder builder(op);
+void LibraryCalls::write(OpBuilder &builder, Location loc, StringRef callee,
+                         Value rank, StringRef desc, ValueRange pointers) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  SmallVector<Value> arguments = {
-      op->getParentOfType<func::FuncOp>().getArgument(0),
-      LLVM::AddressOfOp::create(builder, loc, pointer, nameOf(desc, loc))};
-  for (Value buffer : buffers)
-    arguments.push_back(buffer ? pointerTo(builder, buffer)
-                               : LLVM::ZeroOp::create(builder, loc, pointer));
+  SmallVector<Value> arguments;
+  if (rank)
+    arguments.push_back(rank);
+  arguments.push_back(LLVM::AddressOfOp::create(builder, loc, pointer,
+                                                nameOf(callee, desc, loc)));
+  llvm::append_range(arguments, pointers);
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee);
   if (!function) {
     OpBuilder top(module.getBodyRegion());
@@ -72,7 +83,6 @@ void LibraryCalls::replace(Operation *op, StringRef callee, StringRef desc,
             SmallVector<Type>(arguments.size(), pointer)));
   }
   LLVM::CallOp::create(builder, loc, function, arguments);
-  op->erase();
 }
 
-} // namespace stagewright::device
+} // namespace stagewright::host

@@ -1,0 +1,93 @@
+//===- CallContractions.cpp - products as calls of the library ------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../RankToHost/Contractions/ContractionCalls.h"
+#include "../RankToHost/LibraryCalls.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICECALLCONTRACTIONS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+int32_t dtypeOf(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return SW_F8E4M3FN;
+  if (isa<Float8E5M2Type>(type))
+    return SW_F8E5M2;
+  return type.isF64()    ? SW_F64
+         : type.isF16()  ? SW_F16
+         : type.isBF16() ? SW_BF16
+                         : SW_F32;
+}
+
+struct DeviceCallContractionsPass
+    : impl::DeviceCallContractionsBase<DeviceCallContractionsPass> {
+  using DeviceCallContractionsBase::DeviceCallContractionsBase;
+
+  void runOnOperation() override {
+    host::LibraryCalls calls(getOperation());
+    SmallVector<rank::ContractOp> ops;
+    getOperation().walk([&](rank::ContractOp op) { ops.push_back(op); });
+    for (rank::ContractOp op : ops)
+      if (failed(call(op, calls)))
+        return signalPassFailure();
+  }
+
+  /// What the library is asked for, but for the product itself.
+  sw_contraction_desc describe(rank::ContractOp op) {
+    auto typeOf = [](Value buffer) {
+      return dtypeOf(getElementTypeOrSelf(buffer));
+    };
+    sw_contraction_desc desc = {};
+    desc.a_dtype = typeOf(op.getLhs());
+    desc.b_dtype = typeOf(op.getRhs());
+    int32_t dtype = typeOf(op.getWritten());
+    desc.tf32 = tf32 && desc.a_dtype == SW_F32 && desc.b_dtype == SW_F32 &&
+                dtype == SW_F32;
+    desc.epilogue = op.getEpilogue() ? int32_t(*op.getEpilogue())
+                                     : int32_t(SW_EPILOGUE_NONE);
+    desc.otherwise = isa_and_nonnull<rank::OtherwiseOp>(op->getNextNode());
+    if (op.getBias())
+      desc.bias_dtype = typeOf(op.getBias());
+    if (op.getAux())
+      desc.aux_dtype = typeOf(op.getAux());
+    return desc;
+  }
+
+  LogicalResult call(rank::ContractOp op, host::LibraryCalls &calls) {
+    if (op.isConvolution())
+      return op->emitError("is a convolution; the device's library takes "
+                           "'rank.convolve'");
+    OpBuilder before(op);
+    Location loc = op.getLoc();
+    Value none = LLVM::ZeroOp::create(
+        before, loc, LLVM::LLVMPointerType::get(&getContext()));
+    Value bias = op.getBias() ? host::addressOf(before, op.getBias()) : none;
+    Value aux = op.getAux() ? host::addressOf(before, op.getAux()) : none;
+    Value rank = host::LibraryCalls::rankOf(op);
+    sw_contraction_desc all = describe(op);
+    int32_t dtype = dtypeOf(getElementTypeOrSelf(op.getWritten()));
+    auto emit = [&](OpBuilder &builder, const host::ContractionDesc &product,
+                    ArrayRef<Value> pointers) {
+      sw_contraction_desc desc = all;
+      desc.gemm = std::get<sw_gemm_desc>(product);
+      desc.gemm.dtype = dtype;
+      desc.aux_row = op.getAux() ? desc.gemm.n : 0;
+      SmallVector<Value> buffers(pointers);
+      buffers.append({bias, aux});
+      calls.create(builder, loc, "sw_contract", rank, desc, buffers);
+    };
+    return host::lowerToCalls(op, emit);
+  }
+};
+
+} // namespace
+} // namespace stagewright::device
