@@ -7,10 +7,11 @@
 //
 // compile-without-hints INPUT OUTPUT TARGET PLACE
 //
-// Compiles a step as pp-compile does, on one device, and removes discardable
-// attributes `host.*` and `device.*` after pass number PLACE, or after every
-// pass if PLACE is `all`. With `list` it prints the numbers of the passes after
-// which there are such attributes, and what they are, and removes nothing.
+// Compiles a step as pp-compile does, on one device, and removes a discardable
+// attribute after a pass: PLACE is `NUMBER:NAME`, or `all` for all attributes
+// `host.*` and `device.*` after every pass. With `list` it prints the numbers
+// of the passes after which there are such attributes, and their names, and
+// removes nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +39,8 @@ struct Places {
   std::map<const Pass *, size_t> numbers;
   std::map<size_t, std::pair<std::string, std::set<std::string>>> found;
 
-  bool isRemovedAt(size_t number) const {
-    return place == "all" || place == std::to_string(number);
+  bool isRemovedAt(size_t number, StringRef name) const {
+    return place == "all" || place == (Twine(number) + ":" + name).str();
   }
 };
 
@@ -60,7 +61,7 @@ public:
         auto &[argument, kinds] = places.found[number];
         argument = pass->getName().str();
         kinds.insert(name.str());
-        if (places.isRemovedAt(number))
+        if (places.isRemovedAt(number, name))
           inner->removeDiscardableAttr(name);
       }
     });
