@@ -138,10 +138,8 @@ FailureOr<Kernels> kernelsOf(ModuleOp module) {
   if (!kernels)
     return found;
   for (auto kernel : kernels.getOps<gpu::GPUFuncOp>()) {
-    for (StringRef name :
-         {kGrid, kBlock, kShared, kExtents, kSums, kAdds, kWork})
-      if (!kernel->hasAttr(name))
-        return kernel.emitError() << "kernel has lost its '" << name << "'";
+    if (StringRef name = rank::RankDialect::kKernel; !kernel->hasAttr(name))
+      return kernel.emitError() << "kernel has lost its '" << name << "'";
     int64_t number = int64_t(found.size());
     found[kernel.getName()] = {number, kernel.getNumArguments()};
   }
@@ -189,8 +187,7 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
       return;
     SmallVector<Attribute> list;
     for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
-      if (Attribute launch = kernel->getAttr(rank::RankDialect::kKernel))
-        list.push_back(launch);
+      list.push_back(kernel->getAttr(rank::RankDialect::kKernel));
     (*artifacts.begin()).setKernelsAttr(ArrayAttr::get(&getContext(), list));
   }
 };

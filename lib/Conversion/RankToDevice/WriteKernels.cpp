@@ -170,10 +170,8 @@ struct DeviceWriteKernelsPass
     gpu::ReturnOp::create(writer.builder, kernel.getLoc());
     SmallVector<int64_t> extents =
         llvm::map_to_vector(kernel.getArgumentTypes(), extentOf);
-    if (!writer.sums.empty() || !writer.adds.empty()) {
-      extents.push_back(0);
-      kernel->setAttr(kSums, builder.getUnitAttr());
-    }
+    if (!writer.sums.empty() || !writer.adds.empty())
+      extents.push_back(0); // of the last argument, an sw_sums
     function->setAttr(rank::RankDialect::kKernel,
                       rank::KernelAttr::get(
                           &getContext(), writer.adds,

@@ -47,9 +47,6 @@ constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: the number of partial sums that its kernel
 /// stores, in the buffers that are its last arguments.
 constexpr llvm::StringLiteral kParts = "device.parts";
-/// Attribute of the function that a kernel is made from: its last argument says
-/// which of its sums start from zero.
-constexpr llvm::StringLiteral kSums = "device.sums";
 /// Max elements of a row that the threads of a block keep in registers.
 constexpr int64_t kLongestRow = 8192;
 /// Name of the module that contains all kernels.
