@@ -10,8 +10,8 @@
 
 #include "Input.h"
 
-#include "stagewright/Planning/Search.h"
 #include "stagewright/Planning/Baselines/Uniform.h"
+#include "stagewright/Planning/Search.h"
 
 #include <functional>
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include "PrototypeRows.h"
 #include "stagewright/Planning/Baselines/BlockPartition.h"
-#include "stagewright/Planning/Baselines/Baselines.h"
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>

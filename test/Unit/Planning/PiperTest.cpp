@@ -13,9 +13,9 @@
 
 #include "../Builds.h"
 #include "PlanningData.h"
+#include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/PlanJson.h"
-#include "stagewright/Planning/Baselines/Baselines.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -7,8 +7,8 @@
 
 #include "stagewright/Planning/Baselines/BlockPartition.h"
 #include "Chains/StraightStages.h"
-#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
+#include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
 #include <numeric>
 

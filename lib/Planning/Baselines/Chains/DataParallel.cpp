@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
+#include "stagewright/Planning/Evaluate.h"
 #include <numeric>
 
 namespace stagewright {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chains/StraightStages.h"
-#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
+#include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
 #include <limits>
 

@@ -16,8 +16,8 @@
 #include "MaxLoad/BranchDp.h"
 #include "MaxLoad/GraphParts.h"
 #include "MaxLoad/LayerGroups.h"
-#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
+#include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
 #include <numeric>
 

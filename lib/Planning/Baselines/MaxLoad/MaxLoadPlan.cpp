@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaxLoad/MaxLoadPlan.h"
-#include "MaxLoad/StageFit.h"
 #include "MaxLoad/DevicePool.h"
+#include "MaxLoad/StageFit.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
 #include <algorithm>

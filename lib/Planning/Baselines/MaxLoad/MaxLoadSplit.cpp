@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaxLoad/MaxLoadSplit.h"
-#include "MaxLoad/StageFit.h"
 #include "MaxLoad/DevicePool.h"
+#include "MaxLoad/StageFit.h"
 #include <algorithm>
 #include <limits>
 
