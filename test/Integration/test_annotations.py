@@ -83,7 +83,7 @@ def test_each_split_is_a_stage_of_its_own(workshop):
     """Layers of the first annotation are on d0 and d1, those of the second on d2 and d3, as in a plan with a cut between."""
     text = tool("pp-compile", workshop.module(MODEL + "towers"), "--cluster=local:4", "--microbatches=4", "--emit=program")
     readers = dict.fromkeys(("d0", "d1", "d2", "d3"), "")
-    layers = re.search(r"\blayers = \[([^\]]*)\]", text)[1].replace('"', "").split(", ")
+    layers = re.search(r"pipeline.graph .*\blayers = \[([^\]]*)\]", text)[1].replace('"', "").split(", ")
     for devices, numbers in re.findall(r"pipeline.stage \d+ on \[@(d\d)\] layers \[([\d, ]*)\]", text):
         for number in map(int, numbers.split(", ")):
             node = next(line for line in text.splitlines() if f'pipeline.node "{layers[number]}.F"' in line)

@@ -7,6 +7,7 @@
 
 #include "../RankToHost/Contractions/ContractionCalls.h"
 #include "../RankToHost/LibraryCalls.h"
+#include "Epilogues.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 using namespace mlir;
@@ -17,15 +18,17 @@ namespace stagewright::device {
 
 namespace {
 
+/// The library's number of a type, or -1 for a type that it does not have.
 int32_t dtypeOf(Type type) {
   if (isa<Float8E4M3FNType>(type))
     return SW_F8E4M3FN;
   if (isa<Float8E5M2Type>(type))
     return SW_F8E5M2;
   return type.isF64()    ? SW_F64
+         : type.isF32()  ? SW_F32
          : type.isF16()  ? SW_F16
          : type.isBF16() ? SW_BF16
-                         : SW_F32;
+                         : -1;
 }
 
 struct DeviceCallContractionsPass
@@ -66,6 +69,17 @@ struct DeviceCallContractionsPass
     if (op.isConvolution())
       return op->emitError("is a convolution; the device's library takes "
                            "'rank.convolve'");
+    for (Type type : op->getOperandTypes())
+      if (dtypeOf(getElementTypeOrSelf(type)) < 0)
+        return op->emitError("has operands of type ")
+               << type << ", which the device's library does not multiply";
+    if (op.getEpilogue() && !isOneProduct(op))
+      return op->emitError("has an epilogue, but is several products");
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    if (function.getNumArguments() == 0 ||
+        !isa<LLVM::LLVMPointerType>(function.getArgumentTypes()[0]))
+      return op->emitError("needs the rank as the first argument of its "
+                           "function; run device-pass-rank first");
     OpBuilder before(op);
     Location loc = op.getLoc();
     Value none = LLVM::ZeroOp::create(

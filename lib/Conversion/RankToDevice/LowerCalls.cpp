@@ -152,6 +152,14 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     FailureOr<Kernels> kernels = kernelsOf(module);
     if (failed(kernels))
       return signalPassFailure();
+    SymbolTable symbols(module);
+    // A kernel's function is a declaration since its body was written.
+    auto kernelOf = [&](StringRef name) -> const Kernel * {
+      auto callee = symbols.lookup<func::FuncOp>(name);
+      auto kernel = kernels->find(nameOfKernel(name));
+      bool isKernel = callee && callee.isExternal() && kernel != kernels->end();
+      return isKernel ? &kernel->second : nullptr;
+    };
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
@@ -163,18 +171,17 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
       });
       for (Operation *call : calls) {
         auto otherwise = dyn_cast<rank::OtherwiseOp>(call);
-        auto kernel = kernels->find(
-            nameOfKernel(otherwise ? otherwise.getKernel()
-                                   : cast<func::CallOp>(call).getCallee()));
-        if (kernel != kernels->end())
-          caller.launch(call, kernel->second.number,
-                        kernel->second.arguments > call->getNumOperands());
+        const Kernel *kernel =
+            kernelOf(otherwise ? otherwise.getKernel()
+                               : cast<func::CallOp>(call).getCallee());
+        if (kernel)
+          caller.launch(call, kernel->number,
+                        kernel->arguments > call->getNumOperands());
       }
     }
     for (auto function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (function.isExternal() &&
-          kernels->contains(nameOfKernel(function.getSymName())))
+      if (kernelOf(function.getSymName()))
         function.erase();
     describeKernels(module);
   }

@@ -154,8 +154,11 @@ struct DeviceWriteKernelsPass
       types.push_back(isa<MemRefType>(type) ? Type(pointer)
                                             : builder.getI64Type());
     }
-    auto function = gpu::GPUFuncOp::create(builder, kernel.getLoc(),
-                                           nameOfKernel(kernel.getSymName()),
+    std::string name = nameOfKernel(kernel.getSymName());
+    if (module.lookupSymbol(name))
+      return kernel.emitError()
+             << "two kernels would be named '" << name << "'";
+    auto function = gpu::GPUFuncOp::create(builder, kernel.getLoc(), name,
                                            builder.getFunctionType(types, {}));
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                       builder.getUnitAttr());

@@ -30,6 +30,8 @@ void unshare(func::FuncOp function, OpBuilder &builder) {
       builder.setInsertionPoint(use->getOwner());
       use->set(builder.clone(*op)->getResult(0));
     }
+    if (uses.size() > 1)
+      op->moveBefore(uses.front()->getOwner());
   };
   SmallVector<Operation *> fills, empties;
   function.walk([&](linalg::FillOp op) { fills.push_back(op); });

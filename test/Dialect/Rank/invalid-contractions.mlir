@@ -126,3 +126,36 @@ func.func @otherwise_c1(%y: memref<4x6xf32>) {
   rank.otherwise @kernel(%y) : memref<4x6xf32>
   return
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, -k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @contract_c2_before_the_first(%x: memref<4x8xf32>, %w: memref<8x6xf32>, %y: memref<4x6xf32>) {
+  // expected-error @+1 {{'rank.contract' op indexes dimensions of 'memref<4x8xf32>' by affine_map<(d0, d1, d2) -> (d0, -d2)>}}
+  rank.contract overwrite maps [#a, #b, #c] ins(%x, %w : memref<4x8xf32>, memref<8x6xf32>) outs(%y : memref<4x6xf32>)
+  return
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @contract_c1_vector(%x: vector<4x8xf32>, %w: tensor<8x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  // expected-error @+1 {{'rank.contract' op needs tensors, or buffers, got 'vector<4x8xf32>'}}
+  %0 = rank.contract overwrite maps [#a, #b, #c] ins(%x, %w : vector<4x8xf32>, tensor<8x6xf32>) outs(%y : tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @contract_c4_tensor(%x: memref<4x8xf32>, %w: memref<8x6xf32>, %y: memref<4x6xf32>, %t: tensor<4x6xf32>) {
+  // expected-error @+1 {{'rank.contract' op needs a row of C as bias and an array like C as aux, where C is 'memref<4x6xf32>'}}
+  rank.contract overwrite maps [#a, #b, #c] ins(%x, %w : memref<4x8xf32>, memref<8x6xf32>) outs(%y : memref<4x6xf32>) epilogue add aux(%t : tensor<4x6xf32>)
+  return
+}

@@ -26,7 +26,11 @@ static constexpr StringLiteral kTriangle = "host.triangle";
 std::optional<std::array<int64_t, 2>> triangleOf(linalg::ContractOp op) {
   auto hint = op->getAttrOfType<DenseI64ArrayAttr>(kTriangle);
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  if (!hint || ranges[hint[0]] != hint[2] || ranges[hint[1]] != hint[3])
+  auto holds = [&](int64_t loop, int64_t extent) {
+    return loop >= 0 && loop < int64_t(ranges.size()) && ranges[loop] == extent;
+  };
+  if (!hint || hint.size() != 4 || !holds(hint[0], hint[2]) ||
+      !holds(hint[1], hint[3]) || hint[2] != hint[3] || hint[0] == hint[1])
     return std::nullopt;
   return {{hint[0], hint[1]}};
 }

@@ -75,7 +75,8 @@ struct HostFoldAccumulationPass
       return addend;
     }
     if (auto convolution = dyn_cast<rank::ContractOp>(maker)) {
-      if (!isZero(convolution.getWritten()))
+      if (convolution.overwrites() || !isZero(convolution.getWritten()) ||
+          sum.getType() != addend.getType())
         return {};
       convolution.getWrittenMutable().assign(sum);
       return addend;

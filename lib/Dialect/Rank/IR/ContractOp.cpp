@@ -36,7 +36,7 @@ bool ContractOp::writesAux() {
 
 MutableOperandRange ContractOp::getDpsInitsMutable() {
   unsigned first = getWrittenMutable().getOperandNumber();
-  return {getOperation(), first, writesAux() ? 2u : 1u};
+  return {getOperation(), first, writesAux() && getAux() ? 2u : 1u};
 }
 
 SmallVector<AffineMap> ContractOp::getMaps() {
@@ -63,9 +63,13 @@ bool ContractOp::isConvolution() {
 /// Checks contract_c1.
 static LogicalResult verifyMaps(ContractOp op, ArrayRef<AffineMap> maps,
                                 ArrayRef<ShapedType> types) {
+  bool isTensor = isa<RankedTensorType>(types[2]);
+  for (ShapedType type : types)
+    if (isTensor ? !isa<RankedTensorType>(type) : !isa<MemRefType>(type))
+      return op.emitOpError("needs tensors, or buffers, got ") << type;
   bool fits = maps.size() == 3;
   for (size_t i = 0; fits && i < 3; ++i)
-    fits = types[i].hasRank() && maps[i].getNumSymbols() == 0 &&
+    fits = maps[i].getNumSymbols() == 0 &&
            maps[i].getNumDims() == maps[0].getNumDims() &&
            int64_t(maps[i].getNumResults()) == types[i].getRank();
   if (!fits)
@@ -80,6 +84,17 @@ static LogicalResult verifyMaps(ContractOp op, ArrayRef<AffineMap> maps,
       return op.emitOpError() << "has loop " << loop
                               << ", which indexes fewer than two operands";
   return success();
+}
+
+/// Whether `expr` is a sum of loops and constants, each times a constant.
+static bool isLinear(AffineExpr expr) {
+  bool linear = true;
+  expr.walk([&](AffineExpr part) {
+    AffineExprKind kind = part.getKind();
+    linear &= kind != AffineExprKind::Mod && kind != AffineExprKind::FloorDiv &&
+              kind != AffineExprKind::CeilDiv;
+  });
+  return linear;
 }
 
 /// Checks contract_c2.
@@ -102,8 +117,15 @@ static LogicalResult verifyExtents(ContractOp op, ArrayRef<AffineMap> maps,
       SmallVector<int64_t> first(extents.size(), 0), last;
       for (int64_t extent : extents)
         last.push_back(std::max<int64_t>(extent - 1, 0));
+      int64_t low = indexAt(first), high = low; // at the corners of the loops
+      for (auto [loop, end] : llvm::enumerate(last)) {
+        SmallVector<int64_t> corner = first;
+        corner[loop] = end;
+        int64_t change = indexAt(corner) - indexAt(first);
+        (change < 0 ? low : high) += change;
+      }
       if (dim ? extents[dim.getPosition()] != size
-              : indexAt(first) < 0 || (size > 0 && indexAt(last) >= size))
+              : !isLinear(expr) || low < 0 || (size > 0 && high >= size))
         return op.emitOpError() << "indexes dimensions of " << type << " by "
                                 << AffineMapAttr::get(map)
                                 << " with loops of extents " << extents;
@@ -151,7 +173,8 @@ static LogicalResult verifyEpilogue(ContractOp op) {
     return op.emitOpError("has an epilogue, but does not overwrite a buffer");
   auto row = written.getShape().take_back();
   auto isOf = [](Value value, ArrayRef<int64_t> shape) {
-    return !value || cast<ShapedType>(value.getType()).getShape() == shape;
+    auto type = value ? dyn_cast<MemRefType>(value.getType()) : MemRefType();
+    return !value || (type && type.getShape() == shape);
   };
   if (isOf(op.getBias(), row) && isOf(op.getAux(), written.getShape()))
     return success();
