@@ -77,7 +77,7 @@ def test_two_hundred_steps_reach_the_accuracy_of_jax(workshop, kind):
          f"--source={HERE / 'models/sampling.py'}:sample", f"--steps={steps}", f"--checkpoints={folder}")
     parameters = trained_by_jax(f"{kind}_adam", steps)[2]
     found = load_file(folder / f"step-{steps:012}/params.safetensors")
-    ours = graphs.accuracy(kind, jax.tree.unflatten(tree, [found[key] for key in sorted(found)]))
+    ours = graphs.accuracy(kind, jax.tree.unflatten(jax.tree.structure(parameters), [found[key] for key in sorted(found)]))
     golden = graphs.accuracy(kind, parameters)
     assert golden > 0.9 and abs(ours - golden) <= 0.01
 
