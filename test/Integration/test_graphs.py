@@ -1,8 +1,6 @@
 """Graph neural networks on sampled neighbours: loss and gradients of ten steps equal JAX's with the same samples."""
 
 import json
-import os
-import subprocess
 import sys
 
 import jax
@@ -13,12 +11,13 @@ from safetensors.numpy import load_file
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
+from test_hosts import Hosts, cluster, started
+from test_hosts import pytestmark as ON_HOSTS
 from test_runs import losses
 from tiers import THOROUGH, thorough
-from workshop import BUILD, HERE, tool
+from workshop import HERE, tool
 
-sys.path[:0] = [str(HERE / "models"), str(HERE.parents[1])]
-from bench.harness.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
+sys.path.insert(0, str(HERE / "models"))
 import graphs  # noqa: E402
 import sampling  # noqa: E402
 
@@ -98,7 +97,7 @@ def sizes_for_six(monkeypatch):
     sampling.graph.cache_clear()
 
 
-@pytest.mark.skipif(bool(why_not()) or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason=why_not() or "no MPI")
+@ON_HOSTS
 @pytest.mark.parametrize("kind, plan", [("sage", "split"), ("gat", "stages"), *thorough([("sage", "stages"), ("gat", "split")])])
 def test_three_hosts_with_two_ranks_each_equal_jax(workshop, sizes_for_six, kind, plan):
     """The losses of ten steps with Adam, and gradients."""
@@ -109,10 +108,8 @@ def test_three_hosts_with_two_ranks_each_equal_jax(workshop, sizes_for_six, kind
         module, artifact = workshop.module(model, sizes_for_six), workshop.path(model, plan, "swx")
         tool("pp-compile", module, f"--cluster={machines}", *PLANS[plan], "--microbatches=8", "--quiet", "-o", artifact)
         with Hosts(workshop.directory, len(SLOTS)) as hosts:
-            done = subprocess.run(hosts.command(SLOTS, BUILD / "bin/pp-run", artifact, "--check-memory",
-                                                f"--inputs={module.with_suffix('.inputs.safetensors')}",
-                                                f"--source={HERE / 'models/sampling.py'}:sample", *flags),
-                                  capture_output=True, text=True, timeout=300, env={**os.environ, **AS_ROOT})
+            done = started(hosts, SLOTS, artifact, "--check-memory", f"--inputs={module.with_suffix('.inputs.safetensors')}",
+                           f"--source={HERE / 'models/sampling.py'}:sample", *flags)
         assert done.returncode == 0, done.stderr
 
     folder, out = workshop.path("hosts", kind, plan), workshop.path("hosts", kind, plan, "safetensors")

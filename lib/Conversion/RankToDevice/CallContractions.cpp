@@ -18,19 +18,6 @@ namespace stagewright::device {
 
 namespace {
 
-/// The library's number of a type, or -1 for a type that it does not have.
-int32_t dtypeOf(Type type) {
-  if (isa<Float8E4M3FNType>(type))
-    return SW_F8E4M3FN;
-  if (isa<Float8E5M2Type>(type))
-    return SW_F8E5M2;
-  return type.isF64()    ? SW_F64
-         : type.isF32()  ? SW_F32
-         : type.isF16()  ? SW_F16
-         : type.isBF16() ? SW_BF16
-                         : -1;
-}
-
 struct DeviceCallContractionsPass
     : impl::DeviceCallContractionsBase<DeviceCallContractionsPass> {
   using DeviceCallContractionsBase::DeviceCallContractionsBase;
@@ -47,7 +34,7 @@ struct DeviceCallContractionsPass
   /// What the library is asked for, but for the product itself.
   sw_contraction_desc describe(rank::ContractOp op) {
     auto typeOf = [](Value buffer) {
-      return dtypeOf(getElementTypeOrSelf(buffer));
+      return host::dtypeOf(getElementTypeOrSelf(buffer));
     };
     sw_contraction_desc desc = {};
     desc.a_dtype = typeOf(op.getLhs());
@@ -70,7 +57,7 @@ struct DeviceCallContractionsPass
       return op->emitError("is a convolution; the device's library takes "
                            "'rank.convolve'");
     for (Type type : op->getOperandTypes())
-      if (dtypeOf(getElementTypeOrSelf(type)) < 0)
+      if (host::dtypeOf(getElementTypeOrSelf(type)) < 0)
         return op->emitError("has operands of type ")
                << type << ", which the device's library does not multiply";
     if (op.getEpilogue() && !isOneProduct(op))
@@ -88,7 +75,7 @@ struct DeviceCallContractionsPass
     Value aux = op.getAux() ? host::addressOf(before, op.getAux()) : none;
     Value rank = host::LibraryCalls::rankOf(op);
     sw_contraction_desc all = describe(op);
-    int32_t dtype = dtypeOf(getElementTypeOrSelf(op.getWritten()));
+    int32_t dtype = host::dtypeOf(getElementTypeOrSelf(op.getWritten()));
     auto emit = [&](OpBuilder &builder, const host::ContractionDesc &product,
                     ArrayRef<Value> pointers) {
       sw_contraction_desc desc = all;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../RankToHost/LibraryCalls.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
@@ -62,8 +63,10 @@ public:
       LLVM::StoreOp::create(builder, loc, constant(0),
                             wordAt(loc, words, call->getNumOperands()));
     Value number = constant(kernel);
-    invoke(loc, isa<rank::OtherwiseOp>(call) ? "sw_otherwise" : "sw_launch",
-           {function.getArgument(0), number, table});
+    host::callRuntime(builder, loc, function->getParentOfType<ModuleOp>(),
+                      isa<rank::OtherwiseOp>(call) ? "sw_otherwise"
+                                                   : "sw_launch",
+                      {function.getArgument(0), number, table});
     call->erase();
   }
 
@@ -101,20 +104,6 @@ private:
     return UnrealizedConversionCastOp::create(builder, buffer.getLoc(), pointer,
                                               buffer)
         .getResult(0);
-  }
-
-  void invoke(Location loc, StringRef name, ArrayRef<Value> arguments) {
-    auto module = function->getParentOfType<ModuleOp>();
-    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (!callee) {
-      OpBuilder top(module.getBodyRegion());
-      callee = LLVM::LLVMFuncOp::create(
-          top, loc, name,
-          LLVM::LLVMFunctionType::get(
-              LLVM::LLVMVoidType::get(module.getContext()),
-              llvm::to_vector(ValueRange(arguments).getTypes())));
-    }
-    LLVM::CallOp::create(builder, loc, callee, arguments);
   }
 
   func::FuncOp function;

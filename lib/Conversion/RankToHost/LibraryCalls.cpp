@@ -7,11 +7,38 @@
 
 #include "LibraryCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "stagewright-rt/runtime.h"
 #include <cstring>
 
 using namespace mlir;
 
 namespace stagewright::host {
+
+int32_t dtypeOf(Type element) {
+  if (isa<Float8E4M3FNType>(element))
+    return SW_F8E4M3FN;
+  if (isa<Float8E5M2Type>(element))
+    return SW_F8E5M2;
+  return element.isF64()    ? SW_F64
+         : element.isF32()  ? SW_F32
+         : element.isF16()  ? SW_F16
+         : element.isBF16() ? SW_BF16
+                            : -1;
+}
+
+void callRuntime(OpBuilder &builder, Location loc, ModuleOp module,
+                 StringRef name, ValueRange arguments) {
+  auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!callee) {
+    OpBuilder top(module.getBodyRegion());
+    callee = LLVM::LLVMFuncOp::create(
+        top, loc, name,
+        LLVM::LLVMFunctionType::get(
+            LLVM::LLVMVoidType::get(module.getContext()),
+            llvm::to_vector(arguments.getTypes())));
+  }
+  LLVM::CallOp::create(builder, loc, callee, arguments);
+}
 
 /// Address of the first element of a buffer. A constant GEP index has 29 bits
 /// only, so the offset is a value.
@@ -73,16 +100,7 @@ void LibraryCalls::write(OpBuilder &builder, Location loc, StringRef callee,
   arguments.push_back(LLVM::AddressOfOp::create(builder, loc, pointer,
                                                 nameOf(callee, desc, loc)));
   llvm::append_range(arguments, pointers);
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee);
-  if (!function) {
-    OpBuilder top(module.getBodyRegion());
-    function = LLVM::LLVMFuncOp::create(
-        top, loc, callee,
-        LLVM::LLVMFunctionType::get(
-            LLVM::LLVMVoidType::get(builder.getContext()),
-            SmallVector<Type>(arguments.size(), pointer)));
-  }
-  LLVM::CallOp::create(builder, loc, function, arguments);
+  callRuntime(builder, loc, module, callee, arguments);
 }
 
 } // namespace stagewright::host

@@ -20,6 +20,16 @@
 
 namespace stagewright::host {
 
+/// The number of an element type in stagewright-rt/runtime.h; -1 if no library
+/// takes it.
+int32_t dtypeOf(mlir::Type element);
+
+/// Calls function `name` of the runtime, which returns nothing; declares it in
+/// `module` if it is not there.
+void callRuntime(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::ModuleOp module, llvm::StringRef name,
+                 mlir::ValueRange arguments);
+
 class LibraryCalls {
 public:
   explicit LibraryCalls(mlir::ModuleOp module) : module(module) {}

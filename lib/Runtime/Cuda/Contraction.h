@@ -92,8 +92,6 @@ public:
   void call(size_t number, DevicePointer workspace, Stream stream) const;
   /// Whether kernels that follow the call do a part or all of the contraction.
   bool leaves(size_t number) const { return list[number].leaves; }
-  /// Number of distinct shapes that the library was asked about.
-  size_t shapes() const { return advice.size(); }
 
 private:
   /// The algorithm for a contraction; null if the library has none.

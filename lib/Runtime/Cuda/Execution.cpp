@@ -68,13 +68,6 @@ void Execution::prepareContractions() {
   }
 }
 
-size_t Execution::contractionShapes() const {
-  size_t shapes = 0;
-  for (auto &[device, library] : libraries)
-    shapes += library->shapes();
-  return shapes;
-}
-
 /// Ends the list of arguments with a null pointer. CUDA does not need it; tools
 /// that record calls count the arguments by it.
 void Execution::launch(const Command &command, const RankProgram &program,

@@ -61,8 +61,6 @@ public:
   int64_t stampTime(size_t stamp) const;
   /// Number of nodes of the graph; 0 without a graph.
   size_t graphNodes() const { return nodes; }
-  /// Number of distinct shapes of contractions.
-  size_t contractionShapes() const;
 
 private:
   void prepareContractions();

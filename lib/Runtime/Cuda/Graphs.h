@@ -49,8 +49,6 @@ public:
             Stream stream) const;
   /// Whether the kernels that follow the call do the attention.
   bool leaves(const Attention &attention) const;
-  /// Number of distinct shapes for which plans were asked.
-  size_t shapes() const { return plans.size(); }
 
 private:
   using Key = std::vector<int64_t>;

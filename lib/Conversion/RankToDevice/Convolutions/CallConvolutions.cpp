@@ -22,11 +22,6 @@ static_assert(int(rank::Convolution::Result) == SW_CONVOLVE_RESULT &&
               int(rank::Convolution::Image) == SW_CONVOLVE_IMAGE &&
               int(rank::Convolution::Filter) == SW_CONVOLVE_FILTER);
 
-int32_t dtypeOf(Value buffer) {
-  Type type = cast<MemRefType>(buffer.getType()).getElementType();
-  return type.isF16() ? SW_F16 : type.isBF16() ? SW_BF16 : SW_F32;
-}
-
 struct DeviceCallConvolutionsPass
     : impl::DeviceCallConvolutionsBase<DeviceCallConvolutionsPass> {
   using DeviceCallConvolutionsBase::DeviceCallConvolutionsBase;
@@ -67,9 +62,9 @@ struct DeviceCallConvolutionsPass
   FailureOr<sw_convolve_desc> describe(rank::ConvolveOp op) {
     sw_convolve_desc desc = {};
     desc.writes = int32_t(op.getWrites());
-    desc.x_dtype = dtypeOf(op.getRoles()[0]);
-    desc.w_dtype = dtypeOf(op.getRoles()[1]);
-    desc.y_dtype = dtypeOf(op.getRoles()[2]);
+    desc.x_dtype = host::dtypeOf(getElementTypeOrSelf(op.getRoles()[0]));
+    desc.w_dtype = host::dtypeOf(getElementTypeOrSelf(op.getRoles()[1]));
+    desc.y_dtype = host::dtypeOf(getElementTypeOrSelf(op.getRoles()[2]));
     desc.tf32 = tf32;
     desc.batch = op.getExtent(0, 0), desc.channels = op.getExtent(0, 1);
     desc.filters = op.getExtent(1, 0), desc.groups = 1;
