@@ -1,7 +1,9 @@
 """The commands of docs/tutorial.md run, and print what it shows."""
 
 import os
+import pathlib
 import re
+import sys
 
 import documents
 from workshop import BUILD, HERE
@@ -11,7 +13,9 @@ TEXT = (HERE.parents[1] / "docs/tutorial.md").read_text()
 
 def test_the_tutorial_shows_what_its_commands_print(tmp_path):
     (tmp_path / "model.py").write_text(re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1])
-    environment = {**os.environ, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+    # The `python3` of the commands is the one of this test, which has JAX.
+    here = pathlib.Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{BUILD / 'bin'}:{here}:{os.environ['PATH']}"}
     wrong = [text for command, expected in documents.examples(TEXT)
              if (text := documents.difference(command, expected, cwd=tmp_path, env=environment))]
     assert not wrong, "\n\n".join(wrong)

@@ -41,8 +41,8 @@ def arenas(artifact):
 
 
 def test_shares_fit_if_and_only_if_a_deal_with_real_arenas_does(workshop):
-    """A rank's arena depends on its own samples. Seven samples on four devices, memory at random. Planned bytes are at most 2 %
-    above arenas and never below: a plan that is found fits, and one is found if some deal fits with 2 % left."""
+    """A rank's arena depends on its own samples. Seven samples on four devices, memory at random. Planned bytes are at most 3 %
+    above arenas and never below: a plan that is found fits, and one is found if some deal fits with 3 % left."""
     sizes = {}  # By rank and samples.
     for rows in ((1, 1, 1, 4), (1, 1, 4, 1), (1, 4, 1, 1), (4, 1, 1, 1), (2, 2, 2, 1), (1, 2, 2, 2), (3, 2, 1, 1), (1, 3, 1, 2),
                  (1, 1, 3, 2), (2, 1, 1, 3)):
@@ -56,7 +56,7 @@ def test_shares_fit_if_and_only_if_a_deal_with_real_arenas_does(workshop):
     for _ in range(16):
         memory = [draw.randint(int(low * 0.98), high) for _ in NAMES]
         fits, closely = ([rows for rows in DEALS if all(sizes[rank, count] * more <= memory[rank]
-                                                        for rank, count in enumerate(rows))] for more in (1.02, 1))
+                                                        for rank, count in enumerate(rows))] for more in (1.03, 1))
         artifact, error = compiled(workshop, STAGE, memory)
         assert closely or not artifact
         if not artifact:
