@@ -7,6 +7,7 @@ torch (models of PyTorch, test/Models/pytorch, in another environment), onnx (th
 thorough (the Python tests on models, types, stages and runs that python omits). `build/reports/<preset>.json` keeps the counts
 for .ci/run."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -48,18 +49,29 @@ def sanitizers():
 
 
 def unit(preset, part):
-    """Runs every GoogleTest binary that CMake registers as a test, with its own report."""
+    """Runs every GoogleTest binary that CMake registers as a test, each with a report: as many at a time as there are
+    processors, those with the highest COST first."""
     listed = json.loads(capture(["ctest", "--test-dir", setup.tree(preset), "--show-only=json-v1"]))
-    entries = [t for t in listed["tests"] if "command" in t]
+
+    def cost(test):
+        return max((p["value"] for p in test["properties"] if p["name"] == "COST"), default=0)
+
+    entries = sorted((t for t in listed["tests"] if "command" in t), key=cost, reverse=True)
     count, progress = Count(), Progress("Unit tests")
     reports = setup.tree(preset) / "reports"
     reports.mkdir(exist_ok=True)
-    for index, test in enumerate(entries, 1):
-        progress.update(f"[{index}/{len(entries)}] {test['name']}")
+
+    def run_one(test):
         report = reports / f"{test['name']}.json"
         report.unlink(missing_ok=True)
         command = test["command"] + ([f"--gtest_filter=*{part}*"] if part else [])
-        count.add(_binary(test["name"], command, setup.tree(preset), report))
+        return _binary(test["name"], command, setup.tree(preset), report)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        tests = {pool.submit(run_one, test): test["name"] for test in entries}
+        for index, done in enumerate(concurrent.futures.as_completed(tests), 1):
+            count.add(done.result())
+            progress.update(f"[{index}/{len(entries)}] {tests[done]}")
     progress.done(str(count))
     return count
 
