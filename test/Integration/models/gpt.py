@@ -156,11 +156,11 @@ def gpt_long():
     return _made(loss, parameters, default=LONG)
 
 
-def gpt_scan():
+def gpt_scan(default=DEFAULT):
     def stacked(**s):
         p = parameters(**s)
         return {**p, "h": jax.tree.map(lambda *layers: np.stack(layers), *p["h"])}
-    return _made(scan_loss, stacked)
+    return _made(scan_loss, stacked, default=default)
 
 
 def gpt_tied():

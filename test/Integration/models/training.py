@@ -75,11 +75,11 @@ def single_adamw():
 
 
 def scan_adamw():
-    return _adamw(gpt.gpt_scan())
+    return _adamw(gpt.gpt_scan(gpt.DEEP))
 
 
 def scan_lamb():
-    step, arguments, *_ = gpt.gpt_scan()
+    step, arguments, *_ = gpt.gpt_scan(gpt.DEEP)
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.lamb(1e-2))
     return step, arguments, {"update": (updating(optimizer), optimizer.init(arguments[0]))}
 
