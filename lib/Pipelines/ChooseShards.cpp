@@ -56,6 +56,7 @@ struct Found {
   OwningOpRef<ModuleOp> planned;
   std::vector<Diagnostic> said;    ///< Remarks and warnings of the plan.
   std::vector<Diagnostic> ofGraph; ///< Those of forming layers.
+  bool hasForm = false;            ///< Whether `ofGraph` has those of a form.
 
   bool fits() const { return std::isfinite(seconds.value); }
 };
@@ -83,7 +84,8 @@ private:
   CompileOptions optionsOf(const Grid &grid, bool halves) const;
   void planWhole();
   void planGroupsOf(int64_t ways);
-  OwningOpRef<ModuleOp> formGraph(bool halves, Found &found);
+  OwningOpRef<ModuleOp> formLayers(Found &found);
+  OwningOpRef<ModuleOp> formGraph(ModuleOp layers, bool halves, Found &found);
   void attempt(const Trial &trial);
   LogicalResult plan(ModuleOp trial, const CompileOptions &how, Level to,
                      Found &found, std::vector<Diagnostic> &said) const;
@@ -143,17 +145,32 @@ void Search::planWhole() {
   least = std::min(least, found.seconds);
 }
 
-/// The graph of layers of as many shards as `found` has, with whole backwards
-/// or with halves; null, with a problem in `found`, if there is none.
-OwningOpRef<ModuleOp> Search::formGraph(bool halves, Found &found) {
+/// Layers of as many shards as `found` has, for any number of stages; null,
+/// with a problem in `found`, if there are none.
+OwningOpRef<ModuleOp> Search::formLayers(Found &found) {
   Grid grid = found.grid;
-  grid.groups = devices / grid.ways; // With layers for any number of stages.
-  OwningOpRef<ModuleOp> graph(module.clone());
-  std::vector<Diagnostic> said;
-  if (failed(plan(*graph, optionsOf(grid, halves), Level::Graph, found, said)))
+  grid.groups = devices / grid.ways;
+  OwningOpRef<ModuleOp> layers(module.clone());
+  if (failed(plan(*layers, optionsOf(grid, false), Level::Layers, found,
+                  found.ofGraph)))
     return {};
-  if (found.ofGraph.empty()) // Both forms have the same remarks.
-    found.ofGraph = std::move(said);
+  return layers;
+}
+
+/// The graph of `layers` with whole backwards or with halves; null, with a
+/// problem in `found`, if there is none.
+OwningOpRef<ModuleOp> Search::formGraph(ModuleOp layers, bool halves,
+                                        Found &found) {
+  Grid grid = found.grid;
+  grid.groups = devices / grid.ways;
+  OwningOpRef<ModuleOp> graph(layers.clone());
+  CompileOptions how = optionsOf(grid, halves);
+  how.formed = true;
+  std::vector<Diagnostic> said;
+  if (failed(plan(*graph, how, Level::Graph, found, said)))
+    return {};
+  if (!std::exchange(found.hasForm, true)) // Both have the same remarks.
+    llvm::move(said, std::back_inserter(found.ofGraph));
   return graph;
 }
 
@@ -162,12 +179,15 @@ void Search::planGroupsOf(int64_t ways) {
   Found &found = all.emplace_back();
   found.grid.ways = ways;
   auto generator = findGenerator(options.schedule);
+  OwningOpRef<ModuleOp> layers = formLayers(found);
+  if (!layers)
+    return;
   for (bool halves : {false, true}) {
     if (generator ? generator->splitsBackward != halves
                   : halves && (options.chunks.value_or(1) == 1 &&
                                options.stages.value_or(2) == 1))
       continue;
-    OwningOpRef<ModuleOp> graph = formGraph(halves, found);
+    OwningOpRef<ModuleOp> graph = formGraph(*layers, halves, found);
     if (!graph)
       return;
     auto op = *graph->getOps<pipeline::GraphOp>().begin();

@@ -28,6 +28,8 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
       *this, "to", llvm::cl::desc("Level at which to stop"),
       llvm::cl::init(Level::Rank),
       llvm::cl::values(
+          clEnumValN(Level::Layers, "layers",
+                     "layers, with backwards in two parts"),
           clEnumValN(Level::Graph, "graph", "layers and costs"),
           clEnumValN(Level::Program, "program", "stages on devices"),
           clEnumValN(Level::Schedule, "schedule",

@@ -121,10 +121,9 @@ std::string stashOf(const CompileOptions &options) {
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
-/// Adds passes that form layers and their bodies. A backward in one body does
-/// less work, so I and W are separate only if the schedule splits backwards.
-void buildGraph(OpPassManager &manager, const CompileOptions &options,
-                bool split) {
+/// Adds passes that form layers and their bodies, with backwards split into I
+/// and W.
+void buildLayers(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(pipeline::createInferRoles());
   manager.addPass(pipeline::createSplitSlices());
   if (!options.annotate.empty()) {
@@ -155,6 +154,11 @@ void buildGraph(OpPassManager &manager, const CompileOptions &options,
   graph.repeatRatio = options.repeatRatio.value_or(graph.repeatRatio);
   graph.kept = stashOf(options);
   manager.addPass(pipeline::createFormGraph(graph));
+}
+
+/// Adds passes that give backwards their form. A backward in one body does less
+/// work, so I and W are separate only if the schedule splits backwards.
+void buildForm(OpPassManager &manager, bool split) {
   if (!split)
     manager.addPass(pipeline::createMergeBackward());
   manager.addPass(pipeline::createUnifyBodies());
@@ -219,7 +223,8 @@ public:
 
   void getDependentDialects(DialectRegistry &registry) const final {
     OpPassManager all(ModuleOp::getOperationName());
-    buildGraph(all, options, /*split=*/false);
+    buildLayers(all, options);
+    buildForm(all, /*split=*/false);
     buildCosts(all, options);
     buildPartition(all, options, Needs());
     all.addPass(pipeline::createSchedule());
@@ -245,6 +250,8 @@ public:
     auto run = [&](OpPassManager &manager) {
       return runPipeline(manager, module);
     };
+    if (to == Level::Layers)
+      return formLayers(module, how);
     bool chooses = to >= Level::Program && choosesHalves(how) &&
                    !has<pipeline::GraphOp>(module);
     if (failed(chooses ? toBestProgram(how, *needs, run)
@@ -256,14 +263,25 @@ public:
   }
 
 private:
+  void formLayers(ModuleOp module, const CompileOptions &how) {
+    OpPassManager manager(ModuleOp::getOperationName());
+    if (!has<pipeline::GraphOp>(module))
+      buildLayers(manager, how);
+    if (failed(runPipeline(manager, module)))
+      signalPassFailure();
+  }
+
   LogicalResult toProgram(ModuleOp module, const CompileOptions &how,
                           const Needs &needs, pipeline::RunPipeline run) const {
     auto bodies = [&](OpPassManager &manager) {
       buildBodies(manager, how, device.get(), /*ranks=*/false);
     };
     OpPassManager manager(ModuleOp::getOperationName());
-    if (!has<pipeline::GraphOp>(module))
-      buildGraph(manager, how, needs.split);
+    bool isStep = !has<pipeline::GraphOp>(module);
+    if (isStep)
+      buildLayers(manager, how);
+    if (isStep || how.formed)
+      buildForm(manager, needs.split);
     buildCosts(manager, how);
     if (failed(run(manager)) ||
         failed(measureWorkspaces(module, how, needs.microbatches, run, bodies)))
@@ -290,9 +308,14 @@ private:
 
   /// Plans the module with whole backwards and a clone of it with backwards
   /// split into I and W, and keeps the better plan.
-  LogicalResult toBestProgram(const CompileOptions &how, const Needs &needs,
+  LogicalResult toBestProgram(CompileOptions how, const Needs &needs,
                               pipeline::RunPipeline run) {
     ModuleOp module = getOperation();
+    OpPassManager layers(ModuleOp::getOperationName());
+    buildLayers(layers, how);
+    if (failed(run(layers)))
+      return failure();
+    how.formed = true;
     OwningOpRef<ModuleOp> apart(module.clone());
     // Held back, since errors do not matter if the clone has a plan.
     SmallVector<Diagnostic> problems;

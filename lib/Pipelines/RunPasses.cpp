@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunPasses.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
@@ -13,6 +14,7 @@ LogicalResult
 stagewright::runAside(ModuleOp trial,
                       llvm::function_ref<void(OpPassManager &)> build) {
   PassManager manager(trial.getContext());
+  manager.enableVerifier(false);
   build(manager);
-  return manager.run(trial);
+  return success(succeeded(manager.run(trial)) && succeeded(verify(trial)));
 }

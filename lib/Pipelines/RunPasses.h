@@ -18,7 +18,8 @@
 
 namespace stagewright {
 
-/// Runs the passes that `build` appends on `trial`, a copy of a module.
+/// Runs the passes that `build` appends on `trial`, a copy of a module, which
+/// is verified once, at the end: a search runs many.
 mlir::LogicalResult
 runAside(mlir::ModuleOp trial,
          llvm::function_ref<void(mlir::OpPassManager &)> build);

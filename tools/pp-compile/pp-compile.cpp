@@ -31,6 +31,28 @@ using namespace stagewright;
 
 namespace {
 
+Level levelOf(Emit emit) {
+  switch (emit) {
+  case Emit::Graph:
+    return Level::Graph;
+  case Emit::Program:
+    return Level::Program;
+  case Emit::Schedule:
+    return Level::Schedule;
+  case Emit::Rank:
+    return Level::Rank;
+  case Emit::Host:
+    return Level::Host;
+  case Emit::Kernels:
+  case Emit::Assembly:
+    return Level::Kernels;
+  case Emit::LLVM:
+  case Emit::Artifact:
+    return Level::LLVM;
+  }
+  llvm_unreachable("all forms are handled");
+}
+
 /// Writes the output of `print`, completely or not at all.
 LogicalResult writeText(const Options &options,
                         llvm::function_ref<void(llvm::raw_ostream &)> print) {
@@ -103,10 +125,7 @@ LogicalResult compile(const Options &options, MLIRContext &context,
 
   CompileReport report;
   Emit emit = options.emit;
-  Level level = emit == Emit::Assembly
-                    ? Level::Kernels
-                    : Level(std::min(int(emit), int(Level::LLVM)));
-  if (failed(compileTo(level, *module, options.compile, scope, &report,
+  if (failed(compileTo(levelOf(emit), *module, options.compile, scope, &report,
                        applyPassManagerCLOptions)))
     return failure();
   if (emit == Emit::Artifact) {

@@ -7,6 +7,7 @@
 
 #include "Input.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
@@ -113,12 +114,9 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
   return problem;
 }
 
-/// Forms the graph of a module with the same passes as `pipeline-partition`,
-/// and converts it to a planning problem.
-static FailureOr<Input> inputOfModule(ModuleOp module,
-                                      const PlanOptions &options, size_t number,
-                                      bool halves, int64_t ways) {
-  const std::string &file = options.files[number];
+/// What forms the graph of a module, as `pipeline-partition` does.
+static CompileOptions compileOptions(const PlanOptions &options, size_t number,
+                                     bool halves, int64_t ways) {
   CompileOptions compile;
   compile.cluster = options.cluster;
   compile.profile = options.profile;
@@ -138,7 +136,28 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
     compile.schedule = options.schedule;
   if (!options.microbatches.empty())
     compile.microbatches = options.microbatches[number];
+  return compile;
+}
+
+/// Compiles `module`, and verifies it once, at the end: pp-plan compiles it for
+/// many numbers of shards.
+static LogicalResult compileQuickly(Level to, ModuleOp module,
+                                    const CompileOptions &compile) {
   TimingScope untimed;
+  auto configure = [](PassManager &manager) {
+    manager.enableVerifier(false);
+    return success();
+  };
+  return success(succeeded(compileTo(to, module, compile, untimed,
+                                     /*report=*/nullptr, configure)) &&
+                 succeeded(verify(module)));
+}
+
+/// Forms the layers of a step, for both forms of its backwards. Does nothing to
+/// a graph.
+static LogicalResult formLayers(ModuleOp module, const PlanOptions &options,
+                                size_t number, int64_t ways) {
+  const std::string &file = options.files[number];
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);
   if (failed(cluster))
@@ -149,7 +168,24 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
     return emitError(module.getLoc())
            << "layers of a graph cannot be split; give the step that it was "
               "formed from, or leave out --tensor-parallel";
-  if (failed(compileTo(Level::Graph, module, compile, untimed)))
+  return compileQuickly(
+      Level::Layers, module,
+      compileOptions(options, number, /*halves=*/false, ways));
+}
+
+/// Converts a module with formed layers to a planning problem. `isStep`: it was
+/// a step, whose backwards have no form yet.
+static FailureOr<Input> inputOfLayers(ModuleOp module,
+                                      const PlanOptions &options, size_t number,
+                                      bool isStep, bool halves, int64_t ways) {
+  CompileOptions compile = compileOptions(options, number, halves, ways);
+  compile.annotate.clear(); // The layers have them.
+  compile.formed = isStep;
+  if (failed(compileQuickly(Level::Graph, module, compile)))
+    return failure();
+  FailureOr<std::optional<Cluster>> cluster =
+      pipeline::findCluster(module, options.cluster);
+  if (failed(cluster) || !*cluster)
     return failure();
   auto graphs = llvm::to_vector(module.getOps<pipeline::GraphOp>());
   if (graphs.size() != 1)
@@ -171,7 +207,8 @@ static FailureOr<Input> inputOfModule(ModuleOp module,
   if (std::optional<int64_t> stated = pipeline::statedMicrobatches(module))
     problem->microbatches = *stated;
   else if (options.microbatches.empty())
-    return emitError(module.getLoc(), noMicrobatches(file).message);
+    return emitError(module.getLoc(),
+                     noMicrobatches(options.files[number]).message);
   Input input{std::move(*problem), true, {}};
   if (ways == 1)
     return input;
@@ -234,7 +271,7 @@ Result<int64_t> annotatedShards(const PlanOptions &options, size_t number) {
   bool mayHave = !options.annotate.empty() ||
                  StringRef(*text).contains(pipeline::kAnnotationScope);
   if (!format || *format != "mlir" || !mayHave)
-    return int64_t(1); // readInput() reports what is wrong.
+    return int64_t(1); // InputReader reports what is wrong.
   ModuleReader reader(*text, file);
   OwningOpRef<ModuleOp> module = reader.parse();
   CompileOptions compile;
@@ -283,27 +320,49 @@ Result<std::string> explainLayouts(const PlanOptions &options, size_t number) {
   return *explained;
 }
 
-static Result<Input> readModule(const PlanOptions &options, size_t number,
-                                const std::string &text, bool halves,
-                                int64_t ways) {
+/// A module with formed layers.
+class InputReader::Module {
+public:
+  Module(const std::string &text, const std::string &file)
+      : reader(text, file) {}
+
+  ModuleReader reader;
+  OwningOpRef<ModuleOp> layers;
+  bool isStep = false;  ///< Else it was a graph.
+  bool hasForm = false; ///< Whether a form of its backwards has been read.
+};
+
+InputReader::InputReader(const PlanOptions &options, size_t file, int64_t ways)
+    : options(options), number(file), ways(ways) {}
+InputReader::InputReader(InputReader &&) noexcept = default;
+InputReader::~InputReader() = default;
+
+Result<Input> InputReader::readModule(const std::string &text, bool halves) {
   const std::string &file = options.files[number];
-  ModuleReader reader(text, file);
-  std::optional<ScopedDiagnosticHandler> quiet;
-  if (halves && options.plan.empty()) // The first reading printed them.
-    quiet.emplace(&reader.context, [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> module = reader.parse();
   Error wrong{"'" + file + "' cannot be planned"};
-  if (!module)
-    return Error{"'" + file + "' is not an MLIR module"};
+  if (!module) {
+    auto formed = std::make_unique<Module>(text, file);
+    formed->layers = formed->reader.parse();
+    if (!formed->layers)
+      return Error{"'" + file + "' is not an MLIR module"};
+    formed->isStep = formed->layers->getOps<pipeline::GraphOp>().empty();
+    if (failed(formLayers(*formed->layers, options, number, ways)))
+      return wrong;
+    module = std::move(formed);
+  }
+  std::optional<ScopedDiagnosticHandler> quiet;
+  if (std::exchange(module->hasForm, true)) // The first form printed them.
+    quiet.emplace(&module->reader.context,
+                  [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> own(module->layers->clone());
   FailureOr<Input> input =
-      inputOfModule(*module, options, number, halves, ways);
+      inputOfLayers(*own, options, number, module->isStep, halves, ways);
   if (failed(input))
     return wrong;
   return std::move(*input);
 }
 
-Result<Input> readInput(const PlanOptions &options, size_t number, bool halves,
-                        int64_t ways) {
+Result<Input> InputReader::read(bool halves) {
   const std::string &file = options.files[number];
   Result<std::string> text = textOf(file);
   if (!text)
@@ -327,7 +386,7 @@ Result<Input> readInput(const PlanOptions &options, size_t number, bool halves,
       return status.error();
     return Input{std::move(*problem), false, {}};
   }
-  Result<Input> input = readModule(options, number, *text, halves, ways);
+  Result<Input> input = readModule(*text, halves);
   if (!input)
     return input;
   std::vector<Problem *> all = {&input->problem};

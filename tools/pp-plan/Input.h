@@ -12,6 +12,8 @@
 
 #include "stagewright/Planning/GangProblem.h"
 
+#include <memory>
+
 namespace stagewright {
 
 /// Guesses the name of the format of `text` from its first characters and from
@@ -26,21 +28,39 @@ struct Input {
   std::optional<GangProblems> gangs; ///< Of layers that are split.
 };
 
-/// Reads input `file`, counted from 0, and sets its cluster to that of the
-/// options, if given. Errors in a module have already been printed at their
-/// places; the returned error only says that there were some.
-///
-/// `halves`: whether backwards of a module are split into I and W for any
-/// schedule. `ways`: over how many shards its layers are split.
-Result<Input> readInput(const PlanOptions &options, size_t file,
-                        bool halves = false, int64_t ways = 1);
+/// Reads an input in two forms. Layers of a module are formed once for both.
+class InputReader {
+public:
+  /// `file`: number of the input, from 0. `ways`: over how many shards its
+  /// layers are split. `options` must live as long as this.
+  InputReader(const PlanOptions &options, size_t file, int64_t ways = 1);
+  InputReader(InputReader &&) noexcept;
+  ~InputReader();
+
+  /// Reads the input, and sets its cluster to that of the options, if given.
+  /// Errors in a module have already been printed at their places; the returned
+  /// error only says that there were some.
+  ///
+  /// `halves`: whether backwards of a module are split into I and W for any
+  /// schedule.
+  Result<Input> read(bool halves = false);
+
+private:
+  class Module;
+  Result<Input> readModule(const std::string &text, bool halves);
+
+  const PlanOptions &options;
+  size_t number;
+  int64_t ways;
+  std::unique_ptr<Module> module; ///< Once it is formed.
+};
 
 /// The number of shards that annotations of input `file` ask for; 1 if they ask
-/// for none. Errors as for readInput().
+/// for none. Errors as for InputReader.
 Result<int64_t> annotatedShards(const PlanOptions &options, size_t file);
 
 /// The text of --explain-layouts for input `file`, which must be a step. Errors
-/// as for readInput().
+/// as for InputReader.
 Result<std::string> explainLayouts(const PlanOptions &options, size_t file);
 
 } // namespace stagewright

@@ -104,19 +104,6 @@ planForm(const PlanOptions &options, Input input, const std::string &fixed) {
   return withBound(std::move(planned), std::move(*plan), problems, family);
 }
 
-/// Plans one form of the backwards; no plan if it has none of its own.
-static Result<std::optional<Planned>> readAndPlan(const PlanOptions &options,
-                                                  size_t file,
-                                                  const std::string &fixed,
-                                                  int64_t ways, bool halves) {
-  Result<Input> input = readInput(options, file, halves, ways);
-  if (!input)
-    return input.error();
-  if (halves && input->problem.forwardOnly)
-    return std::optional<Planned>();
-  return planForm(options, std::move(*input), fixed);
-}
-
 /// The better plan of two forms of the backwards.
 static Planned better(Planned one, Planned other) {
   Seconds bound = std::min(one.plan.familyBound, other.plan.familyBound);
@@ -144,14 +131,23 @@ static Result<Planned> planWays(const PlanOptions &options, size_t file,
       return generator.error();
     form = generator->splitsBackward;
   }
-  std::vector<std::future<Result<std::optional<Planned>>>> forms;
-  for (bool halves : {false, true})
-    if (!form || halves == *form)
-      forms.push_back(std::async(std::launch::async, [&, halves] {
-        return readAndPlan(options, file, fixed, ways, halves);
-      }));
-  std::optional<Planned> best;
+  std::vector<Input> inputs;
   std::optional<Error> problem;
+  for (InputReader reader(options, file, ways); bool halves : {false, true}) {
+    if (problem || (form && halves != *form))
+      continue;
+    Result<Input> input = reader.read(halves);
+    if (!input)
+      problem = input.error();
+    else if (!halves || !input->problem.forwardOnly)
+      inputs.push_back(std::move(*input));
+  }
+  std::vector<std::future<Result<std::optional<Planned>>>> forms;
+  for (Input &input : inputs)
+    forms.push_back(std::async(std::launch::async, [&] {
+      return planForm(options, std::move(input), fixed);
+    }));
+  std::optional<Planned> best;
   for (auto &future : forms) {
     Result<std::optional<Planned>> found = future.get();
     if (!found && !problem)
@@ -173,7 +169,7 @@ static Result<Planned> planWays(const PlanOptions &options, size_t file,
 static Result<Cluster> clusterOf(const PlanOptions &options, size_t file) {
   if (!options.cluster.empty())
     return loadCluster(options.cluster);
-  Result<Input> input = readInput(options, file);
+  Result<Input> input = InputReader(options, file).read();
   if (!input)
     return input.error();
   return input->problem.cluster;

@@ -96,7 +96,8 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
 /// Plans whole layers.
 Result<Planned> planWhole(const PlanOptions &options, size_t number,
                           const std::string &fixed) {
-  Result<Input> input = readInput(options, number, splitsBackward(fixed));
+  InputReader reader(options, number);
+  Result<Input> input = reader.read(splitsBackward(fixed));
   if (!input)
     return input.error();
   input->problem.fixedPlan = fixed;
@@ -110,7 +111,7 @@ Result<Planned> planWhole(const PlanOptions &options, size_t number,
       planProblem(options, std::move(input->problem), request);
   if (!hasHalves)
     return whole;
-  Result<Input> apart = readInput(options, number, /*halves=*/true);
+  Result<Input> apart = reader.read(/*halves=*/true);
   if (!apart)
     return whole;
   request.planner = "placed";

@@ -34,7 +34,17 @@ class DeviceTarget;
 
 /// Levels at which a module may leave the pipeline, in order. Only GPU targets
 /// have kernels; for the host, Kernels is the same as Host.
-enum class Level { Graph, Program, Schedule, Rank, Host, Kernels, LLVM };
+enum class Level {
+  Layers, ///< A graph whose backwards have no form yet
+          ///< (`CompileOptions::formed`).
+  Graph,
+  Program,
+  Schedule,
+  Rank,
+  Host,
+  Kernels,
+  LLVM
+};
 
 /// The level of a module that enters the pipeline: it has at most a program
 /// (Step), a schedule, or rank programs.
@@ -91,6 +101,9 @@ struct CompileOptions {
   /// Whether backwards are split into I and W for every schedule. False: only
   /// if the schedule, or a better plan, runs I and W apart.
   bool halves = false;
+  /// Whether the module is one that was compiled to `Level::Layers`: the next
+  /// step merges I and W of its backwards, or leaves them split.
+  bool formed = false;
   std::string objective; ///< of `auto`: makespan or span
   Execution execution = Execution::Ordered;
   std::optional<int64_t> spareCredits; ///< for each stage; absent: 0
