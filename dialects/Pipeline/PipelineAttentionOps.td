@@ -16,16 +16,10 @@
 #ifndef STAGEWRIGHT_PIPELINE_ATTENTION_OPS_TD
 #define STAGEWRIGHT_PIPELINE_ATTENTION_OPS_TD
 
+include "Pipeline/DestinationStyle.td"
 include "Pipeline/PipelineDialect.td"
-include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [
-    AttrSizedOperandSegments, DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface, [
-        "bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>]> {
+class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [AttrSizedOperandSegments] # DestinationStyleTraits> {
   let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
                        AffineMapArrayAttr:$indexing_maps, F32Attr:$scale, OptionalAttr<F32Attr>:$cap,
                        UnitAttr:$causal, OptionalAttr<F32Attr>:$fill, OptionalAttr<F32Attr>:$kept,
@@ -38,6 +32,7 @@ class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [
     `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)`
     attr-dict (`->` type($results)^)?
   }];
+  let extraClassDefinition = DestinationStyle<"false">.definition;
 }
 
 class Pipeline_NamedAttention<string mnemonic, string names> : Pipeline_AttentionBase<mnemonic> {

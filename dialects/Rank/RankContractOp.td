@@ -8,11 +8,9 @@
 #ifndef STAGEWRIGHT_RANK_CONTRACT_OP_TD
 #define STAGEWRIGHT_RANK_CONTRACT_OP_TD
 
+include "Pipeline/DestinationStyle.td"
 include "Rank/RankDialect.td"
-include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Rank_Update : I32EnumAttr<"Update", "what happens to the former contents of a result", [
     I32EnumAttrCase<"Accumulate", 0, "accumulate">, I32EnumAttrCase<"Overwrite", 1, "overwrite">]> {
@@ -28,10 +26,7 @@ def Rank_Epilogue : I32EnumAttr<"Epilogue", "what is done to a product before it
   let cppNamespace = "::stagewright::rank";
 }
 
-def Rank_ContractOp : Rank_Op<"contract", [
-    AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface, [
-        "bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>]> {
+def Rank_ContractOp : Rank_Op<"contract", [AttrSizedOperandSegments] # DestinationStyleTraits> {
   let summary = "a sum of products, or a convolution, in one call";
   let description = [{
     The maps say which elements of A, B and C a point of the loops uses, as in linalg; the loops that do not index C are summed
@@ -84,6 +79,7 @@ def Rank_ContractOp : Rank_Op<"contract", [
     /// Whether two loops together index a dimension of A or B.
     bool isConvolution();
   }];
+  let extraClassDefinition = DestinationStyle<"!overwrites()">.definition;
 }
 
 def Rank_OtherwiseOp : Rank_Op<"otherwise", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

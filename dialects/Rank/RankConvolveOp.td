@@ -8,10 +8,8 @@
 #ifndef STAGEWRIGHT_RANK_CONVOLVE_OP_TD
 #define STAGEWRIGHT_RANK_CONVOLVE_OP_TD
 
+include "Pipeline/DestinationStyle.td"
 include "Rank/RankDialect.td"
-include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Rank_Convolution : I32EnumAttr<"Convolution", "what a convolution writes", [
     I32EnumAttrCase<"Result", 0, "result">, I32EnumAttrCase<"Image", 1, "image">,
@@ -19,10 +17,7 @@ def Rank_Convolution : I32EnumAttr<"Convolution", "what a convolution writes", [
   let cppNamespace = "::stagewright::rank";
 }
 
-def Rank_ConvolveOp : Rank_Op<"convolve", [
-    DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<BufferizableOpInterface, [
-        "bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>]> {
+def Rank_ConvolveOp : Rank_Op<"convolve", DestinationStyleTraits> {
   let summary = "a convolution, or one of its gradients, in one call";
   let description = [{
     Of image, filter and result the one named first is written, from the two others, which come in this order. What is
@@ -62,6 +57,7 @@ def Rank_ConvolveOp : Rank_Op<"convolve", [
     int64_t getExtent(unsigned role, unsigned dim);
     unsigned getNumPlaces() { return unsigned(getStride().size()); }
   }];
+  let extraClassDefinition = DestinationStyle<"false">.definition;
 }
 
 #endif // STAGEWRIGHT_RANK_CONVOLVE_OP_TD

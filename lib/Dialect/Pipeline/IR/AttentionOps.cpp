@@ -205,18 +205,28 @@ static LogicalResult verifyAttention(Operation *op) {
                  succeeded(verifyDims(op, view)));
 }
 
+LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
+LogicalResult AttentionGradientOp::verify() { return verifyAttention(*this); }
+LogicalResult AttentionQueryGradientOp::verify() {
+  return verifyAttention(*this);
+}
+LogicalResult AttentionKeyGradientOp::verify() {
+  return verifyAttention(*this);
+}
+
 //===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//
 
 void listEffects(DestinationStyleOpInterface op,
-                 SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+                 SmallVectorImpl<MemoryEffects::EffectInstance> &effects,
+                 bool readsInits) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
     if (op.isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
-    else
+    if (!op.isDpsInit(&operand) || readsInits)
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
   }
 }
@@ -253,37 +263,5 @@ bufferizeInPlace(DestinationStyleOpInterface op, RewriterBase &rewriter,
       rewriter, op, ArrayRef(operands).drop_front(first));
   return success();
 }
-
-#define ATTENTION(Op)                                                          \
-  LogicalResult Op::verify() { return verifyAttention(*this); }                \
-  void Op::getEffects(                                                         \
-      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
-    listEffects(*this, effects);                                               \
-  }                                                                            \
-  bool Op::bufferizesToMemoryRead(OpOperand &operand,                          \
-                                  const bufferization::AnalysisState &) {      \
-    return !isDpsInit(&operand);                                               \
-  }                                                                            \
-  bool Op::bufferizesToMemoryWrite(OpOperand &operand,                         \
-                                   const bufferization::AnalysisState &) {     \
-    return isDpsInit(&operand);                                                \
-  }                                                                            \
-  bufferization::AliasingValueList Op::getAliasingValues(                      \
-      OpOperand &operand, const bufferization::AnalysisState &) {              \
-    return aliasesOf(*this, operand);                                          \
-  }                                                                            \
-  LogicalResult Op::bufferize(                                                 \
-      RewriterBase &rewriter,                                                  \
-      const bufferization::BufferizationOptions &options,                      \
-      bufferization::BufferizationState &state) {                              \
-    return bufferizeInPlace(*this, rewriter, options, state);                  \
-  }
-
-ATTENTION(AttentionOp)
-ATTENTION(AttentionGradientOp)
-ATTENTION(AttentionQueryGradientOp)
-ATTENTION(AttentionKeyGradientOp)
-
-#undef ATTENTION
 
 } // namespace stagewright::pipeline

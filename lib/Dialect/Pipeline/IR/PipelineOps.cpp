@@ -12,6 +12,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/FunctionLike.h"
+#include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"

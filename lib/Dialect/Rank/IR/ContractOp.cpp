@@ -7,7 +7,6 @@
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
-#include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
 using namespace mlir;
@@ -192,36 +191,6 @@ LogicalResult ContractOp::verify() {
                  succeeded(verifyExtents(*this, maps, types)) &&
                  succeeded(verifyTriangle(*this, maps[2])) &&
                  succeeded(verifyEpilogue(*this)));
-}
-
-void ContractOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  pipeline::listEffects(*this, effects);
-  if (!overwrites() && isa<MemRefType>(getWritten().getType()))
-    effects.emplace_back(MemoryEffects::Read::get(), &getWrittenMutable());
-}
-
-bool ContractOp::bufferizesToMemoryRead(OpOperand &operand,
-                                        const bufferization::AnalysisState &) {
-  return !isDpsInit(&operand) || !overwrites();
-}
-
-bool ContractOp::bufferizesToMemoryWrite(OpOperand &operand,
-                                         const bufferization::AnalysisState &) {
-  return isDpsInit(&operand);
-}
-
-bufferization::AliasingValueList
-ContractOp::getAliasingValues(OpOperand &operand,
-                              const bufferization::AnalysisState &) {
-  return pipeline::aliasesOf(*this, operand);
-}
-
-LogicalResult
-ContractOp::bufferize(RewriterBase &rewriter,
-                      const bufferization::BufferizationOptions &options,
-                      bufferization::BufferizationState &state) {
-  return pipeline::bufferizeInPlace(*this, rewriter, options, state);
 }
 
 //===----------------------------------------------------------------------===//

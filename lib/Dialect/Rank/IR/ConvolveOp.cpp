@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
 using namespace mlir;
@@ -75,34 +74,6 @@ LogicalResult ConvolveOp::verify() {
                            << " has no result of " << getExtent(2, 2 + i);
   }
   return success();
-}
-
-void ConvolveOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  pipeline::listEffects(*this, effects);
-}
-
-bool ConvolveOp::bufferizesToMemoryRead(OpOperand &operand,
-                                        const bufferization::AnalysisState &) {
-  return !isDpsInit(&operand);
-}
-
-bool ConvolveOp::bufferizesToMemoryWrite(OpOperand &operand,
-                                         const bufferization::AnalysisState &) {
-  return isDpsInit(&operand);
-}
-
-bufferization::AliasingValueList
-ConvolveOp::getAliasingValues(OpOperand &operand,
-                              const bufferization::AnalysisState &) {
-  return pipeline::aliasesOf(*this, operand);
-}
-
-LogicalResult
-ConvolveOp::bufferize(RewriterBase &rewriter,
-                      const bufferization::BufferizationOptions &options,
-                      bufferization::BufferizationState &state) {
-  return pipeline::bufferizeInPlace(*this, rewriter, options, state);
 }
 
 } // namespace stagewright::rank

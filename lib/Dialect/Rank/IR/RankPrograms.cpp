@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/FunctionLike.h"
+#include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Support/Limits.h"

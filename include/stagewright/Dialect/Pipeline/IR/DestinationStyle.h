@@ -20,10 +20,12 @@
 
 namespace stagewright::pipeline {
 
-/// Adds that `op` reads its inputs and writes its inits, if they are buffers.
+/// Adds that `op` reads its inputs and writes its inits, if they are buffers,
+/// and whether it reads those first.
 void listEffects(
     mlir::DestinationStyleOpInterface op,
-    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
+    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects,
+    bool readsInits);
 
 /// The result that is in the buffer of `operand`, if that is an init.
 mlir::bufferization::AliasingValueList
