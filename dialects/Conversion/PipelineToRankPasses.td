@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
+def LowerPipelineToRank : PassBase<"lower-pipeline-to-rank", "::stagewright::pipeline::StepPass"> {
   let summary = "lower a scheduled program to one program per rank";
   let description = [{
     **Why** A schedule orders actions; this pass gives every value a buffer and every transfer a channel, and turns the

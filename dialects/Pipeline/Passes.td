@@ -10,7 +10,10 @@
 
 include "mlir/Pass/PassBase.td"
 
-def InferRoles : Pass<"pipeline-infer-roles", "::mlir::ModuleOp"> {
+/// A pass that runs the passes before it where their results are missing (EnsureGraph.h).
+class StepPass<string flag> : PassBase<flag, "::stagewright::pipeline::StepPass">;
+
+def InferRoles : StepPass<"pipeline-infer-roles"> {
   let summary = "give every argument and result of @step its role and position";
   let description = [{
     **Why** The later passes read roles, never names or shapes.
@@ -30,7 +33,7 @@ def InferRoles : Pass<"pipeline-infer-roles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
 
-def SplitSlices : Pass<"pipeline-split-slices", "::mlir::ModuleOp"> {
+def SplitSlices : StepPass<"pipeline-split-slices"> {
   let summary = "split parameters stacked for a loop over layers into one argument per layer";
   let description = [{
     **Why** Every layer reads the stack of parameters; as one argument it would tie all stages together.
@@ -45,7 +48,7 @@ def SplitSlices : Pass<"pipeline-split-slices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def Annotate : Pass<"pipeline-annotate", "::mlir::ModuleOp"> {
+def Annotate : StepPass<"pipeline-annotate"> {
   let summary = "mark the parameters of layers that the user replicates or splits";
   let description = [{
     **Why** Some users know how layers are best placed; models from PyTorch and ONNX have no scopes for it.
@@ -62,7 +65,7 @@ def Annotate : Pass<"pipeline-annotate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
 
-def RaiseAttention : Pass<"pipeline-raise-attention", "::mlir::ModuleOp"> {
+def RaiseAttention : StepPass<"pipeline-raise-attention"> {
   let summary = "recognise attention, forward and backward, as one operation each";
   let description = [{
     **Why** Scores, queries times keys, limit the length of a sequence. As one operation, attention keeps per-row statistics for
@@ -83,7 +86,7 @@ def RaiseAttention : Pass<"pipeline-raise-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
+def Shard : StepPass<"pipeline-shard"> {
   let summary = "split the layers of @step over shards (tensor parallelism)";
   let description = [{
     **Why** Several devices together compute a layer that is too large or too slow for one.
@@ -117,7 +120,7 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
 }
 
-def PrintLayouts : Pass<"pipeline-print-layouts", "::mlir::ModuleOp"> {
+def PrintLayouts : StepPass<"pipeline-print-layouts"> {
   let summary = "print which dimensions are split together, and what prevents a split";
   let description = [{
     **Why** Shows what `pipeline-shard` can split before a plan is made, and which operation is in the way where it cannot.
@@ -131,7 +134,7 @@ def PrintLayouts : Pass<"pipeline-print-layouts", "::mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
 }
 
-def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
+def FormGraph : StepPass<"pipeline-form-graph"> {
   let summary = "split @step into nodes, one per layer and phase";
   let description = [{
     **Why** A planner needs layers and edges, not thousands of operations.
@@ -171,7 +174,7 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
 }
 
-def MergeBackward : Pass<"pipeline-merge-backward", "::mlir::ModuleOp"> {
+def MergeBackward : StepPass<"pipeline-merge-backward"> {
   let summary = "merge I and W of every layer into one node of phase B";
   let description = [{
     **Why** GPipe and 1F1B run the whole backward as one action. In one body, forward work is repeated only once for both
@@ -184,7 +187,7 @@ def MergeBackward : Pass<"pipeline-merge-backward", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
 }
 
-def UnifyBodies : Pass<"pipeline-unify-bodies", "::mlir::ModuleOp"> {
+def UnifyBodies : StepPass<"pipeline-unify-bodies"> {
   let summary = "let nodes with equal bodies share one function";
   let description = [{
     **Why** The layers of a deep model are alike; each distinct body is optimised and compiled once.
@@ -209,7 +212,7 @@ def InlineGraph : Pass<"pipeline-inline-graph", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect"];
 }
 
-def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
+def EstimateCost : StepPass<"pipeline-estimate-cost"> {
   let summary = "count the work of every node and estimate its time";
   let description = [{
     **Why** A planner compares nodes by seconds; the counts explain the seconds.
@@ -231,7 +234,7 @@ def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def OfferRecompute : Pass<"pipeline-offer-recompute", "::mlir::ModuleOp"> {
+def OfferRecompute : StepPass<"pipeline-offer-recompute"> {
   let summary = "find what every layer could recompute instead of keeping it";
   let description = [{
     **Why** Memory and time can be traded layer by layer: between keeping all values that a backward reads and keeping only the
@@ -281,7 +284,7 @@ def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
 }
 
-def InferSliceable : Pass<"pipeline-infer-sliceable", "::mlir::ModuleOp"> {
+def InferSliceable : StepPass<"pipeline-infer-sliceable"> {
   let summary = "find the layers that mix rows of the batch";
   let description = [{
     **Why** Replicas of a stage work on slices of every microbatch, unless one of its layers needs all rows at once, for example
@@ -313,7 +316,7 @@ def SplitReplicas : Pass<"pipeline-split-replicas", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
+def Partition : StepPass<"pipeline-partition"> {
   let summary = "cut the graph into stages and place them on devices";
   let description = [{
     **Why** The slowest stage limits the throughput of a pipeline, so the cut decides most of its speed.
@@ -367,7 +370,7 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
+def Schedule : StepPass<"pipeline-schedule"> {
   let summary = "choose the order in which every rank runs its actions";
   let description = [{
     **Why** The order of forwards and backwards decides idle time and memory. As IR of its own it can be printed, edited and
@@ -400,7 +403,7 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def AssignCredits : Pass<"pipeline-assign-credits", "::mlir::ModuleOp"> {
+def AssignCredits : StepPass<"pipeline-assign-credits"> {
   let summary = "let ranks run actions as they become ready, within credits";
   let description = [{
     **Why** A rank that follows an order waits for the next action even if a later one could run. If actions take longer at
@@ -424,7 +427,7 @@ def AssignCredits : Pass<"pipeline-assign-credits", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def DelayAveraging : Pass<"pipeline-delay-averaging", "::mlir::ModuleOp"> {
+def DelayAveraging : StepPass<"pipeline-delay-averaging"> {
   let summary = "let replicas update their own parameters, and average them every few steps, some steps later";
   let description = [{
     **Why** A sum of gradients that takes longer than a backward delays every step. Replicas that train on their own for `every`

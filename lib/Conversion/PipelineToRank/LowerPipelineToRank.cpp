@@ -32,18 +32,11 @@ struct LowerPipelineToRankPass
     });
     if (!slices)
       return success();
-    OpPassManager split(ModuleOp::getOperationName());
-    split.addPass(pipeline::createSplitReplicas());
-    split.addPass(pipeline::createUnifyBodies());
-    return runPipeline(split, module);
+    return run(pipeline::createSplitReplicas(), pipeline::createUnifyBodies());
   }
 
   void runOnOperation() override {
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
-    if (failed(pipeline::ensureSchedule(getOperation(), run)) ||
-        failed(splitReplicas(getOperation())))
+    if (failed(ensureSchedule()) || failed(splitReplicas(getOperation())))
       return signalPassFailure();
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
     if (failed(plan) || failed(torank::placeValues(*plan)))

@@ -119,10 +119,7 @@ struct AnnotatePass : impl::AnnotateBase<AnnotatePass> {
                                     "step, but the module has a graph";
       return signalPassFailure();
     }
-    FailureOr<func::FuncOp> step =
-        ensureStep(module, [&](OpPassManager &manager) {
-          return runPipeline(manager, module);
-        });
+    FailureOr<func::FuncOp> step = ensureStep();
     FailureOr<std::vector<Rule>> rules = readRules(module.getLoc(), annotate);
     if (failed(step) || failed(rules))
       return signalPassFailure();

@@ -72,10 +72,7 @@ struct AssignCreditsPass : impl::AssignCreditsBase<AssignCreditsPass> {
           << int64_t(spare);
       return signalPassFailure();
     }
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
-    if (failed(ensureSchedule(getOperation(), run)))
+    if (failed(ensureSchedule()))
       return signalPassFailure();
     for (ScheduleOp op : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
       if (failed(assign(op)))

@@ -9,9 +9,10 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
 using namespace mlir;
-using namespace stagewright::pipeline;
 
-func::FuncOp stagewright::pipeline::findAnnotatedStep(ModuleOp module) {
+namespace stagewright::pipeline {
+
+func::FuncOp findAnnotatedStep(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || step.isDeclaration())
     return {};
@@ -24,52 +25,34 @@ func::FuncOp stagewright::pipeline::findAnnotatedStep(ModuleOp module) {
   return step;
 }
 
-FailureOr<func::FuncOp> stagewright::pipeline::ensureStep(ModuleOp module,
-                                                          RunPipeline run) {
-  if (func::FuncOp step = findAnnotatedStep(module))
+FailureOr<func::FuncOp> StepPass::ensureStep() {
+  if (func::FuncOp step = findAnnotatedStep(getOperation()))
     return step;
-  OpPassManager manager(ModuleOp::getOperationName());
-  manager.addPass(createInferRoles());
-  manager.addPass(createSplitSlices());
-  if (failed(run(manager)))
+  if (failed(run(createInferRoles(), createSplitSlices())))
     return failure();
-  return findAnnotatedStep(module);
+  return findAnnotatedStep(getOperation());
 }
 
-LogicalResult stagewright::pipeline::ensureGraph(ModuleOp module,
-                                                 RunPipeline run,
-                                                 StringRef layers) {
-  if (!module.getOps<GraphOp>().empty())
+LogicalResult StepPass::ensureGraph(StringRef layers) {
+  if (!getOperation().getOps<GraphOp>().empty())
     return success();
-  OpPassManager manager(ModuleOp::getOperationName());
-  manager.addPass(createInferRoles());
-  manager.addPass(createSplitSlices());
   FormGraphOptions options;
   options.layers = layers.str();
-  manager.addPass(createFormGraph(options));
-  return run(manager);
+  return run(createInferRoles(), createSplitSlices(), createFormGraph(options));
 }
 
-LogicalResult stagewright::pipeline::ensureUnifiedGraph(ModuleOp module,
-                                                        RunPipeline run,
-                                                        bool split,
-                                                        StringRef layers) {
-  if (!module.getOps<GraphOp>().empty())
+LogicalResult StepPass::ensureUnifiedGraph(bool split, StringRef layers) {
+  if (!getOperation().getOps<GraphOp>().empty())
     return success();
-  if (failed(ensureGraph(module, run, layers)))
+  if (failed(ensureGraph(layers)) ||
+      (!split && failed(run(createMergeBackward()))))
     return failure();
-  OpPassManager manager(ModuleOp::getOperationName());
-  if (!split)
-    manager.addPass(createMergeBackward());
-  manager.addPass(createUnifyBodies());
-  return run(manager);
+  return run(createUnifyBodies());
 }
 
-LogicalResult stagewright::pipeline::ensureSchedule(ModuleOp module,
-                                                    RunPipeline run) {
-  if (!module.getOps<ScheduleOp>().empty())
-    return success();
-  OpPassManager manager(ModuleOp::getOperationName());
-  manager.addPass(createSchedule());
-  return run(manager);
+LogicalResult StepPass::ensureSchedule() {
+  return getOperation().getOps<ScheduleOp>().empty() ? run(createSchedule())
+                                                     : success();
 }
+
+} // namespace stagewright::pipeline

@@ -77,10 +77,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
   using EstimateCostBase::EstimateCostBase;
 
   void runOnOperation() override {
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
-    if (failed(ensureUnifiedGraph(getOperation(), run)))
+    if (failed(ensureUnifiedGraph()))
       return signalPassFailure();
     FailureOr<std::optional<Cluster>> found =
         findCluster(getOperation(), cluster);

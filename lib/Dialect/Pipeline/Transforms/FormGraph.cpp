@@ -34,9 +34,7 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       emitError(module.getLoc()) << options.error().message;
       return signalPassFailure();
     }
-    auto step = ensureStep(module, [&](OpPassManager &manager) {
-      return runPipeline(manager, module);
-    });
+    auto step = ensureStep();
     if (failed(step) || failed(form(*step, *options)))
       return signalPassFailure();
   }

@@ -12,6 +12,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/Support/MathExtras.h"
@@ -137,11 +138,9 @@ private:
     function.walk([&](func::CallOp) { calls = true; });
     if (!calls)
       return success();
-    OpPassManager manager(ModuleOp::getOperationName());
     // No simplification: the step is partitioned as the importer wrote it.
-    manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-    manager.addPass(createSymbolDCEPass());
-    return runPipeline(manager, getOperation());
+    return run(createInlinerPass({}, [](OpPassManager &) {}),
+               createSymbolDCEPass());
   }
 
   /// Reads all attributes into lists, which are changed and written back at

@@ -127,8 +127,7 @@ struct MergeBackwardPass : impl::MergeBackwardBase<MergeBackwardPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto run = [&](OpPassManager &pm) { return runPipeline(pm, module); };
-    if (failed(ensureGraph(module, run)))
+    if (failed(ensureGraph()))
       return signalPassFailure();
     SymbolTable symbols(module);
     llvm::StringMap<unsigned> uses;

@@ -123,19 +123,12 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
 
   /// The graph of the module. Forms it and estimates its costs if it has none.
   FailureOr<GraphOp> costedGraph() {
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
     Result<Generator> generator = findGenerator(schedule);
     bool split = generator && generator->splitsBackward;
-    if (failed(ensureUnifiedGraph(getOperation(), run, split, layers)))
+    if (failed(ensureUnifiedGraph(split, layers)))
       return failure();
-    if (maxReplicas != 1) {
-      OpPassManager rule(ModuleOp::getOperationName());
-      rule.addPass(createInferSliceable());
-      if (failed(run(rule)))
-        return failure();
-    }
+    if (maxReplicas != 1 && failed(run(createInferSliceable())))
+      return failure();
     auto graphs = llvm::to_vector(getOperation().getOps<GraphOp>());
     if (graphs.size() != 1)
       return emitError(getOperation().getLoc())
@@ -143,11 +136,9 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
              << graphs.size();
     if (hasCosts(graphs.front()))
       return graphs.front();
-    OpPassManager manager(ModuleOp::getOperationName());
     EstimateCostOptions options;
     options.cluster = cluster;
-    manager.addPass(createEstimateCost(options));
-    if (failed(run(manager)))
+    if (failed(run(createEstimateCost(options))))
       return failure();
     return graphs.front();
   }

@@ -27,9 +27,7 @@ struct PrintLayoutsPass : impl::PrintLayoutsBase<PrintLayoutsPass> {
                                     "but the module has a graph";
       return signalPassFailure();
     }
-    auto step = ensureStep(module, [&](OpPassManager &manager) {
-      return runPipeline(manager, module);
-    });
+    auto step = ensureStep();
     if (failed(step))
       return signalPassFailure();
     FailureOr<std::string> text = explainLayouts(*step, ways);

@@ -232,9 +232,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
   void runOnOperation() override {
     FunctionOpInterface step = findAnnotatedStep(getOperation());
     if (!step) {
-      OpPassManager manager(ModuleOp::getOperationName());
-      manager.addPass(createInferRoles());
-      if (failed(runPipeline(manager, getOperation())))
+      if (failed(run(createInferRoles())))
         return signalPassFailure();
       step = findAnnotatedStep(getOperation());
     }

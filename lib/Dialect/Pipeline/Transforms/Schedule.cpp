@@ -94,14 +94,9 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
       options.chunks = where->spare == 0 ? where->chunks : 0;
       options.placement = toString(where->placement);
     }
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
-    if (failed(ensureUnifiedGraph(getOperation(), run, apart)))
+    if (failed(ensureUnifiedGraph(apart)))
       return failure();
-    OpPassManager earlier(ModuleOp::getOperationName());
-    earlier.addPass(createPartition(options));
-    return run(earlier);
+    return run(createPartition(options));
   }
 
   /// The kind of the option, else the one that `program` was planned for.

@@ -68,9 +68,7 @@ struct SplitSlicesPass : impl::SplitSlicesBase<SplitSlicesPass> {
       return;
     step = findAnnotatedStep(module);
     if (!step) {
-      OpPassManager manager(ModuleOp::getOperationName());
-      manager.addPass(createInferRoles());
-      if (failed(runPipeline(manager, module)))
+      if (failed(run(createInferRoles())))
         return signalPassFailure();
       step = findAnnotatedStep(module);
     }

@@ -22,8 +22,7 @@ struct UnifyBodiesPass : impl::UnifyBodiesBase<UnifyBodiesPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto run = [&](OpPassManager &pm) { return runPipeline(pm, module); };
-    if (failed(ensureGraph(module, run)))
+    if (failed(ensureGraph()))
       return signalPassFailure();
 
     SymbolTable symbols(module);

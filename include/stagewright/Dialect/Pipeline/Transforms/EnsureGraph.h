@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If a pass is given a module that was only imported, these functions first run
-// the passes that form the graph, or its schedule, so that every pass can run
-// alone on a file. A pass calls them with its own runPipeline:
+// The base of passes that need the results of earlier ones. If a pass is given
+// a module that was only imported, it first runs the passes that form the
+// graph, or its schedule, so that every pass can run alone on a file:
 //
-//   auto run = [&](OpPassManager &pm) { return runPipeline(pm, getOperation());
-//   }; if (failed(ensureGraph(getOperation(), run)))
+//   if (failed(ensureGraph()))
 //     return signalPassFailure();
 //
 //===----------------------------------------------------------------------===//
@@ -20,8 +19,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 namespace stagewright::pipeline {
 
@@ -33,25 +32,34 @@ using RunPipeline =
 /// sets, else null.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
-/// The function `@step`; runs pipeline-infer-roles and pipeline-split-slices
-/// first if it has no roles.
-mlir::FailureOr<mlir::func::FuncOp> ensureStep(mlir::ModuleOp module,
-                                               RunPipeline run);
+class StepPass : public mlir::OperationPass<mlir::ModuleOp> {
+protected:
+  using OperationPass::OperationPass;
 
-/// Forms the graph of `module` unless it has one: infers roles, splits slices,
-/// and forms the graph with `layers` as for pipeline-form-graph.
-mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run,
-                                llvm::StringRef layers = "auto");
+  /// Runs these passes on the module, in this order.
+  template <typename... Passes> mlir::LogicalResult run(Passes... passes) {
+    mlir::OpPassManager manager(mlir::ModuleOp::getOperationName());
+    (manager.addPass(std::move(passes)), ...);
+    return runPipeline(manager, getOperation());
+  }
 
-/// Unless `module` has a graph: ensureGraph, then merges backwards (unless
-/// `split`) and unifies bodies, as planners need.
-mlir::LogicalResult ensureUnifiedGraph(mlir::ModuleOp module, RunPipeline run,
-                                       bool split = false,
-                                       llvm::StringRef layers = "auto");
+  /// The function `@step`; runs pipeline-infer-roles and pipeline-split-slices
+  /// first if it has no roles.
+  mlir::FailureOr<mlir::func::FuncOp> ensureStep();
 
-/// Unless `module` has a schedule: runs pipeline-schedule, which runs missing
-/// earlier passes in the same way.
-mlir::LogicalResult ensureSchedule(mlir::ModuleOp module, RunPipeline run);
+  /// Forms the graph of the module unless it has one: infers roles, splits
+  /// slices, and forms the graph with `layers` as for pipeline-form-graph.
+  mlir::LogicalResult ensureGraph(llvm::StringRef layers = "auto");
+
+  /// Unless the module has a graph: ensureGraph, then merges backwards (unless
+  /// `split`) and unifies bodies, as planners need.
+  mlir::LogicalResult ensureUnifiedGraph(bool split = false,
+                                         llvm::StringRef layers = "auto");
+
+  /// Unless the module has a schedule: runs pipeline-schedule, which runs
+  /// missing earlier passes in the same way.
+  mlir::LogicalResult ensureSchedule();
+};
 
 } // namespace stagewright::pipeline
 

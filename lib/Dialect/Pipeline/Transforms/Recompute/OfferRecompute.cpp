@@ -221,10 +221,7 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
   using OfferRecomputeBase::OfferRecomputeBase;
 
   void runOnOperation() override {
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
-    if (failed(ensureUnifiedGraph(getOperation(), run)))
+    if (failed(ensureUnifiedGraph()))
       return signalPassFailure();
     FailureOr<std::optional<Cluster>> found =
         findCluster(getOperation(), cluster);
@@ -238,11 +235,9 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
     }
     for (GraphOp graph : getOperation().getOps<GraphOp>()) {
       if (!hasCosts(graph)) {
-        OpPassManager manager(ModuleOp::getOperationName());
         EstimateCostOptions options;
         options.cluster = cluster;
-        manager.addPass(createEstimateCost(options));
-        if (failed(run(manager)))
+        if (failed(run(createEstimateCost(options))))
           return signalPassFailure();
       }
       offer(graph, **found);

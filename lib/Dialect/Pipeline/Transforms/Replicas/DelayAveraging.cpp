@@ -29,10 +29,7 @@ struct DelayAveragingPass : impl::DelayAveragingBase<DelayAveragingPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, module);
-    };
-    if (failed(checkOptions()) || failed(ensureSchedule(module, run)))
+    if (failed(checkOptions()) || failed(ensureSchedule()))
       return signalPassFailure();
     if (every == 1 && fixedDelay == 0)
       return;

@@ -21,10 +21,7 @@ struct InferSliceablePass : impl::InferSliceableBase<InferSliceablePass> {
   using InferSliceableBase::InferSliceableBase;
 
   void runOnOperation() override {
-    auto run = [&](OpPassManager &manager) {
-      return runPipeline(manager, getOperation());
-    };
-    if (failed(ensureGraph(getOperation(), run)))
+    if (failed(ensureGraph()))
       return signalPassFailure();
     for (GraphOp graph : getOperation().getOps<GraphOp>())
       mark(graph);

@@ -41,9 +41,7 @@ struct ShardPass : impl::ShardBase<ShardPass> {
           << "pipeline-shard splits a step, but the module has a graph";
       return signalPassFailure();
     }
-    auto found = ensureStep(module, [&](OpPassManager &manager) {
-      return runPipeline(manager, module);
-    });
+    auto found = ensureStep();
     if (failed(found))
       return signalPassFailure();
     func::FuncOp step = *found;
