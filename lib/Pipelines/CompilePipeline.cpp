@@ -10,6 +10,7 @@
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Pipelines/Pipelines.h"
 #include "stagewright/Target/DeviceTarget.h"
+#include <functional>
 
 using namespace mlir;
 
@@ -18,11 +19,11 @@ namespace stagewright {
 static constexpr const char *kName = "stagewright-pipeline";
 
 namespace {
-/// CompileOptions as text options of a pipeline. Numbers that are not given are
-/// -1; texts are empty or have their default.
-struct TypedOptions : PassPipelineOptions<TypedOptions> {
-  using Text = Option<std::string>;
-  using Number = Option<int64_t>;
+/// CompileOptions as text options of a pipeline: each sets one member. Numbers
+/// that are not given are -1.
+class TypedOptions : public PassPipelineOptions<TypedOptions> {
+public:
+  TypedOptions();
 
   Option<Level> to{
       *this, "to", llvm::cl::desc("Level at which to stop"),
@@ -46,132 +47,92 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
           clEnumValN(From::Step, "step", "@step, a graph or a program"),
           clEnumValN(From::Schedule, "schedule", "a schedule"),
           clEnumValN(From::Rank, "rank", "rank programs"))};
-  Text cluster{*this, "cluster", llvm::cl::desc("Preset or cluster file")};
-  Number stages{*this, "stages", llvm::cl::desc("Number of stages"),
-                llvm::cl::init(-1)};
-  Number microbatches{*this, "microbatches",
-                      llvm::cl::desc("Microbatches per step"),
-                      llvm::cl::init(-1)};
-  Number chunks{*this, "chunks", llvm::cl::desc("Stages per device"),
-                llvm::cl::init(-1)};
-  Text placement{*this, "placement", llvm::cl::desc("linear, loop, v or twin")};
-  Text memory{*this, "memory", llvm::cl::desc("Memory limit per device")};
-  Text planner{*this, "planner", llvm::cl::desc("Name of a planner")};
-  Number maxReplicas{*this, "max-replicas",
-                     llvm::cl::desc("Max devices per stage; 0: no limit"),
-                     llvm::cl::init(-1)};
-  Number recomputeLevel{*this, "recompute-level",
-                        llvm::cl::desc("How much layers recompute"),
-                        llvm::cl::init(-1)};
-  Text offload{*this, "offload", llvm::cl::desc("auto, none or all")};
-  Number shards{*this, "shards",
-                llvm::cl::desc("Shards per layer; 0: the fastest number"),
-                llvm::cl::init(-1)};
-  Text shardHints{*this, "shard",
-                  llvm::cl::desc("How to split parameters, as */fc=1")};
-  Number dataParallel{*this, "data-parallel",
-                      llvm::cl::desc("Copies of all shards"),
-                      llvm::cl::init(-1)};
-  Option<bool> sequenceParallel{
-      *this, "sequence-parallel",
-      llvm::cl::desc("Shards keep only their rows of large sums"),
-      llvm::cl::init(true)};
-  Text annotate{*this, "annotate",
-                llvm::cl::desc("File of lines GLOB=replicate(N) or split(N)")};
-  Text plan{*this, "plan", llvm::cl::desc("Stages, as \"[0,3)x2 [3,6)x1\"")};
-  Text schedule{*this, "schedule",
-                llvm::cl::desc("A schedule's name, plan, auto or FILE.csv"),
-                llvm::cl::init("plan")};
-  Text objective{*this, "objective", llvm::cl::desc("makespan or span")};
-  Option<Execution> execution{
-      *this, "execution", llvm::cl::desc("How a rank runs its actions"),
-      llvm::cl::init(Execution::Ordered),
+
+  CompileOptions values() const {
+    CompileOptions values;
+    for (const auto &assign : assignments)
+      assign(values);
+    return values;
+  }
+
+private:
+  template <typename T, typename Member, typename... Modifiers>
+  void add(Member CompileOptions::*member, StringRef name, StringRef text,
+           const T &initial, const Modifiers &...modifiers) {
+    auto option =
+        std::make_shared<Option<T>>(*this, name, llvm::cl::desc(text),
+                                    llvm::cl::init(initial), modifiers...);
+    assignments.push_back(
+        [=](CompileOptions &values) { values.*member = option->getValue(); });
+  }
+  void add(std::string CompileOptions::*member, StringRef name,
+           StringRef text) {
+    add(member, name, text, CompileOptions().*member);
+  }
+  void add(std::optional<int64_t> CompileOptions::*member, StringRef name,
+           StringRef text) {
+    auto option = std::make_shared<Option<int64_t>>(
+        *this, name, llvm::cl::desc(text), llvm::cl::init(-1));
+    assignments.push_back([=](CompileOptions &values) {
+      if (*option != -1)
+        values.*member = *option;
+    });
+  }
+
+  std::vector<std::function<void(CompileOptions &)>> assignments;
+};
+
+TypedOptions::TypedOptions() {
+  using To = CompileOptions;
+  add(&To::cluster, "cluster", "Preset or cluster file");
+  add(&To::stages, "stages", "Number of stages");
+  add(&To::microbatches, "microbatches", "Microbatches per step");
+  add(&To::chunks, "chunks", "Stages per device");
+  add(&To::placement, "placement", "linear, loop, v or twin");
+  add(&To::memory, "memory", "Memory limit per device");
+  add(&To::planner, "planner", "Name of a planner");
+  add(&To::maxReplicas, "max-replicas", "Max devices per stage; 0: no limit");
+  add(&To::recomputeLevel, "recompute-level", "How much layers recompute");
+  add(&To::offload, "offload", "auto, none or all");
+  add(&To::shards, "shards", "Shards per layer; 0: the fastest number");
+  add(&To::shardHints, "shard", "How to split parameters, as */fc=1");
+  add(&To::dataParallel, "data-parallel", "Copies of all shards");
+  add(&To::sequenceParallel, "sequence-parallel",
+      "Shards keep only their rows of large sums", true);
+  add(&To::annotate, "annotate", "File of lines GLOB=replicate(N) or split(N)");
+  add(&To::plan, "plan", "Stages, as \"[0,3)x2 [3,6)x1\"");
+  add(&To::schedule, "schedule", "A schedule's name, plan, auto or FILE.csv");
+  add(&To::objective, "objective", "makespan or span");
+  add(&To::execution, "execution", "How a rank runs its actions",
+      Execution::Ordered,
       llvm::cl::values(
           clEnumValN(Execution::Ordered, "ordered", "as scheduled"),
-          clEnumValN(Execution::Ready, "ready", "as they become ready"))};
-  Number spareCredits{*this, "spare-credits",
-                      llvm::cl::desc("More microbatches in flight per stage"),
-                      llvm::cl::init(-1)};
-  Text layers{*this, "layers",
-              llvm::cl::desc("auto, flow, a depth or a pattern")};
-  Text profile{*this, "profile", llvm::cl::desc("File of measured costs")};
-  Number repeatRatio{
-      *this, "repeat-ratio",
-      llvm::cl::desc(
-          "Min ratio of result to operands to recompute contractions"),
-      llvm::cl::init(-1)};
-  Text stash{*this, "stash", llvm::cl::desc("least or written")};
-  Text target{*this, "target", llvm::cl::desc("host or cuda:sm_90a"),
-              llvm::cl::init("host")};
-  Text ptx{*this, "ptx", llvm::cl::desc("Architectures with PTX, none or all")};
-  Option<Float32Products> tf32{
-      *this, "tf32", llvm::cl::desc("Multiply float32 as TF32, by the library"),
-      llvm::cl::init(Float32Products::Exact),
+          clEnumValN(Execution::Ready, "ready", "as they become ready")));
+  add(&To::spareCredits, "spare-credits",
+      "More microbatches in flight per stage");
+  add(&To::layers, "layers", "auto, flow, a depth or a pattern");
+  add(&To::profile, "profile", "File of measured costs");
+  add(&To::repeatRatio, "repeat-ratio",
+      "Min ratio of result to operands to recompute contractions");
+  add(&To::stash, "stash", "least or written");
+  add(&To::target, "target", "host or cuda:sm_90a");
+  add(&To::ptx, "ptx", "Architectures with PTX, none or all");
+  add(&To::float32, "tf32", "Multiply float32 as TF32, by the library",
+      Float32Products::Exact,
       llvm::cl::values(
           clEnumValN(Float32Products::Exact, "0", "no"),
           clEnumValN(Float32Products::Tf32, "1x", "operands rounded"),
-          clEnumValN(Float32Products::Tf32x3, "3x", "three products"))};
-  Number scoreBytes{
-      *this, "score-bytes",
-      llvm::cl::desc("Max bytes of attention scores stored as an array"),
-      llvm::cl::init(-1)};
-  Number bucketBytes{*this, "bucket-bytes",
-                     llvm::cl::desc("Bytes per bucket of summed gradients"),
-                     llvm::cl::init(-1)};
-
-  Number averageEvery{*this, "average-every",
-                      llvm::cl::desc("Steps between averages over replicas"),
-                      llvm::cl::init(-1)};
-  Text averageDelay{
-      *this, "average-delay",
-      llvm::cl::desc("Steps until an average is merged, or auto")};
-  Option<double> averageXi{*this, "average-xi",
-                           llvm::cl::desc("Share that a replica keeps"),
-                           llvm::cl::init(0.25)};
-  Text averageMerge{*this, "average-merge",
-                    llvm::cl::desc("convex or corrected")};
-
-  CompileOptions values() const {
-    auto number = [](const Number &option) {
-      return option == -1 ? std::nullopt : std::optional<int64_t>(option);
-    };
-    CompileOptions values;
-    values.cluster = cluster;
-    values.stages = number(stages);
-    values.microbatches = number(microbatches);
-    values.chunks = number(chunks);
-    values.placement = placement;
-    values.memory = memory;
-    values.planner = planner;
-    values.maxReplicas = number(maxReplicas);
-    values.recomputeLevel = number(recomputeLevel);
-    values.offload = offload;
-    values.shards = number(shards);
-    values.shardHints = shardHints;
-    values.dataParallel = number(dataParallel);
-    values.sequenceParallel = sequenceParallel;
-    values.annotate = annotate;
-    values.plan = plan;
-    values.schedule = schedule;
-    values.objective = objective;
-    values.execution = execution;
-    values.spareCredits = number(spareCredits);
-    values.layers = layers;
-    values.profile = profile;
-    values.repeatRatio = number(repeatRatio);
-    values.stash = stash;
-    values.target = target;
-    values.ptx = ptx;
-    values.float32 = tf32;
-    values.scoreBytes = number(scoreBytes);
-    values.bucketBytes = number(bucketBytes);
-    values.averageEvery = number(averageEvery);
-    values.averageDelay = averageDelay;
-    values.averageXi = averageXi;
-    values.averageMerge = averageMerge;
-    return values;
-  }
-};
+          clEnumValN(Float32Products::Tf32x3, "3x", "three products")));
+  add(&To::scoreBytes, "score-bytes",
+      "Max bytes of attention scores stored as an array");
+  add(&To::bucketBytes, "bucket-bytes", "Bytes per bucket of summed gradients");
+  add(&To::averageEvery, "average-every",
+      "Steps between averages over replicas");
+  add(&To::averageDelay, "average-delay",
+      "Steps until an average is merged, or auto");
+  add(&To::averageXi, "average-xi", "Share that a replica keeps", 0.25);
+  add(&To::averageMerge, "average-merge", "convex or corrected");
+}
 } // namespace
 
 void registerCompilePipeline() {
