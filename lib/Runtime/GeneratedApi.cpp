@@ -18,12 +18,7 @@ namespace stagewright::runtime {
 namespace {
 
 const Ring &ringOf(const sw_rank *rank, int64_t buffer, int64_t m) {
-  const auto &buffers = rank->layout->buffers;
-  if (buffer < 0 || size_t(buffer) >= buffers.size())
-    raise("buffer ", buffer, " does not exist");
-  if (m < 0 || m >= rank->microbatches)
-    raise("microbatch ", m, " is not one of ", rank->microbatches);
-  return buffers[buffer];
+  return rank->layout->buffer(buffer, m, rank->microbatches);
 }
 
 void *addressOf(const sw_rank *rank, const Ring &ring, int64_t m) {
@@ -178,9 +173,7 @@ void nodeBegin(sw_rank *rank, int64_t node) {
 
 void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
   guarded(rank, [&] {
-    const auto &nodes = rank->described->nodes;
-    if (node < 0 || size_t(node) >= nodes.size())
-      raise("node ", node, " does not exist");
+    rank->described->node(node);
     if (rank->dilation)
       rank->dilation->endNode(*rank->transport);
     rank->where->endNode();

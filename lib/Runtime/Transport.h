@@ -95,10 +95,6 @@ protected:
     sent[size_t(rank)].bytes.add(message);
   }
   void forgetSent() { sent.assign(sent.size(), {}); }
-  /// Throws unless the channel exists, `rank` is its sender (else receiver),
-  /// and `m` is a microbatch of the step.
-  static void checkEnd(const Manifest &manifest, int64_t microbatches,
-                       int64_t rank, int64_t channel, int64_t m, bool sender);
 
   alignas(64) std::atomic<bool> failed{false}; ///< read often by all ranks
   int64_t sumsUnderWay = 0;

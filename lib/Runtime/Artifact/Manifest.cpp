@@ -192,6 +192,26 @@ const Collective &Manifest::collective(int64_t number) const {
   return collectives[size_t(number)];
 }
 
+const Channel &Manifest::channelAt(int64_t rank, int64_t number, bool sender,
+                                   int64_t m, int64_t microbatches) const {
+  if (number < 0 || size_t(number) >= channels.size())
+    raise("channel ", number, " does not exist");
+  const Channel &channel = channels[size_t(number)];
+  int64_t owner = sender ? channel.from : channel.to;
+  if (rank != owner)
+    raise("channel '", channel.name, "' belongs to rank ", owner,
+          " at this end");
+  if (int64_t count = channel.count(microbatches); m < 0 || m >= count)
+    raise(channel.describe(m), " is not one of ", count);
+  return channel;
+}
+
+const std::string &RankManifest::node(int64_t number) const {
+  if (number < 0 || size_t(number) >= nodes.size())
+    raise("node ", number, " does not exist");
+  return nodes[size_t(number)];
+}
+
 int64_t RingSize::slots(int64_t microbatches) const {
   return depthAll ? (microbatches + depth - 1) / depth
                   : std::min(depth, microbatches);

@@ -217,6 +217,9 @@ struct RankManifest {
   std::vector<Averaging> averages;
   int64_t arena = 0;    ///< bytes for Manifest::microbatches
   int64_t livePeak = 0; ///< bytes for Manifest::microbatches
+
+  /// The name of node `number`; throws if there is none.
+  const std::string &node(int64_t number) const;
 };
 
 /// A processor that the artifact has code for.
@@ -243,6 +246,10 @@ struct Manifest {
 
   /// Collective `number` of the manifest; throws if there is none.
   const Collective &collective(int64_t number) const;
+  /// A channel; throws unless it exists, `rank` is its sender (else receiver),
+  /// and `m` is one of its messages in a step of so many microbatches.
+  const Channel &channelAt(int64_t rank, int64_t number, bool sender, int64_t m,
+                           int64_t microbatches) const;
 };
 
 /// Parses and checks the JSON text of a manifest; throws an `Error`.

@@ -14,7 +14,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_SLOTS_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_SLOTS_H
 
-#include "Memory/Layout.h"
+#include "Memory/Checker.h"
 
 #include <map>
 
@@ -25,7 +25,7 @@ public:
   Slots(const Manifest &manifest, const Layout &layout, int64_t rank,
         int64_t microbatches)
       : manifest(manifest), layout(layout), rank(rank),
-        microbatches(microbatches), live(layout.fixed), highest(live) {}
+        microbatches(microbatches), stashes(manifest.ranks[rank], layout) {}
 
   /// The ring of a buffer; throws if it may not be used for microbatch `m`.
   const Ring &use(int64_t buffer, int64_t m) const;
@@ -41,8 +41,10 @@ public:
   /// At the end of the rank's program: throws if something is still held.
   void end() const;
   /// Max live bytes, as the compiler counts them.
-  int64_t peak() const { return highest; }
-  void useWorkspace(int64_t node, int64_t bytes);
+  int64_t peak() const { return stashes.peak(); }
+  void useWorkspace(int64_t node, int64_t bytes) {
+    stashes.useWorkspace(node, bytes);
+  }
 
 private:
   using Held = std::map<std::pair<int64_t, int64_t>, int64_t>;
@@ -51,9 +53,9 @@ private:
   const Manifest &manifest;
   const Layout &layout;
   int64_t rank, microbatches;
-  Held stashes, messages; ///< by (number, slot): the microbatch
-  Held claims;            ///< by (channel, microbatch)
-  int64_t live, highest;
+  StashSlots stashes;
+  Held messages; ///< by (channel, slot): the microbatch
+  Held claims;   ///< by (channel, microbatch)
 };
 
 } // namespace stagewright::runtime::cuda

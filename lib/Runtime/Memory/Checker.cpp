@@ -15,8 +15,82 @@
 
 namespace stagewright::runtime {
 
+StashSlots::StashSlots(const RankManifest &rank, const Layout &layout)
+    : rank(rank), layout(layout) {
+  for (size_t i = 0; i < rank.buffers.size(); ++i) {
+    bool stash = rank.buffers[i].kind == BufferKind::Stash;
+    held.emplace_back(stash ? layout.buffers[i].slots : 0, noMicrobatch);
+    if (rank.buffers[i].kind == BufferKind::Workspace)
+      workspace += layout.buffers[i].bytes();
+  }
+  reset();
+}
+
+void StashSlots::reset() {
+  for (auto &slots : held)
+    std::fill(slots.begin(), slots.end(), noMicrobatch);
+  live = highest = layout.fixed;
+}
+
+int64_t &StashSlots::holder(int64_t buffer, int64_t m) {
+  auto &slots = held[buffer];
+  if (slots.empty())
+    raise("buffer '", rank.buffers[buffer].name,
+          "' is not a stash; its slots are held all the time");
+  return slots[m % int64_t(slots.size())];
+}
+
+void StashSlots::acquire(int64_t buffer, int64_t m) {
+  int64_t &owner = holder(buffer, m);
+  if (owner != noMicrobatch)
+    raise("stash '", rank.buffers[buffer].name, "' slot ",
+          m % layout.buffers[buffer].slots, " is taken for microbatch ", m,
+          " while microbatch ", owner, " holds it");
+  owner = m;
+  if (!layout.buffers[buffer].onHost)
+    live += layout.buffers[buffer].stride;
+  highest = std::max(highest, live);
+}
+
+void StashSlots::release(int64_t buffer, int64_t m) {
+  int64_t &owner = holder(buffer, m);
+  const Ring &ring = layout.buffers[buffer];
+  if (owner != m)
+    raise("stash '", rank.buffers[buffer].name, "' slot ", m % ring.slots,
+          " is released for microbatch ", m, ", which does not hold it");
+  owner = noMicrobatch;
+  if (!ring.onHost)
+    live -= ring.stride;
+}
+
+void StashSlots::access(int64_t buffer, int64_t m) const {
+  const auto &slots = held[buffer];
+  if (!slots.empty() && slots[m % int64_t(slots.size())] != m)
+    raise("stash '", rank.buffers[buffer].name, "' is used for microbatch ", m,
+          ", which does not hold its slot");
+  if (slots.empty() && layout.buffers[buffer].slots > 1 &&
+      m >= layout.buffers[buffer].slots)
+    raise("buffer '", rank.buffers[buffer].name, "' has ",
+          layout.buffers[buffer].slots, " slots, but microbatch ", m,
+          " is used");
+}
+
+void StashSlots::useWorkspace(int64_t node, int64_t bytes) {
+  if (const std::string &name = rank.node(node); bytes > workspace)
+    raise("node '", name, "' uses ", bytes,
+          " bytes of workspace, but there are ", workspace);
+  highest = std::max(highest, live + bytes);
+}
+
+void StashSlots::end() const {
+  for (size_t i = 0; i < held.size(); ++i)
+    for (int64_t owner : held[i])
+      if (owner != noMicrobatch)
+        raise("stash '", rank.buffers[i].name, "' still holds microbatch ",
+              owner, " at the end of the step");
+}
+
 namespace {
-constexpr int64_t noMicrobatch = -1;
 constexpr int poison = 0xff;
 
 bool filledByHost(BufferKind kind) {
@@ -34,20 +108,8 @@ bool filledByHost(BufferKind kind) {
 }
 } // namespace
 
-Checker::Checker(const RankManifest &rank, const Layout &layout,
-                 std::byte *arena)
-    : rank(rank), layout(layout), arena(arena) {
-  for (size_t i = 0; i < rank.buffers.size(); ++i) {
-    bool stash = rank.buffers[i].kind == BufferKind::Stash;
-    held.emplace_back(stash ? layout.buffers[i].slots : 0, noMicrobatch);
-    if (rank.buffers[i].kind == BufferKind::Workspace)
-      workspace += layout.buffers[i].bytes();
-  }
-}
-
 void Checker::begin() {
-  for (auto &slots : held)
-    std::fill(slots.begin(), slots.end(), noMicrobatch);
+  reset();
   for (size_t i = 0; i < rank.buffers.size(); ++i)
     if (!filledByHost(rank.buffers[i].kind) && rank.buffers[i].place < 0)
       std::memset(arena + layout.buffers[i].offset, poison,
@@ -55,51 +117,12 @@ void Checker::begin() {
   for (const Ring &ring : layout.channels)
     if (ring.bytes() > 0)
       std::memset(arena + ring.offset, poison, ring.bytes());
-  live = highest = layout.fixed;
-}
-
-int64_t &Checker::holder(int64_t buffer, int64_t m) {
-  auto &slots = held[buffer];
-  if (slots.empty())
-    raise("buffer '", rank.buffers[buffer].name,
-          "' is not a stash; its slots are held all the time");
-  return slots[m % int64_t(slots.size())];
-}
-
-void Checker::acquire(int64_t buffer, int64_t m) {
-  int64_t &owner = holder(buffer, m);
-  if (owner != noMicrobatch)
-    raise("stash '", rank.buffers[buffer].name, "' slot ",
-          m % layout.buffers[buffer].slots, " is taken for microbatch ", m,
-          " while microbatch ", owner, " holds it");
-  owner = m;
-  if (!layout.buffers[buffer].onHost)
-    live += layout.buffers[buffer].stride;
-  highest = std::max(highest, live);
 }
 
 void Checker::release(int64_t buffer, int64_t m) {
-  int64_t &owner = holder(buffer, m);
+  StashSlots::release(buffer, m);
   const Ring &ring = layout.buffers[buffer];
-  if (owner != m)
-    raise("stash '", rank.buffers[buffer].name, "' slot ", m % ring.slots,
-          " is released for microbatch ", m, ", which does not hold it");
-  owner = noMicrobatch;
   std::memset(arena + ring.at(m), poison, ring.stride);
-  if (!ring.onHost)
-    live -= ring.stride;
-}
-
-void Checker::access(int64_t buffer, int64_t m) const {
-  const auto &slots = held[buffer];
-  if (!slots.empty() && slots[m % int64_t(slots.size())] != m)
-    raise("stash '", rank.buffers[buffer].name, "' is used for microbatch ", m,
-          ", which does not hold its slot");
-  if (slots.empty() && layout.buffers[buffer].slots > 1 &&
-      m >= layout.buffers[buffer].slots)
-    raise("buffer '", rank.buffers[buffer].name, "' has ",
-          layout.buffers[buffer].slots, " slots, but microbatch ", m,
-          " is used");
 }
 
 void Checker::beginAction() {
@@ -123,21 +146,6 @@ void Checker::beginAction() {
     std::memset(arena + from, poison,
                 layout.buffers[i].offset + layout.buffers[i].bytes() - from);
   }
-}
-
-void Checker::useWorkspace(int64_t node, int64_t bytes) {
-  if (bytes > workspace)
-    raise("node '", rank.nodes[node], "' uses ", bytes,
-          " bytes of workspace, but there are ", workspace);
-  highest = std::max(highest, live + bytes);
-}
-
-void Checker::end() const {
-  for (size_t i = 0; i < held.size(); ++i)
-    for (int64_t owner : held[i])
-      if (owner != noMicrobatch)
-        raise("stash '", rank.buffers[i].name, "' still holds microbatch ",
-              owner, " at the end of the step");
 }
 
 } // namespace stagewright::runtime

@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checking mode: records, for one rank, which stash slot holds which microbatch
-// and how many bytes are live. It detects a slot acquired twice, a slot used
-// after its release (released slots are filled with 0xff, which is NaN in every
-// floating-point type) and a slot never released. It measures the peak, which
-// is compared with the one that the compiler printed.
+// Checking mode: tracks the stash slots of one rank while it runs, and fills
+// what may not be read with 0xff, which is NaN in every floating-point type.
+// The peak of live bytes is compared with the one that the compiler printed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,37 +20,58 @@
 
 namespace stagewright::runtime {
 
-class Checker {
+/// Tracks the stash slots of one rank.
+class StashSlots {
 public:
-  Checker(const RankManifest &rank, const Layout &layout, std::byte *arena);
+  /// `rank` and `layout` must outlive it. Microbatches and buffers of calls
+  /// must exist (Layout::buffer).
+  StashSlots(const RankManifest &rank, const Layout &layout);
 
-  /// Starts a step: no slot is held, and all memory that the program must write
-  /// before it reads it (all that the host does not fill) is poisoned.
-  void begin();
   void acquire(int64_t buffer, int64_t m);
   void release(int64_t buffer, int64_t m);
   /// Checks an access through `slot`: a stash slot must hold `m`.
   void access(int64_t buffer, int64_t m) const;
-  /// Starts an action: poisons the workspace except for stash slots in use
-  /// there, so that the action cannot read what the previous one left.
-  void beginAction();
   /// Records that a node used `bytes` of workspace; throws if there are fewer.
   void useWorkspace(int64_t node, int64_t bytes);
   /// Ends a step; throws if a slot is still held.
   void end() const;
 
-  /// Highest number of live bytes since `begin`.
+  /// Highest number of live bytes, as the compiler counts them.
   int64_t peak() const { return highest; }
+
+protected:
+  static constexpr int64_t noMicrobatch = -1;
+  /// Starts a step: no slot is held.
+  void reset();
+
+  const RankManifest &rank;
+  const Layout &layout;
+  std::vector<std::vector<int64_t>> held; ///< by buffer and slot
 
 private:
   int64_t &holder(int64_t buffer, int64_t m);
 
-  const RankManifest &rank;
-  const Layout &layout;
-  std::byte *arena;
-  std::vector<std::vector<int64_t>> held; ///< by buffer and slot; -1: free
-  int64_t workspace = 0;                  ///< size in bytes
+  int64_t workspace = 0; ///< size in bytes
   int64_t live = 0, highest = 0;
+};
+
+/// Checking mode of a rank that runs.
+class Checker : public StashSlots {
+public:
+  Checker(const RankManifest &rank, const Layout &layout, std::byte *arena)
+      : StashSlots(rank, layout), arena(arena) {}
+
+  /// Starts a step: no slot is held, and all memory that the program must write
+  /// before it reads it (all that the host does not fill) is poisoned.
+  void begin();
+  /// Also poisons the slot.
+  void release(int64_t buffer, int64_t m);
+  /// Starts an action: poisons the workspace except for stash slots in use
+  /// there, so that the action cannot read what the previous one left.
+  void beginAction();
+
+private:
+  std::byte *arena;
 };
 
 } // namespace stagewright::runtime

@@ -56,6 +56,15 @@ int64_t Ring::at(int64_t m) const {
   return offset + starts[size_t(m)];
 }
 
+const Ring &Layout::buffer(int64_t number, int64_t m,
+                           int64_t microbatches) const {
+  if (number < 0 || size_t(number) >= buffers.size())
+    raise("buffer ", number, " does not exist");
+  if (m < 0 || m >= microbatches)
+    raise("microbatch ", m, " is not one of ", microbatches);
+  return buffers[size_t(number)];
+}
+
 int64_t Ring::bytes() const {
   if (starts.empty())
     return stride * slots;

@@ -53,6 +53,10 @@ struct Layout {
   int64_t total = 0;          ///< bytes of the arena
   int64_t fixed = 0; ///< bytes live all the time: all but stash and workspace
   int64_t host = 0;  ///< bytes of offloaded stashes, after `total`
+
+  /// The ring of buffer `number`; throws unless that exists, and `m` is one of
+  /// the microbatches.
+  const Ring &buffer(int64_t number, int64_t m, int64_t microbatches) const;
 };
 
 /// Lays out the arena of one rank; linear in buffers and channels. Throws when

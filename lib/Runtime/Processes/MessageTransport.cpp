@@ -109,7 +109,7 @@ void MessageTransport::reset() {
 
 MessageTransport::Slot &MessageTransport::slotOf(int64_t rank, int64_t channel,
                                                  int64_t m, bool sender) {
-  checkEnd(manifest, microbatches, rank, channel, m, sender);
+  manifest.channelAt(rank, channel, sender, m, microbatches);
   auto &slots = ends[channel].slots;
   return slots[m % int64_t(slots.size())];
 }

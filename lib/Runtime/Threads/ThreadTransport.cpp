@@ -76,7 +76,7 @@ void ThreadTransport::reset() {
 
 ThreadTransport::Slot &ThreadTransport::slotOf(int64_t rank, int64_t channel,
                                                int64_t m, bool sender) {
-  checkEnd(manifest, microbatches, rank, channel, m, sender);
+  manifest.channelAt(rank, channel, sender, m, microbatches);
   Ring &ring = rings[channel];
   return ring.slots[m % ring.count];
 }
