@@ -75,6 +75,20 @@ void write(const char *path, const std::string &text) {
   writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
+/// Writes what the ranks of `step` have recorded, if this process gets it.
+int writeRecords(Runner &step, const char *path, const char *option,
+                 bool (Recorder::*records)() const,
+                 decltype(traceJson) &textOf) {
+  return guarded(-1, [&] {
+    auto recorders = step.recorders();
+    if (recorders.empty() || !(recorders[0]->*records)())
+      raise("the step was made without the option to ", option);
+    if (step.gatherRecords())
+      write(path, textOf(step.manifest(), recorders));
+    return 0;
+  });
+}
+
 /// Agrees on `error` with all processes. If one does not arrive within the
 /// limit for the first step, ends all.
 void agreeOrEnd(Processes &processes, const std::string &error) {
@@ -301,27 +315,12 @@ int64_t sw_step_sent_bytes(sw_step *step, sw_traffic *traffic) {
 }
 
 int sw_step_write_trace(sw_step *step, const char *path) {
-  return guarded(-1, [&] {
-    auto records = step->step->recorders();
-    if (records.empty() || !records[0]->traces())
-      raise("the step was made without the option to trace");
-    if (!step->step->gatherRecords())
-      return 0;
-    write(path, traceJson(step->step->manifest(), records));
-    return 0;
-  });
+  return writeRecords(*step->step, path, "trace", &Recorder::traces, traceJson);
 }
 
 int sw_step_write_profile(sw_step *step, const char *path) {
-  return guarded(-1, [&] {
-    auto records = step->step->recorders();
-    if (records.empty() || !records[0]->profiles())
-      raise("the step was made without the option to profile");
-    if (!step->step->gatherRecords())
-      return 0;
-    write(path, profileJson(step->step->manifest(), records));
-    return 0;
-  });
+  return writeRecords(*step->step, path, "profile", &Recorder::profiles,
+                      profileJson);
 }
 
 int sw_connect(const char *transport) {

@@ -92,15 +92,9 @@ void runPart(const ConvolutionJob &job, int64_t from, int64_t extent) {
               job.b, static_cast<char *>(job.c) + d.c_row[job.loop] * scale);
 }
 
-} // namespace
-
-void parallelGemm(sw_rank &rank, const sw_gemm_desc &d, const void *a,
-                  const void *b, void *c) {
-  int64_t parts = d.m * d.n * d.k * d.batch[0] * d.batch[1] / termsPerPart;
-  if (!rank.pool || threadContext().shares || parts < 2)
-    return gemm(d, a, b, c);
-  Cut cut = cutFor(d, rank.pool->threads(), parts);
-  Job job = {d, a, b, c, cut.along};
+/// Runs `job` in parts of `length` by the threads of the rank.
+template <typename Job>
+void runParts(sw_rank &rank, Job job, int64_t extent, int64_t length) {
   void *given[] = {&job, &rank};
   rank.pool->run(
       rank,
@@ -109,8 +103,19 @@ void parallelGemm(sw_rank &rank, const sw_gemm_desc &d, const void *a,
           runPart(*static_cast<Job *>(given[0]), lower, upper - lower);
         });
       },
-      given, cut.extent, cut.length);
+      given, extent, length);
   rank.transport->checkFailed();
+}
+
+} // namespace
+
+void parallelGemm(sw_rank &rank, const sw_gemm_desc &d, const void *a,
+                  const void *b, void *c) {
+  int64_t parts = d.m * d.n * d.k * d.batch[0] * d.batch[1] / termsPerPart;
+  if (!rank.pool || threadContext().shares || parts < 2)
+    return gemm(d, a, b, c);
+  Cut cut = cutFor(d, rank.pool->threads(), parts);
+  runParts(rank, Job{d, a, b, c, cut.along}, cut.extent, cut.length);
 }
 
 void parallelConvolution(sw_rank &rank, const sw_convolution_desc &d,
@@ -128,17 +133,7 @@ void parallelConvolution(sw_rank &rank, const sw_convolution_desc &d,
       job.loop = i;
   int64_t extent = d.rows[job.loop];
   parts = std::min({parts, rank.pool->threads(), extent});
-  void *given[] = {&job, &rank};
-  rank.pool->run(
-      rank,
-      [](void **given, int64_t lower, int64_t upper) {
-        guarded(static_cast<sw_rank *>(given[1]), [&] {
-          runPart(*static_cast<ConvolutionJob *>(given[0]), lower,
-                  upper - lower);
-        });
-      },
-      given, extent, (extent + parts - 1) / parts);
-  rank.transport->checkFailed();
+  runParts(rank, job, extent, (extent + parts - 1) / parts);
 }
 
 } // namespace stagewright::runtime
