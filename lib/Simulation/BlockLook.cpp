@@ -12,32 +12,22 @@
 
 namespace stagewright {
 
-Look lookOf(BlockKind kind) {
-  switch (kind) {
-  case BlockKind::Forward:
-    return {"forward", "forward", "#4c78a8", "#fff"};
-  case BlockKind::Backward:
-    return {"backward", "backward", "#f58518", "#fff"};
-  case BlockKind::InputGradient:
-    return {"input gradient", "gradient of inputs", "#e45756", "#fff"};
-  case BlockKind::WeightGradient:
-    return {"weight gradient", "gradient of weights", "#54a24b", "#fff"};
-  case BlockKind::Recompute:
-    return {"recompute", "forward again", "#72b7b2", "#fff"};
-  case BlockKind::SendForward:
-    return {"transfer", "transfer", "#b8cbe0", "#334"};
-  case BlockKind::SendBackward:
-    return {"transfer", "transfer back", "#fbd0a2", "#430"};
-  case BlockKind::Offload:
-    return {"copy", "copy to the host", "#d7d3c3", "#433"};
-  case BlockKind::Fetch:
-    return {"copy", "copy from the host", "#c9b99a", "#433"};
-  case BlockKind::AllReduce:
-    return {"all-reduce", "all-reduce", "url(#hatch)", "#fff"};
-  case BlockKind::Tie:
-    return {"tie", "gradient of a tied parameter", "url(#ties)", "#fff"};
-  }
-  return {"", "", "#999", "#fff"};
+const Look &lookOf(BlockKind kind) {
+  // In the order of BlockKind.
+  static constexpr std::array<Look, 11> looks = {{
+      {"forward", "forward", "#4c78a8", "#fff"},
+      {"backward", "backward", "#f58518", "#fff"},
+      {"input gradient", "gradient of inputs", "#e45756", "#fff"},
+      {"weight gradient", "gradient of weights", "#54a24b", "#fff"},
+      {"recompute", "forward again", "#72b7b2", "#fff"},
+      {"transfer", "transfer", "#b8cbe0", "#334"},
+      {"transfer", "transfer back", "#fbd0a2", "#430"},
+      {"copy", "copy to the host", "#d7d3c3", "#433"},
+      {"copy", "copy from the host", "#c9b99a", "#433"},
+      {"all-reduce", "all-reduce", "url(#hatch)", "#fff"},
+      {"tie", "gradient of a tied parameter", "url(#ties)", "#fff"},
+  }};
+  return looks[size_t(kind)];
 }
 
 bool isTransfer(BlockKind kind) {

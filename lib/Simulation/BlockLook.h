@@ -19,7 +19,7 @@ struct Look {
   const char *category, *words, *fill, *ink;
 };
 
-Look lookOf(BlockKind kind);
+const Look &lookOf(BlockKind kind);
 
 bool isTransfer(BlockKind kind);
 

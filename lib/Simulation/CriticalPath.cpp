@@ -94,9 +94,8 @@ bool Walk::addCollective(Ticks makespan) {
   if (model.forwardOnly)
     return false;
   const TickScale &scale = engine.rows.scale;
-  auto add = [&](BlockKind kind, size_t number, size_t stage, Ticks length) {
-    Ticks start = kind == BlockKind::AllReduce ? engine.tailStarts[stage]
-                                               : engine.stageEnds[stage];
+  auto add = [&](BlockKind kind, size_t number, size_t stage, Ticks start,
+                 Ticks length) {
     if (length == 0 || start + length != makespan || !path.empty())
       return;
     path.push_back(
@@ -118,11 +117,7 @@ bool Walk::addCollective(Ticks makespan) {
     }
     last = lastBlock(start, stage);
   };
-  for (size_t stage = 0; stage < model.stages.size(); ++stage)
-    add(BlockKind::AllReduce, stage, stage,
-        engine.tailEnds[stage] - engine.tailStarts[stage]);
-  for (size_t tie = 0; tie < model.ties.size(); ++tie)
-    add(BlockKind::Tie, tie, model.ties[tie].from, engine.rows.ties[tie]);
+  forEachCollective(model, engine, add);
   return !path.empty();
 }
 

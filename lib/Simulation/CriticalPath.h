@@ -41,6 +41,19 @@ void forEachResource(const PipelineEngine &engine, size_t at, Visit visit) {
       visit(shared[i]);
 }
 
+/// Calls `visit(kind, number, stage, start, length)` with every all-reduce and
+/// tie of a step; a length of 0 is none.
+template <typename Visit>
+void forEachCollective(const PipelineModel &model, const PipelineEngine &engine,
+                       Visit visit) {
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    visit(BlockKind::AllReduce, stage, stage, engine.tailStarts[stage],
+          engine.tailEnds[stage] - engine.tailStarts[stage]);
+  for (size_t tie = 0; tie < model.ties.size(); ++tie)
+    visit(BlockKind::Tie, tie, model.ties[tie].from,
+          engine.stageEnds[model.ties[tie].from], engine.rows.ties[tie]);
+}
+
 /// Blocks that follow one another without a gap, from time 0 to `makespan`. If
 /// several ended when a block started, an input is preferred, then the cap on
 /// microbatches in flight, then a resource.

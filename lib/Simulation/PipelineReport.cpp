@@ -104,18 +104,13 @@ void Report::addCollectives() {
   if (model.forwardOnly)
     return;
   const TickScale &scale = engine.rows.scale;
-  auto add = [&](BlockKind kind, size_t number, size_t stage, Ticks length) {
-    Ticks start = kind == BlockKind::AllReduce ? engine.tailStarts[stage]
-                                               : engine.stageEnds[stage];
+  auto add = [&](BlockKind kind, size_t number, size_t, Ticks start,
+                 Ticks length) {
     if (length > 0)
       timeline.collectives.push_back({kind, number, 0, scale.seconds(start),
                                       scale.seconds(start + length)});
   };
-  for (size_t stage = 0; stage < model.stages.size(); ++stage)
-    add(BlockKind::AllReduce, stage, stage,
-        engine.tailEnds[stage] - engine.tailStarts[stage]);
-  for (size_t tie = 0; tie < model.ties.size(); ++tie)
-    add(BlockKind::Tie, tie, model.ties[tie].from, engine.rows.ties[tie]);
+  forEachCollective(model, engine, add);
 }
 
 void Report::addSums() {

@@ -32,15 +32,11 @@ std::string toString(const PipelineBlock &block, const PipelineModel &model) {
   };
   switch (block.kind) {
   case BlockKind::Forward:
-    return number + "F" + microbatch;
   case BlockKind::Backward:
-    return number + "B" + microbatch;
   case BlockKind::InputGradient:
-    return number + "I" + microbatch;
   case BlockKind::WeightGradient:
-    return number + "W" + microbatch;
   case BlockKind::Recompute:
-    return number + "R" + microbatch;
+    return number + "FBIWR"[int(block.kind)] + microbatch;
   case BlockKind::SendForward:
     return hop(false) + "F" + microbatch;
   case BlockKind::SendBackward:

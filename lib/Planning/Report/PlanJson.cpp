@@ -173,19 +173,28 @@ public:
     return 1;
   }
 
+  /// The list `key` with an entry for each of `layers`; null if it is absent,
+  /// or has another length, which is an error.
+  const json *listFor(const std::vector<int64_t> &layers, const char *key,
+                      const char *what) {
+    auto list = object.find(key);
+    if (list == object.end())
+      return nullptr;
+    if (list->is_array() && list->size() == layers.size())
+      return &*list;
+    fail(std::string("needs one ") + what + " in '" + key +
+         "' for each of its " + std::to_string(layers.size()) + " nodes");
+    return nullptr;
+  }
+
   /// The numbers of the named alternatives of `layers` for `ways` devices.
   std::vector<size_t> alternatives(const Problem &problem,
                                    const std::vector<int64_t> &layers,
                                    int64_t ways) {
     std::vector<size_t> result;
-    auto list = object.find("alternatives");
-    if (list == object.end())
+    const json *list = listFor(layers, "alternatives", "name");
+    if (!list)
       return result;
-    if (!list->is_array() || list->size() != layers.size()) {
-      fail("needs one name in 'alternatives' for each of its " +
-           std::to_string(layers.size()) + " nodes");
-      return result;
-    }
     for (size_t i = 0; i < layers.size(); ++i) {
       const Layer &layer = problem.layers[layers[i]];
       auto found = std::find_if(
@@ -206,14 +215,9 @@ public:
   std::vector<int64_t> levels(const Problem &problem,
                               const std::vector<int64_t> &layers) {
     std::vector<int64_t> result;
-    auto list = object.find("levels");
-    if (list == object.end())
+    const json *list = listFor(layers, "levels", "number");
+    if (!list)
       return result;
-    if (!list->is_array() || list->size() != layers.size()) {
-      fail("needs one number in 'levels' for each of its " +
-           std::to_string(layers.size()) + " nodes");
-      return result;
-    }
     for (size_t i = 0; i < layers.size(); ++i) {
       const json &level = (*list)[i];
       const Layer &layer = problem.layers[layers[i]];

@@ -68,54 +68,26 @@ std::span<const Generator> allGenerators() {
   return generators;
 }
 
-const Generator &levelsGenerator() {
-  static constexpr Generator levels = {
-      "levels",
-      "levels",
-      Placement::Loop,
-      1,
-      0,
-      false,
-      false,
-      "shards: two microbatches at a time, level by level",
-      generateLevels};
-  return levels;
-}
+/// Generators that a plan is made for; no shape alone chooses them.
+static constexpr Generator kOfPlans[] = {
+    {"levels", "levels", Placement::Loop, 1, 0, false, false,
+     "shards: two microbatches at a time, level by level", generateLevels},
+    {"searched", "searched", Placement::Linear, 1, 0, false, false,
+     "the best order found for a plan", generateSearched, false, true},
+    {"searched-zb", "searched_zb", Placement::Linear, 1, 0, false, true,
+     "the best order found for a plan, I and W apart", generateSearchedZb,
+     false, true}};
+
+const Generator &levelsGenerator() { return kOfPlans[0]; }
 
 const Generator &searchedGenerator(bool splitsBackward) {
-  using enum Placement;
-  static constexpr Generator whole = {"searched",
-                                      "searched",
-                                      Linear,
-                                      1,
-                                      0,
-                                      false,
-                                      false,
-                                      "the best order found for a plan",
-                                      generateSearched,
-                                      false,
-                                      true};
-  static constexpr Generator apart = {
-      "searched-zb",
-      "searched_zb",
-      Linear,
-      1,
-      0,
-      false,
-      true,
-      "the best order found for a plan, I and W apart",
-      generateSearchedZb,
-      false,
-      true};
-  return splitsBackward ? apart : whole;
+  return kOfPlans[splitsBackward ? 2 : 1];
 }
 
 Result<Generator> findGenerator(std::string_view name) {
-  for (bool splitsBackward : {false, true})
-    if (name == searchedGenerator(splitsBackward).name)
-      return searchedGenerator(splitsBackward);
-  if (name == levelsGenerator().name)
-    return levelsGenerator();
+  for (const Generator &generator : kOfPlans)
+    if (name == generator.name)
+      return generator;
   // DAPPLE's names for two orders that have other names here.
   if (name == "dapple-a")
     name = "1f1b";
