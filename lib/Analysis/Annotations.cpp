@@ -10,14 +10,13 @@
 #include "stagewright/Analysis/Scope.h"
 #include "llvm/ADT/StringSet.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
 
-bool stagewright::pipeline::hasAnnotations(ModuleOp module) {
+bool hasAnnotations(ModuleOp module) {
   for (auto step : module.getOps<FunctionOpInterface>()) {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
       if (step.getArgAttr(i, kAnnotation))
@@ -96,14 +95,12 @@ private:
 };
 } // namespace
 
-FailureOr<StepAnnotations>
-stagewright::pipeline::readAnnotations(const StepGraph &graph) {
+FailureOr<StepAnnotations> readAnnotations(const StepGraph &graph) {
   return Reader(graph).run();
 }
 
-StepAnnotations
-stagewright::pipeline::annotationsOfReaders(const StepGraph &graph,
-                                            StepAnnotations annotations) {
+StepAnnotations annotationsOfReaders(const StepGraph &graph,
+                                     StepAnnotations annotations) {
   std::vector<std::set<int>> readers = parametersReadFirst(graph);
   for (size_t number = 0; number < graph.ops.size(); ++number)
     if (readers[number].empty())
@@ -111,7 +108,7 @@ stagewright::pipeline::annotationsOfReaders(const StepGraph &graph,
   return annotations;
 }
 
-bool stagewright::pipeline::splitsIntoStages(const StepAnnotations &ofReaders) {
+bool splitsIntoStages(const StepAnnotations &ofReaders) {
   std::set<int> found;
   for (int own : ofReaders.of) {
     if (own == StepAnnotations::kOpen)
@@ -123,8 +120,8 @@ bool stagewright::pipeline::splitsIntoStages(const StepAnnotations &ofReaders) {
   return found.size() > 1;
 }
 
-std::vector<int> stagewright::pipeline::annotationsOfParameters(
-    const StepGraph &graph, const StepAnnotations &annotations) {
+std::vector<int> annotationsOfParameters(const StepGraph &graph,
+                                         const StepAnnotations &annotations) {
   FunctionOpInterface step = graph.step;
   std::vector<int> result(step.getNumArguments(), StepAnnotations::kNone);
   std::vector<std::set<int>> readers = parametersReadFirst(graph);
@@ -139,9 +136,8 @@ std::vector<int> stagewright::pipeline::annotationsOfParameters(
 // Layers
 //===----------------------------------------------------------------------===//
 
-void stagewright::pipeline::splitAtAnnotations(
-    const StepGraph &graph, const StepAnnotations &annotations,
-    Layers &layers) {
+void splitAtAnnotations(const StepGraph &graph,
+                        const StepAnnotations &annotations, Layers &layers) {
   // By layer: the annotation of each of its segments, in the order of the data.
   std::vector<SmallVector<int, 2>> segments(layers.names.size());
   std::vector<size_t> segmentOf(graph.ops.size(), 0);
@@ -186,10 +182,9 @@ void stagewright::pipeline::splitAtAnnotations(
   layers.names = std::move(names);
 }
 
-std::vector<int>
-stagewright::pipeline::annotationsOfLayers(const StepGraph &graph,
-                                           const StepAnnotations &annotations,
-                                           const Layers &layers) {
+std::vector<int> annotationsOfLayers(const StepGraph &graph,
+                                     const StepAnnotations &annotations,
+                                     const Layers &layers) {
   std::vector<int> result(layers.names.size(), StepAnnotations::kOpen);
   for (auto [number, entry] : llvm::enumerate(graph.ops))
     if (int layer = layers.layerOf[number]; entry.isChained() && layer >= 0)
@@ -208,8 +203,7 @@ stagewright::pipeline::annotationsOfLayers(const StepGraph &graph,
   return result;
 }
 
-std::vector<AnnotatedLayers>
-stagewright::pipeline::annotatedLayers(GraphOp graph) {
+std::vector<AnnotatedLayers> annotatedLayers(GraphOp graph) {
   std::vector<AnnotatedLayers> result;
   auto list = graph->getAttrOfType<ArrayAttr>(kAnnotations);
   if (!list)
@@ -226,3 +220,5 @@ stagewright::pipeline::annotatedLayers(GraphOp graph) {
   }
   return result;
 }
+
+} // namespace stagewright::pipeline

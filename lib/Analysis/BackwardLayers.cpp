@@ -10,8 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 static constexpr int kAny = std::numeric_limits<int>::max();
 
@@ -221,15 +220,13 @@ private:
 };
 } // namespace
 
-void stagewright::pipeline::assignBackward(const StepGraph &graph,
-                                           const Scopes &scopes,
-                                           Layers &layers) {
+void assignBackward(const StepGraph &graph, const Scopes &scopes,
+                    Layers &layers) {
   BackwardAssigner(graph, scopes, layers).run();
 }
 
-Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
-                                           const LayerOptions &options,
-                                           const StepAnnotations *annotations) {
+Layers assignLayers(const StepGraph &graph, const LayerOptions &options,
+                    const StepAnnotations *annotations) {
   Layers layers;
   layers.layerOf.assign(graph.ops.size(), -1);
   Scopes scopes;
@@ -249,3 +246,5 @@ Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
   assignBackward(graph, scopes, layers);
   return layers;
 }
+
+} // namespace stagewright::pipeline

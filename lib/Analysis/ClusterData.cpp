@@ -9,8 +9,6 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 static Device readDevice(DeviceOp op) {

@@ -18,8 +18,6 @@
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// Number of elements of `type`; 1 for scalars and for dynamic shapes.

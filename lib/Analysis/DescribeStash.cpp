@@ -11,8 +11,7 @@
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/MapVector.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// `exp`, `contraction`, `reduction by addf`: a linalg.generic is named after
 /// its last scalar operation, since frameworks write one per generic.
@@ -57,9 +56,8 @@ static ArrayAttr toAttribute(MLIRContext *context,
   return ArrayAttr::get(context, strings);
 }
 
-ArrayAttr stagewright::pipeline::describeStash(const StepGraph &graph,
-                                               const Layers &layers,
-                                               const Stash &stash) {
+ArrayAttr describeStash(const StepGraph &graph, const Layers &layers,
+                        const Stash &stash) {
   FunctionOpInterface step = graph.step;
   Builder builder(step.getContext());
   SmallVector<Attribute> entries;
@@ -88,3 +86,5 @@ ArrayAttr stagewright::pipeline::describeStash(const StepGraph &graph,
   }
   return builder.getArrayAttr(entries);
 }
+
+} // namespace stagewright::pipeline

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/EqualBodies.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "llvm/ADT/Hashing.h"
-
-using namespace mlir;
 
 namespace stagewright::pipeline {
 

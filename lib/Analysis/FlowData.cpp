@@ -16,8 +16,6 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 namespace {

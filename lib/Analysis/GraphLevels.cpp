@@ -10,8 +10,6 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Work.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

@@ -18,8 +18,6 @@
 #include "stagewright/Planning/Request.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// Alignment of an arena's slots in bytes, as RankDialect::kAlignment.

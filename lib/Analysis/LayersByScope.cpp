@@ -13,15 +13,13 @@
 #include <queue>
 #include <set>
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 //===----------------------------------------------------------------------===//
 // Scopes as numbers
 //===----------------------------------------------------------------------===//
 
-stagewright::Result<LayerOptions>
-stagewright::pipeline::parseLayerOptions(StringRef text) {
+stagewright::Result<LayerOptions> parseLayerOptions(StringRef text) {
   LayerOptions options;
   auto fail = [&](const std::string &why) {
     return Error{"layers must be auto, flow, a depth of at least 1 or a "
@@ -94,8 +92,7 @@ static Scopes scopesOfPaths(const StepGraph &graph, ArrayRef<ScopePath> paths,
   return scopes;
 }
 
-Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
-                                            const LayerOptions &options) {
+Scopes collectScopes(const StepGraph &graph, const LayerOptions &options) {
   std::vector<ScopePath> paths;
   llvm::DenseMap<Location, ScopePath> cache;
   for (const StepOp &entry : graph.ops) {
@@ -107,9 +104,8 @@ Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
   return scopesOfPaths(graph, paths, options);
 }
 
-Scopes
-stagewright::pipeline::collectParameterScopes(const StepGraph &graph,
-                                              const LayerOptions &options) {
+Scopes collectParameterScopes(const StepGraph &graph,
+                              const LayerOptions &options) {
   Scopes scopes = scopesOfPaths(graph, pathsOfParameters(graph), options);
   scopes.mayReturn = false;
   return scopes;
@@ -275,9 +271,8 @@ static void settleUnscoped(const StepGraph &graph, const Scopes &scopes,
   }
 }
 
-bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
-                                                 const Scopes &scopes,
-                                                 Layers &layers) {
+bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,
+                          Layers &layers) {
   // Counts of contractions [true] and of other operations [false].
   size_t scoped[2] = {0, 0}, all[2] = {0, 0};
   std::set<int> distinct;
@@ -318,3 +313,5 @@ bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
   layers.byScope = true;
   return true;
 }
+
+} // namespace stagewright::pipeline

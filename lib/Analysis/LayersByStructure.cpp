@@ -18,8 +18,7 @@
 #include "AliveSizes.h"
 #include "stagewright/Analysis/Layers.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 namespace {
 /// The values that are live before one operation of the chain.
@@ -63,8 +62,7 @@ static std::vector<Alive> computeAlive(const StepGraph &graph,
   return alive;
 }
 
-void stagewright::pipeline::assignForwardByStructure(const StepGraph &graph,
-                                                     Layers &layers) {
+void assignForwardByStructure(const StepGraph &graph, Layers &layers) {
   std::vector<unsigned> chain;
   std::vector<size_t> contractions;
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {
@@ -103,3 +101,5 @@ void stagewright::pipeline::assignForwardByStructure(const StepGraph &graph,
   for (int i = 0; i <= layer; ++i)
     layers.names.push_back("layer" + std::to_string(i));
 }
+
+} // namespace stagewright::pipeline

@@ -12,8 +12,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 //===----------------------------------------------------------------------===//

@@ -18,8 +18,7 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// The modules that contain each parameter, outermost first, by argument
 /// number: the parts of its name except the last, without the common prefix.
@@ -54,8 +53,7 @@ static std::vector<ScopePath> holdersOfParameters(const StepGraph &graph) {
   return holders;
 }
 
-std::vector<std::set<int>>
-stagewright::pipeline::parametersReadFirst(const StepGraph &graph) {
+std::vector<std::set<int>> parametersReadFirst(const StepGraph &graph) {
   std::vector<std::set<int>> firsts(graph.ops.size());
   // The parameter that a free operation reads and passes on whole; -1: none.
   std::vector<int> handed(graph.ops.size(), -1);
@@ -84,8 +82,7 @@ stagewright::pipeline::parametersReadFirst(const StepGraph &graph) {
   return firsts;
 }
 
-std::vector<ScopePath>
-stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
+std::vector<ScopePath> pathsOfParameters(const StepGraph &graph) {
   std::vector<ScopePath> holders = holdersOfParameters(graph);
   std::vector<ScopePath> paths;
   for (const std::set<int> &parameters : parametersReadFirst(graph)) {
@@ -103,3 +100,5 @@ stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
   }
   return paths;
 }
+
+} // namespace stagewright::pipeline

@@ -13,8 +13,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 static auto stagesOf(ProgramOp program) {

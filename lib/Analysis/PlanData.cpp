@@ -12,8 +12,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 GraphOp graphOf(ProgramOp program) {

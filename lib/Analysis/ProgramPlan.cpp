@@ -8,8 +8,6 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// The simulator's execution order for a schedule; 1F1B if it has none.

@@ -12,8 +12,6 @@
 #include "llvm/ADT/MapVector.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

@@ -7,8 +7,7 @@
 
 #include "stagewright/Analysis/ResultParts.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 namespace {
 /// A sum: its terms, and the additions that make it.
@@ -52,8 +51,7 @@ static bool spansLayers(const StepGraph &graph, const Layers &layers,
   return found.size() > 1;
 }
 
-std::vector<ResultPart>
-stagewright::pipeline::splitResults(StepGraph &graph, const Layers &layers) {
+std::vector<ResultPart> splitResults(StepGraph &graph, const Layers &layers) {
   std::vector<ResultPart> parts;
   for (auto [number, returned] : llvm::enumerate(graph.returned())) {
     Sum sum;
@@ -70,3 +68,5 @@ stagewright::pipeline::splitResults(StepGraph &graph, const Layers &layers) {
   }
   return parts;
 }
+
+} // namespace stagewright::pipeline

@@ -19,8 +19,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 FailureOr<Schedule> readScheduleFile(Location loc, StringRef path) {

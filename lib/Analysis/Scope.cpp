@@ -7,12 +7,12 @@
 
 #include "stagewright/Analysis/Scope.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "stagewright/Dialect/Pipeline/IR/Annotation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// Whether `word(...)` is a transformation of a scope; else it is a call.
 static bool isTransformation(StringRef word) {
@@ -78,7 +78,7 @@ static void appendScope(StringRef name, ScopePath &scopes) {
     scopes.push_back(name);
 }
 
-ScopePath stagewright::pipeline::parseScopePath(StringRef path) {
+ScopePath parseScopePath(StringRef path) {
   ScopePath scopes;
   SmallVector<StringRef> parts = splitPath(path);
   for (StringRef part : ArrayRef(parts).drop_back())
@@ -86,8 +86,7 @@ ScopePath stagewright::pipeline::parseScopePath(StringRef path) {
   return scopes;
 }
 
-llvm::SmallVector<StringRef, 1>
-stagewright::pipeline::annotationScopesOf(Location location) {
+llvm::SmallVector<StringRef, 1> annotationScopesOf(Location location) {
   llvm::SmallVector<StringRef, 1> found;
   location->walk([&](Location inner) {
     auto named = dyn_cast<NameLoc>(inner);
@@ -103,7 +102,7 @@ stagewright::pipeline::annotationScopesOf(Location location) {
   return found;
 }
 
-ScopePath stagewright::pipeline::scopeOf(Location location) {
+ScopePath scopeOf(Location location) {
   if (auto name = dyn_cast<NameLoc>(location)) {
     ScopePath scopes = parseScopePath(name.getName().getValue());
     return scopes.empty() ? scopeOf(name.getChildLoc()) : scopes;
@@ -118,3 +117,5 @@ ScopePath stagewright::pipeline::scopeOf(Location location) {
         return scopes;
   return {};
 }
+
+} // namespace stagewright::pipeline

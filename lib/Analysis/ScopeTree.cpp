@@ -8,8 +8,7 @@
 #include "ScopeTree.h"
 #include "AliveSizes.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// Shares of all contractions. A scope with more than kWhole is the model, not
 /// a layer. One with more than kLarge is no layer if half of its borders are
@@ -162,3 +161,5 @@ size_t ScopeTree::layerDepth(const ScopePath &path) const {
   // Operations directly in a scope that is no layer join a neighbouring layer.
   return node->opens && !node->children.empty() ? 0 : depth;
 }
+
+} // namespace stagewright::pipeline

@@ -9,9 +9,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "stagewright/Analysis/MinCut.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// Max cost of repeating a contraction, in multiples of the cost of keeping its
 /// result. At the rates of "local" it admits scores of heads of 320 elements.
@@ -281,10 +279,8 @@ static std::vector<bool> findFactors(const StepGraph &graph,
   return isFactor;
 }
 
-Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
-                                         const Layers &layers,
-                                         ArrayRef<Value> roots,
-                                         StashPrices prices) {
+Stash chooseStash(const StepGraph &graph, const Layers &layers,
+                  ArrayRef<Value> roots, StashPrices prices) {
   Stash stash;
   stash.inBackward.assign(graph.ops.size(), false);
   stash.movedToForward.assign(graph.ops.size(), false);
@@ -323,3 +319,5 @@ Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
   }
   return stash;
 }
+
+} // namespace stagewright::pipeline

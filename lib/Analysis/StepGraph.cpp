@@ -10,8 +10,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// Max number of cheap operations on arguments that are repeated instead of
 /// sending their result. Index arithmetic on token numbers (bounds,
@@ -151,3 +150,5 @@ void StepGraph::markFree() {
                               cone.size <= kLongestFreeChain);
   }
 }
+
+} // namespace stagewright::pipeline

@@ -13,8 +13,7 @@
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// Cost of one scalar operation, in multiplications. Division and roots take
 /// about four times the time of a multiplication on current CPUs (Agner Fog's
@@ -36,7 +35,7 @@ static double scalarFlops(Operation *op) {
   return 1;
 }
 
-int64_t stagewright::pipeline::bytesOf(Type type) {
+int64_t bytesOf(Type type) {
   int64_t elements = 1;
   if (auto shaped = dyn_cast<ShapedType>(type)) {
     if (!shaped.hasStaticShape())
@@ -92,7 +91,7 @@ static Work workOfParallel(linalg::LinalgOp op) {
   return {WorkKind::Move, permutes ? elements : 0};
 }
 
-Work stagewright::pipeline::workOf(Operation *op) {
+Work workOf(Operation *op) {
   if (isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp, tensor::SplatOp>(
           op))
     return {WorkKind::Constant};
@@ -115,7 +114,7 @@ Work stagewright::pipeline::workOf(Operation *op) {
   return {WorkKind::Heavy};
 }
 
-bool stagewright::pipeline::isContraction(Operation *op) {
+bool isContraction(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     if (!linalg::isaContractionOpInterface(generic))
       return linalg::isaConvolutionOpInterface(generic);
@@ -134,7 +133,7 @@ bool stagewright::pipeline::isContraction(Operation *op) {
                             op->getName().getStringRef());
 }
 
-bool stagewright::pipeline::isTensorAdd(Operation *op) {
+bool isTensorAdd(Operation *op) {
   if (op->getNumResults() != 1)
     return false;
   Type type = op->getResult(0).getType();
@@ -157,3 +156,5 @@ bool stagewright::pipeline::isTensorAdd(Operation *op) {
                       }) &&
          body->getTerminator()->getOperand(0) == add.getResult();
 }
+
+} // namespace stagewright::pipeline

@@ -12,8 +12,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 using pipeline::Annotation;

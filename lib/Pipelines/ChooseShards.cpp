@@ -19,8 +19,6 @@
 #include <limits>
 #include <list>
 
-using namespace mlir;
-
 namespace stagewright {
 
 /// Max number of shards, unless a host has more devices.

@@ -21,8 +21,6 @@
 #include "stagewright/Pipelines/Pipelines.h"
 #include "stagewright/Target/DeviceTarget.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 /// Bytes of gradients per all-reduce on GPUs, as in DistributedDataParallel of

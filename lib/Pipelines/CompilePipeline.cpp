@@ -12,8 +12,6 @@
 #include "stagewright/Target/DeviceTarget.h"
 #include <functional>
 
-using namespace mlir;
-
 namespace stagewright {
 
 static constexpr const char *kName = "stagewright-pipeline";

@@ -16,8 +16,6 @@
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 #include "stagewright/Pipelines/Pipelines.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 void buildDeviceBodyPipeline(OpPassManager &manager,

@@ -14,8 +14,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 void buildFusion(OpPassManager &body, const HostPipelineOptions &options,

@@ -15,8 +15,6 @@
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 #include "stagewright/Pipelines/Pipelines.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 void buildBodyPipeline(OpPassManager &manager,

@@ -20,8 +20,6 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Planning/Evaluate.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 /// Bytes of all results in `body`: an upper bound on its temporaries.

@@ -12,8 +12,6 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Scheduling/Generators.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 /// Default schedules: `levels` if all devices share several levels of layers,

@@ -21,8 +21,6 @@
 #include "stagewright/Target/DeviceTarget.h"
 #include <limits>
 
-using namespace mlir;
-
 namespace stagewright {
 
 void buildBodies(OpPassManager &manager, const CompileOptions &options,

@@ -16,8 +16,6 @@
 #include <functional>
 #include <numeric>
 
-using namespace mlir;
-
 namespace stagewright {
 
 static std::string joined(ArrayRef<StringAttr> names) {

@@ -11,8 +11,6 @@
 #include <limits>
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright {
 
 /// Sets the bytes that cross the end of each level: every value once for each

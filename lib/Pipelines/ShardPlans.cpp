@@ -13,8 +13,6 @@
 #include <limits>
 #include <set>
 
-using namespace mlir;
-
 namespace stagewright {
 
 /// The schedule of a single group, which runs several microbatches at a time.

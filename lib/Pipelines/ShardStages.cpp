@@ -9,8 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 StagesOfShards stagesOf(const Plan &plan, const ShardedLayers &layers) {

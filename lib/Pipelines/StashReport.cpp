@@ -13,8 +13,6 @@
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright {
 
 static std::string bytesOf(DictionaryAttr layer, StringRef field) {

@@ -12,8 +12,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 static std::string nameOf(memref::GlobalOp constant) {

@@ -8,8 +8,6 @@
 #include "stagewright/Target/DeviceTarget.h"
 #include "Cuda/Cuda.h"
 
-using namespace mlir;
-
 namespace stagewright {
 namespace {
 

@@ -15,6 +15,7 @@
 #define STAGEWRIGHT_ANALYSIS_WORK_H
 
 #include "mlir/IR/Operation.h"
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
 

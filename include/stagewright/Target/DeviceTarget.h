@@ -16,6 +16,7 @@
 #define STAGEWRIGHT_TARGET_DEVICETARGET_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>

@@ -7,9 +7,7 @@
 
 #include "RowTracker.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// The kind of the slice of `value` that all its uses need, if it is the same.
 static std::optional<RowKind> wantedBy(const BodyRows &rows, Value value) {
@@ -51,7 +49,7 @@ static bool narrow(linalg::LinalgOp op, RowKind kind, BodyRows &rows) {
   return true;
 }
 
-void stagewright::pipeline::narrowWholes(func::FuncOp body, BodyRows &rows) {
+void narrowWholes(func::FuncOp body, BodyRows &rows) {
   for (Operation &op : llvm::reverse(body.getBody().front())) {
     if (op.getNumResults() != 1 ||
         !isa<RankedTensorType>(op.getResultTypes()[0]))
@@ -71,3 +69,5 @@ void stagewright::pipeline::narrowWholes(func::FuncOp body, BodyRows &rows) {
       rows.kinds[result] = *kind;
   }
 }
+
+} // namespace stagewright::pipeline

@@ -9,11 +9,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
-bool stagewright::pipeline::isZero(Value value) {
+bool isZero(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op) {
     // A scalar of a linalg body is zero if the input that it is read from is.
@@ -97,8 +95,7 @@ static RowKind usePartial(Operation *op, ArrayRef<RowKind> kinds,
   return mixed;
 }
 
-RowKind stagewright::pipeline::combine(Operation *op, ArrayRef<RowKind> kinds,
-                                       ArrayRef<bool> zeros) {
+RowKind combine(Operation *op, ArrayRef<RowKind> kinds, ArrayRef<bool> zeros) {
   auto has = [&](RowKind::Kind kind) {
     return llvm::any_of(kinds,
                         [&](const RowKind &k) { return k.kind == kind; });
@@ -211,9 +208,8 @@ void RowTracker::visitUnknown(Operation &op) {
                  op.getName().getStringRef() + "'");
 }
 
-BodyRows stagewright::pipeline::rowsOf(func::FuncOp body,
-                                       ArrayRef<RowKind> arguments,
-                                       int64_t samples) {
+BodyRows rowsOf(func::FuncOp body, ArrayRef<RowKind> arguments,
+                int64_t samples) {
   BodyRows rows;
   for (auto [argument, kind] : llvm::zip(body.getArguments(), arguments))
     if (kind != RowKind())
@@ -226,3 +222,5 @@ BodyRows stagewright::pipeline::rowsOf(func::FuncOp body,
   }
   return rows;
 }
+
+} // namespace stagewright::pipeline

@@ -15,9 +15,7 @@
 
 #include "RowTracker.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// The last dimensions are query, key, width and value width, after the batch.
 static constexpr unsigned kOwnDimensions = 4;
@@ -69,3 +67,5 @@ bool RowTracker::visitAttention(Operation &op) {
     set(result, *rowsOf(firstOutput + result.getResultNumber()));
   return true;
 }
+
+} // namespace stagewright::pipeline

@@ -7,8 +7,6 @@
 
 #include "stagewright/Analysis/Rows.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// The batch dimension of argument `number`, if it is a batch.

@@ -8,9 +8,7 @@
 #include "RowTracker.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// If `use` is an index or offset into a tensor: the tensor and dimension.
 static std::pair<Value, int64_t> positionOf(OpOperand &use) {
@@ -33,8 +31,7 @@ static std::pair<Value, int64_t> positionOf(OpOperand &use) {
   return {};
 }
 
-bool stagewright::pipeline::isPositionAmongRows(const BodyRows &rows,
-                                                OpOperand &use) {
+bool isPositionAmongRows(const BodyRows &rows, OpOperand &use) {
   auto [of, dim] = positionOf(use);
   if (!of)
     return false;
@@ -174,3 +171,5 @@ void RowTracker::visitIf(scf::IfOp op) {
     set(result, kind);
   }
 }
+
+} // namespace stagewright::pipeline

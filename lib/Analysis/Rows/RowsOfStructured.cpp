@@ -7,9 +7,7 @@
 
 #include "RowTracker.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// The loop that indexes dimension `number` of the operand; none if another
 /// expression does.
@@ -158,3 +156,5 @@ void RowTracker::visitStructured(linalg::LinalgOp op) {
     set(result, {RowKind::Rows, *dim, loop->perSample});
   }
 }
+
+} // namespace stagewright::pipeline

@@ -8,9 +8,7 @@
 #include "RowTracker.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 static const char *const kSomeRows = "it takes some of the rows of the batch";
 
@@ -159,8 +157,7 @@ void RowTracker::visitInsert(tensor::InsertOp op) {
   set(op, kind);
 }
 
-int64_t pipeline::withoutDropped(const llvm::SmallBitVector &dropped,
-                                 int64_t dim) {
+int64_t withoutDropped(const llvm::SmallBitVector &dropped, int64_t dim) {
   if (dropped.test(dim))
     return -1;
   int64_t at = 0;
@@ -279,3 +276,5 @@ void RowTracker::visitConcat(tensor::ConcatOp op) {
         want(input, kind);
   set(op, kind);
 }
+
+} // namespace stagewright::pipeline

@@ -15,9 +15,7 @@
 
 #include "Plan.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 /// Creates `accumulator + value`, elementwise, with the accumulator as output.
 static Value addInto(OpBuilder &builder, Location loc, Value value,
@@ -40,9 +38,8 @@ static Value addInto(OpBuilder &builder, Location loc, Value value,
   return sum.getResult(0);
 }
 
-FailureOr<func::FuncOp> stagewright::torank::getVariant(const NodePlan &plan,
-                                                        SymbolTable &symbols,
-                                                        Variants &made) {
+FailureOr<func::FuncOp> getVariant(const NodePlan &plan, SymbolTable &symbols,
+                                   Variants &made) {
   pipeline::NodeOp node = plan.node;
   auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
   if (!body || body.isExternal() || !body.getBody().hasOneBlock())
@@ -85,3 +82,5 @@ FailureOr<func::FuncOp> stagewright::torank::getVariant(const NodePlan &plan,
   variant.removeResAttrsAttr();
   return variant;
 }
+
+} // namespace stagewright::torank

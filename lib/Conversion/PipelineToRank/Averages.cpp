@@ -16,9 +16,7 @@
 #include "Plan.h"
 #include <set>
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 /// The first copy of a stage that `rank` runs; -1: it runs none.
 static int64_t firstStageOf(const Plan &plan, int64_t rank) {
@@ -123,7 +121,7 @@ FailureOr<AveragePlan> planAverage(const Plan &plan, unsigned number,
 
 } // namespace
 
-LogicalResult stagewright::torank::planAverages(Plan &plan) {
+LogicalResult planAverages(Plan &plan) {
   if (!plan.averaging)
     return success();
   auto loc = pipeline::ProgramOp(plan.program).getLoc();
@@ -152,3 +150,5 @@ LogicalResult stagewright::torank::planAverages(Plan &plan) {
       plan.ownPositions[{number, rank}] = next++;
   return success();
 }
+
+} // namespace stagewright::torank

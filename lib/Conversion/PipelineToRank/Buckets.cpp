@@ -16,9 +16,7 @@
 
 #include "Plan.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 namespace {
 
@@ -118,7 +116,7 @@ struct Candidate {
 
 } // namespace
 
-void stagewright::torank::chooseBuckets(Plan &plan, int64_t bytes) {
+void chooseBuckets(Plan &plan, int64_t bytes) {
   plan.bucketOfResult.assign(plan.rankOfResult.size(), -1);
   if (bytes <= 0)
     return;
@@ -191,3 +189,5 @@ void stagewright::torank::chooseBuckets(Plan &plan, int64_t bytes) {
     plan.buckets.push_back(std::move(it.bucket));
   }
 }
+
+} // namespace stagewright::torank

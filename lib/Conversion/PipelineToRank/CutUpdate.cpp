@@ -10,9 +10,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Analysis/EqualBodies.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 namespace {
 
@@ -281,7 +279,7 @@ int64_t Update::offsetOf(unsigned number) const {
   return offset;
 }
 
-void stagewright::torank::cutUpdate(int64_t numRanks, Update &update) {
+void cutUpdate(int64_t numRanks, Update &update) {
   Bodies bodies{SymbolTable(update.function->getParentOfType<ModuleOp>()), {}};
   int64_t rounds = 0;
   for (const UpdatePack &pack : update.packs)
@@ -294,7 +292,7 @@ void stagewright::torank::cutUpdate(int64_t numRanks, Update &update) {
   }
 }
 
-LogicalResult stagewright::torank::readUpdate(ModuleOp module, Plan &plan) {
+LogicalResult readUpdate(ModuleOp module, Plan &plan) {
   auto function = module.lookupSymbol<func::FuncOp>("update");
   if (!function)
     return success();
@@ -310,3 +308,5 @@ LogicalResult stagewright::torank::readUpdate(ModuleOp module, Plan &plan) {
   plan.update = std::move(*update);
   return success();
 }
+
+} // namespace stagewright::torank

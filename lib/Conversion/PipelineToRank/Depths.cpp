@@ -7,9 +7,7 @@
 
 #include "Plan.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 /// The phase of an action in the stage graph; B is represented by I.
 static StagePhase toPhase(const ActionKey &key) {
@@ -213,8 +211,10 @@ static LogicalResult chooseReadyDepths(Plan &plan) {
   return success();
 }
 
-LogicalResult stagewright::torank::chooseDepths(Plan &plan) {
+LogicalResult chooseDepths(Plan &plan) {
   if (!plan.credits.empty())
     return chooseReadyDepths(plan);
   return plan.family ? chooseFamilyDepths(plan) : chooseOrderDepths(plan);
 }
+
+} // namespace stagewright::torank

@@ -13,10 +13,6 @@
 namespace stagewright {
 #define GEN_PASS_DEF_LOWERPIPELINETORANK
 #include "stagewright/Conversion/PipelineToRank/Passes.h.inc"
-} // namespace stagewright
-
-using namespace mlir;
-using namespace stagewright;
 
 namespace {
 
@@ -59,3 +55,5 @@ struct LowerPipelineToRankPass
 };
 
 } // namespace
+
+} // namespace stagewright

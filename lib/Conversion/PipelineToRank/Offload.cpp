@@ -20,9 +20,7 @@
 #include "Plan.h"
 #include "stagewright/Scheduling/InFlight.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 /// Whether `order` runs the turns of one copy of a stage in order, and each
 /// backward after the forward of the next turn.
@@ -57,7 +55,7 @@ static bool fetchesAhead(const Plan &plan, int64_t stage) {
   });
 }
 
-void stagewright::torank::chooseOffload(Plan &plan) {
+void chooseOffload(Plan &plan) {
   llvm::DenseSet<int64_t> layers;
   for (auto stage :
        pipeline::ProgramOp(plan.program).getOps<pipeline::StageOp>())
@@ -79,7 +77,7 @@ void stagewright::torank::chooseOffload(Plan &plan) {
                                 fetchesAhead(plan, stage));
 }
 
-void stagewright::torank::chooseOffloadDepths(
+void chooseOffloadDepths(
     Plan &plan, function_ref<RingDepth(const StashPlan &)> betweenUses) {
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes) {
@@ -92,3 +90,5 @@ void stagewright::torank::chooseOffloadDepths(
         stash.back.slots = slotsComing(stash.back.slots);
     }
 }
+
+} // namespace stagewright::torank

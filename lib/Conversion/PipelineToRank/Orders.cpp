@@ -16,8 +16,6 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "llvm/ADT/SetVector.h"
 
-using namespace mlir;
-
 namespace stagewright::torank {
 
 /// Loop bodies may contain each case (kind and stage) this often on average; a

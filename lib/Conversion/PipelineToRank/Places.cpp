@@ -7,9 +7,7 @@
 
 #include "Plan.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 namespace {
 
@@ -289,6 +287,6 @@ LogicalResult Placer::place() {
   return chooseDepths(plan);
 }
 
-LogicalResult stagewright::torank::placeValues(Plan &plan) {
-  return Placer(plan).place();
-}
+LogicalResult placeValues(Plan &plan) { return Placer(plan).place(); }
+
+} // namespace stagewright::torank

@@ -9,9 +9,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Scheduling/Replicas.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 StringRef Plan::combineOf(int64_t index) const {
   using pipeline::PipelineDialect;
@@ -196,7 +194,7 @@ static LogicalResult assignNodes(Plan &plan) {
   return success();
 }
 
-FailureOr<Plan> stagewright::torank::readSchedule(ModuleOp module) {
+FailureOr<Plan> readSchedule(ModuleOp module) {
   Plan plan;
   if (failed(findSchedule(module, plan)) || failed(checkParts(plan)) ||
       failed(makeRoutes(plan)) || failed(assignNodes(plan)))
@@ -204,3 +202,5 @@ FailureOr<Plan> stagewright::torank::readSchedule(ModuleOp module) {
   readOrders(plan);
   return plan;
 }
+
+} // namespace stagewright::torank

@@ -8,9 +8,8 @@
 #include "Plan.h"
 #include "mlir/Transforms/RegionUtils.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
+
 using pipeline::PipelineDialect;
 
 static StringRef textOf(DictionaryAttr facts, StringRef name) {
@@ -337,8 +336,7 @@ private:
 
 } // namespace
 
-FailureOr<Update> stagewright::torank::placeUpdate(const Plan &plan,
-                                                   func::FuncOp function) {
+FailureOr<Update> placeUpdate(const Plan &plan, func::FuncOp function) {
   Update update;
   update.function = function;
   for (int64_t rank = 0; plan.averaging && rank < plan.numRanks(); ++rank)
@@ -349,3 +347,5 @@ FailureOr<Update> stagewright::torank::placeUpdate(const Plan &plan,
     return failure();
   return update;
 }
+
+} // namespace stagewright::torank

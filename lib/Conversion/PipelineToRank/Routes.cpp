@@ -17,9 +17,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 namespace {
 /// How one microbatch runs on one stage.
@@ -217,6 +215,6 @@ LogicalResult Router::run() {
   return success();
 }
 
-LogicalResult stagewright::torank::makeRoutes(Plan &plan) {
-  return Router(plan).run();
-}
+LogicalResult makeRoutes(Plan &plan) { return Router(plan).run(); }
+
+} // namespace stagewright::torank

@@ -16,9 +16,7 @@
 #include "Plan.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 namespace {
 
@@ -63,7 +61,7 @@ static int64_t pack(MutableArrayRef<Life> lives) {
   return end;
 }
 
-void stagewright::torank::placeInWorkspace(Plan &plan) {
+void placeInWorkspace(Plan &plan) {
   std::map<ActionKey, SmallVector<Life>> lives;
   for (auto &[value, made] : plan.values) {
     const NodePlan &node = plan.actions[made.made].nodes[made.madeAt];
@@ -83,3 +81,5 @@ void stagewright::torank::placeInWorkspace(Plan &plan) {
             action.nodes[at].workspaceTop, life.value->offset + life.bytes);
   }
 }
+
+} // namespace stagewright::torank

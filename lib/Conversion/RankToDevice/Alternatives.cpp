@@ -12,8 +12,6 @@
 #include "Scalars.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEOUTLINEALTERNATIVES
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

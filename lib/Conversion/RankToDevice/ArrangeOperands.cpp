@@ -11,8 +11,6 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEARRANGEOPERANDS
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

@@ -10,8 +10,6 @@
 #include "Epilogues.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICECALLCONTRACTIONS
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

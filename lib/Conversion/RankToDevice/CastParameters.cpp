@@ -20,8 +20,6 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICECASTPARAMETERS
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

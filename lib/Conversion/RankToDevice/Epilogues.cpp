@@ -11,8 +11,6 @@
 #include "ScalarFunction.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 /// The library requires the row length of aux to be a multiple of this.

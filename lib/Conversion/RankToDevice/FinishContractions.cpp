@@ -12,8 +12,6 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEFINISHCONTRACTIONS
 #define GEN_PASS_DEF_DEVICEFINDEPILOGUES

@@ -18,8 +18,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

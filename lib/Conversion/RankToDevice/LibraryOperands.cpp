@@ -15,8 +15,6 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 namespace {

@@ -10,8 +10,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEPASSRANK
 #define GEN_PASS_DEF_DEVICELOWERCALLS

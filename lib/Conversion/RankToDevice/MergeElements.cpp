@@ -10,8 +10,6 @@
 #include "MergeSums.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

@@ -21,8 +21,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEOUTLINEKERNELS
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

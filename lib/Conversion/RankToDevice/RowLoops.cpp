@@ -9,8 +9,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 FailureOr<RowLoops> RowLoops::get(Operation *op) {

@@ -9,8 +9,6 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 //===----------------------------------------------------------------------===//

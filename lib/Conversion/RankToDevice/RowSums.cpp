@@ -10,9 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowWriter.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "llvm/Support/MathExtras.h"
-
-using namespace mlir;
 
 namespace stagewright::device {
 

@@ -12,8 +12,6 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 /// Max threads of a team, and of a block that sums over rows; max threads of

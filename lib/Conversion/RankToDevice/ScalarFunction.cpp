@@ -11,8 +11,6 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 /// Constants of GELU by tanh: sqrt(2 / pi), and the factor of the cube.

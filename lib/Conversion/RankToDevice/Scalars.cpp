@@ -14,8 +14,6 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 namespace {

@@ -20,8 +20,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICESPLITFLOAT32
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

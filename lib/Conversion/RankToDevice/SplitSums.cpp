@@ -14,8 +14,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 /// Min terms of a thread if the sum is split, and max if it is not: a second

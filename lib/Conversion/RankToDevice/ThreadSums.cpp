@@ -13,8 +13,7 @@
 
 #include "ThreadWriter.h"
 #include "stagewright-rt/device.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::device {
 

@@ -10,8 +10,6 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 std::optional<Linear> Linear::get(AffineMap map, ArrayRef<int64_t> strides) {

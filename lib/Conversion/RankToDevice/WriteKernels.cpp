@@ -15,8 +15,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEWRITEKERNELS
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

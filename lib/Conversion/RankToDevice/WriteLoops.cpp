@@ -22,8 +22,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 std::optional<int64_t> allocatedBytes(Operation *op) {

@@ -9,8 +9,6 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 void RowWriter::write() {

@@ -29,8 +29,6 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

@@ -21,8 +21,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 bool BufferPlace::operator==(const BufferPlace &other) const {

@@ -14,8 +14,6 @@
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTBUFFERIZE
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

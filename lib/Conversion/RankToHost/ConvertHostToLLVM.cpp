@@ -22,8 +22,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_CONVERTHOSTTOLLVM
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -16,8 +16,6 @@
 #include <map>
 #include <set>
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 llvm::StringMap<int64_t> numberChannels(ModuleOp module) {

@@ -10,8 +10,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 /// The only operation that writes a part of `carried`, or null.

@@ -12,8 +12,6 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 /// Whether a bare pointer is enough to pass a buffer of this type.

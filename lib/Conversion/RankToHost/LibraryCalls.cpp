@@ -8,9 +8,8 @@
 #include "LibraryCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Dialect/LLVM.h"
 #include <cstring>
-
-using namespace mlir;
 
 namespace stagewright::host {
 

@@ -12,8 +12,6 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_LOWERRANKTOHOST
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -10,8 +10,6 @@
 #include "TensorUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTPASSDESTINATIONS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -11,8 +11,6 @@
 #include "stagewright/Support/Packing.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTPLANWORKSPACE
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -25,8 +25,6 @@
 #include "llvm/ADT/SetVector.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTSIZEWORKSPACES
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

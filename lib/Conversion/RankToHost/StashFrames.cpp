@@ -7,8 +7,6 @@
 
 #include "StashFrames.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 StashFrames::StashFrames(rank::ProgramOp program)

@@ -12,8 +12,6 @@
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 bool isBody(func::FuncOp function) {

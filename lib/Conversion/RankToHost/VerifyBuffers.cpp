@@ -9,8 +9,6 @@
 #include "BufferPlace.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTVERIFYBUFFERS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -18,8 +18,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Path.h"
 
-using namespace mlir;
-
 namespace stagewright {
 
 namespace {

@@ -19,8 +19,6 @@
 #include "llvm/Support/JSON.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright {
 namespace {
 

@@ -17,8 +17,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
-using namespace mlir;
-
 namespace stagewright::cuda {
 namespace {
 

@@ -18,8 +18,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::cuda {
 
 /// Replaces uses of dynamic shared memory by one external array, whose size is

@@ -13,9 +13,7 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 void RankEmitter::findReleases() {
   for (const auto &[value, made] : plan.values)
@@ -271,3 +269,5 @@ LogicalResult RankEmitter::emitPart(const ActionKey &key) {
   beginSums(key, action.nodes.size());
   return success();
 }
+
+} // namespace stagewright::torank

@@ -7,9 +7,8 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
+
 using pipeline::PipelineDialect;
 using rank::RankDialect;
 
@@ -71,8 +70,7 @@ static MemRefType countType(MLIRContext *context) {
   return MemRefType::get({1}, IntegerType::get(context, 64));
 }
 
-void stagewright::torank::emitAverageInterface(const Plan &plan,
-                                               rank::StepOp step) {
+void emitAverageInterface(const Plan &plan, rank::StepOp step) {
   if (plan.averages.empty())
     return;
   StateWriter writer(step);
@@ -178,3 +176,5 @@ void RankEmitter::combine(unsigned accumulator) {
                           isMean ? rank::Combine::Mean : rank::Combine::Sum,
                           target, count, scale);
 }
+
+} // namespace stagewright::torank

@@ -7,9 +7,7 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 bool RankEmitter::hasEnd() const {
   return !accumulators.empty() || plan.update;
@@ -77,3 +75,5 @@ void RankEmitter::emitEnd() {
     emitUpdate(zero);
   emitAverages();
 }
+
+} // namespace stagewright::torank

@@ -7,9 +7,7 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 Value RankEmitter::constant(int64_t value) {
   Value &known = constants[value];
@@ -256,3 +254,5 @@ LogicalResult RankEmitter::emit() {
   findReleases();
   return emitEntry();
 }
+
+} // namespace stagewright::torank

@@ -7,19 +7,18 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
+
 using pipeline::PipelineDialect;
 using stagewright::rank::BufferKind;
 using stagewright::rank::RankDialect;
 
-MemRefType stagewright::torank::memoryOf(Type tensor) {
+MemRefType memoryOf(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-int64_t stagewright::torank::depthOf(const RingDepth &depth, int64_t stride) {
+int64_t depthOf(const RingDepth &depth, int64_t stride) {
   return depth.all ? stride * RankDialect::kAll : depth.slots;
 }
 
@@ -205,3 +204,5 @@ void RankEmitter::declareStashes() {
       "workspace", BufferKind::Workspace, std::nullopt, 1,
       MemRefType::get({plan.workspaceOfRank[rank]}, builder.getI8Type()));
 }
+
+} // namespace stagewright::torank

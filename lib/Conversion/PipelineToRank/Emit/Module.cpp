@@ -7,9 +7,7 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
 /// Creates, before `plan.graph`, a `rank.step` with the signature of the graph.
 static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
@@ -57,8 +55,7 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
       });
 }
 
-FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
-                                                            const Plan &plan) {
+FailureOr<EmitStatistics> emitPrograms(ModuleOp module, const Plan &plan) {
   pipeline::GraphOp graph = plan.graph;
   llvm::SmallSetVector<Operation *, 16> bodies;
   SymbolTable symbols(module);
@@ -94,3 +91,5 @@ FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
       body->erase();
   return statistics;
 }
+
+} // namespace stagewright::torank

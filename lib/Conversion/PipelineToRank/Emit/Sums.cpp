@@ -7,12 +7,9 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
 
-void stagewright::torank::emitCollectives(const Plan &plan, ModuleNames &names,
-                                          OpBuilder &builder) {
+void emitCollectives(const Plan &plan, ModuleNames &names, OpBuilder &builder) {
   pipeline::GraphOp graph = plan.graph;
   names.sums.resize(plan.buckets.size());
   auto create = [&](StringRef name, unsigned number, MemRefType type) {
@@ -93,3 +90,5 @@ void RankEmitter::awaitSums() {
     if (bucket.starts.count(rank) && !plan.averaging)
       rank::AwaitReducedOp::create(builder, loc, names.sums[number]);
 }
+
+} // namespace stagewright::torank

@@ -7,9 +7,8 @@
 
 #include "RankEmitter.h"
 
-using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+namespace stagewright::torank {
+
 using pipeline::PipelineDialect;
 
 /// Calls `visit` with the first owner of a parameter and each rank that reads
@@ -30,8 +29,7 @@ forCopies(const Plan &plan,
   }
 }
 
-void stagewright::torank::emitUpdateInterface(const Plan &plan,
-                                              rank::StepOp step) {
+void emitUpdateInterface(const Plan &plan, rank::StepOp step) {
   if (!plan.update)
     return;
   Builder builder(step.getContext());
@@ -83,7 +81,7 @@ void stagewright::torank::emitUpdateInterface(const Plan &plan,
   step.setResAttrsAttr(builder.getArrayAttr(resultFacts));
 }
 
-void stagewright::torank::emitUpdateChannels(
+void emitUpdateChannels(
     const Plan &plan, ModuleNames &names,
     function_ref<FlatSymbolRefAttr(std::string, int64_t, int64_t, Type)>
         create) {
@@ -217,3 +215,5 @@ void RankEmitter::sendParameters(Value zero) {
   emit(/*sends=*/true);
   emit(/*sends=*/false);
 }
+
+} // namespace stagewright::torank

@@ -11,8 +11,6 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICECALLATTENTION
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 /// Max width of a head that the library supports (sw_attention_desc).

@@ -19,8 +19,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

@@ -14,8 +14,6 @@
 #include "TileWriter.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

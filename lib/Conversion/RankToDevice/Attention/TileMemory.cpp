@@ -8,8 +8,6 @@
 #include "TileWriter.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 TileWriter::TileWriter(ThreadWriter &writer,

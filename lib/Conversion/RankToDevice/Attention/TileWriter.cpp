@@ -10,8 +10,6 @@
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 TileWriter::Values TileWriter::zeros(int64_t width) {

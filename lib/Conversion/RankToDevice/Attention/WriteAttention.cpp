@@ -7,8 +7,6 @@
 
 #include "WriteParts.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 static LogicalResult write(ThreadWriter &writer, func::FuncOp kernel,

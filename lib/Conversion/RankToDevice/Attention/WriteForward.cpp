@@ -14,8 +14,6 @@
 
 #include "WriteParts.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 LogicalResult writeForward(ThreadWriter &writer,

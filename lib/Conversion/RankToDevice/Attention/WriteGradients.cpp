@@ -16,8 +16,6 @@
 
 #include "WriteParts.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 namespace {
 

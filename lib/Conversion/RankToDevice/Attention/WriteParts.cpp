@@ -8,8 +8,6 @@
 #include "WriteParts.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 Heads::Heads(TileWriter &tiles, int64_t rows, StringRef of)

@@ -11,8 +11,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 
 namespace {

@@ -10,8 +10,6 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICERAISECONVOLUTIONS
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"

@@ -12,8 +12,6 @@
 #include "Triangle.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 namespace {
 

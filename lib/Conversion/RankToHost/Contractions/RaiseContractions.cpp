@@ -10,8 +10,6 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTRAISECONTRACTIONS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

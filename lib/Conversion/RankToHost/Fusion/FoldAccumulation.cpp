@@ -12,8 +12,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTFOLDACCUMULATION
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -11,8 +11,6 @@
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTFUSEELEMENTWISE
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

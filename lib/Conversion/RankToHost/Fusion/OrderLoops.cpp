@@ -8,8 +8,6 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTORDERLOOPS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -17,8 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::host {
 namespace {

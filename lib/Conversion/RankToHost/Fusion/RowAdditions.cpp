@@ -7,8 +7,7 @@
 
 #include "RowAdditions.h"
 #include "../TensorUtils.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::host {
 

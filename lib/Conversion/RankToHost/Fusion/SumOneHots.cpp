@@ -16,8 +16,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::host {
 namespace {

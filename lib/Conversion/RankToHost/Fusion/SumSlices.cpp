@@ -8,8 +8,6 @@
 #include "../TensorUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTSUMSLICES
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

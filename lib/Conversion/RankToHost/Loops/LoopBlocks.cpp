@@ -11,8 +11,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 /// Transposes a square of n vectors: interleaves its halves log2(n) times.

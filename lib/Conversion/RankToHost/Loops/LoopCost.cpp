@@ -12,11 +12,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
-
-using namespace mlir;
 
 namespace stagewright::host {
 

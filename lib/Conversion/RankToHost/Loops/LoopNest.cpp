@@ -14,8 +14,6 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 /// The attribute that the conversions pass on to the back edge in LLVM.

@@ -9,9 +9,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "llvm/ADT/bit.h"
-
-using namespace mlir;
 
 namespace stagewright::host {
 

@@ -10,8 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::host {
 

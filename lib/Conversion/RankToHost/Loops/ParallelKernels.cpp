@@ -19,8 +19,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTPARALLELKERNELS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -11,8 +11,6 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTAPPROXIMATEMATH
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

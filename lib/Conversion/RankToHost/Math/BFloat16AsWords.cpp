@@ -11,8 +11,6 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTBFLOAT16ASWORDS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

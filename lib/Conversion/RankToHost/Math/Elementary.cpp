@@ -13,10 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exponent.h"
+#include "stagewright/Dialect/LLVM.h"
 
 #include <cmath>
-
-using namespace mlir;
 
 namespace stagewright::host {
 

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exponent.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::host {
 

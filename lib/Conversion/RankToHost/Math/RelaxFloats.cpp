@@ -8,8 +8,6 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTRELAXFLOATS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

@@ -20,9 +20,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "stagewright/Dialect/LLVM.h"
 #include <limits>
-
-using namespace mlir;
 
 namespace stagewright::host {
 namespace {

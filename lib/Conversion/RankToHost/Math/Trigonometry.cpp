@@ -14,10 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exponent.h"
+#include "stagewright/Dialect/LLVM.h"
 
 #include <cmath>
-
-using namespace mlir;
 
 namespace stagewright::host {
 

@@ -18,8 +18,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 /// Max members of a group: larger kernels spill more than they save.

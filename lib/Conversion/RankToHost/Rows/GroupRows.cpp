@@ -9,8 +9,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTGROUPROWS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"

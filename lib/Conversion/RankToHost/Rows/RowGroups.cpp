@@ -10,8 +10,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 
 SmallVector<int> loopsOf(AffineMap map) {

@@ -18,8 +18,6 @@
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::host {
 namespace {
 

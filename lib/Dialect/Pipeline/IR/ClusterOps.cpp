@@ -12,8 +12,7 @@
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 /// Checks device_c4 for one entry.
 static LogicalResult verifyContractions(DeviceOp device, NamedAttribute entry) {
@@ -110,3 +109,5 @@ LogicalResult FabricOp::verify() {
                            << bandwidth->convertToDouble();
   return success();
 }
+
+} // namespace stagewright::pipeline

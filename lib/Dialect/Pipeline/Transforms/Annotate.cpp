@@ -12,8 +12,6 @@
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_ANNOTATE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

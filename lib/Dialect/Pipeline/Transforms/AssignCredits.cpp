@@ -18,8 +18,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_ASSIGNCREDITS
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

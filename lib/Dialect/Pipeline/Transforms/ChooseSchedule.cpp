@@ -10,8 +10,6 @@
 #include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Scheduling/Replicas.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// The shape for `generator` on `program`. Few generators use costs, so a graph

@@ -8,8 +8,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 func::FuncOp findAnnotatedStep(ModuleOp module) {

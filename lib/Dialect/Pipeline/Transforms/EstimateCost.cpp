@@ -22,8 +22,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_ESTIMATECOST
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

@@ -15,8 +15,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_FORMGRAPH
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

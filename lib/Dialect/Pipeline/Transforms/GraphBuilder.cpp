@@ -8,8 +8,7 @@
 #include "GraphBuilder.h"
 #include "mlir/IR/IRMapping.h"
 
-using namespace mlir;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
 
 //===----------------------------------------------------------------------===//
 // Which operation goes into which node
@@ -274,3 +273,5 @@ FailureOr<GraphOp> GraphBuilder::build() {
   YieldOp::create(builder, step.getLoc(), values, numbers);
   return result;
 }
+
+} // namespace stagewright::pipeline

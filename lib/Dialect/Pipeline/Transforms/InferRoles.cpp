@@ -18,8 +18,6 @@
 #include "llvm/Support/MathExtras.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_INFERROLES
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

@@ -11,8 +11,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_INLINEGRAPH
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

@@ -15,8 +15,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_MERGEBACKWARD
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

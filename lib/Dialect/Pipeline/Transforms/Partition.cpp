@@ -17,8 +17,6 @@
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Scheduling/Generators.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_PARTITION
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

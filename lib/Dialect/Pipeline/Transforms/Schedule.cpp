@@ -15,8 +15,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SCHEDULE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

@@ -9,8 +9,6 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SCHEDULEFLOWS
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

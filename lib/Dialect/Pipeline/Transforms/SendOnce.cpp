@@ -15,8 +15,6 @@
 #include "llvm/ADT/SetVector.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SENDONCE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

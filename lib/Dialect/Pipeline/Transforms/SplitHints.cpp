@@ -10,8 +10,6 @@
 #include "stagewright/Analysis/Linkage.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

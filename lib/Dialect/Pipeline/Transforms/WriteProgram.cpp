@@ -10,8 +10,6 @@
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/PlanData.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 void writeBoundaries(OpBuilder &builder, GraphOp graph,

@@ -11,8 +11,7 @@
 
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-using namespace stagewright::rank;
+namespace stagewright::rank {
 
 LogicalResult CollectiveOp::verify() {
   ArrayRef<int64_t> ranks = getRanks();
@@ -163,3 +162,5 @@ LogicalResult AverageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return emitOpError() << "has parameters of " << bytes
                        << " bytes, the collective has " << getSlotBytes(type);
 }
+
+} // namespace stagewright::rank

@@ -9,8 +9,6 @@
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-
 namespace stagewright::rank {
 
 //===----------------------------------------------------------------------===//

@@ -7,8 +7,6 @@
 
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-
 namespace stagewright::rank {
 
 std::array<Value, 3> ConvolveOp::getRoles() {

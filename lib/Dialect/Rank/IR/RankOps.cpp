@@ -13,8 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-using namespace mlir;
-using namespace stagewright::rank;
+namespace stagewright::rank {
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -293,3 +292,5 @@ LogicalResult CombineOp::verify() {
   return emitOpError() << (getScale() ? "with a scale" : "by mean")
                        << " needs floats, got " << getTarget().getType();
 }
+
+} // namespace stagewright::rank

@@ -9,8 +9,7 @@
 #include <numeric>
 #include <set>
 
-using namespace mlir;
-using namespace stagewright::rank;
+namespace stagewright::rank {
 
 LiveWorkspace::LiveWorkspace(Block &block) {
   struct Use {
@@ -71,3 +70,5 @@ const LiveWorkspace &LiveWorkspaces::of(Block *block) {
     known = std::make_unique<LiveWorkspace>(*block);
   return *known;
 }
+
+} // namespace stagewright::rank

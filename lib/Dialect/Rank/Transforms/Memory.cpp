@@ -8,12 +8,10 @@
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "mlir/IR/Builders.h"
 
-using namespace mlir;
-using namespace stagewright::rank;
+namespace stagewright::rank {
 
-ProgramMemory stagewright::rank::computeMemory(ProgramOp program,
-                                               const RankEvents &events,
-                                               int64_t microbatches) {
+ProgramMemory computeMemory(ProgramOp program, const RankEvents &events,
+                            int64_t microbatches) {
   ProgramMemory memory;
   for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
     int64_t bytes =
@@ -89,7 +87,7 @@ static DictionaryAttr toAttribute(MLIRContext *context,
   return builder.getDictionaryAttr(entries);
 }
 
-LogicalResult stagewright::rank::updateMemory(ModuleOp module) {
+LogicalResult updateMemory(ModuleOp module) {
   FailureOr<Machine> machine = unroll(module, 0);
   if (failed(machine))
     return failure();
@@ -100,3 +98,5 @@ LogicalResult stagewright::rank::updateMemory(ModuleOp module) {
                                   program.getMicrobatches())));
   return success();
 }
+
+} // namespace stagewright::rank

@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-using namespace mlir;
-
 namespace stagewright::rank {
 
 namespace {

@@ -14,10 +14,6 @@
 namespace stagewright::rank {
 #define GEN_PASS_DEF_SHARERINGS
 #include "stagewright/Dialect/Rank/Transforms/Passes.h.inc"
-} // namespace stagewright::rank
-
-using namespace mlir;
-using namespace stagewright::rank;
 
 namespace {
 
@@ -216,8 +212,7 @@ int64_t Sharing::run() {
   return merged;
 }
 
-struct ShareRingsPass
-    : stagewright::rank::impl::ShareRingsBase<ShareRingsPass> {
+struct ShareRingsPass : impl::ShareRingsBase<ShareRingsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto programs = module.getOps<ProgramOp>();
@@ -232,3 +227,5 @@ struct ShareRingsPass
 };
 
 } // namespace
+
+} // namespace stagewright::rank

@@ -22,8 +22,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 
-using namespace mlir;
-using namespace stagewright::rank;
+namespace stagewright::rank {
 
 namespace {
 
@@ -418,8 +417,7 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
   return success();
 }
 
-FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
-                                             int64_t microbatches) {
+FailureOr<Machine> unroll(ModuleOp module, int64_t microbatches) {
   Machine machine;
   llvm::StringMap<int32_t> channels;
   SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
@@ -473,3 +471,5 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
   }
   return machine;
 }
+
+} // namespace stagewright::rank

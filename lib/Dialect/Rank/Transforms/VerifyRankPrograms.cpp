@@ -13,10 +13,6 @@
 namespace stagewright::rank {
 #define GEN_PASS_DEF_VERIFYRANKPROGRAMS
 #include "stagewright/Dialect/Rank/Transforms/Passes.h.inc"
-} // namespace stagewright::rank
-
-using namespace mlir;
-using namespace stagewright::rank;
 
 /// Reports `fault` at the operations that cause it. Each origin is an operation
 /// that unroll() gave to the machine, so the cast is valid.
@@ -33,7 +29,7 @@ static void report(const Fault &fault) {
 namespace {
 
 struct VerifyRankProgramsPass
-    : stagewright::rank::impl::VerifyRankProgramsBase<VerifyRankProgramsPass> {
+    : impl::VerifyRankProgramsBase<VerifyRankProgramsPass> {
   using VerifyRankProgramsBase::VerifyRankProgramsBase;
 
   void runOnOperation() override {
@@ -77,3 +73,5 @@ struct VerifyRankProgramsPass
 };
 
 } // namespace
+
+} // namespace stagewright::rank

@@ -25,6 +25,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "stagewright/Dialect/LLVM.h"
 #include "stagewright/Dialect/Pipeline/IR/PipelineDialect.h.inc"
 #include "stagewright/Dialect/Pipeline/IR/PipelineEnums.h.inc"
 

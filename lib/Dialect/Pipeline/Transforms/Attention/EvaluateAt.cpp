@@ -11,10 +11,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "stagewright/Dialect/LLVM.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
-
-using namespace mlir;
 
 namespace stagewright::pipeline {
 

@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Analysis/Work.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// Max values to follow. Softmax, mask and gradients are about fifty.

@@ -7,9 +7,8 @@
 
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "stagewright/Dialect/LLVM.h"
 #include <cmath>
-
-using namespace mlir;
 
 namespace stagewright::pipeline {
 

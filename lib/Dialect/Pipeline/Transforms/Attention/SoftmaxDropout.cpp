@@ -7,8 +7,7 @@
 
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
 

@@ -8,8 +8,7 @@
 #include "CausalMask.h"
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
 

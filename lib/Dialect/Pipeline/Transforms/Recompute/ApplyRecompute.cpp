@@ -10,8 +10,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_APPLYRECOMPUTE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

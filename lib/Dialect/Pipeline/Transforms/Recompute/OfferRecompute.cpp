@@ -16,8 +16,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_OFFERRECOMPUTE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

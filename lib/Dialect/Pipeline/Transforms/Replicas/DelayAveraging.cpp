@@ -17,8 +17,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_DELAYAVERAGING
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

@@ -8,8 +8,6 @@
 #include "GraphSplitter.h"
 #include "stagewright/Dialect/Pipeline/IR/Annotation.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 GraphSplitter::GraphSplitter(GraphOp graph, GraphRows &rows,

@@ -10,8 +10,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_INFERSLICEABLE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

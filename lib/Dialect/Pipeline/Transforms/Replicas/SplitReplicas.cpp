@@ -13,8 +13,6 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SPLITREPLICAS
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"

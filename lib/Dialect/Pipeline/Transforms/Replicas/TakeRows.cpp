@@ -18,8 +18,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 Type typeFor(Type type, RowKind kind, Samples samples) {

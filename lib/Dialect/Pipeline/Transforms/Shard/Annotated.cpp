@@ -7,8 +7,6 @@
 
 #include "Annotated.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 FailureOr<std::vector<OpenParameters>>

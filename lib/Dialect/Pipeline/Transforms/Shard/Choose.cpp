@@ -9,8 +9,6 @@
 #include "SplitClasses.h"
 #include "stagewright/Cost/Network.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 Result<ShardRates> ratesOf(const Cluster &cluster, int64_t ways) {

@@ -17,8 +17,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

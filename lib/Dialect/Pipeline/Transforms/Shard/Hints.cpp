@@ -13,8 +13,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layout.h"
-
-using namespace mlir;
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
 

@@ -14,8 +14,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 std::string describe(Operation *op) {

@@ -16,8 +16,6 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

@@ -10,8 +10,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <map>
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 void settle(func::FuncOp function) {

@@ -8,8 +8,6 @@
 #include "Sharder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// Smaller sums are made whole in every shard: one message less saves more.

@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 Value lookedUpTable(linalg::LinalgOp op) {

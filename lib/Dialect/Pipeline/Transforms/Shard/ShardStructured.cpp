@@ -12,8 +12,6 @@
 #include "stagewright/Analysis/Linkage.h"
 #include "stagewright/Analysis/Rows.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 /// The operation that combines result `number` with each term of its reduction;

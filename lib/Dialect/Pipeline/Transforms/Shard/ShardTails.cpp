@@ -7,8 +7,6 @@
 
 #include "Sharder.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 bool Sharder::isInForwardTail(Operation &op, ArrayRef<Level> levels) const {

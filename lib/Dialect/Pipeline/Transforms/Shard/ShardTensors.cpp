@@ -9,8 +9,6 @@
 #include "stagewright/Analysis/Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 namespace {
 

@@ -12,8 +12,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 //===----------------------------------------------------------------------===//

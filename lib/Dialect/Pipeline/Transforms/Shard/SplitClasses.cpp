@@ -10,8 +10,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Cost/Roofline.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 SplitClasses::SplitClasses(const StepGraph &graph, int64_t ways,

@@ -9,8 +9,6 @@
 #include "../SplitHints.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
-using namespace mlir;
-
 namespace stagewright::pipeline {
 
 RankedTensorType rowType(RankedTensorType type) {
