@@ -8,9 +8,9 @@
 #include "ParameterPaths.h"
 #include "ScopeTree.h"
 #include "stagewright/Analysis/Layers.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include <queue>
 #include <set>
 
 namespace stagewright::pipeline {
@@ -146,8 +146,7 @@ static std::vector<int> completeScopes(const StepGraph &graph,
 static std::vector<int> orderScopes(const StepGraph &graph,
                                     const std::vector<int> &scopeOf,
                                     size_t count) {
-  std::vector<std::set<int>> successors(count);
-  std::vector<int> waiting(count, 0);
+  std::set<std::pair<int, int>> edges;
   std::vector<int64_t> first(count, -1);
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {
     int scope = scopeOf[number];
@@ -158,27 +157,14 @@ static std::vector<int> orderScopes(const StepGraph &graph,
     for (unsigned user : entry.users)
       if (graph.ops[user].isChained() && scopeOf[user] >= 0 &&
           scopeOf[user] != scope)
-        if (successors[scope].insert(scopeOf[user]).second)
-          ++waiting[scopeOf[user]];
+        edges.insert({scope, scopeOf[user]});
   }
-  using Entry = std::pair<int64_t, int>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  size_t present = 0;
-  for (size_t scope = 0; scope < count; ++scope) {
-    present += first[scope] >= 0;
-    if (first[scope] >= 0 && waiting[scope] == 0)
-      ready.push({first[scope], scope});
-  }
+  std::vector<size_t> all = topologicalOrder(successorsOf(count, edges), first);
   std::vector<int> order;
-  while (!ready.empty()) {
-    int scope = ready.top().second;
-    ready.pop();
-    order.push_back(scope);
-    for (int next : successors[scope])
-      if (--waiting[next] == 0)
-        ready.push({first[next], next});
-  }
-  return order.size() == present ? order : std::vector<int>();
+  for (size_t scope : all)
+    if (first[scope] >= 0)
+      order.push_back(int(scope));
+  return all.size() == count ? order : std::vector<int>();
 }
 
 //===----------------------------------------------------------------------===//

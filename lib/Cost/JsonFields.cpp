@@ -49,7 +49,7 @@ const json *JsonFields::get(const char *field, const char *kind,
   }
   if (!((*found).*fits)()) {
     problem = Error{where + ": field '" + field + "' must be " + kind +
-                    ", got " + found->dump()};
+                    ", got " + found->dump().substr(0, 40)};
     return nullptr;
   }
   return &*found;

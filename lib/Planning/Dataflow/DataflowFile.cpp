@@ -7,6 +7,7 @@
 
 #include "JsonCosts.h"
 #include "stagewright/Planning/Dataflow.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <map>
 
@@ -128,30 +129,22 @@ Status Parser::addEdge(const json &object) {
 /// Sorts the tasks topologically by the edges of distance 0.
 Status Parser::sort() {
   size_t count = dataflow.tasks.size();
-  std::vector<size_t> waits(count, 0), order, numberOf(count);
+  Successors next(count);
   for (const DataflowEdge &edge : dataflow.edges)
-    waits[edge.to] += edge.distance == 0;
-  std::vector<bool> taken(count, false);
-  while (order.size() < count) {
-    size_t task = 0;
-    while (task < count && (taken[task] || waits[task] > 0))
-      ++task;
-    if (task == count) {
-      std::string names;
-      for (size_t i = 0; i < count; ++i)
-        if (!taken[i])
-          names += (names.empty() ? "'" : ", '") + dataflow.tasks[i].name + "'";
-      return Error{file +
-                   ": tasks wait for each other in one iteration, among " +
-                   names +
-                   "; give an edge that leads to a later iteration its "
-                   "'distance'"};
-    }
-    taken[task] = true;
-    numberOf[task] = order.size();
-    order.push_back(task);
-    for (const DataflowEdge &edge : dataflow.edges)
-      waits[edge.to] -= edge.from == task && edge.distance == 0;
+    if (edge.distance == 0)
+      next[edge.from].push_back(edge.to);
+  std::vector<size_t> order = topologicalOrder(next), numberOf(count, count);
+  for (size_t i = 0; i < order.size(); ++i)
+    numberOf[order[i]] = i;
+  if (order.size() < count) {
+    std::string names;
+    for (size_t i = 0; i < count; ++i)
+      if (numberOf[i] == count)
+        names += (names.empty() ? "'" : ", '") + dataflow.tasks[i].name + "'";
+    return Error{file + ": tasks wait for each other in one iteration, among " +
+                 names +
+                 "; give an edge that leads to a later iteration its "
+                 "'distance'"};
   }
   std::vector<DataflowTask> sorted;
   for (size_t task : order)

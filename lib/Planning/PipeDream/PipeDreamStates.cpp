@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/PipeDream.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <map>
 
@@ -88,23 +89,16 @@ void Antichains::sumBefore() {
   size_t count = nodes.size();
   before.assign(count, Set(count, false));
   predecessors.assign(count, {});
-  std::vector<size_t> missing(count, 0), ready;
+  Successors next;
   for (size_t i = 0; i < count; ++i)
-    for (size_t to : nodes[i].successors) {
+    for (size_t to : next.emplace_back(nodes[i].successors))
       predecessors[to].push_back(i);
-      ++missing[to];
-    }
-  for (size_t i = 0; i < count; ++i)
-    if (!missing[i])
-      ready.push_back(i);
-  for (size_t at = 0; at < ready.size(); ++at)
-    for (size_t to : nodes[ready[at]].successors) {
+  for (size_t node : topologicalOrder(next))
+    for (size_t to : next[node]) {
       for (size_t i = 0; i < count; ++i)
-        if (before[ready[at]][i])
+        if (before[node][i])
           before[to][i] = true;
-      before[to][ready[at]] = true;
-      if (!--missing[to])
-        ready.push_back(to);
+      before[to][node] = true;
     }
 }
 

@@ -25,6 +25,7 @@
 #include "MaxLoad/GraphParts.h"
 #include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <set>
 
@@ -53,29 +54,6 @@ static Edges orderOfColors(const DnnFile &content) {
   return edges;
 }
 
-/// Numbers the parts in topological order, ties by least `rank`. The edges must
-/// have no cycle.
-static std::vector<size_t> numberParts(const Edges &edges,
-                                       const std::vector<size_t> &rank) {
-  std::vector<size_t> waits(rank.size()), number(rank.size());
-  for (auto [a, b] : edges)
-    ++waits[b];
-  std::set<std::pair<size_t, size_t>> ready;
-  for (size_t part = 0; part < rank.size(); ++part)
-    if (waits[part] == 0)
-      ready.insert({rank[part], part});
-  for (size_t next = 0; !ready.empty(); ++next) {
-    size_t part = ready.begin()->second;
-    ready.erase(ready.begin());
-    number[part] = next;
-    for (auto edge = edges.lower_bound({part, 0});
-         edge != edges.end() && edge->first == part; ++edge)
-      if (--waits[edge->second] == 0)
-        ready.insert({rank[edge->second], edge->second});
-  }
-  return number;
-}
-
 /// The layer of each node. `order` returns the edges that order layers.
 static std::vector<int64_t> layersOf(const DnnFile &content, Edges &order) {
   order = orderOfColors(content);
@@ -87,14 +65,17 @@ static std::vector<int64_t> layersOf(const DnnFile &content, Edges &order) {
       between.insert({part[a], part[b]});
   // Forward nodes rank first, so that layers are numbered in forward order.
   size_t numNodes = content.nodes.size();
-  std::vector<size_t> rank(*std::max_element(part.begin(), part.end()) + 1,
-                           2 * numNodes);
+  std::vector<int64_t> rank(*std::max_element(part.begin(), part.end()) + 1,
+                            int64_t(2 * numNodes));
   for (size_t i = 0; i < numNodes; ++i) {
     const DnnNode &node = content.nodes[i];
-    size_t &least = rank[part[node.color]];
-    least = std::min(least, node.backward ? numNodes + i : i);
+    int64_t &least = rank[part[node.color]];
+    least = std::min(least, int64_t(node.backward ? numNodes + i : i));
   }
-  std::vector<size_t> number = numberParts(between, rank);
+  std::vector<size_t> number(rank.size());
+  for (size_t next = 0;
+       size_t part : topologicalOrder(successorsOf(rank.size(), between), rank))
+    number[part] = next++;
   order.clear();
   for (auto [a, b] : between)
     order.insert({number[a], number[b]});

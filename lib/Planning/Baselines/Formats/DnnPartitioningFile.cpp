@@ -8,6 +8,7 @@
 #include "DnnPartitioningFile.h"
 #include "JsonCosts.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -168,25 +169,17 @@ Status Parser::parseEdge(const json &object, size_t index) {
 /// Checks that the graph has no cycles. The error names a node on a cycle or
 /// reachable from one.
 Status Parser::checkCycles() const {
-  std::vector<size_t> waits(result.nodes.size()), ready;
+  Successors next;
   for (const DnnNode &node : result.nodes)
-    for (size_t to : node.to)
-      ++waits[to];
-  for (size_t i = 0; i < waits.size(); ++i)
-    if (waits[i] == 0)
-      ready.push_back(i);
-  for (size_t done = 0; done < ready.size(); ++done)
-    for (size_t to : result.nodes[ready[done]].to)
-      if (--waits[to] == 0)
-        ready.push_back(to);
-  for (size_t i = 0; i < waits.size(); ++i)
-    if (waits[i] > 0)
-      return Error{file + ": the edges form a cycle, node " +
-                   std::to_string(result.nodes[i].id) + " ('" +
-                   result.nodes[i].name +
-                   "') lies on it or behind it; a "
-                   "step needs a graph without one"};
-  return {};
+    next.push_back(node.to);
+  std::optional<size_t> waiting =
+      firstLeftOut(topologicalOrder(next), next.size());
+  if (!waiting)
+    return {};
+  const DnnNode &node = result.nodes[*waiting];
+  return Error{file + ": the edges form a cycle, node " +
+               std::to_string(node.id) + " ('" + node.name +
+               "') lies on it or behind it; a step needs a graph without one"};
 }
 
 Status Parser::parse(const json &root) {

@@ -24,9 +24,9 @@
 #include "Text.h"
 #include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace stagewright {
 
@@ -185,17 +185,18 @@ static Result<Profile> parseProfile(const std::string &text,
   return profile;
 }
 
-/// The error for a cycle among the nodes that are not `done`. Each of them has
-/// a predecessor among them, so a walk backwards ends in a cycle.
-static Error cycleOf(const Profile &profile, const std::vector<bool> &done,
+/// The error for a cycle among the nodes that `order` leaves out. Each of them
+/// has a predecessor among them, so a walk backwards ends in a cycle.
+static Error cycleOf(const Profile &profile, const std::vector<size_t> &order,
                      const std::string &file) {
-  size_t node = std::find(done.begin(), done.end(), false) - done.begin();
+  size_t node = *firstLeftOut(order, profile.nodes.size());
   std::vector<size_t> walk;
   while (std::find(walk.begin(), walk.end(), node) == walk.end()) {
     walk.push_back(node);
     const std::vector<size_t> &from = profile.nodes[node].from;
-    node = *std::find_if(from.begin(), from.end(),
-                         [&](size_t other) { return !done[other]; });
+    node = *std::find_if(from.begin(), from.end(), [&](size_t other) {
+      return std::find(order.begin(), order.end(), other) == order.end();
+    });
   }
   std::string path = "node" + std::to_string(profile.nodes[node].id);
   for (size_t i = walk.size(); i-- > 0;) {
@@ -210,26 +211,12 @@ static Error cycleOf(const Profile &profile, const std::vector<bool> &done,
 /// The nodes in topological order; ties are in the order of the file.
 static Result<std::vector<size_t>> orderOf(const Profile &profile,
                                            const std::string &file) {
-  size_t count = profile.nodes.size();
-  std::vector<size_t> order, waits(count);
-  std::vector<bool> done(count, false);
-  std::set<size_t> ready;
-  for (size_t i = 0; i < count; ++i) {
-    waits[i] = profile.nodes[i].from.size();
-    if (waits[i] == 0)
-      ready.insert(i);
-  }
-  while (!ready.empty()) {
-    size_t next = *ready.begin();
-    ready.erase(ready.begin());
-    done[next] = true;
-    order.push_back(next);
-    for (size_t consumer : profile.nodes[next].to)
-      if (--waits[consumer] == 0)
-        ready.insert(consumer);
-  }
-  if (order.size() != count)
-    return cycleOf(profile, done, file);
+  Successors next;
+  for (const Node &node : profile.nodes)
+    next.push_back(node.to);
+  std::vector<size_t> order = topologicalOrder(next);
+  if (firstLeftOut(order, next.size()))
+    return cycleOf(profile, order, file);
   return order;
 }
 

@@ -19,41 +19,25 @@
 #include "PiperFile.h"
 #include "Text.h"
 #include "stagewright/Planning/Baselines/Formats.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace stagewright {
 
 /// Positions of the nodes in topological order; ties are in the file's order.
 static Result<std::vector<size_t>> orderOf(const PiperFile &content,
                                            const std::string &file) {
-  size_t count = content.nodes.size();
-  std::vector<size_t> order, waits(count);
-  std::vector<std::vector<size_t>> next(count);
-  for (const PiperEdge &edge : content.edges) {
+  Successors next(content.nodes.size());
+  for (const PiperEdge &edge : content.edges)
     next[edge.from].push_back(edge.to);
-    ++waits[edge.to];
-  }
-  std::set<size_t> ready;
-  for (size_t i = 0; i < count; ++i)
-    if (waits[i] == 0)
-      ready.insert(i);
-  while (!ready.empty()) {
-    order.push_back(*ready.begin());
-    ready.erase(ready.begin());
-    for (size_t to : next[order.back()])
-      if (--waits[to] == 0)
-        ready.insert(to);
-  }
-  if (order.size() == count)
+  std::vector<size_t> order = topologicalOrder(next);
+  std::optional<size_t> waiting = firstLeftOut(order, next.size());
+  if (!waiting)
     return order;
-  size_t waiting =
-      std::find_if(waits.begin(), waits.end(), [](size_t n) { return n > 0; }) -
-      waits.begin();
   return Error{
       file + ": the edges form a cycle, node " +
-      std::to_string(content.nodes[waiting].id) +
+      std::to_string(content.nodes[*waiting].id) +
       " lies on it or behind it; a pipeline needs a graph without one"};
 }
 

@@ -49,20 +49,6 @@ static Status checkRange(int64_t number, int64_t most, const std::string &where,
                std::to_string(most) + ", got " + std::to_string(number)};
 }
 
-/// Finds the list or object called `field`.
-static Result<const json *> findField(const json &object, const char *field,
-                                      json::value_t kind,
-                                      const std::string &where) {
-  auto found = object.find(field);
-  if (found == object.end())
-    return Error{where + " has no field '" + field + "'"};
-  if (found->type() != kind)
-    return Error{where + ": field '" + field + "' must be " +
-                 (kind == json::value_t::array ? "a list" : "an object") +
-                 ", got " + found->dump().substr(0, 40)};
-  return &*found;
-}
-
 /// Parses the key of an object as an integer.
 static std::optional<int64_t> parseKey(const std::string &key) {
   int64_t number = 0;
@@ -144,15 +130,15 @@ Status Parser::parseSyncs(const json &object, bool incoming,
                           const std::string &where, size_t position,
                           std::map<int64_t, double> &syncs) {
   const char *field = incoming ? "syncTimeFw" : "syncTimeBw";
-  Result<const json *> found =
-      findField(object, field, json::value_t::object, where);
-  if (!found)
-    return found.error();
+  JsonFields fields(object, where);
+  const json &found = fields.object(field);
+  if (fields.error())
+    return *fields.error();
   std::set<size_t> neighbours;
   for (const PiperEdge &edge : result.edges)
     if ((incoming ? edge.to : edge.from) == position)
       neighbours.insert(incoming ? edge.from : edge.to);
-  for (const auto &[key, bytes] : (*found)->items()) {
+  for (const auto &[key, bytes] : found.items()) {
     std::optional<int64_t> id = parseKey(key);
     auto other = id ? positionOf.find(*id) : positionOf.end();
     if (other == positionOf.end() || !neighbours.erase(other->second))
@@ -202,11 +188,11 @@ Status Parser::parseAlternative(const json &object, const std::string &where,
 Status Parser::parseWays(const json &node, size_t position) {
   PiperNode &to = result.nodes[position];
   std::string where = file + ": node " + std::to_string(to.id);
-  Result<const json *> found =
-      findField(node, "TMPCs", json::value_t::object, where);
-  if (!found)
-    return found.error();
-  for (const auto &[key, list] : (*found)->items()) {
+  JsonFields fields(node, where);
+  const json &found = fields.object("TMPCs");
+  if (fields.error())
+    return *fields.error();
+  for (const auto &[key, list] : found.items()) {
     int64_t ways = parseKey(key).value_or(0);
     if (ways < 1 || ways > kMostProfileDevices || !list.is_array())
       return Error{where +
@@ -238,20 +224,16 @@ Status Parser::parseWays(const json &node, size_t position) {
 Status Parser::parse(const json &root) {
   if (Status status = parseRequest(root); !status)
     return status;
-  Result<const json *> nodes =
-      findField(root, "nodes", json::value_t::array, file);
-  if (!nodes)
-    return nodes.error();
-  Result<const json *> edges =
-      findField(root, "edges", json::value_t::array, file);
-  if (!edges)
-    return edges.error();
-  if (Status status = parseIds(**nodes); !status)
+  JsonFields fields(root, file);
+  const json &nodes = fields.list("nodes"), &edges = fields.list("edges");
+  if (fields.error())
+    return *fields.error();
+  if (Status status = parseIds(nodes); !status)
     return status;
-  if (Status status = parseEdges(**edges); !status)
+  if (Status status = parseEdges(edges); !status)
     return status;
-  for (size_t i = 0; i < (*nodes)->size(); ++i)
-    if (Status status = parseWays((**nodes)[i], i); !status)
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (Status status = parseWays(nodes[i], i); !status)
       return status;
   return {};
 }

@@ -18,6 +18,7 @@
 #include "MaxLoad/LayerGroups.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <numeric>
 
@@ -98,23 +99,11 @@ static std::vector<int64_t> numberGroups(const Problem &problem,
   for (size_t &group : groupOf)
     group = first[part[group]];
   edges = edgesBetween(problem, groupOf);
-  std::vector<size_t> waits(groupOf.size());
-  for (auto [a, b] : edges)
-    ++waits[b];
-  std::set<size_t> ready;
-  for (size_t group : groupOf)
-    if (waits[group] == 0)
-      ready.insert(group);
   std::vector<int64_t> number(groupOf.size());
-  for (int64_t next = 0; !ready.empty(); ++next) {
-    size_t group = *ready.begin();
-    ready.erase(ready.begin());
-    number[group] = next;
-    for (auto edge = edges.lower_bound({group, 0});
-         edge != edges.end() && edge->first == group; ++edge)
-      if (--waits[edge->second] == 0)
-        ready.insert(edge->second);
-  }
+  for (int64_t next = 0;
+       size_t group : topologicalOrder(successorsOf(groupOf.size(), edges)))
+    if (groupOf[group] == group)
+      number[group] = next++;
   std::vector<int64_t> result;
   for (size_t group : groupOf)
     result.push_back(number[group]);

@@ -8,6 +8,7 @@
 #include "MaxLoad/LoadGraph.h"
 #include "MaxLoad/LayerGroups.h"
 #include "stagewright/Planning/Baselines/Formats.h"
+#include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -34,24 +35,11 @@ static std::vector<int> numberNodes(const Problem &problem, LoadGraph &graph) {
       if (a != b && isForward(value, use))
         edges.insert({a, b});
     }
-  std::vector<int64_t> waits(groupOf.size());
-  for (auto [a, b] : edges)
-    ++waits[b];
-  std::set<int64_t> ready;
-  for (size_t layer = 0; layer < groupOf.size(); ++layer)
-    if (groupOf[layer] == int64_t(layer) && waits[layer] == 0)
-      ready.insert(layer);
   std::vector<int> nodeOf(groupOf.size(), -1);
   int count = 0;
-  while (!ready.empty()) {
-    int64_t group = *ready.begin();
-    ready.erase(ready.begin());
-    nodeOf[group] = count++;
-    for (auto edge = edges.lower_bound({group, 0});
-         edge != edges.end() && edge->first == group; ++edge)
-      if (--waits[edge->second] == 0)
-        ready.insert(edge->second);
-  }
+  for (size_t group : topologicalOrder(successorsOf(groupOf.size(), edges)))
+    if (groupOf[group] == int64_t(group))
+      nodeOf[group] = count++;
   graph.layers.resize(count);
   graph.before.resize(count);
   graph.after.resize(count);
