@@ -8,9 +8,9 @@
 #ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANKPASSES_TD
 #define STAGEWRIGHT_CONVERSION_PIPELINETORANKPASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "Pipeline/StepPass.td"
 
-def LowerPipelineToRank : PassBase<"lower-pipeline-to-rank", "::stagewright::pipeline::StepPass"> {
+def LowerPipelineToRank : StepPass<"lower-pipeline-to-rank"> {
   let summary = "lower a scheduled program to one program per rank";
   let description = [{
     **Why** A schedule orders actions; this pass gives every value a buffer and every transfer a channel, and turns the

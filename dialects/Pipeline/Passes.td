@@ -8,10 +8,7 @@
 #ifndef STAGEWRIGHT_PIPELINE_PASSES_TD
 #define STAGEWRIGHT_PIPELINE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
-
-/// A pass that runs the passes before it where their results are missing (EnsureGraph.h).
-class StepPass<string flag> : PassBase<flag, "::stagewright::pipeline::StepPass">;
+include "Pipeline/StepPass.td"
 
 def InferRoles : StepPass<"pipeline-infer-roles"> {
   let summary = "give every argument and result of @step its role and position";

@@ -13,7 +13,7 @@ def run(options):
     for source in sorted((ROOT / "dialects").glob("*/*.td")):
         text = source.read_text()
         name = source.parent.name
-        if "\ndef" in text and ": Pass<" in text:
+        if "\ndef" in text and 'Pass<"' in text:
             made = [(f"{name}{source.stem}", f"Passes of {source.relative_to(ROOT)}", ["-gen-pass-doc"])]
         elif source.stem == f"{name}Ops":
             made = [(f"{name}Dialect", f"The {name.lower()} dialect", ["-gen-dialect-doc", f"-dialect={name.lower()}"])]
