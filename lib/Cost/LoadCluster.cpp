@@ -7,7 +7,7 @@
 
 #include "JsonFields.h"
 #include "Presets.h"
-#include <charconv>
+#include "stagewright/Support/ParseNumber.h"
 
 namespace stagewright {
 
@@ -82,16 +82,6 @@ std::vector<ClusterPreset> clusterPresets() {
   return list;
 }
 
-/// The whole number `text`, or none.
-static std::optional<int64_t> wholeNumber(std::string_view text) {
-  int64_t number = 0;
-  auto [rest, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc() || rest != text.data() + text.size())
-    return std::nullopt;
-  return number;
-}
-
 /// The cluster of `preset`, with `count` hosts if that is given.
 static Result<Cluster> loadPreset(Preset preset,
                                   std::optional<std::string_view> count) {
@@ -101,7 +91,7 @@ static Result<Cluster> loadPreset(Preset preset,
   if (preset.hosts.front() != preset.hosts.back())
     return Error{"cluster '" + name + "' has hosts of its own, got '" + name +
                  ":" + std::string(*count) + "'; leave the number out"};
-  std::optional<int64_t> hosts = wholeNumber(*count);
+  std::optional<int64_t> hosts = parseNumber(*count);
   if (!hosts)
     return Error{"cluster '" + name + ":" + std::string(*count) +
                  "' needs a number of hosts, as in " + name + ":4"};
@@ -128,7 +118,7 @@ static Result<Cluster> loadSized(const std::string &presetOrPath) {
     name = name.substr(0, colon);
   }
   if (name == "local" && count) {
-    std::optional<int64_t> cores = wholeNumber(*count);
+    std::optional<int64_t> cores = parseNumber(*count);
     if (!cores)
       return Error{"cluster '" + presetOrPath +
                    "' needs a number of cores, as in local:4"};

@@ -12,8 +12,8 @@
 #include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
+#include "stagewright/Support/ParseNumber.h"
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -42,12 +42,9 @@ public:
     return true;
   }
   bool take(int64_t &number) {
-    auto [end, code] =
-        std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (code != std::errc())
-      return false;
-    rest.remove_prefix(size_t(end - rest.data()));
-    return true;
+    std::optional<int64_t> taken = takeNumber(rest);
+    number = taken.value_or(number);
+    return taken.has_value();
   }
   std::string_view takeUntil(const char *ends) {
     std::string_view name = rest.substr(0, rest.find_first_of(ends));

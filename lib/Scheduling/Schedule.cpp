@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Schedule.h"
-#include "TakeNumber.h"
+#include "stagewright/Support/ParseNumber.h"
 
 namespace stagewright {
 
@@ -62,21 +62,29 @@ std::string toString(const Order &order) {
   return text;
 }
 
+/// Takes a number of digits only from the front of `text`.
+static bool takeDigits(std::string_view &text, int64_t &number) {
+  std::optional<int64_t> taken =
+      text.starts_with('-') ? std::nullopt : takeNumber(text);
+  number = taken.value_or(0);
+  return taken.has_value();
+}
+
 Result<Action> parseAction(std::string_view text) {
   Error wrong{"'" + std::string(text) +
               "' is not an action; write stage, kind (F, B, I, W, R or U) and "
               "microbatch, as in 2F0"};
   std::string_view rest = text;
   Action action;
-  if (!takeNumber(rest, action.stage) || rest.empty() ||
+  if (!takeDigits(rest, action.stage) || rest.empty() ||
       std::string_view("FBIWRU").find(rest.front()) == std::string_view::npos)
     return wrong;
   action.kind = static_cast<ActionKind>(rest.front());
   rest.remove_prefix(1);
-  if (action.kind != ActionKind::Update && !takeNumber(rest, action.microbatch))
+  if (action.kind != ActionKind::Update && !takeDigits(rest, action.microbatch))
     return wrong;
   int64_t number = 0;
-  if (action.kind == ActionKind::Update && takeNumber(rest, number) &&
+  if (action.kind == ActionKind::Update && takeDigits(rest, number) &&
       rest.empty())
     return Error{"'" + std::string(text) +
                  "' is not an action; an update has no microbatch, write " +

@@ -8,10 +8,9 @@
 #include "Options.h"
 
 #include "stagewright/Planning/Search.h"
+#include "stagewright/Support/ParseNumber.h"
 
 #include <CLI/CLI.hpp>
-
-#include <charconv>
 
 namespace stagewright {
 
@@ -318,11 +317,8 @@ void declareOptions(CLI::App &app, PlanOptions &options) {
 }
 
 std::optional<int64_t> PlanOptions::shards() const {
-  int64_t number = 0;
-  const char *end = tensorParallel.data() + tensorParallel.size();
-  auto [rest, code] = std::from_chars(tensorParallel.data(), end, number);
-  bool isNumber = code == std::errc() && rest == end && number >= 2;
-  return isNumber ? std::optional(number) : std::nullopt;
+  std::optional<int64_t> number = parseNumber(tensorParallel);
+  return number && *number >= 2 ? number : std::nullopt;
 }
 
 /// Sets `number` to an option's value, which must be at least `least`; keeps it

@@ -8,8 +8,8 @@
 #include "RendezvousOptions.h"
 
 #include "Error.h"
+#include "stagewright/Support/ParseNumber.h"
 
-#include <charconv>
 #include <cstdlib>
 
 using namespace stagewright::runtime;
@@ -22,12 +22,10 @@ std::string variable(const char *name) {
 }
 
 int64_t parse(const std::string &name, const std::string &text) {
-  int64_t number = 0;
-  auto [end, problem] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size())
+  std::optional<int64_t> number = parseNumber(text);
+  if (!number)
     raise(name, " is '", text, "', expected a number");
-  return number;
+  return *number;
 }
 
 /// The variables in which a launcher puts ranks.

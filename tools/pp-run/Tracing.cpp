@@ -8,21 +8,9 @@
 #include "Tracing.h"
 #include "Error.h"
 #include "Tensors.h"
-
-#include <charconv>
+#include "stagewright/Support/ParseNumber.h"
 
 using namespace stagewright::runtime;
-
-/// Removes a number of at least 1 from the front of `text`; 0 if there is none.
-static int64_t takeNumber(std::string_view &text) {
-  int64_t value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 1)
-    return 0;
-  text.remove_prefix(size_t(end - text.data()));
-  return value;
-}
 
 Tracing::Tracing(const std::vector<std::string> &texts) {
   constexpr std::string_view range = "steps=";
@@ -36,10 +24,10 @@ Tracing::Tracing(const std::vector<std::string> &texts) {
       continue;
     }
     std::string_view rest = std::string_view(text).substr(range.size());
-    first = last = takeNumber(rest);
+    first = last = stagewright::takeNumber(rest).value_or(0);
     if (first && rest.starts_with(':')) {
       rest.remove_prefix(1);
-      last = takeNumber(rest);
+      last = stagewright::takeNumber(rest).value_or(0);
     }
     if (!rest.empty() || last < std::max<int64_t>(first, 1))
       raise("--trace is '", text,

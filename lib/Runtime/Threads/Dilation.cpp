@@ -9,9 +9,9 @@
 
 #include "Error.h"
 #include "Recording/Recorder.h"
+#include "stagewright/Support/ParseNumber.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -42,11 +42,10 @@ void sleepUntil(int64_t time) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
 }
 
-/// Reads a whole number from the text; false if there is anything else.
 template <typename Number> bool read(std::string_view text, Number &number) {
-  auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size();
+  std::optional<Number> parsed = parseNumber<Number>(text);
+  number = parsed.value_or(number);
+  return parsed.has_value();
 }
 
 std::pair<int64_t, double> parse(const std::string &entry, int64_t ranks) {

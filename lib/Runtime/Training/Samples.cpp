@@ -9,9 +9,9 @@
 #include "DType.h"
 #include "Error.h"
 #include "Files/Safetensors.h"
+#include "stagewright/Support/ParseNumber.h"
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <regex>
@@ -19,15 +19,6 @@
 namespace stagewright::runtime {
 
 namespace {
-
-std::optional<int64_t> number(std::string_view text) {
-  int64_t value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
-  return value;
-}
 
 /// The header of an .npy file (NumPy Enhancement Proposal 1).
 struct NpyHeader {
@@ -66,7 +57,7 @@ NpyHeader parseNpy(std::span<const std::byte> bytes) {
   static const std::regex digits("[0-9]+");
   for (std::sregex_iterator it(extents.begin(), extents.end(), digits), end;
        it != end; ++it) {
-    auto extent = number(it->str());
+    auto extent = parseNumber(it->str());
     if (!extent)
       raise("its shape is too large");
     header.shape.push_back(*extent);
@@ -124,7 +115,7 @@ SampleSource parseSampleSource(const std::string &text) {
     source.argument = text.substr(0, equals);
     std::optional<int64_t> shift;
     if (plus != std::string::npos && plus > equals)
-      shift = number(std::string_view(text).substr(plus + 1));
+      shift = parseNumber(std::string_view(text).substr(plus + 1));
     source.file =
         text.substr(equals + 1, shift ? plus - equals - 1 : std::string::npos);
     source.shift = shift.value_or(0);

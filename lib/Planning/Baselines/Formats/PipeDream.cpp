@@ -24,9 +24,9 @@
 #include "Text.h"
 #include "stagewright/Planning/Baselines/Formats.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/ParseNumber.h"
 #include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
-#include <charconv>
 
 namespace stagewright {
 
@@ -50,14 +50,8 @@ struct Profile {
 /// "node12" as 12.
 static std::optional<int64_t> parseNodeId(std::string_view text) {
   constexpr std::string_view kPrefix = "node";
-  int64_t id = 0;
-  if (!text.starts_with(kPrefix))
-    return {};
-  auto [rest, code] = std::from_chars(text.data() + kPrefix.size(),
-                                      text.data() + text.size(), id);
-  if (code != std::errc() || rest != text.data() + text.size())
-    return {};
-  return id;
+  return text.starts_with(kPrefix) ? parseNumber(text.substr(kPrefix.size()))
+                                   : std::nullopt;
 }
 
 /// A number of bytes, or a list of them "[1.0; 2.0]", summed.

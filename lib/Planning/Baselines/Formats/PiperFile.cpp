@@ -8,8 +8,8 @@
 #include "PiperFile.h"
 #include "JsonCosts.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/ParseNumber.h"
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -47,16 +47,6 @@ static Status checkRange(int64_t number, int64_t most, const std::string &where,
     return {};
   return Error{where + ": field '" + field + "' must be from 1 to " +
                std::to_string(most) + ", got " + std::to_string(number)};
-}
-
-/// Parses the key of an object as an integer.
-static std::optional<int64_t> parseKey(const std::string &key) {
-  int64_t number = 0;
-  auto [end, code] =
-      std::from_chars(key.data(), key.data() + key.size(), number);
-  if (code != std::errc() || end != key.data() + key.size())
-    return {};
-  return number;
 }
 
 Status Parser::parseRequest(const json &root) {
@@ -139,7 +129,7 @@ Status Parser::parseSyncs(const json &object, bool incoming,
     if ((incoming ? edge.to : edge.from) == position)
       neighbours.insert(incoming ? edge.from : edge.to);
   for (const auto &[key, bytes] : found.items()) {
-    std::optional<int64_t> id = parseKey(key);
+    std::optional<int64_t> id = parseNumber(key);
     auto other = id ? positionOf.find(*id) : positionOf.end();
     if (other == positionOf.end() || !neighbours.erase(other->second))
       return Error{where + ": field '" + field + "' names '" + key +
@@ -193,7 +183,7 @@ Status Parser::parseWays(const json &node, size_t position) {
   if (fields.error())
     return *fields.error();
   for (const auto &[key, list] : found.items()) {
-    int64_t ways = parseKey(key).value_or(0);
+    int64_t ways = parseNumber(key).value_or(0);
     if (ways < 1 || ways > kMostProfileDevices || !list.is_array())
       return Error{where +
                    ": field 'TMPCs' must hold lists by numbers of "

@@ -7,7 +7,7 @@
 
 #include "Text.h"
 #include "stagewright/Support/Limits.h"
-#include <charconv>
+#include "stagewright/Support/ParseNumber.h"
 #include <cmath>
 
 namespace stagewright {
@@ -55,17 +55,15 @@ Error errorAt(const std::string &file, size_t line, std::string message) {
 }
 
 Result<double> parseCost(std::string_view text, const std::string &what) {
-  double number = 0;
-  auto [rest, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || code != std::errc() || rest != text.data() + text.size())
+  std::optional<double> number = parseNumber<double>(text);
+  if (!number)
     return Error{what + " must be a number, got '" + std::string(text) + "'"};
-  if (!std::isfinite(number) || number < 0)
+  if (!std::isfinite(*number) || *number < 0)
     return Error{what + " must be finite and at least 0, got " +
                  std::string(text)};
-  if (number > kMostCost)
+  if (*number > kMostCost)
     return Error{what + " must be at most 1e15, got " + std::string(text)};
-  return number;
+  return *number;
 }
 
 Result<Bytes> parseByteCost(std::string_view text, const std::string &what) {
