@@ -22,7 +22,7 @@ std::string variable(const char *name) {
 }
 
 int64_t parse(const std::string &name, const std::string &text) {
-  std::optional<int64_t> number = parseNumber(text);
+  std::optional<int64_t> number = stagewright::parseNumber(text);
   if (!number)
     raise(name, " is '", text, "', expected a number");
   return *number;
