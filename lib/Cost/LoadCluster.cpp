@@ -38,16 +38,7 @@ static Cluster instantiate(const Preset &preset) {
   Cluster cluster;
   cluster.name = preset.name;
   cluster.fabric = preset.fabric;
-  Device device;
-  device.deviceClass = preset.machine.deviceClass;
-  device.flops = FlopRate(preset.machine.flops);
-  device.bandwidth = Bandwidth(preset.machine.bandwidth);
-  device.memory = Bytes(preset.machine.memory);
-  for (auto [type, rate] : preset.machine.rates)
-    device.rates[type] = FlopRate(rate);
-  device.contractions = preset.machine.contractions;
-  if (preset.machine.hostBandwidth > 0)
-    device.hostBandwidth = Bandwidth(preset.machine.hostBandwidth);
+  Device device = preset.device;
   for (size_t host = 0; host < preset.hosts.size(); ++host)
     for (int64_t i = 0; i < preset.hosts[host]; ++i) {
       device.name = "d" + std::to_string(cluster.devices.size());

@@ -31,49 +31,56 @@ static constexpr Seconds kNetworkLatency{14.0e-6};
 /// ways), of the H100 and H200 (128 GB/s) and of the B200 state their ports.
 static constexpr double kPcieGen4 = 32e9, kPcieGen5 = 64e9;
 
+/// `rates` and `flops` are operations a second, `bandwidth` and `hostBandwidth`
+/// (0: unknown) bytes a second, `memory` bytes.
+static Device gpu(const char *deviceClass, double flops, double bandwidth,
+                  double memory, const std::map<std::string, double> &rates,
+                  const ContractionModel &contractions,
+                  double hostBandwidth = 0) {
+  Device device;
+  device.deviceClass = deviceClass;
+  device.flops = FlopRate(flops);
+  device.bandwidth = Bandwidth(bandwidth);
+  device.memory = Bytes(int64_t(memory));
+  for (const auto &[type, rate] : rates)
+    device.rates[type] = FlopRate(rate);
+  device.contractions = contractions;
+  if (hostBandwidth > 0)
+    device.hostBandwidth = Bandwidth(hostBandwidth);
+  return device;
+}
+
 /// NVIDIA Tesla V100 SXM2 data sheet: 15.7 TFLOPS single, 125 TFLOPS tensor,
 /// 7.8 TFLOPS double precision, 16 GB HBM2 at 900 GB/s.
-static Machine v100() {
-  return {"V100",
-          15.7e12,
-          900e9,
-          int64_t(16e9),
-          {{"f16", 125e12}, {"f64", 7.8e12}},
-          {80, {}}};
+static Device v100() {
+  return gpu("V100", 15.7e12, 900e9, 16e9, {{"f16", 125e12}, {"f64", 7.8e12}},
+             {80, {}});
 }
 
 /// The same sheet's PCIe card: 14, 112 and 7 TFLOPS.
-static Machine v100Pcie() {
-  return {
-      "V100",  14e12, 900e9, int64_t(16e9), {{"f16", 112e12}, {"f64", 7e12}},
-      {80, {}}};
+static Device v100Pcie() {
+  return gpu("V100", 14e12, 900e9, 16e9, {{"f16", 112e12}, {"f64", 7e12}},
+             {80, {}});
 }
 
 /// NVIDIA A100 80GB SXM data sheet: FP32 19.5, TF32 156, FP16 and BF16 312,
 /// FP64 9.7 TFLOPS, INT8 624 TOPS, 80 GB HBM2e at 2,039 GB/s.
-static Machine a100() {
-  return {"A100",
-          19.5e12,
-          2.039e12,
-          int64_t(80e9),
-          {{"tf32", 156e12},
-           {"f16", 312e12},
-           {"bf16", 312e12},
-           {"f64", 9.7e12},
-           {"i8", 624e12}},
-          {108, {{"f16", {0.885, 64}}, {"bf16", {0.885, 64}}}},
-          kPcieGen4};
+static Device a100() {
+  return gpu("A100", 19.5e12, 2.039e12, 80e9,
+             {{"tf32", 156e12},
+              {"f16", 312e12},
+              {"bf16", 312e12},
+              {"f64", 9.7e12},
+              {"i8", 624e12}},
+             {108, {{"f16", {0.885, 64}}, {"bf16", {0.885, 64}}}}, kPcieGen4);
 }
 
 /// NVIDIA H100 SXM data sheet: FP32 67, FP64 34 TFLOPS; with sparsity, twice
 /// the dense rate, TF32 989, FP16 and BF16 1,979, FP8 and INT8 3,958; 80 GB
 /// HBM3 at 3.35 TB/s.
-static Machine h100() {
-  return {
-      "H100",
-      67e12,
-      3.35e12,
-      int64_t(80e9),
+static Device h100() {
+  return gpu(
+      "H100", 67e12, 3.35e12, 80e9,
       {{"tf32", 494.5e12},
        {"f16", 989.5e12},
        {"bf16", 989.5e12},
@@ -81,35 +88,33 @@ static Machine h100() {
        {"f64", 34e12},
        {"i8", 1979e12}},
       {132, {{"f16", {0.825, 64}}, {"bf16", {0.825, 64}}, {"f8", {0.75, 560}}}},
-      kPcieGen5};
+      kPcieGen5);
 }
 
 /// NVIDIA H200 SXM data sheet: the rates of the H100, 141 GB HBM3e at 4.8 TB/s.
-static Machine h200() {
-  Machine machine = h100();
-  machine.deviceClass = "H200";
-  machine.bandwidth = 4.8e12;
-  machine.memory = int64_t(141e9);
-  return machine;
+static Device h200() {
+  Device device = h100();
+  device.deviceClass = "H200";
+  device.bandwidth = Bandwidth(4.8e12);
+  device.memory = Bytes(int64_t(141e9));
+  return device;
 }
 
 /// NVIDIA HGX B200 specification, one GPU: FP32 75, FP64 37 TFLOPS; with
 /// sparsity, twice the dense rate, TF32 2.2, FP16 and BF16 4.5, FP8 and INT8 9,
 /// FP4 18 PFLOPS; 180 GB HBM3e at 7.7 TB/s.
-static Machine b200() {
-  return {"B200",
-          75e12,
-          7.7e12,
-          int64_t(180e9),
-          {{"tf32", 1.1e15},
-           {"f16", 2.25e15},
-           {"bf16", 2.25e15},
-           {"f8", 4.5e15},
-           {"f4", 9e15},
-           {"f64", 37e12},
-           {"i8", 4.5e15}},
-          {148, {{"f16", {0.8, 64}}, {"bf16", {0.8, 64}}, {"f8", {0.79, 128}}}},
-          kPcieGen5};
+static Device b200() {
+  return gpu(
+      "B200", 75e12, 7.7e12, 180e9,
+      {{"tf32", 1.1e15},
+       {"f16", 2.25e15},
+       {"bf16", 2.25e15},
+       {"f8", 4.5e15},
+       {"f4", 9e15},
+       {"f64", 37e12},
+       {"i8", 4.5e15}},
+      {148, {{"f16", {0.8, 64}}, {"bf16", {0.8, 64}}, {"f8", {0.79, 128}}}},
+      kPcieGen5);
 }
 
 /// Hosts of eight GPUs on NVSwitch (`nvlink` bytes a second from one GPU), one

@@ -16,23 +16,12 @@
 
 namespace stagewright {
 
-/// A device of a preset.
-struct Machine {
-  const char *deviceClass;
-  double flops, bandwidth;
-  int64_t memory;
-  std::vector<std::pair<const char *, double>> rates;
-  ContractionModel contractions;
-  /// Bytes per second to the memory of the host; 0: unknown.
-  double hostBandwidth = 0;
-};
-
 /// A cluster of equal devices.
 struct Preset {
   const char *name, *summary;
   std::vector<int64_t> hosts; ///< Devices of each host, if the name is
                               ///< not followed by a number.
-  Machine machine;
+  Device device;              ///< Without a name and a host.
   Fabric fabric;
 };
 

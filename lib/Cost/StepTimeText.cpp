@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Cost/StepTime.h"
+#include "stagewright/Support/Printed.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -70,16 +70,13 @@ std::vector<std::pair<std::string, ClassTime>> classesOf(const RankTime &rank) {
 }
 
 std::string share(Seconds part, const RankTime &rank, bool beside) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %%",
-                rank.sum > Seconds() ? 100 * part.value / rank.sum.value : 0.0);
-  return beside ? "-" : text;
+  double all = rank.sum.value;
+  return beside ? "-"
+                : printed("%.1f %%", all > 0 ? 100 * part.value / all : 0);
 }
 
 std::string giga(Flops flops) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f", flops.value * 1e-9);
-  return flops > Flops() ? text : "-";
+  return flops > Flops() ? printed("%.2f", flops.value * 1e-9) : "-";
 }
 
 std::string table(const RankTime &rank) {

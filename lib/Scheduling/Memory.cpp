@@ -7,8 +7,8 @@
 
 #include "stagewright/Scheduling/Memory.h"
 #include "OrderGrid.h"
+#include "stagewright/Support/Printed.h"
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <utility>
 
@@ -75,11 +75,7 @@ std::vector<MemoryPeak> memoryPeaks(const Schedule &schedule,
   return peaks;
 }
 
-static std::string textOf(double amount) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", amount);
-  return text;
-}
+static std::string textOf(double amount) { return printed("%.6g", amount); }
 
 Status verifyMemory(const Schedule &schedule, const ScheduleProblem &problem) {
   // One pass finds both the first action above the limit and the peak.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/ScheduleProblem.h"
-#include <cstdio>
+#include "stagewright/Support/Printed.h"
 #include <string>
 
 namespace stagewright {
@@ -20,11 +20,7 @@ static bool isAmount(double value) {
 }
 
 /// Unlike std::to_string, short for any number.
-static std::string shortly(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", value);
-  return text;
-}
+static std::string shortly(double value) { return printed("%g", value); }
 
 static Error countError(const char *what, size_t wanted, size_t got) {
   return Error{"there are " + std::to_string(got) + " " + what + ", not " +

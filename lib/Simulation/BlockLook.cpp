@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockLook.h"
+#include "stagewright/Support/Printed.h"
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -47,9 +48,7 @@ std::string fillOf(const PipelineBlock &block,
     double part = (colour >> shift) & 255;
     mixed |= unsigned(part + (255 - part) * white) << shift;
   }
-  std::array<char, 16> text;
-  std::snprintf(text.data(), text.size(), "#%06x", mixed);
-  return text.data();
+  return printed("#%06x", mixed);
 }
 
 } // namespace stagewright

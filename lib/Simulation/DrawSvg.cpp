@@ -7,12 +7,11 @@
 
 #include "stagewright/Simulation/DrawSvg.h"
 #include "BlockLook.h"
+#include "stagewright/Support/Printed.h"
 #include "stagewright/Support/SvgCanvas.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <tuple>
 
@@ -164,9 +163,7 @@ void Drawing::drawAxis(double top, double bottom) {
   for (int tick = 0; double(tick) * step <= makespan * scale * 1.0001; ++tick) {
     double value = double(tick) * step, x = at(Seconds(value / scale));
     canvas.rect(x - 0.5, top, 1, bottom - top + 4, "fill=\"#d8d8d8\"");
-    std::array<char, 32> label;
-    std::snprintf(label.data(), label.size(), "%.6g", value);
-    std::string text = label.data();
+    std::string text = printed("%.6g", value);
     if (tick == 0)
       text += unit;
     canvas.text(x, bottom + 18, text,

@@ -6,16 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Support/SvgCanvas.h"
-#include <array>
-#include <cstdio>
+#include "stagewright/Support/Printed.h"
 
 namespace stagewright {
 
-std::string inPixels(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
+std::string inPixels(double value) { return printed("%.1f", value); }
 
 static std::string escaped(const std::string &text) {
   std::string result;

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Support/Text.h"
+#include "stagewright/Support/Printed.h"
 #include <algorithm>
 #include <array>
+#include <cstdarg>
 #include <cstdio>
 
 namespace stagewright {
@@ -30,9 +32,14 @@ std::string alignColumns(const std::vector<std::vector<std::string>> &rows) {
   return text;
 }
 
-std::string plainly(double number) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.8g", number);
+std::string plainly(double number) { return printed("%.8g", number); }
+
+std::string printed(const char *format, ...) {
+  std::array<char, 128> text;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  va_end(arguments);
   return text.data();
 }
 

@@ -6,18 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Support/Units.h"
+#include "stagewright/Support/Printed.h"
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
 namespace stagewright {
 
 /// `number` with one decimal and `unit`.
 static std::string withUnit(double number, const char *unit) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.1f %s", number, unit);
-  return text.data();
+  return printed("%.1f %s", number, unit);
 }
 
 std::string toString(Bytes bytes) {
@@ -54,9 +52,7 @@ std::string precisely(Seconds seconds) {
     time *= 1e3;
     unit = smaller;
   }
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.4g %s", time, unit);
-  return text.data();
+  return printed("%.4g %s", time, unit);
 }
 
 Result<Bytes> parseBytes(std::string_view text) {

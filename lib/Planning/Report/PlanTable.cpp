@@ -12,9 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Support/Printed.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
-#include <cstdio>
 
 namespace stagewright {
 
@@ -76,10 +76,7 @@ static std::string againOf(const Problem &problem, const StagePlan &stage) {
   }
   if (again == 0)
     return "";
-  char text[64];
-  std::snprintf(text, sizeof(text), " recomputes %.0f %% of its forward",
-                100 * again / forward);
-  return text;
+  return printed(" recomputes %.0f %% of its forward", 100 * again / forward);
 }
 
 /// Text on what a stage offloads to its host; empty if nothing.
@@ -115,10 +112,7 @@ static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
 }
 
 static std::string percentAbove(Seconds time, Seconds bound) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %%",
-                (time.value / bound.value - 1) * 100);
-  return text;
+  return printed("%.1f %%", (time.value / bound.value - 1) * 100);
 }
 
 /// One sentence with the time of the plan and its proven bounds.
@@ -149,9 +143,7 @@ std::string planTable(const Problem &problem, const Plan &plan, bool explain) {
   if (problem.shards > 1)
     text += ", layers over " + std::to_string(problem.shards) + " devices";
   if (plan.objective != "time") {
-    char value[32];
-    std::snprintf(value, sizeof(value), "%.6g", plan.value);
-    text += ", " + plan.objective + " " + value;
+    text += ", " + plan.objective + " " + printed("%.6g", plan.value);
   }
   std::vector<std::vector<std::string>> rows = {
       {"stage", "layers", "devices", "forward", "backward", "all-reduce",

@@ -8,11 +8,11 @@
 #include "Search/ChainSpace.h"
 #include "Search/SearchRun.h"
 #include "stagewright/Planning/Planners.h"
+#include "stagewright/Support/Printed.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 namespace stagewright {
@@ -57,10 +57,9 @@ bool isSearchDriver(std::string_view name) {
 
 /// "24310", "3.2e+09", "more than 1.8e+308".
 static std::string countOf(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, number < 1e7 ? "%.0f" : "%.2g", number);
   bool isMost = number >= std::numeric_limits<double>::max();
-  return (isMost ? "more than " : "") + std::string(text);
+  return (isMost ? "more than " : "") +
+         printed(number < 1e7 ? "%.0f" : "%.2g", number);
 }
 
 /// Whether `plan` is a plan of `space`.

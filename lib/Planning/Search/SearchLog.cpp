@@ -7,9 +7,9 @@
 
 #include "Search/SearchLog.h"
 #include "stagewright/Support/Files.h"
+#include "stagewright/Support/Printed.h"
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,9 +19,8 @@ namespace stagewright {
 using nlohmann::json;
 
 static std::string headerOf(const SearchOptions &options, uint64_t problem) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(problem));
+  std::string digits =
+      printed("%016llx", static_cast<unsigned long long>(problem));
   return json{
       {"search", options.driver}, {"seed", options.seed}, {"problem", digits}}
       .dump();

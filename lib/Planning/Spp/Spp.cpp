@@ -18,9 +18,9 @@
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Planners.h"
+#include "stagewright/Support/Printed.h"
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <tuple>
@@ -74,10 +74,7 @@ static std::string shapeOf(const Plan &plan) {
 static std::string more(Seconds time, Seconds best) {
   if (!(best.value > 0))
     return "no step takes any time";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f %% more",
-                100 * (time.value / best.value - 1));
-  return text;
+  return printed("%.2f %% more", 100 * (time.value / best.value - 1));
 }
 
 /// Text on the slowest stage and what bounds it.

@@ -7,15 +7,9 @@
 
 #include "MaxLoad/MaxLoadPlan.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
-#include <cstdio>
+#include "stagewright/Support/Printed.h"
 
 namespace stagewright {
-
-static std::string toText(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.6g", number);
-  return text;
-}
 
 static Result<Plan> planContiguous(const Problem &problem, bool linear) {
   if (Status status = problem.check(); !status)
@@ -31,7 +25,7 @@ static Result<Plan> planContiguous(const Problem &problem, bool linear) {
     return plan.error();
   plan->planner = linear ? "ideal-dp-linear" : "ideal-dp";
   std::string groups = std::to_string(found->graph.size());
-  std::string load = toText(found->split.load);
+  std::string load = printed("%.6g", found->split.load);
   plan->explanation = {
       linear ? "maximum load " + load + " is the least along one order of " +
                    groups + " groups of layers"
@@ -39,10 +33,11 @@ static Result<Plan> planContiguous(const Problem &problem, bool linear) {
                    std::to_string(found->ideals) + " ideals of " + groups +
                    " groups of layers",
       "compute alone, evenly spread, would be " +
-          toText(leastLoad(found->graph, mostStages(problem, found->graph)))};
+          printed("%.6g",
+                  leastLoad(found->graph, mostStages(problem, found->graph)))};
   if (!linear)
     plan->explanation.push_back("along one order it would be " +
-                                toText(found->linear));
+                                printed("%.6g", found->linear));
   return plan;
 }
 

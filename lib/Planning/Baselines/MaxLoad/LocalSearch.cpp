@@ -7,8 +7,8 @@
 #include "MaxLoad/Annealing.h"
 #include "MaxLoad/MaxLoadPlan.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
+#include "stagewright/Support/Printed.h"
 #include <algorithm>
-#include <cstdio>
 
 namespace stagewright {
 
@@ -19,12 +19,6 @@ static constexpr int kRestarts = 10;
 /// Loads that differ by less than this share count as equal; the simulated time
 /// decides between such assignments.
 static constexpr double kLikeLoads = 0.001;
-
-static std::string toText(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.6g", number);
-  return text;
-}
 
 /// The position of each node under a contiguous split.
 static std::vector<size_t> positionsOf(const ContiguousOptimum &optimum) {
@@ -104,12 +98,12 @@ Result<Plan> planLocalSearch(const Problem &problem) {
     return *reason;
   Plan plan = bestOf(found);
   plan.planner = "local-search";
-  plan.explanation = {"seed " + std::to_string(kSeed) + ", " +
-                          std::to_string(kRestarts) +
-                          " restarts: maximum load " + toText(plan.value) +
-                          ", contiguous " + toText(start->split.load),
-                      "compute alone, evenly spread, would be " +
-                          toText(leastLoad(graph, mostStages(problem, graph)))};
+  plan.explanation = {
+      "seed " + std::to_string(kSeed) + ", " + std::to_string(kRestarts) +
+          " restarts: maximum load " + printed("%.6g", plan.value) +
+          ", contiguous " + printed("%.6g", start->split.load),
+      "compute alone, evenly spread, would be " +
+          printed("%.6g", leastLoad(graph, mostStages(problem, graph)))};
   if (contiguous)
     plan.explanation.push_back("the contiguous plan would take " +
                                toString(contiguous->time));

@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Baselines/Uniform.h"
+#include "stagewright/Support/Printed.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
-#include <cstdio>
 #include <span>
 
 namespace stagewright {
@@ -50,9 +50,8 @@ std::string uniformTable(const Problem &problem,
   size_t fitting = 0;
   for (; fitting < plans.size() && plans[fitting].plan; ++fitting) {
     const UniformPlan &it = plans[fitting];
-    char more[32];
-    std::snprintf(more, sizeof(more), "%+.1f %%",
-                  100 * (it.plan->time.value / time.value - 1));
+    std::string more =
+        printed("%+.1f %%", 100 * (it.plan->time.value / time.value - 1));
     rows.push_back({std::to_string(it.replicas), std::to_string(it.ranks),
                     std::to_string(it.chunks), std::to_string(it.level),
                     it.plan->orderName(), toString(mostOf(problem, *it.plan)),
