@@ -30,6 +30,20 @@ std::string text(const char *format, ...) {
   return made;
 }
 
+void fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  throw Violation(text(format, arguments));
+}
+
+void require(bool holds, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  if (!holds)
+    throw Violation(text(format, arguments));
+  va_end(arguments);
+}
+
 Memory::Memory() {
   // Halves the size if it is refused: sanitizers map shadow memory as well.
   for (; reserved > 1 << 20; reserved /= 2) {
@@ -98,8 +112,7 @@ Place Memory::find(uint64_t address, int64_t bytes) const {
 Place Memory::at(uint64_t address, int64_t bytes, const char *what) const {
   if (Place found = find(address, bytes); found.bytes)
     return found;
-  throw Violation(text("%s %ld bytes at %#lx, which are not allocated", what,
-                       bytes, address));
+  fail("%s %ld bytes at %#lx, which are not allocated", what, bytes, address);
 }
 
 void Memory::scratch(uint64_t address, int64_t bytes) const {
@@ -113,9 +126,8 @@ void Memory::requireKnown(uint64_t address, int64_t bytes,
                           const char *what) const {
   const uint8_t *first = find(address, bytes).marks;
   if (const void *hole = std::memchr(first, 0, size_t(bytes)))
-    throw Violation(
-        text("%s %ld bytes at %#lx, of which byte %ld was never written", what,
-             bytes, address, static_cast<const uint8_t *>(hole) - first));
+    fail("%s %ld bytes at %#lx, of which byte %ld was never written", what,
+         bytes, address, static_cast<const uint8_t *>(hole) - first);
 }
 
 bool Memory::isWhole(uint64_t address, int64_t bytes) const {

@@ -33,6 +33,13 @@ struct Violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws `Violation` with what printf would print.
+[[noreturn]] void fail(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+/// The same unless the condition holds. Evaluates its arguments in any case.
+void require(bool holds, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /// Bytes, each with a mark: 0 if nothing ever wrote it.
 struct Place {
   std::byte *bytes = nullptr;

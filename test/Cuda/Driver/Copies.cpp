@@ -16,10 +16,10 @@ constexpr int writtenByHost = 2;
 
 /// Throws `Violation` if `device` has no access to the memory at `address`.
 void requireReach(uint64_t address, int device) {
-  if (int owner = memory().deviceOf(address); !reaches(device, owner))
-    throw Violation(text("device %d uses memory of device %d, which it has no "
-                         "access to",
-                         device, owner));
+  int owner = memory().deviceOf(address);
+  require(reaches(device, owner),
+          "device %d uses memory of device %d, which it has no access to",
+          device, owner);
 }
 
 /// Throws if the host gets bytes that were never written. Results are padded to

@@ -24,9 +24,7 @@ constexpr int64_t compute32 = 68, compute64 = 70, compute32Tf32 = 77;
 constexpr int computeType = 0, transposeA = 3, transposeB = 4, epilogueKind = 7,
               biasAddress = 8, auxAddress = 11, auxLeading = 12, auxType = 22,
               biasType = 26;
-/// Attributes of a matrix layout, and of a preference.
-constexpr int elementType = 0, rows = 2, columns = 3, leading = 4,
-              batchCount = 5, batchStride = 6;
+/// Attributes of a preference.
 constexpr int preferWorkspace = 1, preferAlignmentA = 5;
 
 /// "workspace: must be 256-byte aligned".
@@ -36,65 +34,58 @@ constexpr int64_t auxLeadingMultiple = 8;
 /// For 8-bit operands: the alignment in bytes, and the divisor of extents.
 constexpr int64_t narrowMultiple = 16;
 
-/// Of a product, a layout or a preference: what was set, and what a layout and
-/// a product were created with.
-struct Attributes : std::map<int, int64_t> {
-  using map::map;
-  int64_t get(int attribute, int64_t otherwise = 0) const {
-    auto found = find(attribute);
-    return found == end() ? otherwise : found->second;
-  }
-};
-using Layouts = std::array<const Attributes *, 4>; ///< of A, B, C and D
+/// Of a product or a preference; 0: not set.
+using Attributes = std::map<int, int64_t>;
 
-int set(const char *symbol, Attributes *it, int attribute, const void *value,
+int64_t &memberOf(Attributes &it, int attribute) { return it[attribute]; }
+int64_t &memberOf(Matrix &it, int attribute) {
+  constexpr int first = 2; // `cublasLtMatrixLayoutAttribute_t`: the rows.
+  constexpr std::array members = {&Matrix::rows, &Matrix::columns, &Matrix::row,
+                                  &Matrix::batches, &Matrix::batch};
+  return it.*members.at(size_t(attribute - first));
+}
+
+template <typename T>
+int set(const char *symbol, T *it, int attribute, const void *value,
         size_t size) {
   int64_t bits = 0;
   std::memcpy(&bits, value, size);
   if (!isDropped(symbol, it, attribute, bits))
-    (*it)[attribute] = bits;
+    memberOf(*it, attribute) = bits;
   return 0;
 }
 
 /// Text for the log.
-std::string shown(const char *name, const Attributes *it) {
-  std::string shape = text(" %s=%ldx%ld/%ld", name, it->get(rows),
-                           it->get(columns), it->get(leading));
-  int64_t batches = it->get(batchCount), stride = it->get(batchStride);
-  return batches ? shape + text("*%ld/%ld", batches, stride) : shape;
+std::string shown(const char *name, const Matrix &it) {
+  return text(" %s=%ldx%ld/%ld*%ld/%ld", name, it.rows, it.columns, it.row,
+              it.batches, it.batch);
 }
 
-/// The product of a descriptor and its layouts; none if a type is invalid.
-std::optional<Product> productOf(const Attributes *desc,
-                                 const Layouts &layouts) {
-  bool isValid = true;
-  auto elementOf = [&](int64_t type) { // `cudaDataType_t`.
-    const Element *found = elementIn({0, 1, 2, 14, 28, 29}, int(type));
-    isValid &= found != nullptr;
-    return found;
+/// Null if the type is invalid: `cudaDataType_t`.
+const Element *elementOfCuda(int64_t type) {
+  return elementIn({0, 1, 2, 14, 28, 29}, int(type));
+}
+
+/// The product of a descriptor and its matrices; none if a type is invalid.
+std::optional<Product> productOf(Attributes &desc,
+                                 const std::array<Matrix, 4> &matrices) {
+  const Matrix &d = matrices[3];
+  auto typeOr = [&](int attribute) {
+    return desc.contains(attribute) ? elementOfCuda(desc[attribute])
+                                    : d.element;
   };
-  Product it;
-  std::ranges::transform(layouts, it.matrices.begin(),
-                         [&](const Attributes *layout) {
-                           return Matrix{0,
-                                         elementOf(layout->get(elementType)),
-                                         layout->get(rows),
-                                         layout->get(columns),
-                                         layout->get(leading),
-                                         layout->get(batchCount, 1),
-                                         layout->get(batchStride)};
-                         });
-  it.transposesA = desc->get(transposeA) != 0;
-  it.transposesB = desc->get(transposeB) != 0;
-  it.rounds = desc->get(computeType) == compute32Tf32;
-  it.epilogue = int(desc->get(epilogueKind, Product::none));
-  int64_t type = layouts[3]->get(elementType);
-  int64_t m = it.matrices[3].rows, n = it.matrices[3].columns;
-  it.bias = {uint64_t(desc->get(biasAddress)),
-             elementOf(desc->get(biasType, type)),
-             it.does(Product::sumsB) ? n : m, 1};
-  it.aux = {uint64_t(desc->get(auxAddress)),
-            elementOf(desc->get(auxType, type)), m, n, desc->get(auxLeading)};
+  Product it = {matrices};
+  it.transposesA = desc[transposeA] != 0;
+  it.transposesB = desc[transposeB] != 0;
+  it.rounds = desc[computeType] == compute32Tf32;
+  it.epilogue = int(desc[epilogueKind]);
+  it.bias = {uint64_t(desc[biasAddress]), typeOr(biasType),
+             it.does(Product::sumsB) ? d.columns : d.rows, 1};
+  it.aux = {uint64_t(desc[auxAddress]), typeOr(auxType), d.rows, d.columns,
+            desc[auxLeading]};
+  bool isValid = it.bias.element && it.aux.element;
+  for (const Matrix &matrix : matrices)
+    isValid &= matrix.element != nullptr;
   return isValid ? std::optional(it) : std::nullopt;
 }
 
@@ -202,86 +193,81 @@ EMULATED const char *cublasLtGetStatusString(int status) {
                                 : "asked to fail";
 }
 
-/// The functions of one kind of attributes, of which one creates them.
-#define ATTRIBUTES(Kind)                                                       \
-  EMULATED int cublasLt##Kind##Destroy(Attributes *it) {                       \
-    return delete it, 0;                                                       \
-  }                                                                            \
-  EMULATED int cublasLt##Kind##SetAttribute(Attributes *it, int attribute,     \
+/// Functions of a kind of attributes.
+#define ATTRIBUTES(Kind, T)                                                    \
+  EMULATED int cublasLt##Kind##Destroy(T *it) { return delete it, 0; }         \
+  EMULATED int cublasLt##Kind##SetAttribute(T *it, int attribute,              \
                                             const void *value, size_t size) {  \
     return set(__func__, it, attribute, value, size);                          \
   }
-ATTRIBUTES(MatmulDesc)
-ATTRIBUTES(MatrixLayout)
-ATTRIBUTES(MatmulPreference)
+ATTRIBUTES(MatmulDesc, Attributes)
+ATTRIBUTES(MatrixLayout, Matrix)
+ATTRIBUTES(MatmulPreference, Attributes)
 
 EMULATED int cublasLtMatmulDescCreate(Attributes **it, int compute, int) {
   ENTER();
-  return *it = new Attributes{{computeType, compute}}, 0;
+  *it = new Attributes{{computeType, compute}};
+  (**it)[epilogueKind] = Product::none;
+  return 0;
 }
 EMULATED int cublasLtMatmulPreferenceCreate(Attributes **it) {
   return *it = new Attributes, 0;
 }
-EMULATED int cublasLtMatrixLayoutCreate(Attributes **it, int type, int64_t m,
+EMULATED int cublasLtMatrixLayoutCreate(Matrix **it, int type, int64_t m,
                                         int64_t n, int64_t row) {
   isDropped(__func__, it, type, m, n, row);
-  *it = nullptr;
-  if (row < m)
-    return invalid;
-  *it = new Attributes{
-      {elementType, type}, {rows, m}, {columns, n}, {leading, row}};
-  return 0;
+  *it = row < m ? nullptr : new Matrix{0, elementOfCuda(type), m, n, row};
+  return *it ? 0 : invalid;
 }
 /// FAIL=epilogue=1 emulates a library without epilogues.
-EMULATED int cublasLtMatmulAlgoGetHeuristic(void *, Attributes *desc,
-                                            Attributes *a, Attributes *b,
-                                            Attributes *c, Attributes *d,
+EMULATED int cublasLtMatmulAlgoGetHeuristic(void *, Attributes *desc, Matrix *a,
+                                            Matrix *b, Matrix *c, Matrix *d,
                                             Attributes *preference, int,
                                             Heuristic *result, int *count) {
-  log("heuristic%s%s%s", shown("a", a).c_str(), shown("b", b).c_str(),
-      shown("c", c).c_str());
+  log("heuristic%s%s%s", shown("a", *a).c_str(), shown("b", *b).c_str(),
+      shown("c", *c).c_str());
   *count = 0;
-  auto product = productOf(desc, {a, b, c, d});
+  auto product = productOf(*desc, {*a, *b, *c, *d});
   if (!product || isMalformed(*product))
     return invalid;
   if (failure(__func__) ||
       (failure("epilogue") && product->epilogue != Product::none) ||
-      hasNoAlgorithm(*product, desc->get(computeType)))
+      hasNoAlgorithm(*product, (*desc)[computeType]))
     return notSupported;
-  int64_t space = preference->get(preferWorkspace);
+  int64_t space = (*preference)[preferWorkspace];
   *result = {{shapeOf(*product), {}, space, {}}, space, 0, 0, {}};
   for (int i = 0; i < 4; ++i)
-    result->algorithm.alignments[i] =
-        uint32_t(preference->get(preferAlignmentA + i, 256));
+    result->algorithm.alignments[i] = uint32_t(
+        preference->try_emplace(preferAlignmentA + i, 256).first->second);
   return *count = 1, 0;
 }
 
 EMULATED int cublasLtMatmul(void *handle, Attributes *desc, const void *alpha,
-                            uint64_t a, Attributes *aLayout, uint64_t b,
-                            Attributes *bLayout, const void *beta, uint64_t c,
-                            Attributes *cLayout, uint64_t d,
-                            Attributes *dLayout, const Algorithm *algorithm,
-                            uint64_t space, int64_t bytes, Stream *stream) {
+                            uint64_t a, Matrix *aLayout, uint64_t b,
+                            Matrix *bLayout, const void *beta, uint64_t c,
+                            Matrix *cLayout, uint64_t d, Matrix *dLayout,
+                            const Algorithm *algorithm, uint64_t space,
+                            int64_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
+  int64_t compute = (*desc)[computeType];
   auto scalar = [&](const void *value) {
-    return desc->get(computeType) == compute64
-               ? *static_cast<const double *>(value)
-               : double(*static_cast<const float *>(value));
+    return compute == compute64 ? *static_cast<const double *>(value)
+                                : double(*static_cast<const float *>(value));
   };
   double factor = scalar(alpha), factorOfC = scalar(beta);
   if (isDropped(__func__, handle, desc, factor, a, aLayout, b, bLayout,
                 factorOfC, c, cLayout, d, dLayout, algorithm, space, bytes,
                 stream))
     return 0;
-  auto it = productOf(desc, {aLayout, bLayout, cLayout, dLayout});
+  auto it = productOf(*desc, {*aLayout, *bLayout, *cLayout, *dLayout});
   if (!it)
     return invalid;
   log("matmul stream=%d arguments=%#lx,%#lx,%#lx,%#lx,%#lx compute=%ld "
       "transposed=%d%d epilogue=%d adds=%d workspace=%#lx bytes=%ld%s%s%s",
-      idOf(stream), a, b, d, it->bias.address, it->aux.address,
-      desc->get(computeType), it->transposesA, it->transposesB, it->epilogue,
-      factorOfC != 0, space, bytes, shown("a", aLayout).c_str(),
-      shown("b", bLayout).c_str(), shown("c", dLayout).c_str());
+      idOf(stream), a, b, d, it->bias.address, it->aux.address, compute,
+      it->transposesA, it->transposesB, it->epilogue, factorOfC != 0, space,
+      bytes, shown("a", *aLayout).c_str(), shown("b", *bLayout).c_str(),
+      shown("c", *dLayout).c_str());
   if (int status = failure(__func__))
     return status;
   for (size_t i = 0; i < 4; ++i)
@@ -294,7 +280,7 @@ EMULATED int cublasLtMatmul(void *handle, Attributes *desc, const void *alpha,
     if (!executes())
       return;
     memory().scratch(space, bytes);
-    compute(*it);
+    emulator::compute(*it);
   });
   return status ? executionFailed : 0;
 }

@@ -35,13 +35,12 @@ void requireTaken(const sw_attention_desc &it, bool gradient) {
   for (int64_t width : {it.width, it.value_width})
     if (width % widthMultiple ||
         width > (gradient ? mostGradientWidth : mostWidth))
-      throw std::runtime_error(text("no attention of width %ld", width));
+      fail("no attention of width %ld", width);
   for (const int64_t *strides :
        {it.q, it.k, it.v, it.o, it.d_o, it.d_q, it.d_k, it.d_v, it.bias})
     for (int i = 0; i < 3; ++i)
-      if (strides[i] % strideMultiple)
-        throw std::runtime_error(
-            text("no attention with a stride of %ld", strides[i]));
+      require(strides[i] % strideMultiple == 0,
+              "no attention with a stride of %ld", strides[i]);
 }
 
 /// Of an attention: q, k, v, o, stats (0: not computed), d_o, d_q, d_k, d_v,
@@ -164,7 +163,7 @@ public:
   size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
                           bool stats) override {
     if (failure("attention") || (gradient && failure("gradient")))
-      throw std::runtime_error("asked to fail");
+      fail("asked to fail");
     log("plan attention gradient=%d stats=%d causal=%d", gradient, stats,
         desc.causal);
     if (executes())
@@ -199,12 +198,11 @@ public:
         return;
       memory().scratch(space, bytes);
       for (uint64_t it : addresses)
-        if (it % plan.alignment)
-          throw Violation(text("a graph is given address %lu", it));
+        require(it % plan.alignment == 0, "a graph is given address %lu", it);
       plan.compute(addresses);
     });
     if (status)
-      throw std::runtime_error(text("status %d", status));
+      fail("status %d", status);
   }
 
 private:

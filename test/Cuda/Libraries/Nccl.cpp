@@ -68,8 +68,8 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     }).detach();
   };
   auto isComplete = [=] {
-    if (!*running && comm->state)
-      throw Violation(std::string(name) + " has another size than a partner's");
+    require(*running || !comm->state, "%s has another size than a partner's",
+            name);
     return !*running;
   };
   int status = enqueue(stream, begin, isComplete);

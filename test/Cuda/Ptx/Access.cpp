@@ -17,12 +17,10 @@ void Bytes::begin(int64_t bytes) {
 void Warp::access() {
   const Operand &operand = it->operands[it->loads ? 1 : 0];
   requireWritten(operand, "an address");
-  Row room;
-  const Row &addresses = read(operand, room);
   Request request = {it->bytes * it->vector};
   Space space = it->space;
   forLanes(active, [&] {
-    uint64_t address = addresses[lane];
+    uint64_t address = addressIn(operand);
     request.add(address);
     space = it->spaceOf(address);
     Place at = place(address, request.bytes, !it->loads, space);
@@ -38,9 +36,8 @@ void Warp::access() {
 static void requireWithin(const char *memory, uint64_t size, uint64_t address,
                           int bytes) {
   if (address > size || size - address < unsigned(bytes))
-    throw Violation(text("uses %d bytes of %s from %lu on, of which there are "
-                         "%lu",
-                         bytes, memory, address, size));
+    fail("uses %d bytes of %s from %lu on, of which there are %lu", bytes,
+         memory, address, size);
 }
 
 Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
@@ -58,8 +55,7 @@ Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
   }
   // "Vectors": an address must be a multiple of the size of its access.
   if (address % unsigned(bytes) != 0)
-    throw Violation(text("uses address %lu, which is not a multiple of %d",
-                         address, bytes));
+    fail("uses address %lu, which is not a multiple of %d", address, bytes);
   if (space == Space::Shared)
     return sharedPlace(address & ~sharedWindow, bytes, writes);
   if (space == Space::Local) {
@@ -78,46 +74,41 @@ Place Warp::sharedPlace(uint64_t address, int bytes, bool writes) {
   block->sharedRaces.access(address, bytes, thread(), block->barriers, writes);
   Place found = block->shared.at(address);
   if (!writes && std::memchr(found.marks, copyPending, size_t(bytes)))
-    throw Violation(text("reads from byte %lu of shared memory, which no "
-                         "thread has written: an asynchronous copy has not "
-                         "been waited for",
-                         address));
+    fail("reads from byte %lu of shared memory, which no thread has written: "
+         "an asynchronous copy has not been waited for",
+         address);
   return found;
 }
 
-const std::byte *bitsOf(const Place &it, Plane plane, int bytes,
-                        std::byte *room) {
+uint64_t bitsOf(const Place &it, Plane plane, int bytes) {
+  uint64_t bits = 0;
   if (plane == values)
-    return it.bytes;
-  for (int i = 0; i < bytes; ++i)
-    room[i] = std::byte(it.marks[i] ? 0 : 0xff);
-  return room;
+    std::memcpy(&bits, it.bytes, size_t(bytes));
+  else
+    for (int i = 0; i < bytes; ++i)
+      bits |= it.marks[i] ? 0 : uint64_t(0xff) << 8 * i;
+  return bits;
 }
 
-void Warp::load(const Place &from, uint64_t address) {
-  int size = it->bytes * it->vector, unused = 64 - 8 * it->bytes;
-  notice(from, size);
-  std::byte room[64];
-  for (Plane plane : used()) {
-    const std::byte *at = bitsOf(from, plane, size, room);
-    for (const Operand &part : partsOf(it->operands[0])) {
-      uint64_t value = 0;
-      std::memcpy(&value, at, size_t(it->bytes));
-      at += it->bytes;
+void Warp::load(Place from, uint64_t address) {
+  int unused = 64 - 8 * it->bytes;
+  notice(from, it->bytes * it->vector);
+  gathered[lane] = {address, it};
+  for (const Operand &part : partsOf(it->operands[0])) {
+    for (Plane plane : used()) {
+      uint64_t bits = bitsOf(from, plane, it->bytes);
       if (it->isSigned)
-        value = uint64_t(int64_t(value << unused) >> unused);
-      row(part, plane)[lane] = value;
-      if (plane == unwritten)
-        origins[part.number][lane] = {address, it};
+        bits = uint64_t(int64_t(bits << unused) >> unused);
+      row(part, plane)[lane] = bits;
     }
+    from = from + it->bytes;
   }
 }
 
 void Warp::store(Place to) {
-  Row room;
   for (const Operand &part : partsOf(it->operands[1])) {
-    std::memcpy(to.bytes, &read(part, room)[lane], size_t(it->bytes));
-    uint64_t bits = read(part, room, unwritten)[lane];
+    std::memcpy(to.bytes, &read(part)[lane], size_t(it->bytes));
+    uint64_t bits = read(part, unwritten)[lane];
     for (int i = 0; i < it->bytes; ++i)
       to.marks[i] = !(bits >> 8 * i & 0xff);
     to = to + it->bytes;
@@ -133,18 +124,14 @@ void Warp::copy() {
   for (const Operand &operand : it->operands)
     requireWritten(operand, "an operand");
   // The last operand is the number of bytes to read, or else `copied`.
-  Row rooms[3];
-  const Row &to = read(it->operands[0], rooms[0]),
-            &from = read(it->operands[1], rooms[1]),
-            &bytes = read(it->operands.back(), rooms[2]);
   Request reads = {copied}, writes = reads;
   forLanes(active, [&] {
-    AsyncCopy copy = {to[lane], from[lane], int(bytes[lane])};
-    if (copy.to % copied != 0 || (copy.bytes && copy.from % copied != 0))
-      throw Violation(
-          "copies from or to an address that is not a multiple of 16");
-    if (copy.bytes < 0 || copy.bytes > copied)
-      throw Violation("copies more than 16 bytes");
+    AsyncCopy copy = {addressIn(it->operands[0]), addressIn(it->operands[1]),
+                      int(addressIn(it->operands.back()))};
+    require(copy.to % copied == 0 && (!copy.bytes || copy.from % copied == 0),
+            "copies from or to an address that is not a multiple of 16");
+    require(copy.bytes >= 0 && copy.bytes <= copied,
+            "copies more than 16 bytes");
     std::fill_n(sharedPlace(copy.to, copied, true).marks, copied, copyPending);
     writes.add(copy.to);
     if (copy.bytes) {
@@ -164,10 +151,9 @@ void Warp::commitCopies() {
 }
 
 void Warp::awaitCopies() {
-  Row room;
   // Plus the open group: only wait_all waits for what is not committed.
   size_t groupsLeft =
-      it->has("wait_all") ? 0 : size_t(read(it->operands[0], room)[0]) + 1;
+      it->has("wait_all") ? 0 : size_t(read(it->operands[0])[0]) + 1;
   auto finish = [&](const AsyncCopy &copy) {
     Place to = sharedPlace(copy.to, copied, true);
     to.fill(copied, 0, 1);
@@ -181,32 +167,22 @@ void Warp::awaitCopies() {
   });
 }
 
-void Races::check(Mark &mark, uint64_t byte, const Access &self,
-                  bool writes) const {
-  // Whether a different thread made this access, and no barrier separates it.
-  auto meets = [&](const Access &other) {
-    return other.thread && other.thread != self.thread &&
-           (blockOf(other) != blockOf(self) || other.barriers == self.barriers);
-  };
-  bool written = meets(mark.writer);
-  bool read = writes &&
-              (mark.severalBlocks ||
-               (mark.severalThreads && mark.reader.barriers == self.barriers) ||
-               meets(mark.reader));
-  if (written || read)
-    throw Violation(
-        text("race on %s: thread %u %s byte %lu, which thread %u has %s with "
-             "no barrier between them",
-             memory, self.thread - 1, writes ? "writes" : "reads", byte,
-             (written ? mark.writer : mark.reader).thread - 1,
-             written ? "written" : "read"));
-  if (!writes) {
-    bool other = mark.reader.thread && mark.reader.thread != self.thread;
-    mark.severalBlocks |= other && blockOf(mark.reader) != blockOf(self);
-    mark.severalThreads =
-        mark.reader.barriers == self.barriers && (mark.severalThreads || other);
+void Races::check(Mark &mark, uint64_t byte, Access self, bool writes) const {
+  for (bool written : {true, false}) {
+    Access &last = mark[written];
+    bool isOther = last.thread && last.thread != self.thread;
+    self.severalBlocks =
+        last.severalBlocks || (isOther && blockOf(last) != blockOf(self));
+    self.severalThreads =
+        last.barriers == self.barriers && (last.severalThreads || isOther);
+    if ((writes || written) && (self.severalBlocks || self.severalThreads))
+      fail("race on %s: thread %u %s byte %lu, which thread %u has %s with no "
+           "barrier between them",
+           memory, self.thread - 1, writes ? "writes" : "reads", byte,
+           last.thread - 1, written ? "written" : "read");
+    if (writes == written)
+      last = self;
   }
-  (writes ? mark.writer : mark.reader) = self;
 }
 
 void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
@@ -220,8 +196,8 @@ void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
     last = page.get();
   }
   for (uint64_t byte = address; byte < address + unsigned(bytes); byte += step)
-    check((*last)[byte % pageSize], byte, {uint32_t(thread + 1), barriers},
-          writes);
+    check((*last)[byte % pageSize], byte,
+          {uint32_t(thread + 1), 0, 0, barriers}, writes);
 }
 
 /// The units of `size` bytes that lanes of a request access.

@@ -81,10 +81,10 @@ void BlockRunner::finishBarrier() {
   for (Warp &warp : warps) {
     warp.it = &kernel.code[at];
     warp.forLanes(warp.lanes, [&] {
-      if (!(warp.atBarrier >> warp.lane & 1))
-        throw Violation("has left before a barrier where others wait");
-      if (warp.next[warp.lane]++ != at)
-        throw Violation("waits at another barrier than others");
+      require(warp.atBarrier >> warp.lane & 1,
+              "has left before a barrier where others wait");
+      require(warp.next[warp.lane]++ == at,
+              "waits at another barrier than others");
     });
     warp.atBarrier = 0;
   }
@@ -104,7 +104,7 @@ void Warp::advance() {
   }
   forLanes(atShuffle, [&] {
     it = &code[next[lane]];
-    throw Violation("waits for lanes of its mask that never come");
+    fail("waits for lanes of its mask that never come");
   });
 }
 
@@ -113,8 +113,7 @@ void Warp::step() {
   uint32_t all = active;
   if (it->guard.kind != Operand::None) {
     requireWritten(it->guard, "a condition");
-    Row room;
-    const Row &guard = read(it->guard, room);
+    const Row &guard = read(it->guard);
     forLanes(all, [&] {
       bool runs = (guard[lane] & 1) != it->isInverted;
       active &= ~(uint32_t(!runs) << lane);
@@ -122,15 +121,16 @@ void Warp::step() {
   }
   bool waits = it->act == &Warp::barrier || it->act == &Warp::shuffle;
   forLanes(waits ? all & ~active : all, [&] { ++next[lane]; });
+  gatherOrigins();
   (this->*it->act)();
+  spreadOrigins();
 }
 
 void Warp::refuse(const char *why) const {
   auto [x, y, z] = block->place;
-  throw Violation(
-      text("kernel '%s', block %u,%u,%u, thread %ld %s; line %d: '%s'",
-           block->kernel.name.c_str(), x, y, z, thread(), why, it->line,
-           it->text.c_str()));
+  fail("kernel '%s', block %u,%u,%u, thread %ld %s; line %d: '%s'",
+       block->kernel.name.c_str(), x, y, z, thread(), why, it->line,
+       it->text.c_str());
 }
 
 } // namespace emulator::ptx

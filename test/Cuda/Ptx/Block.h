@@ -25,9 +25,8 @@ namespace emulator::ptx {
 /// whether it is, or comes from, memory that nothing had written.
 enum Plane { values, unwritten };
 
-/// A plane of some bytes; stored in `room` if it is computed.
-const std::byte *bitsOf(const Place &it, Plane plane, int bytes,
-                        std::byte *room);
+/// A plane of up to 8 bytes.
+uint64_t bitsOf(const Place &it, Plane plane, int bytes);
 
 /// The mark of bytes that an asynchronous copy will write.
 constexpr uint8_t copyPending = 3;
@@ -72,6 +71,7 @@ struct Warp {
   size_t lane = 0;                        ///< in `forLanes`
   /// By register and lane, of values with unwritten bits.
   std::vector<std::array<Origin, warpSize>> origins = {};
+  /// By lane, of the results of the current instruction.
   std::array<Origin, warpSize> gathered = {};
   /// Copies not yet run by lane and group; the last group is still open.
   std::array<std::vector<std::vector<AsyncCopy>>, warpSize> copies = {};
@@ -134,17 +134,20 @@ private:
   /// The memory that `lane` accesses with an address in this space.
   Place place(uint64_t address, int bytes, bool writes, Space space);
   Place sharedPlace(uint64_t address, int bytes, bool writes);
-  void load(const Place &from, uint64_t address);
+  void load(Place from, uint64_t address);
   void store(Place to);
 
   /// The lanes of a register.
   Row &row(const Operand &operand, Plane plane = values) {
     return planes[plane][operand.number];
   }
-  /// An operand, or an address, in all lanes; stored in `room` if it is
-  /// computed.
-  const Row &read(const Operand &operand, Row &room, Plane plane = values);
-  Lanes lanesOf(Plane plane, Row *rooms);
+  /// An operand in all lanes.
+  const Row &read(const Operand &operand, Plane plane = values);
+  /// The address that `lane` has in an operand.
+  uint64_t addressIn(const Operand &operand) {
+    return read(operand)[lane] + uint64_t(operand.offset);
+  }
+  Lanes lanesOf(Plane plane);
 };
 
 /// The parts of a vector, or the operand itself.

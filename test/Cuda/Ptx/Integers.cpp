@@ -50,76 +50,61 @@ uint64_t permuted(uint32_t a, uint64_t b, uint32_t c) {
   return result;
 }
 
-/// Defines the operations on T and on the signed type of its size. Unsigned
-/// overflow is defined in C++, so T also serves for signed sums.
-template <typename T> void defineFor(Table &table) {
-  using S = std::make_signed_t<T>;
-  constexpr uint32_t width = 8 * sizeof(T);
-  // For the types with these letters: u and b of u32 and b32.
-  auto add = [&](const char *name, std::string_view letters, auto function) {
-    for (char letter : letters)
-      table[name + ("." + (letter + std::to_string(width)))] =
-          handler<T>(function);
+/// Defines operations on bits, also on those of predicates.
+template <typename T> void defineLogic(Table &table) {
+  define<T>(table, "and", [](T a, T b) { return T(a & b); });
+  define<T>(table, "or", [](T a, T b) { return T(a | b); });
+  define<T>(table, "xor", [](T a, T b) { return T(a ^ b); });
+  define<T>(table, "not", [](T a) { return T(a ^ T(-1)); });
+}
+
+/// Defines the operations on integers, most of them with twice the width, where
+/// nothing overflows.
+template <typename N> void defineFor(Table &table) {
+  using W = Wide<N>;
+  constexpr uint32_t width = 8 * sizeof(N);
+  auto add = [&](const char *name, auto function) {
+    define<N>(table, name, function);
   };
-  add("add", "usb", [](T a, T b) { return T(a + b); });
-  add("sub", "usb", [](T a, T b) { return T(a - b); });
-  add("mul.lo", "usb", [](T a, T b) { return T(uint64_t(a) * b); });
-  add("mad.lo", "usb", [](T a, T b, T c) { return T(uint64_t(a) * b + c); });
-  add("neg", "usb", [](T a) { return T(-a); });
-  add("and", "usb", [](T a, T b) { return T(a & b); });
-  add("or", "usb", [](T a, T b) { return T(a | b); });
-  add("xor", "usb", [](T a, T b) { return T(a ^ b); });
-  add("not", "usb", [](T a) { return T(~a); });
+  add("add", [](N a, N b) { return N(W(a) + b); });
+  add("sub", [](N a, N b) { return N(W(a) - b); });
+  add("mul.lo", [](N a, N b) { return N(W(a) * b); });
+  add("mul.hi", [](N a, N b) { return N(W(a) * b >> width); });
+  add("mul.wide", [](N a, N b) { return doubled<N>(W(a) * b); });
+  add("mad.lo", [](N a, N b, N c) { return N(W(a) * b + c); });
+  add("mad.wide",
+      [](N a, N b, uint64_t c) { return doubled<N>(W(a) * b + W(c)); });
+  add("neg", [](N a) { return N(-W(a)); });
+  add("min", [](N a, N b) { return std::min(a, b); });
+  add("max", [](N a, N b) { return std::max(a, b); });
   // Division by zero is undefined in PTX; a device returns all ones.
-  add("div", "ub", [](T a, T b) { return b ? T(a / b) : T(~T(0)); });
-  add("rem", "ub", [](T a, T b) { return b ? T(a % b) : a; });
-  add("div", "s", [](S a, S b) {
-    return b == 0 ? S(-1) : b == -1 ? S(-T(a)) : S(a / b);
-  });
-  add("rem", "s", [](S a, S b) {
-    return b == 0 ? a : b == -1 ? S(0) : S(a % b);
-  });
-  add("abs", "s", [](S a) { return a < 0 ? S(-T(a)) : a; });
-  add("min", "ub", [](T a, T b) { return std::min(a, b); });
-  add("min", "s", [](S a, S b) { return std::min(a, b); });
-  add("max", "ub", [](T a, T b) { return std::max(a, b); });
-  add("max", "s", [](S a, S b) { return std::max(a, b); });
+  add("div", [](N a, N b) { return b ? N(W(a) / b) : N(-1); });
+  add("rem", [](N a, N b) { return b ? N(W(a) % b) : a; });
   // Counts above the width act as the width.
-  add("shl", "ub",
-      [](T a, uint32_t b) { return b < width ? T(a << b) : T(0); });
-  add("shr", "ub",
-      [](T a, uint32_t b) { return b < width ? T(a >> b) : T(0); });
-  add("shr", "s",
-      [](S a, uint32_t b) { return S(a >> std::min(b, width - 1)); });
-  auto multiply = [&]<typename N>(N, const char *letters) {
-    using W = Wide<N>;
-    add("mul.hi", letters, [](N a, N b) { return N(W(a) * W(b) >> width); });
-    add("mul.wide", letters, [](N a, N b) { return doubled<N>(W(a) * W(b)); });
-    add("mad.wide", letters,
-        [](N a, N b, uint64_t c) { return doubled<N>(W(a) * W(b) + W(c)); });
-  };
-  multiply(T(), "ub");
-  multiply(S(), "s");
-  if constexpr (width > 16) {
-    add("bfe", "u",
-        [](T a, uint8_t b, uint8_t c) { return extracted(a, b, c); });
-    add("bfe", "s",
-        [](S a, uint8_t b, uint8_t c) { return extracted(a, b, c); });
-    add("bfi", "b",
-        [](T a, T b, uint8_t c, uint8_t d) { return inserted(a, b, c, d); });
+  add("shr", [](N a, uint32_t b) { return N(W(a) >> std::min(b, 64u)); });
+  if constexpr (width > 16)
+    add("bfe", [](N a, uint8_t b, uint8_t c) { return extracted(a, b, c); });
+  if constexpr (std::is_signed_v<N>) {
+    add("abs", [](N a) { return N(a < 0 ? -W(a) : W(a)); });
+    return;
   }
+  defineLogic<N>(table);
+  add("shl", [](N a, uint32_t b) { return N(W(a) << std::min(b, 64u)); });
+  if constexpr (width > 16)
+    add("bfi",
+        [](N a, N b, uint8_t c, uint8_t d) { return inserted(a, b, c, d); });
 }
 
 } // namespace
 
 void defineIntegers(Table &table) {
   defineFor<uint16_t>(table);
+  defineFor<int16_t>(table);
   defineFor<uint32_t>(table);
+  defineFor<int32_t>(table);
   defineFor<uint64_t>(table);
-  define<bool>(table, "and", [](bool a, bool b) { return a && b; });
-  define<bool>(table, "or", [](bool a, bool b) { return a || b; });
-  define<bool>(table, "xor", [](bool a, bool b) { return a != b; });
-  define<bool>(table, "not", [](bool a) { return !a; });
+  defineFor<int64_t>(table);
+  defineLogic<bool>(table);
   table["prmt.b32"] = handler<uint64_t>(
       [](uint32_t a, uint64_t b, uint32_t c) { return permuted(a, b, c); });
   using Word = uint32_t;

@@ -12,6 +12,7 @@
 #include "Module.h"
 
 #include <span>
+#include <tuple>
 #include <type_traits>
 
 namespace emulator::ptx {
@@ -56,36 +57,26 @@ struct Lanes {
   std::array<const uint64_t *, 4> in = {};
 };
 
-/// An operand, which a function takes as a type of its choice.
-struct Bits {
-  uint64_t raw;
-  template <typename T> operator T() const { return get<T>(raw); }
-};
-
-/// Computes a function of one to four operands in all lanes of the mask. What
-/// it returns becomes a T, but uint64_t and bool are the bits of the result.
-template <typename T, typename Function> Handler handler(Function) {
+/// Computes a function of up to four operands in all lanes of the mask. What it
+/// returns becomes a T, but uint64_t and bool are the bits of the result.
+template <typename T, typename Function, typename R, typename... Operands>
+Handler handlerFor(R (Function::*)(Operands...) const) {
   return [](Lanes &it) {
-    static const Row zeros = {};
-    auto in = [&](size_t i, size_t lane) {
-      return Bits{(it.in[i] ? it.in[i] : zeros.data())[lane]};
-    };
-    // Adds operands until there are as many as the function takes.
-    auto callWith = [&](auto &self, size_t lane, auto... operands) {
-      if constexpr (std::is_invocable_v<Function, decltype(operands)...>)
-        return Function()(operands...);
-      else
-        return self(self, lane, operands..., in(sizeof...(operands), lane));
-    };
-    auto call = [&](size_t lane) { return callWith(callWith, lane); };
-    using Result = decltype(call(0));
     constexpr bool isBits =
-        std::is_same_v<Result, bool> || std::is_same_v<Result, uint64_t>;
-    using Stored = std::conditional_t<isBits, Result, T>;
-    for (size_t lane = 0; lane < warpSize; ++lane)
-      if (it.mask >> lane & 1)
-        it.out[lane] = put<Stored>(Stored(call(lane)));
+        std::is_same_v<R, bool> || std::is_same_v<R, uint64_t>;
+    for (size_t lane = 0; lane < warpSize; ++lane) {
+      if (!(it.mask >> lane & 1))
+        continue;
+      size_t i = 0;
+      auto next = [&] { return it.in[i] ? it.in[i++][lane] : 0; };
+      std::tuple<Operands...> operands = {get<Operands>(next())...};
+      std::conditional_t<isBits, R, T> result(std::apply(Function(), operands));
+      it.out[lane] = put(result);
+    }
   };
+}
+template <typename T, typename Function> Handler handler(Function) {
+  return handlerFor<T>(&Function::operator());
 }
 
 /// Operations by opcode: "cvt.rn.bf16.f32".

@@ -114,8 +114,9 @@ public:
       rest.remove_prefix(isRead ? end + 1 : 0);
       end = isRead ? 0 : end + 1;
     }
-    if (rest = trim(rest); depth > 0 || !rest.empty())
-      fail("a statement without an end", rest.substr(0, rest.find('\n')));
+    rest = trim(rest);
+    require(depth == 0 && rest.empty(), "a statement without an end",
+            rest.substr(0, rest.find('\n')));
     return std::move(module);
   }
 
@@ -144,8 +145,7 @@ private:
   void begin(std::string_view text) {
     text = text.substr(text.find(".entry ") + 7);
     size_t open = text.find('('), close = text.find(')');
-    if (close == text.npos)
-      fail("a kernel without parameters", text);
+    require(close != text.npos, "a kernel without parameters", text);
     kernel = {};
     kernel.name = trim(text.substr(0, open));
     names = {};
@@ -154,8 +154,8 @@ private:
       names.registers[std::string(name)] = kernel.registers++;
     for (auto it : split(text.substr(open + 1, close - open - 1), ',')) {
       auto words = split(it, ' ');
-      if (words.size() < 3 || words.back().ends_with(']'))
-        fail("a parameter that is not known", it);
+      require(words.size() >= 3 && !words.back().ends_with(']'),
+              "a parameter that is not known", it);
       names.symbols[std::string(words.back())] =
           int64_t(kernel.parameters.size()) * parameterStride;
       kernel.parameters.push_back(bytesOf(words[1]));
@@ -166,8 +166,9 @@ private:
       if (directive == ".maxntid" || directive == ".reqntid")
         for (size_t i = 0; i < values.size() && i < 3; ++i)
           kernel.most[i] = int(count(values[i]));
-      else if (directive != ".minnctapersm" && directive != ".maxnreg")
-        fail("a directive that is not known", directive);
+      else
+        require(directive == ".minnctapersm" || directive == ".maxnreg",
+                "a directive that is not known", directive);
     }
   }
 
@@ -189,14 +190,12 @@ private:
     for (const char *space : {".extern", ".global", ".shared", ".local"})
       if (text.starts_with(space))
         return array(text);
-    if (depth == 0)
-      fail("a declaration that is not known", text);
+    require(depth > 0, "a declaration that is not known", text);
     if (text.starts_with(".reg"))
       return registers(text);
     if (text.starts_with(".pragma")) // A hint to the assembler.
       return;
-    if (text.front() == '.')
-      fail("a directive that is not known", text);
+    require(text.front() != '.', "a directive that is not known", text);
     instruction(text);
   }
 
@@ -247,8 +246,8 @@ private:
 
   void requireHandler(Instruction &it) const {
     it.handler = handlerOf(it.words);
-    if (it.act == &Warp::compute && !it.handler)
-      fail("an instruction that is not known", it.text);
+    require(it.act != &Warp::compute || it.handler,
+            "an instruction that is not known", it.text);
   }
 
   /// Declares registers: `.reg .b32 %r<22>`
@@ -272,15 +271,15 @@ private:
     int64_t &symbol =
         (depth > 0 ? names.symbols : symbols)[std::string(words.back())];
     if (words[0] == ".extern") {
-      if (words[1] != ".shared" || !text.ends_with("[]"))
-        fail("an external array that is not shared", text);
+      require(words[1] == ".shared" && text.ends_with("[]"),
+              "an external array that is not shared", text);
       symbol = dynamicShared;
       return;
     }
     size_t values = text.find('{');
     bool isTable = words[0] == ".global", isShared = words[0] == ".shared";
-    if (open == text.npos || isTable != (values != text.npos))
-      fail("an array that is not known", text);
+    require(open != text.npos && isTable == (values != text.npos),
+            "an array that is not known", text);
     int64_t size = bytesOf(words.end()[-2]);
     int64_t bytes = size * count(text.substr(open + 1));
     if (isTable) {
@@ -299,8 +298,8 @@ private:
     to.fill(bytes, 0, 1);
     for (auto it : split(values.substr(1), ',')) {
       std::optional<uint64_t> value = numberIn(it);
-      if (!value || (bytes -= size) < 0)
-        fail("an element that is not known", it);
+      require(value && (bytes -= size) >= 0, "an element that is not known",
+              it);
       std::memcpy(to.bytes, &*value, size_t(size));
       to.bytes += size;
     }
@@ -349,8 +348,7 @@ private:
 
   int64_t count(std::string_view text) const {
     std::optional<uint64_t> value = numberIn(text);
-    if (!value)
-      fail("a number that is not known", text);
+    require(value.has_value(), "a number that is not known", text);
     return int64_t(*value);
   }
 
@@ -358,15 +356,16 @@ private:
   T find(const std::unordered_map<std::string, T> &map, std::string_view name,
          const char *otherwise) const {
     auto found = map.find(std::string(name));
-    if (found == map.end())
-      fail(otherwise, name);
+    require(found != map.end(), otherwise, name);
     return found->second;
   }
 
-  [[noreturn]] void fail(const char *what, std::string_view where) const {
-    throw Unknown((depth > 0 ? "kernel '" + kernel.name + "', " : "") +
-                  emulator::text("line %d: %s: '%.*s'", line, what,
-                                 int(where.size()), where.data()));
+  /// Throws `Unknown` unless the condition holds.
+  void require(bool holds, const char *what, std::string_view where) const {
+    if (!holds)
+      throw Unknown((depth > 0 ? "kernel '" + kernel.name + "', " : "") +
+                    emulator::text("line %d: %s: '%.*s'", line, what,
+                                   int(where.size()), where.data()));
   }
 
   std::string text;

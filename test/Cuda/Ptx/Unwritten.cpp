@@ -24,8 +24,7 @@ void Warp::notice(const Place &from, int bytes) {
 }
 
 void Warp::requireWritten(const Operand &operand, const char *what) {
-  Row room;
-  const Row &bits = read(operand, room, unwritten);
+  const Row &bits = read(operand, unwritten);
   forLanes(active, [&] {
     if (!bits[lane])
       return;
@@ -34,11 +33,10 @@ void Warp::requireWritten(const Operand &operand, const char *what) {
     const char *name = space == Space::Shared  ? "shared memory at "
                        : space == Space::Local ? "local memory at "
                                                : "";
-    throw Violation(
-        text("uses %s that was never written: line %d '%s' has loaded it "
-             "from %s%#lx",
-             what, load->line, load->text.c_str(), name,
-             at & ~(sharedWindow | localWindow)));
+    fail("uses %s that was never written: line %d '%s' has loaded it from "
+         "%s%#lx",
+         what, load->line, load->text.c_str(), name,
+         at & ~(sharedWindow | localWindow));
   });
 }
 
@@ -47,7 +45,7 @@ void Warp::gatherOrigins() {
     return;
   gathered = {};
   Origin any;
-  for (const Operand &operand : std::span(it->operands).subspan(1))
+  for (const Operand &operand : std::views::drop(it->operands, 1))
     for (const Operand &part : partsOf(operand))
       for (size_t i = 0; part.kind == Operand::Register && i < warpSize; ++i)
         if (!gathered[i].load && row(part, unwritten)[i])
@@ -58,12 +56,13 @@ void Warp::gatherOrigins() {
 }
 
 void Warp::spreadOrigins() {
-  for (const Operand &part : partsOf(it->operands[0]))
-    if (part.kind == Operand::Register && hasUnwritten())
-      forLanes(active, [&] {
-        if (row(part, unwritten)[lane])
-          origins[part.number][lane] = gathered[lane];
-      });
+  for (const Operand &operand : std::views::take(it->operands, 1))
+    for (const Operand &part : partsOf(operand))
+      if (part.kind == Operand::Register && hasUnwritten())
+        forLanes(active, [&] {
+          if (row(part, unwritten)[lane])
+            origins[part.number][lane] = gathered[lane];
+        });
 }
 
 namespace {

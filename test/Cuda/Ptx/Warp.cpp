@@ -9,21 +9,18 @@
 
 namespace emulator::ptx {
 
-Lanes Warp::lanesOf(Plane plane, Row *rooms) {
+Lanes Warp::lanesOf(Plane plane) {
   Lanes made = {active, row(it->operands[0], plane).data()};
   for (size_t i = 1; i < it->operands.size() && i <= 4; ++i)
-    made.in[i - 1] = read(it->operands[i], rooms[i - 1], plane).data();
+    made.in[i - 1] = read(it->operands[i], plane).data();
   return made;
 }
 
 void Warp::compute() {
-  Row rooms[2][4];
-  Lanes given = lanesOf(values, rooms[values]);
+  Lanes given = lanesOf(values);
   if (hasUnwritten()) {
-    Lanes bits = lanesOf(unwritten, rooms[unwritten]);
-    gatherOrigins();
+    Lanes bits = lanesOf(unwritten);
     carry(*it, given, bits);
-    spreadOrigins();
   }
   it->handler(given);
 }
@@ -36,11 +33,10 @@ void Warp::move() {
   auto low = [](uint64_t value, size_t bits) {
     return value & (~uint64_t(0) >> (64 - bits));
   };
-  gatherOrigins();
   for (Plane plane : used()) {
-    Row joined = {}, room;
+    Row joined = {};
     for (size_t p = 0; p < from.size(); ++p) {
-      const Row &part = read(from[p], room, plane);
+      const Row &part = read(from[p], plane);
       for (size_t i = 0; i < warpSize; ++i)
         joined[i] |= low(part[i], taken) << taken * p;
     }
@@ -49,18 +45,15 @@ void Warp::move() {
         row(to[p], plane)[lane] = low(joined[lane] >> given * p, given);
       });
   }
-  spreadOrigins();
 }
 
 void Warp::shuffle() {
   if (!active)
     return;
-  Row rooms[3];
   for (size_t i = 2; i < 5; ++i)
     requireWritten(it->operands[i], "an operand");
-  const Row &b = read(it->operands[2], rooms[0]),
-            &c = read(it->operands[3], rooms[1]),
-            &members = read(it->operands[4], rooms[2]);
+  const Row &b = read(it->operands[2]), &c = read(it->operands[3]),
+            &members = read(it->operands[4]);
   auto first = size_t(std::countr_zero(active));
   // `wanted`: lanes of the members' mask; `here`: lanes that have arrived.
   auto wanted = uint32_t(members[first]) & lanes & ~left;
@@ -68,11 +61,11 @@ void Warp::shuffle() {
   forLanes(atShuffle,
            [&] { here |= uint32_t(next[lane] == next[first]) << lane; });
   forLanes(active, [&] {
-    if (!(members[lane] >> lane & 1))
-      throw Violation("is not in the mask of its own shuffle");
+    require(members[lane] >> lane & 1, "is not in the mask of its own shuffle");
   });
   atShuffle |= active;
-  if ((here & wanted) != wanted)
+  active = (here & wanted) == wanted ? here : 0;
+  if (!active)
     return; // Others have not arrived yet.
   atShuffle &= ~here;
   std::string_view mode = it->words[2];
@@ -87,35 +80,24 @@ void Warp::shuffle() {
                                 : begin | (by & ~segment);
     if (mode == "up" ? from < last : from > last)
       from = self;
-    if (!(here >> from & 1))
-      throw Violation(
-          text("takes the value of lane %d, which is not there", from));
+    require(here >> from & 1, "takes the value of lane %d, which is not there",
+            from);
     source[lane] = size_t(from);
     ++next[lane];
   });
   auto exchange = [&](auto from, auto &to) {
     forLanes(here, [&] { to[lane] = from[source[lane]]; });
   };
-  const Operand &from = it->operands[1], &to = it->operands[0];
-  Row room;
-  if (hasUnwritten() && from.kind == Operand::Register)
-    exchange(origins[from.number], origins[to.number]);
+  exchange(gathered, gathered);
   for (Plane plane : used())
-    exchange(read(from, room, plane), row(to, plane));
+    exchange(read(it->operands[1], plane), row(it->operands[0], plane));
 }
 
-const Row &Warp::read(const Operand &operand, Row &room, Plane plane) {
+const Row &Warp::read(const Operand &operand, Plane plane) {
   static const Row zeros = {};
-  bool isRegister = operand.kind == Operand::Register;
-  if (plane == unwritten)
-    return isRegister && hasUnwritten() ? row(operand, plane) : zeros;
-  const Row &found =
-      isRegister ? row(operand) : block->kernel.constants[operand.number];
-  if (operand.offset == 0)
-    return found;
-  for (size_t i = 0; i < warpSize; ++i)
-    room[i] = found[i] + uint64_t(operand.offset);
-  return room;
+  if (operand.kind == Operand::Register && (plane == values || hasUnwritten()))
+    return row(operand, plane);
+  return plane == values ? block->kernel.constants[operand.number] : zeros;
 }
 
 } // namespace emulator::ptx
