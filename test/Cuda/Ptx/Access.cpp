@@ -167,21 +167,21 @@ void Warp::awaitCopies() {
   });
 }
 
-void Races::check(Mark &mark, uint64_t byte, Access self, bool writes) const {
+void Races::check(Mark &mark, uint64_t byte, const Access &self,
+                  bool writes) const {
   for (bool written : {true, false}) {
     Access &last = mark[written];
     bool isOther = last.thread && last.thread != self.thread;
-    self.severalBlocks =
-        last.severalBlocks || (isOther && blockOf(last) != blockOf(self));
-    self.severalThreads =
+    bool threads =
         last.barriers == self.barriers && (last.severalThreads || isOther);
-    if ((writes || written) && (self.severalBlocks || self.severalThreads))
+    bool blocks = last.severalBlocks || (isOther && last.block != self.block);
+    if ((writes || written) && (threads || blocks))
       fail("race on %s: thread %u %s byte %lu, which thread %u has %s with no "
            "barrier between them",
            memory, self.thread - 1, writes ? "writes" : "reads", byte,
            last.thread - 1, written ? "written" : "read");
     if (writes == written)
-      last = self;
+      last = {self.thread, self.block, self.barriers, threads, blocks};
   }
 }
 
@@ -195,9 +195,10 @@ void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
     lastNumber = number;
     last = page.get();
   }
+  Access self = {uint32_t(thread + 1), uint32_t(thread / threads), barriers,
+                 false, false};
   for (uint64_t byte = address; byte < address + unsigned(bytes); byte += step)
-    check((*last)[byte % pageSize], byte,
-          {uint32_t(thread + 1), 0, 0, barriers}, writes);
+    check((*last)[byte % pageSize], byte, self, writes);
 }
 
 /// The units of `size` bytes that lanes of a request access.

@@ -33,18 +33,17 @@ public:
 
 private:
   struct Access {
-    uint32_t thread : 30;        ///< its number plus 1; 0: none
-    uint32_t severalThreads : 1; ///< have accessed it after these `barriers`
-    uint32_t severalBlocks : 1;  ///< have accessed it
-    int barriers;                ///< of its block before
+    uint32_t thread, block; ///< the thread's number plus 1; 0: none
+    int barriers;           ///< of its block before
+    bool severalThreads;    ///< have accessed it after these barriers
+    bool severalBlocks;     ///< have accessed it
   };
   /// The last read and the last write of a byte.
   using Mark = std::array<Access, 2>;
-  static constexpr int64_t pageSize = 4096;
+  static constexpr int64_t pageSize = 1024;
   using Page = std::array<Mark, pageSize>;
 
-  int64_t blockOf(const Access &it) const { return (it.thread - 1) / threads; }
-  void check(Mark &mark, uint64_t byte, Access self, bool writes) const;
+  void check(Mark &mark, uint64_t byte, const Access &self, bool writes) const;
 
   const char *memory;
   int64_t threads;

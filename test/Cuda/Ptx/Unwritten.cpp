@@ -56,13 +56,14 @@ void Warp::gatherOrigins() {
 }
 
 void Warp::spreadOrigins() {
-  for (const Operand &operand : std::views::take(it->operands, 1))
-    for (const Operand &part : partsOf(operand))
-      if (part.kind == Operand::Register && hasUnwritten())
-        forLanes(active, [&] {
-          if (row(part, unwritten)[lane])
-            origins[part.number][lane] = gathered[lane];
-        });
+  if (!hasUnwritten() || it->operands.empty())
+    return;
+  for (const Operand &part : partsOf(it->operands[0]))
+    if (part.kind == Operand::Register)
+      forLanes(active, [&] {
+        if (row(part, unwritten)[lane])
+          origins[part.number][lane] = gathered[lane];
+      });
 }
 
 namespace {
