@@ -80,7 +80,8 @@ std::string variable(const std::string &name);
 /// The same as a number, or the default.
 int64_t setting(const std::string &name, int64_t fallback);
 /// Adds a line to the log: a word and `key=value` pairs.
-void log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void logLine(const std::string &line);
+#define LOG(...) logLine(text(__VA_ARGS__))
 /// The error that the variable FAIL requests for this call, else 0.
 int failure(const std::string &symbol);
 /// A mistake of the caller, as the variable FAULT requests one: the

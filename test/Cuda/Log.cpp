@@ -35,12 +35,9 @@ void writeLog() {
     std::ofstream(name) << lines.text;
 }
 
-void log(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
+void logLine(const std::string &line) {
   std::lock_guard lock(lines.mutex);
-  lines.text += text(format, arguments) + "\n";
-  va_end(arguments);
+  lines.text += line + "\n";
 }
 
 std::string variable(const std::string &name) {

@@ -8,40 +8,22 @@
 #include "Memory.h"
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <sys/mman.h>
 
 namespace emulator {
 
-std::string text(const char *format, va_list arguments) {
+std::string text(const char *format, ...) {
   char *made = nullptr;
+  va_list arguments;
+  va_start(arguments, format);
   int size = vasprintf(&made, format, arguments);
+  va_end(arguments);
   std::string copy(made, size_t(size));
   std::free(made);
   return copy;
-}
-
-std::string text(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  std::string made = text(format, arguments);
-  va_end(arguments);
-  return made;
-}
-
-void fail(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  throw Violation(text(format, arguments));
-}
-
-void require(bool holds, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  if (!holds)
-    throw Violation(text(format, arguments));
-  va_end(arguments);
 }
 
 Memory::Memory() {
@@ -78,7 +60,6 @@ uint64_t Memory::allocate(int64_t bytes, int device) {
 }
 
 bool Memory::free(uint64_t address) {
-  last = nullptr;
   auto found = blocks.find(address);
   if (found == blocks.end())
     return false;
@@ -93,16 +74,13 @@ bool Memory::free(uint64_t address) {
 
 const Memory::Block *Memory::blockOf(uint64_t address, int64_t bytes) const {
   uint64_t end = address + uint64_t(bytes);
-  if (last && address >= lastBegin && end <= last->end)
-    return last;
   auto next = blocks.upper_bound(address);
   if (next == blocks.begin())
     return nullptr;
-  auto &[begin, block] = *--next;
+  const Block &block = std::prev(next)->second;
   if (bytes < 0 || end > block.end || end < address)
     return nullptr;
-  lastBegin = begin;
-  return last = &block;
+  return &block;
 }
 
 Place Memory::find(uint64_t address, int64_t bytes) const {
@@ -110,9 +88,10 @@ Place Memory::find(uint64_t address, int64_t bytes) const {
 }
 
 Place Memory::at(uint64_t address, int64_t bytes, const char *what) const {
-  if (Place found = find(address, bytes); found.bytes)
-    return found;
-  fail("%s %ld bytes at %#lx, which are not allocated", what, bytes, address);
+  Place found = find(address, bytes);
+  REQUIRE(found.bytes, "%s %ld bytes at %#lx, which are not allocated", what,
+          bytes, address);
+  return found;
 }
 
 void Memory::scratch(uint64_t address, int64_t bytes) const {
@@ -125,9 +104,9 @@ void Memory::scratch(uint64_t address, int64_t bytes) const {
 void Memory::requireKnown(uint64_t address, int64_t bytes,
                           const char *what) const {
   const uint8_t *first = find(address, bytes).marks;
-  if (const void *hole = std::memchr(first, 0, size_t(bytes)))
-    fail("%s %ld bytes at %#lx, of which byte %ld was never written", what,
-         bytes, address, static_cast<const uint8_t *>(hole) - first);
+  const void *hole = std::memchr(first, 0, size_t(bytes));
+  REQUIRE(!hole, "%s %ld bytes at %#lx, of which byte %ld was never written",
+          what, bytes, address, static_cast<const uint8_t *>(hole) - first);
 }
 
 bool Memory::isWhole(uint64_t address, int64_t bytes) const {

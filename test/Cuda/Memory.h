@@ -14,7 +14,6 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_MEMORY_H
 #define STAGEWRIGHT_TEST_CUDA_MEMORY_H
 
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,19 +25,16 @@ namespace emulator {
 
 /// What printf would print.
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-std::string text(const char *format, va_list arguments);
 
 /// An operation that is an error on a device or has an undefined result.
 struct Violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws `Violation` with what printf would print.
-[[noreturn]] void fail(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
-/// The same unless the condition holds. Evaluates its arguments in any case.
-void require(bool holds, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/// Throws `Violation` with this text, as for printf, unless the condition
+/// holds.
+#define REQUIRE(condition, ...)                                                \
+  ((condition) ? void() : throw Violation(text(__VA_ARGS__)))
 
 /// Bytes, each with a mark: 0 if nothing ever wrote it.
 struct Place {
@@ -100,8 +96,6 @@ private:
   Place content; ///< of all addresses from `base` on
   int64_t used = 0;
   std::map<uint64_t, Block> blocks;
-  mutable uint64_t lastBegin = 0; ///< address of the block found last
-  mutable const Block *last = nullptr;
 };
 
 /// The memory of all devices of the process.

@@ -72,7 +72,7 @@ bool advance() {
       }
     } catch (const std::exception &error) {
       problem = error.what();
-      log("violation %s", problem.c_str());
+      LOG("violation %s", problem.c_str());
       return false;
     }
     it->done = true;

@@ -17,7 +17,7 @@ constexpr int writtenByHost = 2;
 /// Throws `Violation` if `device` has no access to the memory at `address`.
 void requireReach(uint64_t address, int device) {
   int owner = memory().deviceOf(address);
-  require(reaches(device, owner),
+  REQUIRE(reaches(device, owner),
           "device %d uses memory of device %d, which it has no access to",
           device, owner);
 }
@@ -85,7 +85,7 @@ int copyBetween(uint64_t to, uint64_t from, int64_t bytes, Stream *stream,
 EMULATED int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, int64_t bytes,
                                   Stream *stream) {
   ENTER(to, from, bytes, stream);
-  log("upload stream=%d to=%#lx bytes=%ld host=%p", idOf(stream), to, bytes,
+  LOG("upload stream=%d to=%#lx bytes=%ld host=%p", idOf(stream), to, bytes,
       from);
   return copyWithHost(to, const_cast<void *>(from), bytes, stream, true);
 }
@@ -97,9 +97,9 @@ EMULATED int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, int64_t bytes,
       bytes == 4 && it.bytes && *it.marks == writtenByHost) {
     uint32_t number;
     std::memcpy(&number, it.bytes, 4);
-    log("tell stream=%d number=%u", idOf(stream), number);
+    LOG("tell stream=%d number=%u", idOf(stream), number);
   } else {
-    log("download stream=%d from=%#lx bytes=%ld host=%p", idOf(stream), from,
+    LOG("download stream=%d from=%#lx bytes=%ld host=%p", idOf(stream), from,
         bytes, to);
   }
   return copyWithHost(from, to, bytes, stream, false);
@@ -107,14 +107,14 @@ EMULATED int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, int64_t bytes,
 EMULATED int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, int64_t bytes,
                                   Stream *stream) {
   ENTER(to, from, bytes, stream);
-  log("copy stream=%d to=%#lx from=%#lx bytes=%ld", idOf(stream), to, from,
+  LOG("copy stream=%d to=%#lx from=%#lx bytes=%ld", idOf(stream), to, from,
       bytes);
   return copyBetween(to, from, bytes, stream, /*toPeer=*/false);
 }
 EMULATED int cuMemcpyPeerAsync(uint64_t to, Context *there, uint64_t from,
                                Context *here, int64_t bytes, Stream *stream) {
   ENTER(to, there, from, here, bytes, stream);
-  log("peer stream=%d to=%#lx device=%d from=%#lx device=%d bytes=%ld",
+  LOG("peer stream=%d to=%#lx device=%d from=%#lx device=%d bytes=%ld",
       idOf(stream), to, there->device, from, here->device, bytes);
   if (memory().deviceOf(to) != there->device ||
       memory().deviceOf(from) != here->device)
@@ -126,7 +126,7 @@ EMULATED int cuMemcpyPeerAsync(uint64_t to, Context *there, uint64_t from,
 EMULATED int cuMemsetD8Async(uint64_t to, unsigned char byte, int64_t bytes,
                              Stream *stream) {
   ENTER(to, byte, bytes, stream);
-  log("fill stream=%d to=%#lx byte=%d bytes=%ld", idOf(stream), to, byte,
+  LOG("fill stream=%d to=%#lx byte=%d bytes=%ld", idOf(stream), to, byte,
       bytes);
   return enqueue(stream, [=] {
     Place there = memory().at(to, bytes, "fills");

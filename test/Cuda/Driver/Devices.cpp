@@ -81,7 +81,7 @@ EMULATED int cuDeviceCanAccessPeer(int *can, int, int) { return *can = 1, 0; }
 EMULATED int cuCtxEnablePeerAccess(Context *other, unsigned) {
   ENTER(other);
   allReached.insert({current, other->device});
-  return log("reach device=%d other=%d", current, other->device), 0;
+  return LOG("reach device=%d other=%d", current, other->device), 0;
 }
 
 EMULATED int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
@@ -89,14 +89,14 @@ EMULATED int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   *address = memory().allocate(int64_t(bytes), current);
   if (!*address)
     return bytes ? outOfMemory : invalidValue;
-  log("alloc device=%d at=%#lx bytes=%zu", current, *address, bytes);
+  LOG("alloc device=%d at=%#lx bytes=%zu", current, *address, bytes);
   return 0;
 }
 /// Waits for all work to finish first, as the driver does.
 EMULATED int cuMemFree_v2(uint64_t address) {
   std::lock_guard guard(lock());
   finish();
-  log("free at=%#lx", address);
+  LOG("free at=%#lx", address);
   return memory().free(address) ? success : invalidValue;
 }
 EMULATED int cuMemGetInfo_v2(size_t *free, size_t *total) {
@@ -108,7 +108,7 @@ EMULATED int cuMemHostAlloc(void **address, size_t bytes, unsigned) {
   *address = std::malloc(bytes);
   if (*address)
     pinned[*address] = static_cast<const char *>(*address) + bytes;
-  return log("pin bytes=%zu", bytes), *address ? success : outOfMemory;
+  return LOG("pin bytes=%zu", bytes), *address ? success : outOfMemory;
 }
 EMULATED int cuMemFreeHost(void *address) {
   std::lock_guard guard(lock());
@@ -116,7 +116,7 @@ EMULATED int cuMemFreeHost(void *address) {
   if (!pinned.erase(address))
     return invalidValue;
   std::free(address);
-  return log("unpin"), 0;
+  return LOG("unpin"), 0;
 }
 
 EMULATED int cuGetErrorName(int status, const char **name) {

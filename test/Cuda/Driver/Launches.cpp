@@ -164,7 +164,7 @@ EMULATED int cuModuleLoadData(Code **code, const void *image) {
   // Never freed: kernels are used after their module was unloaded.
   static auto &all = *new std::vector<std::unique_ptr<Code>>;
   *code = all.emplace_back(std::make_unique<Code>()).get();
-  log("load device=%d", currentDevice());
+  LOG("load device=%d", currentDevice());
   try {
     auto text = ptxOf(image, uint32_t(architecture()));
     if (!text)
@@ -181,7 +181,7 @@ EMULATED int cuModuleLoadData(Code **code, const void *image) {
   return success;
 }
 EMULATED int cuModuleUnload(Code *) {
-  return log("unload device=%d", currentDevice()), 0;
+  return LOG("unload device=%d", currentDevice()), 0;
 }
 EMULATED int cuModuleGetFunction(Function **function, Code *code,
                                  const char *name) {
@@ -197,7 +197,7 @@ EMULATED int cuModuleGetFunction(Function **function, Code *code,
 EMULATED int cuFuncSetAttribute(Function *function, int attribute, int value) {
   ENTER(function, attribute, value);
   constexpr int maxDynamicShared = 8;
-  log("function kernel=%s attribute=%d value=%d", function->name.c_str(),
+  LOG("function kernel=%s attribute=%d value=%d", function->name.c_str(),
       attribute, value);
   if (attribute != maxDynamicShared || value > mostShared())
     return invalidValue;
@@ -217,7 +217,7 @@ EMULATED int cuLaunchKernel(Function *function, unsigned gx, unsigned gy,
   std::string list;
   for (uint64_t it : values)
     list += text("%s%#lx", list.empty() ? "" : ",", it);
-  log("launch stream=%d kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u "
+  LOG("launch stream=%d kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u "
       "arguments=%s",
       idOf(stream), function->name.c_str(), gx, gy, gz, bx, by, bz, shared,
       list.c_str());

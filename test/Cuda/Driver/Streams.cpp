@@ -80,7 +80,7 @@ EMULATED int cuStreamCreateWithPriority(Stream **stream, unsigned,
   std::lock_guard guard(lock());
   *stream = new Stream{streams++, currentDevice()};
   all.push_back(*stream);
-  log("stream id=%d device=%d priority=%d", (*stream)->id, currentDevice(),
+  LOG("stream id=%d device=%d priority=%d", (*stream)->id, currentDevice(),
       priority);
   return success;
 }
@@ -93,7 +93,7 @@ EMULATED int cuStreamDestroy_v2(Stream *stream) {
 EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   ENTER(given, event);
   Stream *stream = &streamOf(given);
-  log("wait stream=%d event=%d%s", stream->id, event->id,
+  LOG("wait stream=%d event=%d%s", stream->id, event->id,
       event->clock.empty() ? " unrecorded" : "");
   if (origin && event->captured)
     stream->capturing = true;
@@ -107,7 +107,7 @@ EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
 }
 EMULATED int cuStreamSynchronize(Stream *stream) {
   std::lock_guard guard(lock());
-  log("synchronize stream=%d", idOf(stream));
+  LOG("synchronize stream=%d", idOf(stream));
   if (origin)
     return captureUnsupported;
   return await(streamOf(stream).last) ? success : launchFailed;
@@ -127,11 +127,11 @@ EMULATED int cuEventRecordWithFlags(Event *event, Stream *given,
   count(*stream);
   event->time = ++ticks;
   if (flags) // Records a time, adds no dependency.
-    return log("stamp stream=%d event=%d", stream->id, event->id), 0;
+    return LOG("stamp stream=%d event=%d", stream->id, event->id), 0;
   event->last = stream->tail();
   event->captured = stream->capturing;
   event->clock = stream->clock;
-  return log("record stream=%d event=%d", stream->id, event->id), 0;
+  return LOG("record stream=%d event=%d", stream->id, event->id), 0;
 }
 EMULATED int cuEventQuery(Event *event) {
   std::lock_guard guard(lock());
@@ -152,7 +152,7 @@ EMULATED int cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
 
 EMULATED int cuStreamBeginCapture_v2(Stream *stream, int mode) {
   std::lock_guard guard(lock());
-  log("capture stream=%d mode=%d", stream->id, mode);
+  LOG("capture stream=%d mode=%d", stream->id, mode);
   origin = stream;
   stream->capturing = true;
   captured = 0;
@@ -171,7 +171,7 @@ EMULATED int cuStreamEndCapture(Stream *stream, Graph **graph) {
   }
   origin = nullptr;
   *graph = joined ? new Graph{++graphs, std::move(nodes)} : nullptr;
-  log("captured calls=%d%s", captured, joined ? "" : " unjoined");
+  LOG("captured calls=%d%s", captured, joined ? "" : " unjoined");
   return joined ? success : captureUnjoined;
 }
 EMULATED int cuGraphGetNodes(void *, void **, size_t *count) {
@@ -179,7 +179,7 @@ EMULATED int cuGraphGetNodes(void *, void **, size_t *count) {
 }
 EMULATED int cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
                                          unsigned long long flags) {
-  log("instantiate flags=%llu", flags);
+  LOG("instantiate flags=%llu", flags);
   *executable = new Graph(*graph);
   return failure("cuGraphInstantiateWithFlags");
 }
@@ -188,7 +188,7 @@ EMULATED int cuGraphUpload(Graph *, Stream *) { return success; }
 /// the stream.
 EMULATED int cuGraphLaunch(Graph *graph, Stream *stream) {
   std::lock_guard guard(lock());
-  log("replay stream=%d graph=%d", stream->id, graph->id);
+  LOG("replay stream=%d graph=%d", stream->id, graph->id);
   std::map<const Operation *, std::shared_ptr<Operation>> copies;
   Operations before = stream->last;
   for (const auto &node : graph->nodes) {

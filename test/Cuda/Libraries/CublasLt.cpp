@@ -224,7 +224,7 @@ EMULATED int cublasLtMatmulAlgoGetHeuristic(void *, Attributes *desc, Matrix *a,
                                             Matrix *b, Matrix *c, Matrix *d,
                                             Attributes *preference, int,
                                             Heuristic *result, int *count) {
-  log("heuristic%s%s%s", shown("a", *a).c_str(), shown("b", *b).c_str(),
+  LOG("heuristic%s%s%s", shown("a", *a).c_str(), shown("b", *b).c_str(),
       shown("c", *c).c_str());
   *count = 0;
   auto product = productOf(*desc, {*a, *b, *c, *d});
@@ -262,7 +262,7 @@ EMULATED int cublasLtMatmul(void *handle, Attributes *desc, const void *alpha,
   auto it = productOf(*desc, {*aLayout, *bLayout, *cLayout, *dLayout});
   if (!it)
     return invalid;
-  log("matmul stream=%d arguments=%#lx,%#lx,%#lx,%#lx,%#lx compute=%ld "
+  LOG("matmul stream=%d arguments=%#lx,%#lx,%#lx,%#lx,%#lx compute=%ld "
       "transposed=%d%d epilogue=%d adds=%d workspace=%#lx bytes=%ld%s%s%s",
       idOf(stream), a, b, d, it->bias.address, it->aux.address, compute,
       it->transposesA, it->transposesB, it->epilogue, factorOfC != 0, space,
@@ -287,6 +287,6 @@ EMULATED int cublasLtMatmul(void *handle, Attributes *desc, const void *alpha,
 
 // Entry points of NVTX.
 EMULATED int nvtxRangePushA(const char *name) {
-  return log("range %s", name), 0;
+  return LOG("range %s", name), 0;
 }
-EMULATED int nvtxRangePop() { return log("end"), 0; }
+EMULATED int nvtxRangePop() { return LOG("end"), 0; }

@@ -33,13 +33,13 @@ constexpr uint64_t addressMultiple = 16;
 
 void requireTaken(const sw_attention_desc &it, bool gradient) {
   for (int64_t width : {it.width, it.value_width})
-    if (width % widthMultiple ||
-        width > (gradient ? mostGradientWidth : mostWidth))
-      fail("no attention of width %ld", width);
+    REQUIRE(width % widthMultiple == 0 &&
+                width <= (gradient ? mostGradientWidth : mostWidth),
+            "no attention of width %ld", width);
   for (const int64_t *strides :
        {it.q, it.k, it.v, it.o, it.d_o, it.d_q, it.d_k, it.d_v, it.bias})
     for (int i = 0; i < 3; ++i)
-      require(strides[i] % strideMultiple == 0,
+      REQUIRE(strides[i] % strideMultiple == 0,
               "no attention with a stride of %ld", strides[i]);
 }
 
@@ -162,9 +162,9 @@ class Graphs final : public stagewright::runtime::cuda::GraphLibrary {
 public:
   size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
                           bool stats) override {
-    if (failure("attention") || (gradient && failure("gradient")))
-      fail("asked to fail");
-    log("plan attention gradient=%d stats=%d causal=%d", gradient, stats,
+    REQUIRE(!failure("attention") && !(gradient && failure("gradient")),
+            "asked to fail");
+    LOG("plan attention gradient=%d stats=%d causal=%d", gradient, stats,
         desc.causal);
     if (executes())
       requireTaken(desc, gradient);
@@ -172,7 +172,7 @@ public:
                 [=](const Addresses &at) { compute(desc, gradient, at); }});
   }
   size_t prepareConvolution(const sw_convolve_desc &desc) override {
-    log("plan convolution writes=%d", desc.writes);
+    LOG("plan convolution writes=%d", desc.writes);
     return add({"convolution", 3, sizeof(float),
                 [=](const Addresses &at) { compute(desc, at); }});
   }
@@ -191,18 +191,17 @@ public:
     std::memcpy(addresses.data(), operands, addresses.size() * sizeof(void *));
     if (isDropped("graph", on, space, addresses))
       return;
-    log("graph stream=%d plan=%s first=%#lx workspace=%#lx", idOf(on),
+    LOG("graph stream=%d plan=%s first=%#lx workspace=%#lx", idOf(on),
         plan.name.c_str(), addresses[0], space);
     int status = enqueue(on, [=, bytes = this->workspace(number)] {
       if (!executes())
         return;
       memory().scratch(space, bytes);
       for (uint64_t it : addresses)
-        require(it % plan.alignment == 0, "a graph is given address %lu", it);
+        REQUIRE(it % plan.alignment == 0, "a graph is given address %lu", it);
       plan.compute(addresses);
     });
-    if (status)
-      fail("status %d", status);
+    REQUIRE(!status, "status %d", status);
   }
 
 private:

@@ -143,7 +143,7 @@ void carry(Comm *comm, const Message &it) {
     if (mine == other)
       return;
     comm->state = Comm::invalidUsage;
-    log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
+    LOG("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
         comm->name.c_str(), mine[0], mine[1], other[0], other[1]);
   });
   if (!met || comm->state || !executes())

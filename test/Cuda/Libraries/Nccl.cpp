@@ -50,7 +50,7 @@ bool addToGroup(Comm *comm) {
 
 int message(Comm *comm, const char *name, Message it, Stream *stream) {
   std::lock_guard guard(lock());
-  log("%s comm=%s stream=%d bytes=%ld", name, comm->name.c_str(), idOf(stream),
+  LOG("%s comm=%s stream=%d bytes=%ld", name, comm->name.c_str(), idOf(stream),
       it.bytes);
   if (comm->state || comm->looks > 0)
     return invalidArgument; // The previous call is not complete.
@@ -68,7 +68,7 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
     }).detach();
   };
   auto isComplete = [=] {
-    require(*running || !comm->state, "%s has another size than a partner's",
+    REQUIRE(*running || !comm->state, "%s has another size than a partner's",
             name);
     return !*running;
   };
@@ -92,7 +92,7 @@ EMULATED int ncclCommInitRankConfig(Comm **comm, int ranks, cuda::NcclId id,
     return invalidArgument;
   ENTER();
   *comm = makeComm(id.bytes, rank, ranks, currentDevice());
-  log("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
+  LOG("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
       (*comm)->device, config->maxBlocks);
   std::thread(join, *comm).detach();
   return inProgress;
@@ -106,7 +106,7 @@ EMULATED int ncclCommInitAll(Comm **comms, int ranks, const int *devices) {
       return invalidUsage;
     comms[i] = makeComm(id.bytes, i, ranks, devices[i]);
     comms[i]->isLocal = true;
-    log("communicator comm=%s rank=%d device=%d", id.bytes, i, devices[i]);
+    LOG("communicator comm=%s rank=%d device=%d", id.bytes, i, devices[i]);
     std::thread(join, comms[i]).detach();
   }
   for (int i = 0; i < ranks; ++i)
@@ -140,18 +140,18 @@ EMULATED int ncclCommGetAsyncError(Comm *comm, int *state) {
 }
 EMULATED int ncclCommAbort(Comm *comm) {
   comm->aborted = true;
-  log("abort comm=%s", comm->name.c_str());
+  LOG("abort comm=%s", comm->name.c_str());
   return writeLog(), 0;
 }
 EMULATED int ncclCommFinalize(Comm *comm) {
-  log("finalize comm=%s", comm->name.c_str());
+  LOG("finalize comm=%s", comm->name.c_str());
   if (comm->isLocal)
     return addToGroup(comm) ? 0 : invalidUsage;
   comm->looks = 3;
   return inProgress;
 }
 EMULATED int ncclCommDestroy(Comm *comm) {
-  return log("destroy comm=%s", comm->name.c_str()), 0;
+  return LOG("destroy comm=%s", comm->name.c_str()), 0;
 }
 EMULATED int ncclSend(uint64_t from, size_t count, int type, int peer,
                       Comm *comm, Stream *stream) {

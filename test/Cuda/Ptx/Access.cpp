@@ -35,9 +35,9 @@ void Warp::access() {
 /// Throws unless all bytes are in this memory of `size` bytes.
 static void requireWithin(const char *memory, uint64_t size, uint64_t address,
                           int bytes) {
-  if (address > size || size - address < unsigned(bytes))
-    fail("uses %d bytes of %s from %lu on, of which there are %lu", bytes,
-         memory, address, size);
+  REQUIRE(address <= size && size - address >= unsigned(bytes),
+          "uses %d bytes of %s from %lu on, of which there are %lu", bytes,
+          memory, address, size);
 }
 
 Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
@@ -54,8 +54,8 @@ Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
             written.data()};
   }
   // "Vectors": an address must be a multiple of the size of its access.
-  if (address % unsigned(bytes) != 0)
-    fail("uses address %lu, which is not a multiple of %d", address, bytes);
+  REQUIRE(address % unsigned(bytes) == 0,
+          "uses address %lu, which is not a multiple of %d", address, bytes);
   if (space == Space::Shared)
     return sharedPlace(address & ~sharedWindow, bytes, writes);
   if (space == Space::Local) {
@@ -73,10 +73,10 @@ Place Warp::sharedPlace(uint64_t address, int bytes, bool writes) {
   requireWithin("shared memory", block->shared.content.size(), address, bytes);
   block->sharedRaces.access(address, bytes, thread(), block->barriers, writes);
   Place found = block->shared.at(address);
-  if (!writes && std::memchr(found.marks, copyPending, size_t(bytes)))
-    fail("reads from byte %lu of shared memory, which no thread has written: "
-         "an asynchronous copy has not been waited for",
-         address);
+  REQUIRE(writes || !std::memchr(found.marks, copyPending, size_t(bytes)),
+          "reads from byte %lu of shared memory, which no thread has written: "
+          "an asynchronous copy has not been waited for",
+          address);
   return found;
 }
 
@@ -128,9 +128,9 @@ void Warp::copy() {
   forLanes(active, [&] {
     AsyncCopy copy = {addressIn(it->operands[0]), addressIn(it->operands[1]),
                       int(addressIn(it->operands.back()))};
-    require(copy.to % copied == 0 && (!copy.bytes || copy.from % copied == 0),
+    REQUIRE(copy.to % copied == 0 && (!copy.bytes || copy.from % copied == 0),
             "copies from or to an address that is not a multiple of 16");
-    require(copy.bytes >= 0 && copy.bytes <= copied,
+    REQUIRE(copy.bytes >= 0 && copy.bytes <= copied,
             "copies more than 16 bytes");
     std::fill_n(sharedPlace(copy.to, copied, true).marks, copied, copyPending);
     writes.add(copy.to);
@@ -175,11 +175,11 @@ void Races::check(Mark &mark, uint64_t byte, const Access &self,
     bool threads =
         last.barriers == self.barriers && (last.severalThreads || isOther);
     bool blocks = last.severalBlocks || (isOther && last.block != self.block);
-    if ((writes || written) && (threads || blocks))
-      fail("race on %s: thread %u %s byte %lu, which thread %u has %s with no "
-           "barrier between them",
-           memory, self.thread - 1, writes ? "writes" : "reads", byte,
-           last.thread - 1, written ? "written" : "read");
+    REQUIRE((!writes && !written) || (!threads && !blocks),
+            "race on %s: thread %u %s byte %lu, which thread %u has %s with no "
+            "barrier between them",
+            memory, self.thread - 1, writes ? "writes" : "reads", byte,
+            last.thread - 1, written ? "written" : "read");
     if (writes == written)
       last = {self.thread, self.block, self.barriers, threads, blocks};
   }
@@ -187,18 +187,11 @@ void Races::check(Mark &mark, uint64_t byte, const Access &self,
 
 void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
                    bool writes) {
-  uint64_t number = address / pageSize; // An aligned access is in one page.
-  if (number != lastNumber) {
-    std::unique_ptr<Page> &page = pages[number];
-    if (!page)
-      page = std::make_unique<Page>();
-    lastNumber = number;
-    last = page.get();
-  }
+  Page &page = pages[address / pageSize]; // An aligned access is in one page.
   Access self = {uint32_t(thread + 1), uint32_t(thread / threads), barriers,
                  false, false};
   for (uint64_t byte = address; byte < address + unsigned(bytes); byte += step)
-    check((*last)[byte % pageSize], byte, self, writes);
+    check(page[byte % pageSize], byte, self, writes);
 }
 
 /// The units of `size` bytes that lanes of a request access.

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 
 namespace emulator::ptx {
@@ -48,9 +47,7 @@ private:
   const char *memory;
   int64_t threads;
   unsigned step;
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
-  uint64_t lastNumber = ~uint64_t(0);
-  Page *last = nullptr;
+  std::unordered_map<uint64_t, Page> pages;
 };
 
 /// Addresses of the lanes of a warp that take part in one access.

@@ -81,9 +81,9 @@ void BlockRunner::finishBarrier() {
   for (Warp &warp : warps) {
     warp.it = &kernel.code[at];
     warp.forLanes(warp.lanes, [&] {
-      require(warp.atBarrier >> warp.lane & 1,
+      REQUIRE(warp.atBarrier >> warp.lane & 1,
               "has left before a barrier where others wait");
-      require(warp.next[warp.lane]++ == at,
+      REQUIRE(warp.next[warp.lane]++ == at,
               "waits at another barrier than others");
     });
     warp.atBarrier = 0;
@@ -104,7 +104,7 @@ void Warp::advance() {
   }
   forLanes(atShuffle, [&] {
     it = &code[next[lane]];
-    fail("waits for lanes of its mask that never come");
+    throw Violation("waits for lanes of its mask that never come");
   });
 }
 
@@ -128,9 +128,10 @@ void Warp::step() {
 
 void Warp::refuse(const char *why) const {
   auto [x, y, z] = block->place;
-  fail("kernel '%s', block %u,%u,%u, thread %ld %s; line %d: '%s'",
-       block->kernel.name.c_str(), x, y, z, thread(), why, it->line,
-       it->text.c_str());
+  throw Violation(
+      text("kernel '%s', block %u,%u,%u, thread %ld %s; line %d: '%s'",
+           block->kernel.name.c_str(), x, y, z, thread(), why, it->line,
+           it->text.c_str()));
 }
 
 } // namespace emulator::ptx

@@ -15,8 +15,9 @@
 namespace emulator::ptx {
 
 void Warp::requireAll() {
-  forLanes(~active,
-           [] { fail("is not there for an instruction of the whole warp"); });
+  forLanes(~active, [] {
+    throw Violation("is not there for an instruction of the whole warp");
+  });
 }
 
 /// Four matrices of 8 x 8 numbers: lane 8 m + i has the address of row i of
@@ -30,7 +31,7 @@ void Warp::loadMatrices() {
   Request request = {rowBytes};
   forLanes(active, [&] {
     uint64_t address = addressIn(from);
-    require(address % rowBytes == 0,
+    REQUIRE(address % rowBytes == 0,
             "names a row that begins at no multiple of 16");
     notice(sharedPlace(address, rowBytes, false), rowBytes);
     request.add(address);

@@ -33,10 +33,10 @@ void Warp::requireWritten(const Operand &operand, const char *what) {
     const char *name = space == Space::Shared  ? "shared memory at "
                        : space == Space::Local ? "local memory at "
                                                : "";
-    fail("uses %s that was never written: line %d '%s' has loaded it from "
-         "%s%#lx",
-         what, load->line, load->text.c_str(), name,
-         at & ~(sharedWindow | localWindow));
+    throw Violation(text("uses %s that was never written: line %d '%s' has "
+                         "loaded it from %s%#lx",
+                         what, load->line, load->text.c_str(), name,
+                         at & ~(sharedWindow | localWindow)));
   });
 }
 

@@ -61,7 +61,7 @@ void Warp::shuffle() {
   forLanes(atShuffle,
            [&] { here |= uint32_t(next[lane] == next[first]) << lane; });
   forLanes(active, [&] {
-    require(members[lane] >> lane & 1, "is not in the mask of its own shuffle");
+    REQUIRE(members[lane] >> lane & 1, "is not in the mask of its own shuffle");
   });
   atShuffle |= active;
   active = (here & wanted) == wanted ? here : 0;
@@ -80,7 +80,7 @@ void Warp::shuffle() {
                                 : begin | (by & ~segment);
     if (mode == "up" ? from < last : from > last)
       from = self;
-    require(here >> from & 1, "takes the value of lane %d, which is not there",
+    REQUIRE(here >> from & 1, "takes the value of lane %d, which is not there",
             from);
     source[lane] = size_t(from);
     ++next[lane];
