@@ -42,9 +42,9 @@ bool areDone(const Operations &list) {
 Operations ready() {
   static const int64_t seed = setting("SEED", 0);
   Operations list;
-  std::ranges::copy_if(
-      waiting, std::back_inserter(list),
-      [](const std::shared_ptr<Operation> &it) { return areDone(it->after); });
+  for (const auto &it : waiting)
+    if (areDone(it->after))
+      list.push_back(it);
   std::shuffle(list.begin(), list.end(), chance());
   if (seed % 2 != 0)
     std::ranges::sort(list, {}, [](const std::shared_ptr<Operation> &it) {

@@ -25,15 +25,15 @@ void requireReach(uint64_t address, int device) {
 /// Throws if the host gets bytes that were never written. Results are padded to
 /// multiples of 64 bytes, so the end of such a line need not be.
 void requireWritten(uint64_t address, int64_t bytes) {
-  constexpr uint64_t line = 64;
-  for (uint64_t at = address, end = address + uint64_t(bytes); at < end;) {
-    uint64_t next = std::min((at / line + 1) * line, end);
-    auto size = int64_t(next - at);
-    const uint8_t *marks = memory().find(at, size).marks;
-    while (size > 1 && !marks[size - 1])
-      --size;
-    memory().requireKnown(at, size, "copies to the host");
-    at = next;
+  constexpr int64_t line = 64;
+  const uint8_t *marks = memory().find(address, bytes).marks;
+  for (int64_t at = 0, next; at < bytes; at = next) {
+    next = std::min(bytes, at + line - int64_t(address + uint64_t(at)) % line);
+    int64_t end = next;
+    while (end > at + 1 && !marks[end - 1])
+      --end;
+    memory().requireKnown(address + uint64_t(at), end - at,
+                          "copies to the host");
   }
 }
 

@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 using namespace emulator;

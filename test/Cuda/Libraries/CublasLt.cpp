@@ -162,13 +162,13 @@ bool overlapInPart(const Matrix &c, const Matrix &d) {
 /// Whether the algorithm and its workspace fit the product.
 bool fits(const Product &it, const Algorithm &chosen, uint64_t space,
           int64_t bytes) {
-  const uint32_t *alignment = chosen.alignments;
-  for (const Matrix &matrix : it.matrices) {
-    int64_t size = matrix.element->size, wanted = std::max(1u, *alignment++);
-    if (size == 1)
-      wanted = std::max(wanted, narrowMultiple);
-    int64_t step = matrix.batches > 1 ? matrix.batch * size : 0;
-    if (int64_t(matrix.address) % wanted || step % wanted)
+  for (size_t i = 0; i < 4; ++i) {
+    const Matrix &matrix = it.matrices[i];
+    int64_t size = matrix.element->size, step = matrix.batch * size;
+    int64_t wanted =
+        std::max<int64_t>(chosen.alignments[i], size == 1 ? narrowMultiple : 1);
+    if (int64_t(matrix.address) % wanted ||
+        (matrix.batches > 1 && step % wanted))
       return false;
   }
   return space % workspaceAlignment == 0 && bytes >= chosen.workspace &&

@@ -18,7 +18,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <tuple>
 
 using namespace emulator;
@@ -58,7 +57,6 @@ void compute(const sw_attention_desc &it, bool gradient, const Addresses &at) {
   const auto [batch, heads, keyHeads, queries, keys, width, valueWidth] =
       std::tie(it.batch, it.heads, it.key_heads, it.queries, it.keys, it.width,
                it.value_width);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   const Element *element = elementOfRuntime(it.dtype);
   const char *given = gradient ? reads : nullptr;
   Array q({batch, heads, queries, width}, at[0], element, it.q, reads),
@@ -76,7 +74,7 @@ void compute(const sw_attention_desc &it, bool gradient, const Addresses &at) {
       sum += q(b, h, i, d) * k(b, h / sharing, j, d);
     double &score = scores(b, h, i, j);
     // A float32, as on a device: a bias of -1e9 leaves nothing of a score.
-    score = it.causal && j > i ? -infinity
+    score = it.causal && j > i ? -INFINITY
                                : double(float(sum * double(it.scale) + score));
   });
   // The log-sum-exp of the scores of each query.

@@ -19,13 +19,12 @@ namespace emulator {
 
 namespace {
 
-double gelu(double x) {
-  return 0.5 * x *
-         (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+double geluTanh(double x) {
+  return std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
 }
+double gelu(double x) { return 0.5 * x * (1 + geluTanh(x)); }
 double geluDerivative(double x) {
-  double inner = 0.7978845608028654 * (x + 0.044715 * x * x * x);
-  double t = std::tanh(inner);
+  double t = geluTanh(x);
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 *
                              (1 + 3 * 0.044715 * x * x);
 }

@@ -64,8 +64,7 @@ void BlockRunner::runBlock(std::mt19937 &random) {
   std::vector<size_t> order(warps.size());
   std::iota(order.begin(), order.end(), 0);
   for (;; finishBarrier()) {
-    if (order.size() > 1)
-      std::shuffle(order.begin(), order.end(), random);
+    std::shuffle(order.begin(), order.end(), random);
     for (size_t w : order)
       warps[w].advance();
     if (std::ranges::all_of(warps, &Warp::hasLeft))

@@ -26,12 +26,10 @@ template <typename D, typename S, auto round> D converted(S value) {
     double number = round(double(value));
     if constexpr (isInteger<D>) {
       using Limits = std::numeric_limits<D>;
-      if (std::isnan(number))
-        return 0;
-      if (number < double(Limits::min()))
-        return Limits::min();
-      if (number >= std::ldexp(1.0, Limits::digits))
-        return Limits::max();
+      return std::isnan(number)                          ? D(0)
+             : number < double(Limits::min())            ? Limits::min()
+             : number >= std::ldexp(1.0, Limits::digits) ? Limits::max()
+                                                         : D(number);
     }
     return D(Through(number));
   }
@@ -60,10 +58,13 @@ template <typename T> uint64_t packed(float a, float b) {
   return put(T(a)) << (8 * sizeof(T)) | put(T(b));
 }
 
-/// Defines conversions between pairs of 8-bit floats and of others.
-template <typename T> void addNarrow(Table &table, const std::string &name) {
-  table["cvt.rn.satfinite." + name + ".f32"] =
+/// Defines conversions to pairs of floats, and of pairs of 8-bit floats.
+template <typename T> void addPair(Table &table, const std::string &name) {
+  table["cvt.rn." + name + ".f32"] =
       handler<uint64_t>([](float a, float b) { return packed<T>(a, b); });
+}
+template <typename T> void addNarrow(Table &table, const std::string &name) {
+  addPair<T>(table, "satfinite." + name);
   table["cvt.rn.satfinite." + name + ".f16x2"] = handler<uint64_t>(
       [](Pair<Half> a) { return packed<T>(float(a.high), float(a.low)); });
   table["cvt.rn.f16x2." + name] = handler<uint64_t>(
@@ -76,26 +77,27 @@ constexpr const char *comparisons[] = {"",    "lt",  "eq",  "le",  "gt",
                                        "ne",  "ge",  "num", "nan", "ltu",
                                        "equ", "leu", "gtu", "neu", "geu"};
 
-template <typename T> void compare(Table &table) {
-  if constexpr (sizeof(T) == 1)
-    return; // PTX compares no bytes.
-  auto add = [&]<size_t sum>(std::integral_constant<size_t, sum>) {
-    auto isTrue = [](T a, T b) {
-      size_t order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
-      return (sum & order) != 0;
-    };
-    define<T>(table, std::string("setp.") + comparisons[sum], isTrue);
+template <typename T, size_t... sum>
+void compare(Table &table, std::index_sequence<sum...>) {
+  auto orderOf = [](T a, T b) {
+    return a < b ? 1u : a == b ? 2u : a > b ? 4u : 8u;
   };
-  [&]<size_t... sum>(std::index_sequence<sum...>) {
-    (add(std::integral_constant<size_t, sum + 1>()), ...);
-  }(std::make_index_sequence<isInteger<T> ? 6 : 14>());
-  if constexpr (isInteger<T> || sizeof(T) > 2)
+  (define<T>(table, std::string("setp.") + comparisons[sum],
+             [](T a, T b) { return (sum & decltype(orderOf)()(a, b)) != 0; }),
+   ...);
+}
+
+/// PTX compares and selects no bytes.
+template <typename T> void addChoices(Table &table) {
+  if constexpr (sizeof(T) > 1)
+    compare<T>(table, std::make_index_sequence<isInteger<T> ? 7 : 15>());
+  if constexpr (isInteger<T> ? sizeof(T) > 1 : sizeof(T) > 2)
     define<T>(table, "selp",
               [](uint64_t a, uint64_t b, bool c) { return c ? a : b; });
 }
 
 template <typename... Types> void defineFor(Table &table) {
-  (compare<Types>(table), ...);
+  (addChoices<Types>(table), ...);
   auto addTo = [&]<typename D>(D) { (add<D, Types>(table), ...); };
   (addTo(Types()), ...);
 }
@@ -125,10 +127,8 @@ Handler handlerOf(const std::vector<std::string> &words) {
 void defineConversions(Table &table) {
   defineFor<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
             int64_t, float, double, Bfloat16, Half>(table);
-  table["cvt.rn.bf16x2.f32"] = handler<uint64_t>(
-      [](float a, float b) { return packed<Bfloat16>(a, b); });
-  table["cvt.rn.f16x2.f32"] =
-      handler<uint64_t>([](float a, float b) { return packed<Half>(a, b); });
+  addPair<Bfloat16>(table, "bf16x2");
+  addPair<Half>(table, "f16x2");
   addNarrow<E4M3>(table, "e4m3x2");
   addNarrow<E5M2>(table, "e5m2x2");
 }

@@ -89,17 +89,11 @@ void Warp::multiply() {
         size_t line = i / 4 + 8 * (part / 2), column = i % 4 * 2 + part % 2;
         uint64_t &to = row(it->operands[0].parts[part], plane)[i];
         const double *x = a[line], *y = b[column];
-        if (plane == unwritten) {
-          bool any = sums[part][i] != 0;
-          for (size_t k = 0; k < terms; ++k)
-            any |= x[k] + y[k] != 0;
-          to = any ? ~uint64_t(0) : 0;
-          continue;
-        }
-        auto sum = double(get<float>(sums[part][i]));
+        double sum =
+            plane == values ? get<float>(sums[part][i]) : sums[part][i] != 0;
         for (size_t k = 0; k < terms; ++k)
-          sum += x[k] * y[k];
-        to = put(float(sum));
+          sum += plane == values ? x[k] * y[k] : x[k] + y[k];
+        to = plane == values ? put(float(sum)) : sum != 0 ? ~uint64_t(0) : 0;
       }
   }
 }
