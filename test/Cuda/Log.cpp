@@ -53,8 +53,8 @@ int64_t setting(const std::string &name, int64_t fallback) {
 int failure(const std::string &symbol) {
   std::string wanted = variable("FAIL");
   int64_t device = setting("FAIL_DEVICE", -1);
-  bool isHere = device < 0 || device == currentDevice();
-  bool fails = isHere && wanted.starts_with(symbol + "=");
+  bool fails = (device < 0 || device == currentDevice()) &&
+               wanted.starts_with(symbol + "=");
   return fails ? std::atoi(&wanted[symbol.size() + 1]) : 0;
 }
 
@@ -67,13 +67,13 @@ Fault faultOf(const std::string &symbol) {
   std::string call = symbol + ":" + std::to_string(calls[symbol]++);
   if (!wanted.starts_with(call))
     return {};
-  int argument = 0;
-  char sign = 0;
-  long long number = 0;
-  if (std::sscanf(wanted.c_str() + call.size(), ":%d%c%lld", &argument, &sign,
-                  &number) == 3)
-    return {false, argument, sign != '=', sign == '-' ? -number : number};
-  return {.drops = wanted == call};
+  Fault fault = {.drops = wanted == call};
+  char sign = '=';
+  std::sscanf(wanted.c_str() + call.size(), ":%d%c%ld", &fault.argument, &sign,
+              &fault.number);
+  fault.adds = sign != '=';
+  fault.number *= sign == '-' ? -1 : 1;
+  return fault;
 }
 
 } // namespace emulator

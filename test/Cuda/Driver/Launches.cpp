@@ -76,10 +76,8 @@ struct Entry {
   uint64_t bytes;
   uint32_t compressed, options;
   uint16_t minor, major;
-  uint32_t architecture;
-  uint32_t nameOffset, nameSize;
-  uint64_t flags, reserved;
-  uint64_t wholeSize; ///< before compression
+  uint32_t architecture, nameOffset, nameSize;
+  uint64_t flags, reserved, wholeSize; ///< wholeSize: before compression
 };
 constexpr uint16_t ptxKind = 1;
 /// Flags of code for one architecture (sm_90a) or for one family (sm_100f).
@@ -138,19 +136,18 @@ void dropBarrier(ptx::Module &module) {
 }
 
 bool isAllowed(const Function &function, const ptx::Launch &launch) {
-  auto [x, y, z] = launch.block;
-  auto [gx, gy, gz] = launch.grid;
-  constexpr unsigned most = 65535;
-  int64_t threads = int64_t(x) * y * z;
-  if (!gx || gx > 0x7fffffff || !gy || gy > most || !gz || gz > most ||
-      threads == 0 || threads > 1024 || z > 64 ||
-      launch.dynamicShared > function.dynamicShared)
-    return false;
+  constexpr unsigned most[] = {0x7fffffff, 65535, 65535};
+  int64_t threads = launch.threads();
+  bool isAllowed = threads > 0 && threads <= 1024 && launch.block[2] <= 64 &&
+                   launch.dynamicShared <= function.dynamicShared;
+  for (size_t i = 0; i < 3; ++i)
+    isAllowed &= launch.grid[i] > 0 && launch.grid[i] <= most[i];
   if (!launch.kernel)
-    return true;
-  const auto &limit = launch.kernel->most;
-  int64_t largest = int64_t(limit[0]) * limit[1] * limit[2];
-  return launch.kernel->shared + launch.dynamicShared <= mostShared() &&
+    return isAllowed;
+  auto [x, y, z] = launch.kernel->most;
+  int64_t largest = int64_t(x) * y * z;
+  return isAllowed &&
+         launch.kernel->shared + launch.dynamicShared <= mostShared() &&
          (largest == 0 || threads <= largest);
 }
 

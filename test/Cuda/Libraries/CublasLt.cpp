@@ -95,18 +95,18 @@ bool isMalformed(const Product &it) {
   int64_t m = it.transposesA ? a.columns : a.rows;
   int64_t n = it.transposesB ? b.rows : b.columns;
   int64_t depth = it.transposesB ? b.columns : b.rows;
-  auto isAlike = [&](const Matrix &x) { return x.batches == d.batches; };
-  auto isResult = [&](const Matrix &x) {
-    return x.rows == m && x.columns == n;
-  };
   bool isBiasWrong =
       !it.bias.address || it.bias.address % uint64_t(it.bias.element->size);
   bool isAuxWrong =
       !it.aux.address || it.aux.row < m || it.aux.row % auxLeadingMultiple;
-  return !std::ranges::all_of(it.matrices, isAlike) || !isResult(c) ||
-         !isResult(d) || it.depth() != depth || c.element != d.element ||
-         (it.hasBias() && isBiasWrong) ||
-         (it.does(Product::hasAux) && isAuxWrong);
+  bool isWrong = it.depth() != depth || c.element != d.element ||
+                 (it.hasBias() && isBiasWrong) ||
+                 (it.does(Product::hasAux) && isAuxWrong);
+  for (const Matrix &matrix : it.matrices)
+    isWrong |= matrix.batches != d.batches;
+  for (const Matrix *result : {&c, &d})
+    isWrong |= result->rows != m || result->columns != n;
+  return isWrong;
 }
 
 /// Whether cuBLASLt has no kernel for this combination.

@@ -52,7 +52,7 @@ void BlockRunner::begin() {
           launch.block,
           place,
           launch.grid,
-          {unsigned(lane), unsigned(w)}};
+          {unsigned(lane), unsigned(w), unsigned(kernel.shared)}};
       for (size_t i = 0; builtins[i] != "%cc"; ++i)
         it.planes[values][i][lane] = special[i / 3][i % 3];
     }

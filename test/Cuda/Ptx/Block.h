@@ -164,6 +164,8 @@ struct Launch {
   std::array<unsigned, 3> grid, block;
   int64_t dynamicShared;
   std::vector<uint64_t> arguments; ///< as many as `Kernel::parameters`
+
+  int64_t threads() const { return int64_t(block[0]) * block[1] * block[2]; }
 };
 
 class BlockRunner {
@@ -182,10 +184,7 @@ private:
   void begin();
   void runBlock(std::mt19937 &random);
   void finishBarrier();
-  int64_t threads() const {
-    auto [x, y, z] = launch.block;
-    return int64_t(x) * y * z;
-  }
+  int64_t threads() const { return launch.threads(); }
 
   const Launch &launch;
   const Kernel &kernel;

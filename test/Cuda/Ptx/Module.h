@@ -49,12 +49,13 @@ struct Operand {
   std::vector<Operand> parts = {}; ///< of a vector
 };
 
-/// Registers that every kernel has, before its own: special ones, which a warp
-/// begins with, the carry of mad.cc, and one for results that are not used.
+/// Registers that every kernel has, before its own: those that a warp begins
+/// with (special ones, and the address of dynamic shared memory), the carry of
+/// mad.cc, and one for results that are not used.
 constexpr std::string_view builtins[] = {
     "%tid.x",   "%tid.y",   "%tid.z",   "%ntid.x",   "%ntid.y",   "%ntid.z",
     "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z",
-    "%laneid",  "%warpid",  "%cc",      "_"};
+    "%laneid",  "%warpid",  "%dynamic", "%cc",       "_"};
 
 struct Lanes;
 /// Computes a result in all lanes of the mask.

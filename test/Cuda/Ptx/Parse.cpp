@@ -71,9 +71,6 @@ std::string withoutComments(std::string_view text) {
   return kept;
 }
 
-/// The address of dynamic shared memory among symbols, before it is known.
-constexpr int64_t dynamicShared = -1;
-
 /// By opcode, or by its first word.
 const std::unordered_map<std::string_view, Act> acts = {
     {"mov", &Warp::move},
@@ -152,6 +149,8 @@ private:
     names.symbols = symbols;
     for (std::string_view name : builtins)
       names.registers[std::string(name)] = kernel.registers++;
+    for (const std::string &name : dynamicArrays)
+      names.registers[name] = names.registers["%dynamic"];
     for (auto it : split(text.substr(open + 1, close - open - 1), ',')) {
       auto words = split(it, ' ');
       require(words.size() >= 3 && !words.back().ends_with(']'),
@@ -179,8 +178,6 @@ private:
           find(names.labels, label, "a label that is nowhere");
     // Dynamic shared memory follows the arrays that the kernel declares.
     kernel.shared = (kernel.shared + 15) / 16 * 16;
-    for (size_t constant : names.dynamicUses)
-      kernel.constants[constant].fill(uint64_t(kernel.shared));
     module.kernels.emplace(kernel.name, std::move(kernel));
   }
 
@@ -268,18 +265,17 @@ private:
   void array(std::string_view text) {
     size_t open = text.find('[');
     auto words = split(text.substr(0, open), ' ');
-    int64_t &symbol =
-        (depth > 0 ? names.symbols : symbols)[std::string(words.back())];
+    std::string name(words.back());
     if (words[0] == ".extern") {
       require(words[1] == ".shared" && text.ends_with("[]"),
               "an external array that is not shared", text);
-      symbol = dynamicShared;
-      return;
+      return dynamicArrays.push_back(name);
     }
     size_t values = text.find('{');
     bool isTable = words[0] == ".global", isShared = words[0] == ".shared";
     require(open != text.npos && isTable == (values != text.npos),
             "an array that is not known", text);
+    int64_t &symbol = (depth > 0 ? names.symbols : symbols)[name];
     int64_t size = bytesOf(words.end()[-2]);
     int64_t bytes = size * count(text.substr(open + 1));
     if (isTable) {
@@ -317,9 +313,11 @@ private:
         it.parts.push_back(operand(part));
       return it;
     }
-    if (text.front() == '%' || text == "_")
-      return {Operand::Register,
-              find(names.registers, text, "a register that is not declared")};
+    if (text.front() == '%')
+      find(names.registers, text, "a register that is not declared");
+    if (auto found = names.registers.find(std::string(text));
+        found != names.registers.end())
+      return {Operand::Register, found->second};
     return {Operand::Constant, constant(text)};
   }
 
@@ -336,12 +334,8 @@ private:
   /// array.
   size_t constant(std::string_view text) {
     std::optional<uint64_t> value = numberIn(text);
-    if (!value) {
-      int64_t at = find(names.symbols, text, "a name that is not known");
-      if (at == dynamicShared)
-        names.dynamicUses.push_back(kernel.constants.size());
-      value = uint64_t(at);
-    }
+    if (!value)
+      value = uint64_t(find(names.symbols, text, "a name that is not known"));
     kernel.constants.emplace_back().fill(*value);
     return kernel.constants.size() - 1;
   }
@@ -376,12 +370,12 @@ private:
   /// Addresses of arrays, in the module or in the current kernel.
   using Symbols = std::unordered_map<std::string, int64_t>;
   Symbols symbols;
+  std::vector<std::string> dynamicArrays; ///< all at the same address
   struct {
     Symbols symbols;
     std::unordered_map<std::string, size_t> registers, labels;
     std::vector<std::pair<size_t, std::string>> branches;
-    std::vector<size_t> dynamicUses; ///< constants: where dynamic memory begins
-  } names;                           ///< of the current kernel
+  } names; ///< of the current kernel
 };
 
 } // namespace

@@ -105,26 +105,26 @@ void carry(const Instruction &it, const Lanes &given, Lanes &bits) {
   bool isAnd = opcode == "and", isOr = opcode == "or";
   bool isOfBits = isAnd || isOr || opcode == "xor" || opcode == "not";
   uint64_t kept = opcode == "setp" || type == "pred" ? 1 : ~uint64_t(0);
-  Row computed;
-  for (size_t lane = 0; lane < warpSize; ++lane) {
-    uint64_t operands[4] = {}, any = 0;
-    for (size_t i = 0; i < 4; ++i)
-      if (bits.in[i])
-        any |= operands[i] = i < moved ? 0 : bits.in[i][lane];
-    // A written 0 decides an `and`, a written 1 an `or`.
-    for (size_t i = 0; i < 2 && (isAnd || isOr); ++i)
-      any &= operands[i] | (isAnd ? given.in[i][lane] : ~given.in[i][lane]);
-    computed[lane] = kept & (isOfBits ? any : widened(it, operands, any));
-  }
+  Row moves = {};
   if (moved) {
     Lanes mixed = given;
-    mixed.out = bits.out;
+    mixed.out = moves.data();
     std::copy_n(bits.in.begin(), moved, mixed.in.begin());
     it.handler(mixed);
   }
-  for (size_t lane = 0; lane < warpSize; ++lane)
-    if (bits.mask >> lane & 1)
-      bits.out[lane] = computed[lane] | (moved ? bits.out[lane] : 0);
+  for (size_t lane = 0; lane < warpSize; ++lane) {
+    if (!(bits.mask >> lane & 1))
+      continue;
+    uint64_t operands[4] = {}, any = 0;
+    for (size_t i = moved; i < 4; ++i)
+      if (bits.in[i])
+        any |= operands[i] = bits.in[i][lane];
+    // A written 0 decides an `and`, a written 1 an `or`.
+    for (size_t i = 0; i < 2 && (isAnd || isOr); ++i)
+      any &= operands[i] | (isAnd ? given.in[i][lane] : ~given.in[i][lane]);
+    bits.out[lane] =
+        moves[lane] | (kept & (isOfBits ? any : widened(it, operands, any)));
+  }
 }
 
 } // namespace emulator::ptx
