@@ -119,9 +119,8 @@ std::optional<std::string_view> ptxOf(const void *image, uint32_t device) {
     found = found.value_or("");
     if (entry.kind == ptxKind && !entry.wholeSize &&
         entry.architecture >= best) {
-      found = {content, size_t(entry.bytes)};
+      found = {content, strnlen(content, entry.bytes)};
       best = entry.architecture;
-      found->remove_suffix(found->size() - found->find_last_not_of('\0') - 1);
     }
   }
   return found;
@@ -138,16 +137,15 @@ void dropBarrier(ptx::Module &module) {
 bool isAllowed(const Function &function, const ptx::Launch &launch) {
   constexpr unsigned most[] = {0x7fffffff, 65535, 65535};
   int64_t threads = launch.threads();
-  bool isAllowed = threads > 0 && threads <= 1024 && launch.block[2] <= 64 &&
-                   launch.dynamicShared <= function.dynamicShared;
+  bool fits = threads > 0 && threads <= 1024 && launch.block[2] <= 64 &&
+              launch.dynamicShared <= function.dynamicShared;
   for (size_t i = 0; i < 3; ++i)
-    isAllowed &= launch.grid[i] > 0 && launch.grid[i] <= most[i];
+    fits &= launch.grid[i] > 0 && launch.grid[i] <= most[i];
   if (!launch.kernel)
-    return isAllowed;
+    return fits;
   auto [x, y, z] = launch.kernel->most;
   int64_t largest = int64_t(x) * y * z;
-  return isAllowed &&
-         launch.kernel->shared + launch.dynamicShared <= mostShared() &&
+  return fits && launch.kernel->shared + launch.dynamicShared <= mostShared() &&
          (largest == 0 || threads <= largest);
 }
 

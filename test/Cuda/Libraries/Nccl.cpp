@@ -36,8 +36,15 @@ int groups = 0;
 /// All communicators. Never freed, because threads may still read them.
 auto &all = *new std::vector<Comm *>;
 
-Comm *makeComm(const char *name, int rank, int ranks, int device) {
-  return all.emplace_back(new Comm{rank, ranks, device, name});
+/// Creates a communicator, which then waits for the other ranks.
+Comm *makeComm(const cuda::NcclId &id, int rank, int ranks, int device,
+               bool isLocal, int blocks) {
+  Comm *comm = all.emplace_back(new Comm{rank, ranks, device, id.bytes});
+  comm->isLocal = isLocal;
+  LOG("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
+      device, blocks);
+  std::thread(join, comm).detach();
+  return comm;
 }
 
 /// Adds a call to the current group; false if there is none but must be one.
@@ -91,10 +98,7 @@ EMULATED int ncclCommInitRankConfig(Comm **comm, int ranks, cuda::NcclId id,
   if (ranks < 2 || config->magic != 0xcafebeef || config->blocking != 0)
     return invalidArgument;
   ENTER();
-  *comm = makeComm(id.bytes, rank, ranks, currentDevice());
-  LOG("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
-      (*comm)->device, config->maxBlocks);
-  std::thread(join, *comm).detach();
+  *comm = makeComm(id, rank, ranks, currentDevice(), false, config->maxBlocks);
   return inProgress;
 }
 EMULATED int ncclCommInitAll(Comm **comms, int ranks, const int *devices) {
@@ -104,10 +108,7 @@ EMULATED int ncclCommInitAll(Comm **comms, int ranks, const int *devices) {
   for (int i = 0; i < ranks; ++i) {
     if (std::count(devices, devices + ranks, devices[i]) > 1)
       return invalidUsage;
-    comms[i] = makeComm(id.bytes, i, ranks, devices[i]);
-    comms[i]->isLocal = true;
-    LOG("communicator comm=%s rank=%d device=%d", id.bytes, i, devices[i]);
-    std::thread(join, comms[i]).detach();
+    comms[i] = makeComm(id, i, ranks, devices[i], true, 0);
   }
   for (int i = 0; i < ranks; ++i)
     while (comms[i]->state == inProgress)

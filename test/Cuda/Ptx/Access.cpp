@@ -154,16 +154,16 @@ void Warp::awaitCopies() {
   // Plus the open group: only wait_all waits for what is not committed.
   size_t groupsLeft =
       it->has("wait_all") ? 0 : size_t(read(it->operands[0])[0]) + 1;
-  auto finish = [&](const AsyncCopy &copy) {
-    Place to = sharedPlace(copy.to, copied, true);
-    to.fill(copied, 0, 1);
-    if (copy.bytes)
-      to.copy(place(copy.from, copy.bytes, false, Space::Global), copy.bytes);
-  };
   forLanes(active, [&] {
     auto &groups = copies[lane];
     for (; groups.size() > groupsLeft; groups.erase(groups.begin()))
-      std::ranges::for_each(groups.front(), finish);
+      for (const AsyncCopy &copy : groups.front()) {
+        Place to = sharedPlace(copy.to, copied, true);
+        to.fill(copied, 0, 1);
+        if (copy.bytes)
+          to.copy(place(copy.from, copy.bytes, false, Space::Global),
+                  copy.bytes);
+      }
   });
 }
 

@@ -59,14 +59,12 @@ std::string withoutComments(std::string_view text) {
   std::string kept;
   for (size_t i = 0; i < text.size(); ++i) {
     std::string_view two = text.substr(i, 2);
-    if (two == "//") {
+    if (two == "//")
       i = std::min(text.find('\n', i), text.size());
-      kept += '\n';
-    } else if (two == "/*") {
+    else if (two == "/*")
       i = std::min(text.find("*/", i), text.size()) + 1;
-    } else {
+    if (two != "/*" && i < text.size())
       kept += text[i];
-    }
   }
   return kept;
 }
