@@ -38,12 +38,13 @@ using Operations = std::vector<std::shared_ptr<Operation>>;
 
 struct Operation {
   int device, stream;
-  std::function<void()> work; ///< may be null: dependencies only
+  /// Null for dependencies only, and once it has begun.
+  std::function<void()> work;
   /// Whether what `work` has begun is complete; nothing else may run on its
   /// device until then. Null if it is complete at once.
   std::function<bool()> isComplete;
   Operations after = {};
-  bool begun = false, done = false;
+  bool done = false;
 };
 
 /// Adds an operation to those that wait.

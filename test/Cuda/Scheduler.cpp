@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace emulator {
 
@@ -63,9 +64,8 @@ bool advance() {
     if (holder && holder != it)
       continue;
     try {
-      if (it->work && !it->begun)
-        it->work();
-      it->begun = true;
+      if (auto work = std::exchange(it->work, nullptr))
+        work();
       if (it->isComplete && !it->isComplete()) {
         holder = it;
         continue;
@@ -77,8 +77,7 @@ bool advance() {
     }
     it->done = true;
     it->after.clear();
-    if (it->isComplete)
-      holder = nullptr;
+    holder = nullptr;
     std::erase(waiting, it);
     return true;
   }

@@ -9,22 +9,12 @@
 
 using namespace emulator;
 
-namespace {
-
 /// The mark of bytes copied from the host.
 constexpr int writtenByHost = 2;
 
-/// Throws `Violation` if `device` has no access to the memory at `address`.
-void requireReach(uint64_t address, int device) {
-  int owner = memory().deviceOf(address);
-  REQUIRE(reaches(device, owner),
-          "device %d uses memory of device %d, which it has no access to",
-          device, owner);
-}
-
 /// Throws if the host gets bytes that were never written. Results are padded to
 /// multiples of 64 bytes, so the end of such a line need not be.
-void requireWritten(uint64_t address, int64_t bytes) {
+static void requireWritten(uint64_t address, int64_t bytes) {
   constexpr int64_t line = 64;
   const uint8_t *marks = memory().find(address, bytes).marks;
   for (int64_t at = 0, next; at < bytes; at = next) {
@@ -38,8 +28,8 @@ void requireWritten(uint64_t address, int64_t bytes) {
 }
 
 /// Enqueues a copy between host and device.
-int copyWithHost(uint64_t device, void *host, int64_t bytes, Stream *stream,
-                 bool toDevice) {
+static int copyWithHost(uint64_t device, void *host, int64_t bytes,
+                        Stream *stream, bool toDevice) {
   Stream &it = streamOf(stream);
   bool isAsynchronous = isPinned(host, bytes);
   if (it.capturing && !isAsynchronous)
@@ -67,20 +57,19 @@ int copyWithHost(uint64_t device, void *host, int64_t bytes, Stream *stream,
 }
 
 /// Enqueues a copy within the memory that a device has access to, or to a peer.
-int copyBetween(uint64_t to, uint64_t from, int64_t bytes, Stream *stream,
-                bool toPeer) {
+static int copyBetween(uint64_t to, uint64_t from, int64_t bytes,
+                       Stream *stream, bool toPeer) {
   int device = streamOf(stream).device;
   return enqueue(stream, [=] {
     Place target = memory().at(to, bytes, "copies to");
     Place source = memory().at(from, bytes, "copies");
     for (uint64_t address : {to, from})
-      if (!toPeer)
-        requireReach(address, device);
+      REQUIRE(toPeer || reaches(device, memory().deviceOf(address)),
+              "device %d uses memory of device %d, which it has no access to",
+              device, memory().deviceOf(address));
     target.copy(source, bytes);
   });
 }
-
-} // namespace
 
 EMULATED int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, int64_t bytes,
                                   Stream *stream) {

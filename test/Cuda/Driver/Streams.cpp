@@ -29,21 +29,25 @@ struct Event {
 
 struct Graph {
   int id;
-  Operations nodes; ///< each after its dependencies
+  Operations nodes = {};              ///< each after its dependencies
+  std::vector<Stream *> streams = {}; ///< that were captured
+  int calls = 0;
 };
 
 int streams = 0, eventIds = 0, graphs = 0;
 int64_t ticks = 0;
-/// The streams that were not destroyed. Never freed.
-auto &all = *new std::vector<Stream *>;
-Stream *origin = nullptr;      ///< of the current capture
-int captured = 0;              ///< calls in the current capture
-auto &nodes = *new Operations; ///< of the current capture
+Graph *capture = nullptr; ///< the current one
+
+void joinCapture(Stream &it) {
+  it.capturing = true;
+  capture->streams.push_back(&it);
+}
 
 /// A call in a stream.
 void count(Stream &it) {
   ++it.clock[it.id];
-  captured += it.capturing;
+  if (it.capturing)
+    ++capture->calls;
 }
 
 } // namespace
@@ -69,7 +73,7 @@ int emulator::enqueue(Stream *given, std::function<void()> work,
                 std::move(isComplete), stream.tail()});
   stream.tail() = {operation};
   if (stream.capturing)
-    nodes.push_back(operation);
+    capture->nodes.push_back(operation);
   else
     schedule(operation);
   return success;
@@ -79,24 +83,18 @@ EMULATED int cuStreamCreateWithPriority(Stream **stream, unsigned,
                                         int priority) {
   std::lock_guard guard(lock());
   *stream = new Stream{streams++, currentDevice()};
-  all.push_back(*stream);
   LOG("stream id=%d device=%d priority=%d", (*stream)->id, currentDevice(),
       priority);
   return success;
 }
-EMULATED int cuStreamDestroy_v2(Stream *stream) {
-  std::lock_guard guard(lock());
-  std::erase(all, stream);
-  delete stream;
-  return success;
-}
+EMULATED int cuStreamDestroy_v2(Stream *stream) { return delete stream, 0; }
 EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   ENTER(given, event);
   Stream *stream = &streamOf(given);
   LOG("wait stream=%d event=%d%s", stream->id, event->id,
       event->clock.empty() ? " unrecorded" : "");
-  if (origin && event->captured)
-    stream->capturing = true;
+  if (capture && event->captured && !stream->capturing)
+    joinCapture(*stream);
   if (stream->capturing && !event->captured)
     return captureIsolation;
   for (auto [id, count] : event->clock)
@@ -108,7 +106,7 @@ EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
 EMULATED int cuStreamSynchronize(Stream *stream) {
   std::lock_guard guard(lock());
   LOG("synchronize stream=%d", idOf(stream));
-  if (origin)
+  if (capture)
     return captureUnsupported;
   return await(streamOf(stream).last) ? success : launchFailed;
 }
@@ -153,29 +151,25 @@ EMULATED int cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
 EMULATED int cuStreamBeginCapture_v2(Stream *stream, int mode) {
   std::lock_guard guard(lock());
   LOG("capture stream=%d mode=%d", stream->id, mode);
-  origin = stream;
-  stream->capturing = true;
-  captured = 0;
-  nodes.clear();
+  capture = new Graph{++graphs};
+  joinCapture(*stream);
   return success;
 }
 EMULATED int cuStreamEndCapture(Stream *stream, Graph **graph) {
   std::lock_guard guard(lock());
   bool joined = true;
-  for (Stream *other : all) {
-    if (!other->capturing)
-      continue;
+  for (Stream *other : capture->streams) {
     joined &= stream->clock[other->id] >= other->clock[other->id];
     other->capturing = false;
     other->captured.clear();
   }
-  origin = nullptr;
-  *graph = joined ? new Graph{++graphs, std::move(nodes)} : nullptr;
-  LOG("captured calls=%d%s", captured, joined ? "" : " unjoined");
+  LOG("captured calls=%d%s", capture->calls, joined ? "" : " unjoined");
+  *graph = joined ? capture : nullptr;
+  capture = nullptr;
   return joined ? success : captureUnjoined;
 }
-EMULATED int cuGraphGetNodes(void *, void **, size_t *count) {
-  return *count = size_t(captured), 0;
+EMULATED int cuGraphGetNodes(Graph *graph, void **, size_t *count) {
+  return *count = size_t(graph->calls), 0;
 }
 EMULATED int cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
                                          unsigned long long flags) {

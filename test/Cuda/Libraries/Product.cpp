@@ -17,20 +17,18 @@
 
 namespace emulator {
 
-namespace {
-
-double geluTanh(double x) {
+static double geluTanh(double x) {
   return std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
 }
-double gelu(double x) { return 0.5 * x * (1 + geluTanh(x)); }
-double geluDerivative(double x) {
+static double gelu(double x) { return 0.5 * x * (1 + geluTanh(x)); }
+static double geluDerivative(double x) {
   double t = geluTanh(x);
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 *
                              (1 + 3 * 0.044715 * x * x);
 }
 
 /// Rounded to a mantissa of 10 bits, as a tensor core reads float32 (TF32).
-float tf32(float value) {
+static float tf32(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
   bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
   return std::bit_cast<float>(bits);
@@ -38,8 +36,8 @@ float tf32(float value) {
 
 /// The elements by batch, column and row, or by batch, row and column.
 template <typename T>
-Tensor<T> tensorOf(const Matrix &it, const char *loads,
-                   bool rowsFirst = false) {
+static Tensor<T> tensorOf(const Matrix &it, const char *loads,
+                          bool rowsFirst = false) {
   std::array extents = {it.batches, it.columns, it.rows},
              strides = {it.batch, it.row, int64_t(1)};
   if (rowsFirst) {
@@ -52,7 +50,7 @@ Tensor<T> tensorOf(const Matrix &it, const char *loads,
 
 /// The rows of op(A) or the columns of op(B), each contiguous.
 template <typename T>
-Tensor<T> factorOf(const Matrix &it, bool rowsFirst, bool rounds) {
+static Tensor<T> factorOf(const Matrix &it, bool rowsFirst, bool rounds) {
   auto factor = tensorOf<T>(it, "multiplies", rowsFirst);
   if (rounds)
     for (T &value : factor.values)
@@ -60,7 +58,7 @@ Tensor<T> factorOf(const Matrix &it, bool rowsFirst, bool rounds) {
   return factor;
 }
 
-template <typename T> double dot(const T *a, const T *b, int64_t depth) {
+template <typename T> static double dot(const T *a, const T *b, int64_t depth) {
   constexpr int ways = 16;
   T sums[ways] = {};
   int64_t k = 0;
@@ -76,7 +74,7 @@ template <typename T> double dot(const T *a, const T *b, int64_t depth) {
 }
 
 /// Sums have the type T.
-template <typename T> void computeIn(const Product &it) {
+template <typename T> static void computeIn(const Product &it) {
   const auto &[matrixA, matrixB, matrixC, matrixD] = it.matrices;
   auto a = factorOf<T>(matrixA, !it.transposesA, it.rounds),
        b = factorOf<T>(matrixB, it.transposesB, it.rounds);
@@ -117,8 +115,6 @@ template <typename T> void computeIn(const Product &it) {
   if (it.writesAux())
     aux.store("uses aux of");
 }
-
-} // namespace
 
 void compute(const Product &it) {
   it.matrices[3].element == f64 ? computeIn<double>(it) : computeIn<float>(it);

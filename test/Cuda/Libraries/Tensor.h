@@ -68,7 +68,8 @@ void forAll(const int64_t (&extents)[rank], Function &&function,
 template <typename T> class Tensor {
 public:
   /// `strides` counts elements of the array, one number for each extent. Loads
-  /// the array if `loads`, a verb for errors, is given.
+  /// the array if `loads`, a verb for errors, is given; throws `Violation` if
+  /// an element is not allocated or not written.
   explicit Tensor(std::initializer_list<int64_t> shape, uint64_t address = 0,
                   const Element *element = f32,
                   const int64_t *strides = nullptr, const char *loads = nullptr)
@@ -78,8 +79,13 @@ public:
       std::copy_n(strides, shape.size(), this->strides);
     values.resize(size_t(std::accumulate(shape.begin(), shape.end(), int64_t(1),
                                          std::multiplies<>())));
-    if (loads)
-      load(loads);
+    if (!loads)
+      return;
+    Place from = content(loads);
+    forElements([&](T &value, int64_t at) {
+      memory().requireKnown(address + uint64_t(at), element->size, loads);
+      value = T(element->read(from.bytes + at));
+    });
   }
 
   template <typename... Indices> T &operator()(Indices... indices) {
@@ -89,15 +95,6 @@ public:
     return values[size_t(at)];
   }
 
-  /// Copies from device memory. Throws `Violation` if an element is not
-  /// allocated or not written; `what` is a verb for the error.
-  void load(const char *what) {
-    Place from = content(what);
-    forElements([&](T &value, int64_t at) {
-      memory().requireKnown(address + uint64_t(at), element->size, what);
-      value = T(element->read(from.bytes + at));
-    });
-  }
   /// Copies to device memory; throws `Violation` if it is not allocated.
   void store(const char *what) {
     Place to = content(what);

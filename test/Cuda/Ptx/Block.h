@@ -157,7 +157,7 @@ inline std::span<const Operand> partsOf(const Operand &it) {
 
 /// Computes which bits of a result are unwritten, from the values and the
 /// unwritten bits of the operands.
-void carry(const Instruction &it, const Lanes &given, Lanes &bits);
+void carry(const Instruction &it, const Lanes &given, const Lanes &bits);
 
 struct Launch {
   const Kernel *kernel;

@@ -9,20 +9,19 @@
 
 namespace emulator::ptx {
 
-namespace {
-
 template <typename N>
 using Wide =
     std::conditional_t<std::is_signed_v<N>, __int128, unsigned __int128>;
 
 /// The low bits of a product with twice the width of N.
-template <typename N> uint64_t doubled(Wide<N> value) {
+template <typename N> static uint64_t doubled(Wide<N> value) {
   return uint64_t(value) &
          ~uint64_t(0) >> (sizeof(N) < 8 ? 64 - 16 * sizeof(N) : 0);
 }
 
 /// bfe: `length` bits from `start`, extended with zeros or with the sign.
-template <typename N> N extracted(N value, uint8_t start, uint8_t length) {
+template <typename N>
+static N extracted(N value, uint8_t start, uint8_t length) {
   Wide<N> field = Wide<N>(value) >> std::min<int>(start, 127);
   int unused = 128 - std::min<int>(length, 127);
   return length ? N(field << unused >> unused) : N(0);
@@ -30,7 +29,7 @@ template <typename N> N extracted(N value, uint8_t start, uint8_t length) {
 
 /// bfi: the low bits of `value` in their place in `into`.
 template <typename T>
-T inserted(T value, T into, uint8_t start, uint8_t length) {
+static T inserted(T value, T into, uint8_t start, uint8_t length) {
   unsigned __int128 ones = 1, by = std::min<unsigned>(start, 64);
   auto mask = T(((ones << std::min<int>(length, 64)) - 1) << by);
   return T((into & ~mask) | (T((ones * value) << by) & mask));
@@ -38,7 +37,7 @@ T inserted(T value, T into, uint8_t start, uint8_t length) {
 
 /// prmt: each nibble of c selects a byte of {b, a}; with its top bit set, the
 /// result byte repeats that byte's sign.
-uint64_t permuted(uint32_t a, uint64_t b, uint32_t c) {
+static uint64_t permuted(uint32_t a, uint64_t b, uint32_t c) {
   uint64_t source = a | b << 32, result = 0;
   for (int i = 0; i < 4; ++i) {
     uint64_t choice = c >> (4 * i) & 0xf;
@@ -51,7 +50,7 @@ uint64_t permuted(uint32_t a, uint64_t b, uint32_t c) {
 }
 
 /// Defines operations on bits, also on those of predicates.
-template <typename T> void defineLogic(Table &table) {
+template <typename T> static void defineLogic(Table &table) {
   define<T>(table, "and", [](T a, T b) { return T(a & b); });
   define<T>(table, "or", [](T a, T b) { return T(a | b); });
   define<T>(table, "xor", [](T a, T b) { return T(a ^ b); });
@@ -60,7 +59,7 @@ template <typename T> void defineLogic(Table &table) {
 
 /// Defines the operations on integers, most of them with twice the width, where
 /// nothing overflows.
-template <typename N> void defineFor(Table &table) {
+template <typename N> static void defineFor(Table &table) {
   using W = Wide<N>;
   constexpr uint32_t width = 8 * sizeof(N);
   auto add = [&](const char *name, auto function) {
@@ -94,8 +93,6 @@ template <typename N> void defineFor(Table &table) {
     add("bfi",
         [](N a, N b, uint8_t c, uint8_t d) { return inserted(a, b, c, d); });
 }
-
-} // namespace
 
 void defineIntegers(Table &table) {
   defineFor<uint16_t>(table);

@@ -64,9 +64,8 @@ void Warp::multiply() {
   double a[rows][terms], b[columns][terms];
   // The first part has lines 0 to 7 (rows of A or columns of B) of terms 0 to
   // 7, the next ones have the lines from 8 on, then come terms 8 to 15.
-  auto take = [&](size_t operand, auto &numbers, Plane plane) {
-    constexpr size_t lines =
-        std::extent_v<std::remove_reference_t<decltype(numbers)>> / 8;
+  auto take = [&](size_t operand, double (*numbers)[terms], size_t lines,
+                  Plane plane) {
     for (size_t part = 0; part < 2 * lines; ++part) {
       const Row &from = read(it->operands[operand].parts[part], plane);
       for (size_t i = 0; i < 2 * warpSize; ++i) { // Two numbers in each lane.
@@ -79,8 +78,8 @@ void Warp::multiply() {
     }
   };
   for (Plane plane : used()) {
-    take(1, a, plane);
-    take(2, b, plane);
+    take(1, a, rows / 8, plane);
+    take(2, b, columns / 8, plane);
     Row sums[4];
     for (size_t part = 0; part < 4; ++part)
       sums[part] = read(it->operands[3].parts[part], plane);

@@ -69,31 +69,34 @@ std::string withoutComments(std::string_view text) {
   return kept;
 }
 
-/// By opcode, or by its first word.
-const std::unordered_map<std::string_view, Act> acts = {
-    {"mov", &Warp::move},
-    {"ld", &Warp::access},
-    {"st", &Warp::access},
-    {"bra", &Warp::branch},
-    {"ret", &Warp::leave},
-    {"exit", &Warp::leave},
-    {"membar", &Warp::nothing},
-    {"fence", &Warp::nothing},
-    {"bar.sync", &Warp::barrier},
-    {"barrier.sync", &Warp::barrier},
-    {"barrier.sync.aligned", &Warp::barrier},
-    {"shfl.sync.up.b32", &Warp::shuffle},
-    {"shfl.sync.down.b32", &Warp::shuffle},
-    {"shfl.sync.bfly.b32", &Warp::shuffle},
-    {"shfl.sync.idx.b32", &Warp::shuffle},
-    {"cp.async.cg.shared.global", &Warp::copy},
-    {"cp.async.commit_group", &Warp::commitCopies},
-    {"cp.async.wait_group", &Warp::awaitCopies},
-    {"cp.async.wait_all", &Warp::awaitCopies},
-    {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", &Warp::loadMatrices},
-    {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", &Warp::loadMatrices},
-    {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", &Warp::multiply},
-    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", &Warp::multiply}};
+/// What instructions other than computations do, by opcode or its first word.
+const std::vector<std::pair<Act, std::vector<std::string_view>>> acts = {
+    {&Warp::move, {"mov"}},
+    {&Warp::access, {"ld", "st"}},
+    {&Warp::branch, {"bra"}},
+    {&Warp::leave, {"ret", "exit"}},
+    {&Warp::nothing, {"membar", "fence"}},
+    {&Warp::barrier, {"bar.sync", "barrier.sync", "barrier.sync.aligned"}},
+    {&Warp::shuffle,
+     {"shfl.sync.up.b32", "shfl.sync.down.b32", "shfl.sync.bfly.b32",
+      "shfl.sync.idx.b32"}},
+    {&Warp::copy, {"cp.async.cg.shared.global"}},
+    {&Warp::commitCopies, {"cp.async.commit_group"}},
+    {&Warp::awaitCopies, {"cp.async.wait_group", "cp.async.wait_all"}},
+    {&Warp::loadMatrices,
+     {"ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}},
+    {&Warp::multiply,
+     {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"}}};
+
+Act actOf(std::string_view opcode) {
+  for (auto &[act, opcodes] : acts)
+    for (std::string_view it : opcodes)
+      if (it == opcode || it == opcode.substr(0, opcode.find('.')))
+        return act;
+  return &Warp::compute;
+}
 
 class Reader {
 public:
@@ -208,10 +211,7 @@ private:
     size_t end = std::min(text.find_first_of(" \t\n"), text.size());
     for (auto word : split(text.substr(0, end), '.'))
       it.words.emplace_back(word);
-    auto act = acts.find(text.substr(0, end));
-    if (act == acts.end())
-      act = acts.find(it.words[0]);
-    it.act = act == acts.end() ? &Warp::compute : act->second;
+    it.act = actOf(text.substr(0, end));
     constexpr const char *spaces[] = {"global", "shared", "local", "param"};
     for (int i = 0; i < 4; ++i)
       if (it.has(spaces[i]))
@@ -311,11 +311,9 @@ private:
         it.parts.push_back(operand(part));
       return it;
     }
-    if (text.front() == '%')
-      find(names.registers, text, "a register that is not declared");
-    if (auto found = names.registers.find(std::string(text));
-        found != names.registers.end())
-      return {Operand::Register, found->second};
+    if (text.front() == '%' || names.registers.contains(std::string(text)))
+      return {Operand::Register,
+              find(names.registers, text, "a register that is not declared")};
     return {Operand::Constant, constant(text)};
   }
 

@@ -66,11 +66,9 @@ void Warp::spreadOrigins() {
       });
 }
 
-namespace {
-
 /// The number of operands of which the result is made, while others only
 /// choose: the handler computes the unwritten bits from those of the former.
-size_t movedBy(const Instruction &it) {
+static size_t movedBy(const Instruction &it) {
   static const std::unordered_map<std::string_view, size_t> moved = {
       {"shl", 1},  {"shr", 1}, {"bfe", 1}, {"prmt", 2},
       {"selp", 2}, {"bfi", 2}, {"shf", 2}};
@@ -85,8 +83,8 @@ size_t movedBy(const Instruction &it) {
 
 /// All bits of a number, or of a part of a pair, if one bit is unwritten in an
 /// operand; `any` are the bits of all operands.
-uint64_t widened(const Instruction &it, const uint64_t *operands,
-                 uint64_t any) {
+static uint64_t widened(const Instruction &it, const uint64_t *operands,
+                        uint64_t any) {
   constexpr uint64_t low = 0xffff, high = ~low;
   const std::string &type = it.words.back();
   bool converts = it.words[0] == "cvt";
@@ -97,9 +95,7 @@ uint64_t widened(const Instruction &it, const uint64_t *operands,
   return any ? ~uint64_t(0) : 0;
 }
 
-} // namespace
-
-void carry(const Instruction &it, const Lanes &given, Lanes &bits) {
+void carry(const Instruction &it, const Lanes &given, const Lanes &bits) {
   size_t moved = movedBy(it);
   const std::string &opcode = it.words[0], &type = it.words.back();
   bool isAnd = opcode == "and", isOr = opcode == "or";

@@ -18,10 +18,8 @@ Lanes Warp::lanesOf(Plane plane) {
 
 void Warp::compute() {
   Lanes given = lanesOf(values);
-  if (hasUnwritten()) {
-    Lanes bits = lanesOf(unwritten);
-    carry(*it, given, bits);
-  }
+  if (hasUnwritten())
+    carry(*it, given, lanesOf(unwritten));
   it->handler(given);
 }
 
