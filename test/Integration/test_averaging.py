@@ -19,9 +19,10 @@ MICROBATCHES = 4
 # Steps between averages, steps until they are merged, share that a replica keeps.
 RULES = (4, 2, .25), (4, 4, .25), (2, 0, .0), *thorough((((4, 1, .25),), ((8, 2, .5),)))
 MERGES = ("convex", "corrected")
-MLP, GPT, SINGLE = (f"training.py:{name}" for name in ("mlp_sgd", "slices_adamw", "single_adamw"))
+MLP, GPT, SINGLE, TIED = (f"training.py:{name}" for name in ("mlp_sgd", "slices_adamw", "single_adamw", "tied_adamw"))
 # Plan, and the samples of every replica; or a number of replicas that take microbatches in turn.
 WHOLE, UNEVEN, STAGES = ("[0,5)x4", (2, 2, 2, 2)), ("[0,5)x4:1+2+3+1", (1, 2, 3, 1)), ("[0,2)x2:3+4 [2,5)x2:3+4", (3, 4))
+SHARED = "[0,5)x2 [5,10)x2", (1, 1)  # of a model whose first and last layer use one parameter
 MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason="there is no MPI")
 
 
@@ -119,10 +120,14 @@ def follows(workshop, model, plan, rule, merge):
         step.run(dict(enumerate(batches_of(replicas.batch, t), first)))
         agree([step.result(r["position"]) for r in results if r["role"] == "parameter"], flat(mean))
         for ranks, expected in zip(columns, each):
-            own = {r["name"].split("/parameter/")[1]: r["position"] for rank in ranks for r in results
-                   if r["name"].startswith(f"averaging/rank{rank}/parameter/")}
+            own = {}
+            for rank in ranks:
+                for r in results:
+                    if r["name"].startswith(f"averaging/rank{rank}/parameter/"):
+                        own.setdefault(r["name"].split("/parameter/")[1], []).append(step.result(r["position"]))
+            assert all(copy.tobytes() == copies[0].tobytes() for copies in own.values() for copy in copies)
             order = [r["name"] for r in results if r["role"] == "parameter"]
-            agree([step.result(own[name]) for name in order], flat(expected))
+            agree([own[name][0] for name in order], flat(expected))
 
 
 def ranks_of(manifest, replicas):
@@ -151,6 +156,12 @@ def test_replicas_in_turn_follow_the_rule(workshop):
     follows(workshop, SINGLE, ("[0,3)x2 [3,5)x2", 2), (2, 1, .25), "corrected")
 
 
+@pytest.mark.parametrize("rule, merge", (((4, 2, .25), "corrected"), ((2, 1, .25), "convex")), ids=str)
+def test_a_parameter_that_two_stages_use_follows_the_rule(workshop, rule, merge):
+    """The embedding is also the output head: two ranks of each replica have a copy, with the gradients of both."""
+    follows(workshop, TIED, SHARED, rule, merge)
+
+
 @pytest.fixture(scope="module")
 def data(workshop):
     """Samples for twelve steps of four microbatches, in files."""
@@ -162,10 +173,10 @@ def data(workshop):
     return flags
 
 
-def run(workshop, data, rule, merge, folder, steps, *flags, plan=WHOLE, mpi=False):
-    module = workshop.module(MLP)
+def run(workshop, data, rule, merge, folder, steps, *flags, model=MLP, plan=WHOLE, mpi=False):
+    module = workshop.module(model)
     launch = (*LAUNCH, "4") if mpi else ()
-    call(*launch, BUILD / "bin/pp-run", compiled(workshop, MLP, plan[0], rule, merge),
+    call(*launch, BUILD / "bin/pp-run", compiled(workshop, model, plan[0], rule, merge),
          f"--inputs={module.with_suffix('.inputs.safetensors')}", *data, f"--steps={steps}", f"--checkpoints={folder}", *flags,
          env=AS_ROOT)
 
@@ -211,12 +222,14 @@ def test_a_slow_replica_is_waited_for(workshop, data):
 
 
 @MPI
-@pytest.mark.parametrize("merge, plan", (*((merge, WHOLE) for merge in MERGES), ("corrected", ("[0,2)x2 [2,5)x2", ()))))
-def test_processes_follow_the_rule_as_threads_do(workshop, data, merge, plan):
+@pytest.mark.parametrize("model, merge, plan", (*((MLP, merge, WHOLE) for merge in MERGES),
+                                                (MLP, "corrected", ("[0,2)x2 [2,5)x2", ())), (TIED, "corrected", SHARED)))
+def test_processes_follow_the_rule_as_threads_do(workshop, data, model, merge, plan):
     """Processes add in another order, so numbers of every step are compared, not bits; an average runs beside two steps."""
-    rule, folders = (4, 2, .25), [workshop.path("averaging", merge, plan[0], how) for how in ("threads", "mpi")]
+    rule, folders = (4, 2, .25), [workshop.path("averaging", model, merge, plan[0], how) for how in ("threads", "mpi")]
+    samples = data if model == MLP else ("--repeat-microbatch", f"--microbatches={MICROBATCHES}")
     for folder, mpi in zip(folders, (False, True)):
-        run(workshop, data, rule, merge, folder, 11, "--checkpoint-every=1", "--keep=20", plan=plan, mpi=mpi)
+        run(workshop, samples, rule, merge, folder, 11, "--checkpoint-every=1", "--keep=20", model=model, plan=plan, mpi=mpi)
     for step in range(1, 12):
         threads, processes = (saved(folder, step) for folder in folders)
         assert threads.keys() == processes.keys()

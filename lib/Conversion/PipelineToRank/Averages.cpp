@@ -7,14 +7,15 @@
 //
 // With `averaging` the ranks of a stage do not sum its gradients: each updates
 // parameters and state of its own, and a bucket says which parameters one
-// average sums. What an average carries from step to step, and what a replica
-// has for itself, are further state of the step: arguments with positions
-// behind all others, and results that replace them.
+// average sums. If several stages use a parameter, the ranks of one replica sum
+// its gradient in every step, and each has a copy, equal in all bits. What an
+// average carries from step to step, and what a replica has for itself, are
+// further state of the step: arguments with positions behind all others, and
+// results that replace them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include <set>
 
 namespace stagewright::torank {
 
@@ -37,6 +38,23 @@ Plan::Share Plan::shareOf(int64_t rank) const {
   return stage < 0 ? Share() : sharesOfStages[stageNumber(stage)].second;
 }
 
+std::set<std::tuple<int64_t, int64_t, int64_t>>
+Plan::replicasOf(ArrayRef<int64_t> ranks) const {
+  std::set<std::tuple<int64_t, int64_t, int64_t>> replicas;
+  for (int64_t rank : ranks) {
+    Share share = shareOf(rank);
+    replicas.insert({replicaOfRank(rank), share.own, share.all});
+  }
+  return replicas;
+}
+
+double Plan::weightOf(const BucketPlan &bucket, int64_t rank) const {
+  Share share = shareOf(rank);
+  auto sharers = bucket.sharers.find(rank);
+  size_t copies = sharers == bucket.sharers.end() ? 1 : sharers->second.size();
+  return double(share.own) / double(share.all) / double(copies);
+}
+
 int64_t Plan::runsOf(int64_t rank) const {
   int64_t stage = firstStageOf(*this, rank), count = 0;
   for (auto [other, from] : llvm::enumerate(rankOfStage))
@@ -47,25 +65,41 @@ int64_t Plan::runsOf(int64_t rank) const {
 
 namespace {
 
-/// Fails if a parameter that replicas average is of several stages, or of a
-/// type that they cannot average.
+/// The ranks of each stage that uses the parameter with gradient `result`.
+SmallVector<SmallVector<int64_t>> ranksOfStages(const Plan &plan,
+                                                int64_t result) {
+  std::map<int64_t, std::set<int64_t>> ranks;
+  for (const AccumulatorPlan &part : plan.accumulators)
+    if (part.result == result)
+      ranks[plan.originalStage(part.stage)].insert(
+          plan.rankOfStage[part.stage]);
+  return llvm::map_to_vector(
+      ranks, [](const auto &stage) { return llvm::to_vector(stage.second); });
+}
+
+/// Fails if a parameter that replicas average is of stages with different
+/// replicas, or of a type that they cannot average.
 LogicalResult checkParameter(const Plan &plan, const UpdateArgument &argument,
-                             const BucketPlan &bucket, int64_t result) {
+                             const BucketPlan &bucket, int64_t result,
+                             ArrayRef<SmallVector<int64_t>> stages) {
   pipeline::GraphOp graph = plan.graph;
   BlockArgument parameter = graph.getBody().getArgument(argument.number);
   auto what = [&] {
     return emitError(graph.getLoc())
            << "parameter '" << argument.name << "' cannot be averaged: ";
   };
-  std::optional<int64_t> stage;
-  for (const AccumulatorPlan &part : plan.accumulators) {
-    if (part.result != result)
+  for (const SmallVector<int64_t> &ranks : stages) {
+    auto replicas = plan.replicasOf(ranks);
+    if (stages.size() == 1 || (replicas == plan.replicasOf(stages.front()) &&
+                               replicas.size() == ranks.size()))
       continue;
-    int64_t original = plan.originalStage(part.stage);
-    if (stage && *stage != original)
-      return what() << "several stages use it, so its gradient is no replica's "
-                    << "own; put its layers on one stage";
-    stage = original;
+    InFlightDiagnostic diagnostic = what()
+                                    << "several stages use it, on ranks ";
+    llvm::interleave(
+        stages, [&](const auto &each) { diagnostic << "[" << each << "]"; },
+        [&] { diagnostic << " and "; });
+    return diagnostic << ", but have different replicas; give them the same "
+                      << "replicas and samples, or put its layers on one stage";
   }
   for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
     if (plan.reads(rank, parameter) && !llvm::is_contained(bucket.ranks, rank))
@@ -81,11 +115,20 @@ LogicalResult checkParameter(const Plan &plan, const UpdateArgument &argument,
   return success();
 }
 
+/// Finds the ranks of every replica, if it has several.
+void findSharers(const Plan &plan, BucketPlan &bucket) {
+  std::map<int64_t, SmallVector<int64_t>> ranks; // By replica.
+  for (int64_t rank : bucket.ranks)
+    ranks[plan.replicaOfRank(rank)].push_back(rank);
+  for (int64_t rank : bucket.ranks)
+    if (ArrayRef<int64_t> all = ranks[plan.replicaOfRank(rank)]; all.size() > 1)
+      bucket.sharers[rank].assign(all.begin(), all.end());
+}
+
 /// Finds what is averaged with the bucket, and gives its state positions from
 /// `next` on.
-FailureOr<AveragePlan> planAverage(const Plan &plan, unsigned number,
-                                   int64_t &next) {
-  const BucketPlan &bucket = plan.buckets[number];
+FailureOr<AveragePlan> planAverage(Plan &plan, unsigned number, int64_t &next) {
+  BucketPlan &bucket = plan.buckets[number];
   pipeline::GraphOp graph = plan.graph;
   AveragePlan average;
   average.bucket = number;
@@ -97,8 +140,11 @@ FailureOr<AveragePlan> planAverage(const Plan &plan, unsigned number,
       if (it.role != "parameter" || it.replacedBy < 0 || !of ||
           int64_t(it.number) != of.getInt())
         continue;
-      if (failed(checkParameter(plan, it, bucket, result)))
+      auto stages = ranksOfStages(plan, result);
+      if (failed(checkParameter(plan, it, bucket, result, stages)))
         return failure();
+      if (stages.size() > 1)
+        findSharers(plan, bucket);
       auto type =
           cast<RankedTensorType>(graph.getFunctionType().getInput(it.number));
       bytes += rank::getSlotStride(

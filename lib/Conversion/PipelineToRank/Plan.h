@@ -40,6 +40,7 @@
 #include "stagewright/Simulation/RingDepths.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
+#include <set>
 
 namespace stagewright::torank {
 
@@ -142,6 +143,9 @@ struct BucketPlan {
     int64_t last = 0; ///< Microbatch.
   };
   std::map<int64_t, Start> starts; ///< By rank.
+  /// With averages of parameters that several stages use, by rank: the ranks of
+  /// its replica, which sum the gradients in every step. Else empty.
+  std::map<int64_t, mlir::SmallVector<int64_t>> sharers;
 };
 
 /// An average over replicas, of the parameters whose gradients are in a bucket.
@@ -225,6 +229,12 @@ struct Plan {
     friend bool operator==(const Share &, const Share &) = default;
   };
   Share shareOf(int64_t rank) const;
+  /// The replicas that `ranks` belong to: number, own samples and all of them.
+  std::set<std::tuple<int64_t, int64_t, int64_t>>
+  replicasOf(mlir::ArrayRef<int64_t> ranks) const;
+  /// The weight of what `rank` has in a mean over the ranks of `bucket`: its
+  /// replica's share of the samples, divided among the ranks of the replica.
+  double weightOf(const BucketPlan &bucket, int64_t rank) const;
   /// The microbatches that `rank` runs of its first stage.
   int64_t runsOf(int64_t rank) const;
   /// The accumulator of `rank` that holds its part of result `index`, or the

@@ -273,15 +273,10 @@ private:
   /// Checks that `op`, which needs values of several owners, can have those of
   /// one replica: all stages are divided alike among their replicas.
   LogicalResult checkReplicas(Operation &op) const {
+    // Of a parameter that several stages use, a replica has several copies.
     for (ArrayRef<int64_t> ranks : update.owners) {
       ArrayRef<int64_t> first = update.owners.front();
-      bool alike = ranks.size() == first.size();
-      for (int64_t rank : ranks)
-        alike &= llvm::any_of(first, [&](int64_t other) {
-          return plan.replicaOfRank(other) == plan.replicaOfRank(rank) &&
-                 plan.shareOf(other) == plan.shareOf(rank);
-        });
-      if (alike)
+      if (plan.replicasOf(ranks) == plan.replicasOf(first))
         continue;
       return (op.emitOpError()
               << "of the update needs gradients of all stages, but replicas "

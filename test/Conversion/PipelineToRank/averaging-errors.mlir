@@ -1,7 +1,7 @@
 // Parameters that replicas cannot average.
 // RUN: pp-opt %s -split-input-file -verify-diagnostics "-pipeline-schedule=kind=1f1b" "-pipeline-delay-averaging=every=4 delay=1" -lower-pipeline-to-rank
 
-// Two stages use w.
+// Two stages use w, and only one has replicas.
 func.func private @f(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
@@ -9,7 +9,7 @@ func.func private @l(%w: tensor<4xf32>, %h: tensor<4xf32>) -> (tensor<f32>, tens
   %zero = arith.constant dense<0.0> : tensor<f32>
   return %zero, %h : tensor<f32>, tensor<4xf32>
 }
-// expected-error @below {{parameter 'w' cannot be averaged: several stages use it, so its gradient is no replica's own; put its layers on one stage}}
+// expected-error @below {{parameter 'w' cannot be averaged: several stages use it, on ranks [0, 2] and [1], but have different replicas; give them the same replicas and samples, or put its layers on one stage}}
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                      %x: tensor<4xf32> {pipeline.role = "batch", pipeline.name = "x"})
     -> (tensor<f32> {pipeline.role = "loss", pipeline.combine = "mean", pipeline.name = "loss"},
@@ -24,11 +24,10 @@ pipeline.cluster @local {
   pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
   pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
   pipeline.device @d2 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
-  pipeline.device @d3 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
 }
 pipeline.program @plan of @step on @local microbatches 4 {
   pipeline.stage 0 on [@d0, @d1] layers [0]
-  pipeline.stage 1 on [@d2, @d3] layers [1]
+  pipeline.stage 1 on [@d2] layers [1]
 }
 func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 0, pipeline.name = "w"},
                   %dw: tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.name = "dw"})

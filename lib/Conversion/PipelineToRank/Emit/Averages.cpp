@@ -98,7 +98,6 @@ void emitAverageInterface(const Plan &plan, rank::StepOp step) {
 
 /// Marks the buffers that differ from those of other replicas.
 void RankEmitter::markOwn() {
-  Plan::Share share = plan.shareOf(rank);
   for (unsigned number : plan.update->parts[rank].last.replaced) {
     auto own = plan.ownPositions.find({number, rank});
     if (own == plan.ownPositions.end())
@@ -109,8 +108,13 @@ void RankEmitter::markOwn() {
                                                   : updateBuffers[number];
     auto op = buffer.getDefiningOp<rank::BufferOp>();
     op.setOwn(own->second);
-    if (isParameter)
-      op.setWeight(APFloat(double(share.own) / double(share.all)));
+    if (!isParameter)
+      continue;
+    auto average = llvm::find_if(plan.averages, [&](const AveragePlan &it) {
+      return llvm::is_contained(it.parameters, number);
+    });
+    if (average != plan.averages.end())
+      op.setWeight(APFloat(plan.weightOf(plan.buckets[average->bucket], rank)));
   }
 }
 
@@ -144,13 +148,14 @@ void RankEmitter::emitAverages() {
     for (unsigned number : average.parameters)
       parameters.push_back(arguments[plan.update->arguments[number].number]);
     rank::AverageOp::create(
-        builder, loc, names.sums[average.bucket], parameters, buffers.step,
+        builder, loc, names.averages[average.bucket], parameters, buffers.step,
         buffers.sum, buffers.snapshot,
         builder.getI64IntegerAttr(plan.averaging.getEvery()),
         builder.getI64IntegerAttr(plan.averaging.getDelay()),
         plan.averaging.getXi(),
         plan.averaging.isCorrected() ? builder.getUnitAttr() : UnitAttr(),
-        builder.getF64FloatAttr(double(share.own) / double(share.all)),
+        builder.getF64FloatAttr(
+            plan.weightOf(plan.buckets[average.bucket], rank)),
         builder.getI64IntegerAttr(share.inTurn ? share.all : 1));
   }
 }

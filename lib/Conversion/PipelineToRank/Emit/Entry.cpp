@@ -209,10 +209,9 @@ LogicalResult RankEmitter::emitEntry() {
     slots[buffer] = slotOf(buffer);
     rank::ZeroOp::create(builder, loc, slots[buffer]);
   }
-  bool begins = llvm::any_of(plan.buckets, [&](const BucketPlan &bucket) {
-    auto start = bucket.starts.find(rank);
-    return start != bucket.starts.end() && !start->second.atEnd &&
-           !plan.averaging;
+  bool begins = llvm::any_of(names.sums, [&](const auto &sum) {
+    auto [number, by] = sum.first;
+    return by == rank && !plan.buckets[number].starts.at(rank).atEnd;
   });
   microbatches = countMicrobatches();
   if (plan.family && begins)

@@ -147,10 +147,11 @@ void RankEmitter::declareAccumulator(unsigned number) {
   accumulators[number] =
       declare(name, gradient ? BufferKind::Gradient : BufferKind::Accumulator,
               place, 1, memoryOf(graph.getResultTypes()[sum.result]));
-  Plan::Share share = plan.shareOf(rank);
   if (averaged || kept)
-    accumulators[number].getDefiningOp<rank::BufferOp>().setWeight(
-        APFloat(kept ? 1.0 : double(share.own) / double(share.all)));
+    accumulators[number].getDefiningOp<rank::BufferOp>().setWeight(APFloat(
+        kept ? 1.0
+             : plan.weightOf(plan.buckets[plan.bucketOfResult[sum.result]],
+                             rank)));
 }
 
 void RankEmitter::declareResults() {

@@ -63,7 +63,7 @@ FailureOr<EmitStatistics> emitPrograms(ModuleOp module, const Plan &plan) {
     if (Operation *body = symbols.lookup(*node.getCallee()))
       bodies.insert(body);
 
-  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}, {}};
+  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}, {}, {}};
   EmitStatistics statistics;
   OpBuilder builder(graph);
   rank::StepOp step = emitStep(plan, builder);

@@ -24,7 +24,9 @@ struct ModuleNames {
   std::vector<mlir::FlatSymbolRefAttr> channels; ///< By number in the plan.
   /// Channels of sent parts of gradients, by number of the accumulator.
   std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
-  std::vector<mlir::FlatSymbolRefAttr> sums; ///< By bucket.
+  std::vector<mlir::FlatSymbolRefAttr> averages; ///< By bucket.
+  /// Sums of gradients, by bucket and rank.
+  std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> sums;
   /// Channels of packs of an update, by pack and receiver.
   std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> packs;
   /// Channels of new parameters, by argument of the graph and receiver.

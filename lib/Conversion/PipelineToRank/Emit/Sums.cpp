@@ -11,18 +11,18 @@ namespace stagewright::torank {
 
 void emitCollectives(const Plan &plan, ModuleNames &names, OpBuilder &builder) {
   pipeline::GraphOp graph = plan.graph;
-  names.sums.resize(plan.buckets.size());
-  auto create = [&](StringRef name, unsigned number, MemRefType type) {
-    auto sum = rank::CollectiveOp::create(
-        builder, graph.getLoc(), (name + "." + Twine(number)).str(),
-        plan.buckets[number].ranks, TypeAttr::get(type));
+  names.averages.resize(plan.buckets.size());
+  auto create = [&](const Twine &name, ArrayRef<int64_t> ranks,
+                    MemRefType type) {
+    auto sum = rank::CollectiveOp::create(builder, graph.getLoc(), name.str(),
+                                          ranks, TypeAttr::get(type));
     names.symbols.insert(sum);
-    names.sums[number] = FlatSymbolRefAttr::get(sum.getSymNameAttr());
+    return FlatSymbolRefAttr::get(sum.getSymNameAttr());
   };
   for (const AveragePlan &average : plan.averages)
-    create("average", average.bucket, average.type);
-  if (plan.averaging)
-    return;
+    names.averages[average.bucket] =
+        create("average." + Twine(average.bucket),
+               plan.buckets[average.bucket].ranks, average.type);
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     int64_t bytes = 0;
     Type element;
@@ -32,7 +32,18 @@ void emitCollectives(const Plan &plan, ModuleNames &names, OpBuilder &builder) {
       element = type.getElementType();
     }
     int64_t one = rank::getSlotBytes(MemRefType::get({1}, element));
-    create("gradients", number, MemRefType::get({bytes / one}, element));
+    auto sum = [&](const Twine &name, ArrayRef<int64_t> ranks) {
+      FlatSymbolRefAttr made =
+          create(name, ranks, MemRefType::get({bytes / one}, element));
+      for (int64_t rank : ranks)
+        names.sums[{number, rank}] = made;
+    };
+    std::string name = "gradients." + std::to_string(number);
+    if (!plan.averaging)
+      sum(name, bucket.ranks);
+    for (const auto &[rank, sharers] : bucket.sharers)
+      if (sharers.front() == rank)
+        sum(name + ".rank" + Twine(rank), sharers);
   }
 }
 
@@ -43,12 +54,13 @@ bool RankEmitter::isSummed(unsigned accumulator) const {
 }
 
 void RankEmitter::beginSum(unsigned number, Value m, Value last) {
-  if (plan.averaging) // Each replica has gradients of its own.
+  auto sum = names.sums.find({number, rank});
+  if (sum == names.sums.end()) // Each replica has gradients of its own.
     return;
   SmallVector<Value> buffers;
   for (int64_t result : plan.buckets[number].results)
     buffers.push_back(accumulators.at(plan.accumulatorOf(result, rank)));
-  rank::AllReduceOp::create(builder, loc, names.sums[number], buffers, m, last);
+  rank::AllReduceOp::create(builder, loc, sum->second, buffers, m, last);
 }
 
 /// Begins the sums that are complete after the node at `position`.
@@ -86,9 +98,9 @@ void RankEmitter::beginLateSums() {
 }
 
 void RankEmitter::awaitSums() {
-  for (auto [number, bucket] : llvm::enumerate(plan.buckets))
-    if (bucket.starts.count(rank) && !plan.averaging)
-      rank::AwaitReducedOp::create(builder, loc, names.sums[number]);
+  for (auto &[of, sum] : names.sums)
+    if (of.second == rank)
+      rank::AwaitReducedOp::create(builder, loc, sum);
 }
 
 } // namespace stagewright::torank
