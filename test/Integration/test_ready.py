@@ -101,6 +101,41 @@ def test_all_credits_are_used_where_a_later_rank_is_slow(workshop):
         assert int(peak) - memory["workspace"] <= int(live) <= int(peak) + 64 * len(ranks[int(rank)]["buffers"])
 
 
+SHARDS = {"stages": ("1f1b", "--tensor-parallel=2", "--stages=2"), "halves": ("zb-h1", "--tensor-parallel=2", "--stages=2"),
+          "copies": ("levels", "--tensor-parallel=2", "--data-parallel=2"), "one": ("levels", "--tensor-parallel=4")}
+
+
+def shards(workshop, name):
+    """(ordered artifact, ready-first artifact, scheduled text) of a GPT whose layers are split over two or four ranks."""
+    kind, *flags = SHARDS[name]
+    hints = "*/fc=1,*/proj=0" + (",*/qkv=1:3,*/o=0" if "=2" in flags[0] else "")
+
+    def compiled(execution, *more):
+        path = workshop.path("ready", name, execution, *more, "out")
+        tool("pp-compile", workshop.module(GPT), f"--cluster=local:{RANKS}", f"--schedule={kind}", *flags, f"--shard={hints}",
+             "--microbatches=8", f"--execution={execution}", "--quiet", *more, "-o", path)
+        return path
+    return workshop.once(("ready", "shards", name), lambda: (compiled("ordered"), compiled("ready", "--spare-credits=1"),
+                                                             compiled("ordered", "--emit=schedule").read_text()))
+
+
+@pytest.mark.parametrize("name", ("stages", *thorough(("halves", "copies", "one"))))
+@pytest.mark.parametrize("processes", (False, pytest.param(True, marks=pytest.mark.skipif(not HAS_MPI, reason="there is no MPI"))))
+def test_shards_choose_levels_for_themselves(workshop, name, processes):
+    """A level is an action of its own, so the shards of a layer need not run the same one at a time."""
+    ordered, artifact, text = shards(workshop, name)
+    out, trace = workshop.path("ready", name, "safetensors"), workshop.path("ready", name, "json")
+
+    def results(artifact, *flags):
+        if not processes:
+            return workshop.run_artifact(GPT, artifact, *flags)
+        printed = call(*command(workshop, artifact, *flags, f"--outputs={out}"), env=AS_ROOT)
+        return load_file(out), printed
+    found, printed = results(artifact, "--check-memory", "--steps=2", LATE, f"--trace={trace}")
+    assert bits(found) == bits(results(ordered)[0])
+    check_run(workshop, artifact, printed, trace, text, processes)
+
+
 def test_replicas_and_recomputed_forwards(workshop):
     """Replicas by slices and by whole microbatches; an R runs with the backward that needs it."""
     for name, flags in (("slices", ("--stages=2", "--max-replicas=2")), ("again", ("--recompute-level=1", "--max-replicas=1"))):

@@ -19,7 +19,9 @@
 // 4). With one place for each ring, for its messages and for its free slots,
 // ranks form a marked graph (MarkedGraph.h). Messages alone form no cycle, so
 // every cycle contains the free slots of a ring: with at least one slot in each
-// ring, no ready-first execution deadlocks.
+// ring, no ready-first execution deadlocks. The shards of a layer choose for
+// themselves: each level is a stage of its own, and no action waits inside, so
+// a gang (Gangs.h) needs no common choice.
 //
 //===----------------------------------------------------------------------===//
 

@@ -107,7 +107,8 @@ void Trace::addNames() {
     events.nameThread({Sums, r}, "rank " + std::to_string(r));
 }
 
-/// What was ready when the rank chose this action, and what it waited for.
+/// What was ready when the rank chose this action, of its first 64 lanes, and
+/// what it waited for.
 /// `ran`: by lane, rows that have run before.
 void Trace::addChoice(const Event &event, const RankManifest &rank,
                       std::vector<int64_t> &ran, json &args) const {
@@ -116,10 +117,13 @@ void Trace::addChoice(const Event &event, const RankManifest &rank,
   ran.resize(size_t(rank.rows.back().lane) + 1);
   json ready = json::array();
   std::vector<int64_t> seen(ran.size());
-  for (const ReadyRow &row : rank.rows)
-    if (seen[size_t(row.lane)]++ == ran[size_t(row.lane)] && row.lane < 64 &&
-        (event.choice.lanes >> row.lane & 1))
+  for (const ReadyRow &row : rank.rows) {
+    bool isNext = seen[size_t(row.lane)]++ == ran[size_t(row.lane)];
+    bool isSeen = row.lane < 64 && (event.choice.lanes >> row.lane & 1) != 0;
+    bool isChosen = &row == &rank.rows[size_t(event.choice.row)];
+    if (isChosen || (isNext && isSeen))
       ready.push_back(row.name);
+  }
   args["ready"] = std::move(ready);
   ++ran[size_t(rank.rows[size_t(event.choice.row)].lane)];
   if (!event.choice.waited)

@@ -216,8 +216,10 @@ struct ShareRingsPass : impl::ShareRingsBase<ShareRingsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto programs = module.getOps<ProgramOp>();
-    if (programs.empty() ||
-        !llvm::all_of(programs, [](ProgramOp op) { return op.getOnly(); }))
+    if (programs.empty() || !llvm::all_of(programs, [](ProgramOp op) {
+          // Without an order, each ring must have one lane that fills it.
+          return op.getOnly() && !op.isReadyFirst();
+        }))
       return markAllAnalysesPreserved();
     FailureOr<Machine> machine = unroll(module, 0);
     if (failed(machine))
