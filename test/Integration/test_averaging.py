@@ -106,9 +106,9 @@ def agree(found, expected):
         assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b) + 1e-6, (np.linalg.norm(a - b), np.linalg.norm(b))
 
 
-def follows(workshop, model, plan, rule, merge):
+def follows(workshop, model, plan, rule, merge, *flags):
     text, shares = plan
-    step = stagewright.load(compiled(workshop, model, text, rule, merge), microbatches=MICROBATCHES, check_memory=True)
+    step = stagewright.load(compiled(workshop, model, text, rule, merge, *flags), microbatches=MICROBATCHES, check_memory=True)
     replicas = Replicas(model, shares)
     leaves = flat((replicas.first, *replicas.batch, replicas.state, *replicas.more))
     first = len(flat(replicas.first))
@@ -162,6 +162,11 @@ def test_a_parameter_that_two_stages_use_follows_the_rule(workshop, rule, merge)
     follows(workshop, TIED, SHARED, rule, merge)
 
 
+@pytest.mark.parametrize("model, plan", ((GPT, STAGES), *thorough(((SINGLE, ("[0,3)x2 [3,5)x2", 2)), (TIED, SHARED)))))
+def test_replicas_that_run_what_is_ready_follow_the_rule(workshop, model, plan):
+    follows(workshop, model, plan, (2, 1, .25), "corrected", "--execution=ready")
+
+
 @pytest.fixture(scope="module")
 def data(workshop):
     """Samples for twelve steps of four microbatches, in files."""
@@ -173,10 +178,10 @@ def data(workshop):
     return flags
 
 
-def run(workshop, data, rule, merge, folder, steps, *flags, model=MLP, plan=WHOLE, mpi=False):
+def run(workshop, data, rule, merge, folder, steps, *flags, model=MLP, plan=WHOLE, execution="ordered", mpi=False):
     module = workshop.module(model)
     launch = (*LAUNCH, "4") if mpi else ()
-    call(*launch, BUILD / "bin/pp-run", compiled(workshop, model, plan[0], rule, merge),
+    call(*launch, BUILD / "bin/pp-run", compiled(workshop, model, plan[0], rule, merge, f"--execution={execution}"),
          f"--inputs={module.with_suffix('.inputs.safetensors')}", *data, f"--steps={steps}", f"--checkpoints={folder}", *flags,
          env=AS_ROOT)
 
@@ -235,6 +240,17 @@ def test_processes_follow_the_rule_as_threads_do(workshop, data, model, merge, p
         assert threads.keys() == processes.keys()
         for name, value in threads.items():
             np.testing.assert_allclose(processes[name], value, rtol=1e-4, atol=1e-6, err_msg=f"step {step}: {name}")
+
+
+@pytest.mark.parametrize("mpi", (False, pytest.param(True, marks=MPI)))
+def test_ranks_that_run_what_is_ready_get_the_same_bits(workshop, data, mpi):
+    """Actions take random times, so their order differs from step to step, and steps of replicas overlap averages differently."""
+    found = []
+    for execution, flags in (("ordered", ()), ("ready", ("--pace=F:1ms,B:1ms,jitter:1,seed:1",))):
+        folder = workshop.path("averaging", execution, mpi)
+        run(workshop, data, (4, 2, .25), "corrected", folder, 11, *flags, plan=("[0,2)x2 [2,5)x2", ()), execution=execution, mpi=mpi)
+        found.append({k: v.tobytes() for k, v in saved(folder, 11).items()})
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("merge, mpi", (("convex", False), ("corrected", False), pytest.param("corrected", True, marks=MPI)))

@@ -75,10 +75,6 @@ private:
       return program.emitOpError()
              << "cannot average parameters that do not change: there is no "
              << "@update; import the model with the option 'update'";
-    if (schedule.getCredits())
-      return schedule.emitOpError()
-             << "has credits, but replicas that average follow an order; leave "
-             << "out pipeline-assign-credits (--execution=ready)";
     bool shared = llvm::any_of(
         program.getBody().front().getOps<StageOp>(),
         [](StageOp stage) { return stage.getDevices().size() > 1; });
