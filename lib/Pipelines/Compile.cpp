@@ -64,16 +64,6 @@ private:
 };
 } // namespace
 
-static LogicalResult checkAveraging(ModuleOp module) {
-  for (auto program : module.getOps<pipeline::ProgramOp>())
-    if (program.getAveraging())
-      return program.emitOpError()
-             << "averages the parameters of replicas, which runs on CPUs only; "
-             << "compile for the host, or leave out the averages, so that "
-             << "replicas sum their gradients in every step";
-  return success();
-}
-
 /// Reports ranks whose arena exceeds the memory of their device. The planner
 /// counts what is live between actions; temporaries are known only now.
 static LogicalResult checkMemory(ModuleOp module) {
@@ -109,6 +99,22 @@ static LogicalResult checkOrder(ModuleOp module) {
              << "replays its CUDA graph, before it is known what is ready; use "
              << "--execution=ordered, or leave out the target";
   return success();
+}
+
+/// Reports averages of parameters for which the runtime has no kernel.
+static LogicalResult checkAverages(ModuleOp module) {
+  WalkResult walked = module.walk([](rank::AverageOp average) {
+    auto sum = average.getSum().getDefiningOp<rank::BufferOp>();
+    Type element = cast<MemRefType>(sum.getType()).getElementType();
+    if (element.isF32())
+      return WalkResult::advance();
+    emitError(average.getLoc())
+        << "replicas on GPUs average parameters of f32, not " << element
+        << "; leave out the target, or --average-every, so that replicas sum "
+        << "their gradients in every step";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 /// Adds the passes from a program to its schedule.
@@ -158,17 +164,15 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
 static void buildRank(OpPassManager &manager, const CompileOptions &options,
                       bool onDevice) {
   LowerPipelineToRankOptions lower;
-  if (onDevice) {
-    manager.addPass(std::make_unique<ModuleStep>(
-        "check-averaging", "refuse averages over replicas on devices",
-        checkAveraging));
+  if (onDevice)
     lower.bucketBytes = kDeviceBucketBytes;
-  }
   lower.bucketBytes = options.bucketBytes.value_or(lower.bucketBytes);
   manager.addPass(createLowerPipelineToRank(lower));
   if (onDevice) {
     manager.addPass(std::make_unique<ModuleStep>(
         "check-order", "refuse ranks that choose what they run", checkOrder));
+    manager.addPass(std::make_unique<ModuleStep>(
+        "check-averages", "refuse averages without a kernel", checkAverages));
     manager.addPass(device::createDeviceCastParameters());
   }
   if (options.shards)

@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import stagewright
+from emulator import NEEDED, emulated
 from stagewright.frontend.jax_step import load_model
 from test_processes import AS_ROOT, LAUNCH
 from tiers import thorough
@@ -22,6 +23,7 @@ MERGES = ("convex", "corrected")
 MLP, GPT, SINGLE, TIED = (f"training.py:{name}" for name in ("mlp_sgd", "slices_adamw", "single_adamw", "tied_adamw"))
 # Plan, and the samples of every replica; or a number of replicas that take microbatches in turn.
 WHOLE, UNEVEN, STAGES = ("[0,5)x4", (2, 2, 2, 2)), ("[0,5)x4:1+2+3+1", (1, 2, 3, 1)), ("[0,2)x2:3+4 [2,5)x2:3+4", (3, 4))
+DEVICE = "--target=cuda:sm_90a"
 SHARED = "[0,5)x2 [5,10)x2", (1, 1)  # of a model whose first and last layer use one parameter
 MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason="there is no MPI")
 
@@ -167,6 +169,17 @@ def test_replicas_that_run_what_is_ready_follow_the_rule(workshop, model, plan):
     follows(workshop, model, plan, (2, 1, .25), "corrected", "--execution=ready")
 
 
+@NEEDED
+@pytest.mark.parametrize("model, plan, rule, merge", (
+    *((MLP, WHOLE, (4, 2, .25), merge) for merge in MERGES), *thorough((
+        *((MLP, WHOLE, rule, merge) for rule in ((4, 1, .25), (8, 2, .5), (4, 4, .25), (2, 0, .0)) for merge in MERGES),
+        (GPT, STAGES, (2, 1, .25), "convex"), (TIED, SHARED, (2, 1, .25), "corrected")))))
+def test_gpus_follow_the_rule(workshop, monkeypatch, model, plan, rule, merge):
+    for name, value in emulated(devices=4).items():
+        monkeypatch.setenv(name, value)
+    follows(workshop, model, plan, rule, merge, DEVICE)
+
+
 @pytest.fixture(scope="module")
 def data(workshop):
     """Samples for twelve steps of four microbatches, in files."""
@@ -178,12 +191,12 @@ def data(workshop):
     return flags
 
 
-def run(workshop, data, rule, merge, folder, steps, *flags, model=MLP, plan=WHOLE, execution="ordered", mpi=False):
+def run(workshop, data, rule, merge, folder, steps, *flags, model=MLP, plan=WHOLE, how="--execution=ordered", mpi=False):
     module = workshop.module(model)
     launch = (*LAUNCH, "4") if mpi else ()
-    call(*launch, BUILD / "bin/pp-run", compiled(workshop, model, plan[0], rule, merge, f"--execution={execution}"),
+    call(*launch, BUILD / "bin/pp-run", compiled(workshop, model, plan[0], rule, merge, how),
          f"--inputs={module.with_suffix('.inputs.safetensors')}", *data, f"--steps={steps}", f"--checkpoints={folder}", *flags,
-         env=AS_ROOT)
+         env={**AS_ROOT, **(emulated(devices=4) if how == DEVICE else {})})
 
 
 def saved(folder, step):
@@ -248,7 +261,8 @@ def test_ranks_that_run_what_is_ready_get_the_same_bits(workshop, data, mpi):
     found = []
     for execution, flags in (("ordered", ()), ("ready", ("--pace=F:1ms,B:1ms,jitter:1,seed:1",))):
         folder = workshop.path("averaging", execution, mpi)
-        run(workshop, data, (4, 2, .25), "corrected", folder, 11, *flags, plan=("[0,2)x2 [2,5)x2", ()), execution=execution, mpi=mpi)
+        run(workshop, data, (4, 2, .25), "corrected", folder, 11, *flags, plan=("[0,2)x2 [2,5)x2", ()),
+            how=f"--execution={execution}", mpi=mpi)
         found.append({k: v.tobytes() for k, v in saved(folder, 11).items()})
     assert found[0] == found[1]
 
@@ -263,6 +277,21 @@ def test_a_run_resumes_in_the_middle_of_a_round(workshop, data, merge, mpi):
     run(workshop, data, rule, merge, parts, 11, "--resume", mpi=mpi)
     expected, found = saved(whole, 11), saved(parts, 11)
     assert {k: v.tobytes() for k, v in found.items()} == {k: v.tobytes() for k, v in expected.items()}
+
+
+@NEEDED
+@pytest.mark.parametrize("ranks", ("--transport=threads", "--processes"))
+def test_gpus_resume_in_the_middle_of_a_round(workshop, data, ranks):
+    """Ranks in one process and in one each; the numbers are those of CPUs."""
+    cpus, whole, parts = (workshop.path("averaging", "gpus", ranks, name) for name in ("cpus", "whole", "parts"))
+    for folder, how, flags in ((cpus, "--execution=ordered", ()), (whole, DEVICE, (ranks,))):
+        run(workshop, data, (4, 2, .25), "corrected", folder, 11, *flags, how=how)
+    run(workshop, data, (4, 2, .25), "corrected", parts, 5, ranks, how=DEVICE)
+    run(workshop, data, (4, 2, .25), "corrected", parts, 11, ranks, "--resume", how=DEVICE)
+    expected, found = saved(whole, 11), saved(parts, 11)
+    assert {k: v.tobytes() for k, v in found.items()} == {k: v.tobytes() for k, v in expected.items()}
+    for name, value in saved(cpus, 11).items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 def test_python_resumes_and_other_steps_do_not(workshop, data):

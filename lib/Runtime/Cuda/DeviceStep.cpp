@@ -7,6 +7,7 @@
 
 #include "DeviceStep.h"
 
+#include "Averages.h"
 #include "Constants.h"
 #include "Error.h"
 #include "Execution.h"
@@ -48,6 +49,7 @@ struct DeviceStep::Resources {
   std::optional<ProcessSums> sums;
   std::optional<Execution> execution;
   std::optional<Staging> staging;
+  std::optional<Averages> averages;
 
   bool anyOrder = false; ///< sums need not be reproducible
 
@@ -142,6 +144,16 @@ void DeviceStep::make(const StepOptions &options) {
     streams[size_t(r)] = resources->execution->stream(r);
   resources->staging.emplace(manifest(), resources->memory, count,
                              resources->places, streams);
+  if (std::any_of(manifest().collectives.begin(), manifest().collectives.end(),
+                  [](const Collective &it) { return it.carried; }))
+    resources->averages.emplace(
+        manifest(), resources->memory, resources->places, streams,
+        [this](int64_t collective, int64_t rank, Address bucket,
+               Stream stream) {
+          if (peers)
+            return resources->messages->sum(collective, bucket, stream);
+          resources->sums->sum(collective, rank, bucket, stream);
+        });
 }
 
 /// Leaks the resources if a device did not end its step: freeing memory would
@@ -230,6 +242,13 @@ void DeviceStep::setInput(int64_t position, const sw_tensor &tensor) {
     raise("an earlier step has not ended on its device; restart the program");
   size_t argument =
       findArgument(resources->staging->shapes(), position, tensor);
+  if (resources->averages &&
+      entersAverages(argument, resources->staging->shapes())) {
+    settleAverages();
+    if (manifest().arguments[argument].role == "parameter")
+      resources->averages->restart();
+    counted = false;
+  }
   resources->staging->load(argument, tensor);
   given[argument] = true;
 }
@@ -243,6 +262,8 @@ void DeviceStep::read(size_t result, ByteRange part, std::byte *to) {
                             int64_t bytes) {
     return resources->staging->fetch(rank, buffer, at, bytes);
   };
+  if (resources->averages && manifest().results[result].averaging)
+    settleAverages();
   if (peers)
     gatherResult(peers->group(), shapes, result, part, to, fetch);
   else
@@ -296,7 +317,47 @@ void DeviceStep::enqueue() {
       resources->places[size_t(r)]->use();
       resources->execution->follow(r);
     }
+  if (!std::exchange(counted, true))
+    resources->averages->readSteps([&](int64_t rank, int64_t buffer) {
+      int64_t step = 0;
+      std::memcpy(&step,
+                  resources->staging->fetch(size_t(rank), size_t(buffer), 0,
+                                            sizeof(step)),
+                  sizeof(step));
+      return step;
+    });
   resources->execution->start(graph);
+  if (!resources->averages)
+    return;
+  for (int64_t r : own) {
+    resources->places[size_t(r)]->use();
+    resources->execution->awaitStep(r);
+  }
+  resources->averages->endStep();
+  endBehindRanks();
+}
+
+/// Lets the step end behind all that is on the streams of the ranks.
+void DeviceStep::endBehindRanks() {
+  for (int64_t r : own) {
+    resources->places[size_t(r)]->use();
+    resources->execution->follow(r);
+  }
+  resources->execution->extendStep();
+}
+
+/// Waits for averages that are under way.
+void DeviceStep::settleAverages() {
+  resources->averages->awaitSums();
+  endBehindRanks();
+  try {
+    wait(now());
+  } catch (const std::exception &error) {
+    if (peers)
+      peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
+                  &*resources->messages);
+    throw;
+  }
 }
 
 /// Polls until the device has ended the step.

@@ -64,12 +64,15 @@ private:
   void copyConstants();
   void place(const StepOptions &options);
   void enqueue();
+  void endBehindRanks();
+  void settleAverages();
   void wait(int64_t start);
   void recordTimes(int64_t start, int64_t end);
 
   bool graph, check;
-  bool begun = false; ///< a step has been run
-  bool lost = false;  ///< a device did not end its step
+  bool begun = false;  ///< a step has been run
+  bool lost = false;   ///< a device did not end its step
+  bool counted = true; ///< numbers of steps of averages are known
   Deadline limit;
   std::unique_ptr<Peers> peers; ///< null: none
   std::vector<int64_t> own;     ///< ranks of this process

@@ -245,6 +245,15 @@ void Execution::start(bool graph) {
     driver().graphLaunch(executable, streams[0].get());
   else
     issue(false);
+  extendStep();
+}
+
+void Execution::awaitStep(int64_t rank) const {
+  if (computing[rank] != 0)
+    driver().streamWait(stream(rank), end[0].get(), 0u);
+}
+
+void Execution::extendStep() const {
   deviceOf(0).use();
   driver().eventRecord(end[0].get(), streams[0].get(),
                        unsigned(eventRecordDefault));

@@ -42,6 +42,10 @@ public:
 
   /// Enqueues one step; with `graph` as one graph launch.
   void start(bool graph);
+  /// Makes the rank's stream wait for the step that was enqueued.
+  void awaitStep(int64_t rank) const;
+  /// Ends the step with what it has been made to follow since.
+  void extendStep() const;
   /// Whether the device has done all that was enqueued; never waits.
   bool finished() const;
 

@@ -240,7 +240,14 @@ void convolution(const sw_convolution_desc *, const void *, const void *,
   refuse("convolution");
 }
 
-void average(sw_rank *, int64_t) { refuse("average"); }
+/// No part of the step's commands: the host enqueues it (Averages.h).
+void average(sw_rank *rank, int64_t number) {
+  recorded(rank, [&](Recording &self) {
+    size_t known = self.manifest.ranks[size_t(self.index)].averages.size();
+    if (number < 0 || size_t(number) >= known)
+      raise("average ", number, " does not exist; there are ", known);
+  });
+}
 
 void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
   recorded(rank, [&](Recording &self) {

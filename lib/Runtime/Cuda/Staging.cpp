@@ -65,10 +65,7 @@ void Staging::loadNumbers(size_t rank, size_t buffer) {
 
 void Staging::load(size_t argument, const sw_tensor &tensor) {
   auto *data = static_cast<const std::byte *>(tensor.data);
-  auto visit = [&](size_t r, size_t b) {
-    std::vector<Strip> strips =
-        stripsOf(manifest.ranks[r].buffers[b], memory.layouts[r].buffers[b],
-                 manifest.arguments[argument], microbatches);
+  forArgument(shapes(), argument, [&](size_t r, size_t b, const auto &strips) {
     // One copy for all slots of a batch, with the gaps between them.
     loadBuffer(r, b, [&](std::byte *to, int64_t at, int64_t bytes) {
       for (const Strip &strip : strips)
@@ -79,8 +76,7 @@ void Staging::load(size_t argument, const sw_tensor &tensor) {
                               size_t(size));
                 });
     });
-  };
-  forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
+  });
 }
 
 bool Staging::takeLoaded(int64_t rank) {

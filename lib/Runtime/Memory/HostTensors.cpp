@@ -133,27 +133,34 @@ static Buffer alone(Buffer buffer, bool own) {
   return buffer;
 }
 
-void copyIn(const HostArenas &arenas, size_t argument,
-            const sw_tensor &tensor) {
+void forArgument(const HostArenas &arenas, size_t argument,
+                 const FillBuffer &fill) {
   const Manifest &manifest = arenas.manifest;
-  auto *data = static_cast<const std::byte *>(tensor.data);
   bool own = false;
   auto visit = [&](size_t r, size_t b) {
-    const Ring &ring = arenas.layouts[r].buffers[b];
-    if (!arenas.bases[r])
-      return;
-    std::byte *base = arenas.bases[r] + ring.offset;
-    for (const Strip &strip :
-         stripsOf(alone(manifest.ranks[r].buffers[b], own), ring,
-                  manifest.arguments[argument], arenas.microbatches))
-      forRuns(strip, 0, strip.bytes(),
-              [&](int64_t part, int64_t whole, int64_t size) {
-                std::memcpy(base + strip.at + part, data + whole, size_t(size));
-              });
+    fill(r, b,
+         stripsOf(alone(manifest.ranks[r].buffers[b], own),
+                  arenas.layouts[r].buffers[b], manifest.arguments[argument],
+                  arenas.microbatches));
   };
   forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
   own = true;
   forBuffers(manifest, &Buffer::ownArgument, int64_t(argument), visit);
+}
+
+void copyIn(const HostArenas &arenas, size_t argument,
+            const sw_tensor &tensor) {
+  auto *data = static_cast<const std::byte *>(tensor.data);
+  forArgument(arenas, argument, [&](size_t r, size_t b, const auto &strips) {
+    if (!arenas.bases[r])
+      return;
+    std::byte *base = arenas.bases[r] + arenas.layouts[r].buffers[b].offset;
+    for (const Strip &strip : strips)
+      forRuns(strip, 0, strip.bytes(),
+              [&](int64_t part, int64_t whole, int64_t size) {
+                std::memcpy(base + strip.at + part, data + whole, size_t(size));
+              });
+  });
 }
 
 ReadBuffer readerOf(const HostArenas &arenas) {

@@ -78,6 +78,12 @@ void forRuns(const Strip &strip, int64_t from, int64_t to, Visit visit) {
   }
 }
 
+/// Calls `fill` for each buffer with a part of an argument, of every rank or of
+/// one rank alone.
+using FillBuffer = std::function<void(size_t rank, size_t buffer,
+                                      const std::vector<Strip> &strips)>;
+void forArgument(const HostArenas &arenas, size_t argument,
+                 const FillBuffer &fill);
 /// Copies an argument to all ranks that have a base.
 void copyIn(const HostArenas &arenas, size_t argument, const sw_tensor &tensor);
 
