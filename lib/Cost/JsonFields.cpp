@@ -48,8 +48,12 @@ const json *JsonFields::get(const char *field, const char *kind,
     return nullptr;
   }
   if (!((*found).*fits)()) {
+    constexpr size_t kShown = 60;
+    std::string got = found->dump(-1, ' ', /*ensure_ascii=*/true);
+    if (got.size() > kShown)
+      got = got.substr(0, kShown) + "...";
     problem = Error{where + ": field '" + field + "' must be " + kind +
-                    ", got " + found->dump().substr(0, 40)};
+                    ", got " + got};
     return nullptr;
   }
   return &*found;

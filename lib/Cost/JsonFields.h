@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to lib/Cost: the first wrong field of an object becomes an error that
+// For readers of clusters, profiles and costs: the first wrong field of an object becomes an error that
 // names the file, the object and the field.
 //
 //===----------------------------------------------------------------------===//

@@ -17,8 +17,8 @@ namespace stagewright {
 static constexpr const char *kName = "stagewright-pipeline";
 
 namespace {
-/// CompileOptions as text options of a pipeline: each sets one member. Numbers
-/// that are not given are -1.
+/// CompileOptions as text options of a pipeline: all but `to` and `from` set
+/// one member. Numbers that are not given are -1.
 class TypedOptions : public PassPipelineOptions<TypedOptions> {
 public:
   TypedOptions();
@@ -27,8 +27,6 @@ public:
       *this, "to", llvm::cl::desc("Level at which to stop"),
       llvm::cl::init(Level::Rank),
       llvm::cl::values(
-          clEnumValN(Level::Layers, "layers",
-                     "layers, with backwards in two parts"),
           clEnumValN(Level::Graph, "graph", "layers and costs"),
           clEnumValN(Level::Program, "program", "stages on devices"),
           clEnumValN(Level::Schedule, "schedule",

@@ -173,7 +173,7 @@ void nodeBegin(sw_rank *rank, int64_t node) {
 
 void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
   guarded(rank, [&] {
-    rank->described->node(node);
+    rank->described->node(node); // Raises an error if there is none.
     if (rank->dilation)
       rank->dilation->endNode(*rank->transport);
     rank->where->endNode();

@@ -8,14 +8,14 @@
 #include "BlockLook.h"
 #include "stagewright/Support/Printed.h"
 #include <algorithm>
-#include <array>
 #include <cstdio>
+#include <iterator>
 
 namespace stagewright {
 
 const Look &lookOf(BlockKind kind) {
   // In the order of BlockKind.
-  static constexpr std::array<Look, 11> looks = {{
+  static constexpr Look looks[] = {
       {"forward", "forward", "#4c78a8", "#fff"},
       {"backward", "backward", "#f58518", "#fff"},
       {"input gradient", "gradient of inputs", "#e45756", "#fff"},
@@ -27,7 +27,8 @@ const Look &lookOf(BlockKind kind) {
       {"copy", "copy from the host", "#c9b99a", "#433"},
       {"all-reduce", "all-reduce", "url(#hatch)", "#fff"},
       {"tie", "gradient of a tied parameter", "url(#ties)", "#fff"},
-  }};
+  };
+  static_assert(std::size(looks) == size_t(BlockKind::Tie) + 1);
   return looks[size_t(kind)];
 }
 

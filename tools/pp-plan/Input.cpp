@@ -247,7 +247,7 @@ class ModuleReader {
 public:
   ModuleReader(const std::string &text, const std::string &file)
       : context(allDialects()), diagnostics(sources, &context) {
-    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, file),
+    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, file),
                                llvm::SMLoc());
   }
   OwningOpRef<ModuleOp> parse() {
@@ -334,7 +334,6 @@ public:
 
 InputReader::InputReader(const PlanOptions &options, size_t file, int64_t ways)
     : options(options), number(file), ways(ways) {}
-InputReader::InputReader(InputReader &&) noexcept = default;
 InputReader::~InputReader() = default;
 
 Result<Input> InputReader::readModule(const std::string &text, bool halves) {

@@ -34,7 +34,6 @@ public:
   /// `file`: number of the input, from 0. `ways`: over how many shards its
   /// layers are split. `options` must live as long as this.
   InputReader(const PlanOptions &options, size_t file, int64_t ways = 1);
-  InputReader(InputReader &&) noexcept;
   ~InputReader();
 
   /// Reads the input, and sets its cluster to that of the options, if given.

@@ -137,9 +137,9 @@ static Result<Planned> planWays(const PlanOptions &options, size_t file,
     if (problem || (form && halves != *form))
       continue;
     Result<Input> input = reader.read(halves);
-    if (!input)
+    if (!input && inputs.empty())
       problem = input.error();
-    else if (!halves || !input->problem.forwardOnly)
+    else if (input && (!halves || !input->problem.forwardOnly))
       inputs.push_back(std::move(*input));
   }
   std::vector<std::future<Result<std::optional<Planned>>>> forms;

@@ -29,7 +29,7 @@ Tracing::Tracing(const std::vector<std::string> &texts) {
       rest.remove_prefix(1);
       last = stagewright::takeNumber(rest).value_or(0);
     }
-    if (!rest.empty() || last < std::max<int64_t>(first, 1))
+    if (!rest.empty() || first < 1 || last < first)
       raise("--trace is '", text,
             "', expected steps=FIRST:LAST, counted from 1, as steps=10:12");
     if (last - first >= maxSteps)

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Makes MLIR's names visible in namespace stagewright, and with them the names
-// of LLVM that MLIR imports, so that sources and headers need neither
-// directives nor qualifiers. Our own names hide MLIR's: where both exist, as
-// Value does, write mlir::Value. For code that uses MLIR only; plain data never
-// includes this.
+// of LLVM that MLIR imports: code inside this namespace needs no directive. Our
+// own names hide MLIR's: where both exist, as Value does, write mlir::Value. A
+// program that says `using namespace stagewright` sees both, and must qualify
+// ours too, as stagewright::Value. Plain data never includes this.
 //
 //===----------------------------------------------------------------------===//
 

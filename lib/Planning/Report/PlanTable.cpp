@@ -142,9 +142,8 @@ std::string planTable(const Problem &problem, const Plan &plan, bool explain) {
       (problem.microbatches == 1 ? " microbatch" : " microbatches");
   if (problem.shards > 1)
     text += ", layers over " + std::to_string(problem.shards) + " devices";
-  if (plan.objective != "time") {
+  if (plan.objective != "time")
     text += ", " + plan.objective + " " + printed("%.6g", plan.value);
-  }
   std::vector<std::vector<std::string>> rows = {
       {"stage", "layers", "devices", "forward", "backward", "all-reduce",
        "memory", "bound by", "busy"}};

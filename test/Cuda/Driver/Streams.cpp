@@ -87,7 +87,13 @@ EMULATED int cuStreamCreateWithPriority(Stream **stream, unsigned,
       priority);
   return success;
 }
-EMULATED int cuStreamDestroy_v2(Stream *stream) { return delete stream, 0; }
+EMULATED int cuStreamDestroy_v2(Stream *stream) {
+  std::lock_guard guard(lock());
+  if (capture)
+    std::erase(capture->streams, stream);
+  delete stream;
+  return success;
+}
 EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   ENTER(given, event);
   Stream *stream = &streamOf(given);

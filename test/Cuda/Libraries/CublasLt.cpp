@@ -34,24 +34,28 @@ constexpr int64_t auxLeadingMultiple = 8;
 /// For 8-bit operands: the alignment in bytes, and the divisor of extents.
 constexpr int64_t narrowMultiple = 16;
 
-/// Of a product or a preference; 0: not set.
+/// Of a product or a preference: what was set.
 using Attributes = std::map<int, int64_t>;
 
-int64_t &memberOf(Attributes &it, int attribute) { return it[attribute]; }
-int64_t &memberOf(Matrix &it, int attribute) {
+/// Null if the emulator does not know the attribute.
+int64_t *memberOf(Attributes &it, int attribute) { return &it[attribute]; }
+int64_t *memberOf(Matrix &it, int attribute) {
   constexpr int first = 2; // `cublasLtMatrixLayoutAttribute_t`: the rows.
   constexpr std::array members = {&Matrix::rows, &Matrix::columns, &Matrix::row,
                                   &Matrix::batches, &Matrix::batch};
-  return it.*members.at(size_t(attribute - first));
+  auto number = size_t(attribute - first);
+  return number < members.size() ? &(it.*members[number]) : nullptr;
 }
 
 template <typename T>
 int set(const char *symbol, T *it, int attribute, const void *value,
         size_t size) {
-  int64_t bits = 0;
+  int64_t bits = 0, *to = memberOf(*it, attribute);
+  if (!to)
+    return invalid;
   std::memcpy(&bits, value, size);
   if (!isDropped(symbol, it, attribute, bits))
-    memberOf(*it, attribute) = bits;
+    *to = bits;
   return 0;
 }
 

@@ -48,7 +48,7 @@ void Warp::loadMatrices() {
         uint64_t bits = bitsOf(block->shared.at(address), plane, 2);
         uint64_t &to = row(it->operands[0].parts[m], plane)[lane];
         to = element % 2 ? to | bits << 16 : bits;
-        if (plane == unwritten && bits)
+        if (plane == unwritten && bits && !gathered[lane].load)
           gathered[lane] = {address, it};
       });
 }

@@ -265,7 +265,7 @@ private:
     auto words = split(text.substr(0, open), ' ');
     std::string name(words.back());
     if (words[0] == ".extern") {
-      require(words[1] == ".shared" && text.ends_with("[]"),
+      require(depth == 0 && words[1] == ".shared" && text.ends_with("[]"),
               "an external array that is not shared", text);
       return dynamicArrays.push_back(name);
     }

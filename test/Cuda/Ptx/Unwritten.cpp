@@ -61,7 +61,7 @@ void Warp::spreadOrigins() {
   for (const Operand &part : partsOf(it->operands[0]))
     if (part.kind == Operand::Register)
       forLanes(active, [&] {
-        if (row(part, unwritten)[lane])
+        if (row(part, unwritten)[lane] && gathered[lane].load)
           origins[part.number][lane] = gathered[lane];
       });
 }

@@ -91,6 +91,12 @@ TEST(Cluster, ErrorsNameFileDeviceAndField) {
   EXPECT_EQ(errorOf(changed(kDevice, "1024", "\"big\""), ""),
             "lab.json: device 'd0': field 'memory' must be a whole number, got "
             "\"big\"");
+  EXPECT_EQ(
+      errorOf(changed(kDevice, "1024", "\"" + std::string(58, 'x') + "é\""),
+              ""),
+      "lab.json: device 'd0': field 'memory' must be a whole number, got "
+      "\"" +
+          std::string(58, 'x') + "\\...");
   EXPECT_EQ(errorOf(changed(kDevice, "1024", "18446744073709551615"), ""),
             "lab.json: device 'd0': field 'memory' must be at most "
             "9223372036854775807, got 18446744073709551615");

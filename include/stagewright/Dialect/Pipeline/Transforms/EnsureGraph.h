@@ -32,6 +32,8 @@ using RunPipeline =
 /// sets, else null.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
+/// The base of passes that need the results of earlier ones, and run those that
+/// are missing. In TableGen: StepPass.td.
 class StepPass : public mlir::OperationPass<mlir::ModuleOp> {
 protected:
   using OperationPass::OperationPass;
