@@ -405,11 +405,12 @@ def AssignCredits : StepPass<"pipeline-assign-credits"> {
   let description = [{
     **Why** A rank that follows an order waits for the next action even if a later one could run. If actions take longer at
     random, that time adds up. A rank that runs what is ready needs a limit of the microbatches in flight instead of an order.
-    **Expects** A `pipeline.schedule`; without one, `pipeline-schedule` runs first. Layers are not split over ranks.
+    **Expects** A `pipeline.schedule`; without one, `pipeline-schedule` runs first.
     **Leaves** `credits` of each stage in the schedule: as many microbatches as pass through the stage in the time of a round
     trip to the last stage and back (Little's law), one more where transfers return microbatches out of phase, and fewer where
     the memory of a device is short. `spare` adds more, so that a stage has work while another is late. If memory is short, a
-    remark states the credits and the predicted increase of the step. Without costs all stages count as equal. It is proved that
+    remark states the credits and the predicted increase of the step. Without costs, and with several groups
+    of shards, all stages count as equal, and memory is not considered. It is proved that
     ready-first execution with these credits never deadlocks.
     **Never** changes which rank runs an action, nor the order of microbatches within one kind and stage.
   }];

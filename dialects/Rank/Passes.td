@@ -40,7 +40,8 @@ def ShareRings : Pass<"rank-share-rings", "::mlir::ModuleOp"> {
     flight.
     **Expects** `rank.program`s that are each for one number of microbatches, before they are verified.
     **Leaves** One channel for the messages of a type from one rank to another, numbered as they are sent, if that takes fewer
-    slots. It has two slots more than are claimed and not released when all ranks run in lockstep, so a sender may run ahead.
+    slots. Programs that run what is ready keep their rings: without an order, each ring needs one sender that fills it. A shared
+    ring has two slots more than are claimed and not released when all ranks run in lockstep, so a sender may run ahead.
     Microbatches are mapped to message numbers by arithmetic if the mapping is linear, else by a table beside that of the order.
     **Never** causes a deadlock: with these slots the simulated run is possible, and if one run ends, every run does.
   }];

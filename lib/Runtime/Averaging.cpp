@@ -11,6 +11,7 @@
 #include "Error.h"
 #include "Sum.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace stagewright::runtime {
@@ -107,6 +108,14 @@ void restartRounds(const HostArenas &arenas) {
         std::memset(arenas.bases[r] +
                         arenas.layouts[r].buffers[size_t(rule.step)].offset,
                     0, sizeof(int64_t));
+}
+
+int64_t maxStepsBehind(const Manifest &manifest) {
+  int64_t steps = 0;
+  for (const RankManifest &rank : manifest.ranks)
+    for (const Averaging &rule : rank.averages)
+      steps = std::max(steps, rule.every + rule.delay - 1);
+  return steps;
 }
 
 void requireTurns(const Manifest &manifest, int64_t microbatches) {

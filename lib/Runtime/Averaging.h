@@ -36,6 +36,10 @@ void average(sw_rank &rank, int64_t number);
 /// average begun.
 void restartRounds(const HostArenas &arenas);
 
+/// Max number of steps that a replica may be behind another, since averages
+/// keep them together; 0 without averages.
+int64_t maxStepsBehind(const Manifest &manifest);
+
 /// Throws if a replica would have no microbatch of a step.
 void requireTurns(const Manifest &manifest, int64_t microbatches);
 

@@ -11,7 +11,6 @@
 #include "Error.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace stagewright::runtime::cuda {

@@ -1,5 +1,4 @@
-//===- Averages.h - averages of replicas on GPUs --------------- -*- C++
-//-*-===//
+//===- Averages.h - averages of replicas on GPUs ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Delayed averages (../Averaging.h) of replicas on GPUs. A step is the same
-// graph every time, so averages are no part of it: behind a step that begins or
-// merges one, the host enqueues kernels on the streams on which the ranks
-// compute. The sum itself is on a stream of its own, which nothing waits for
-// until the merge, so it runs beside the next steps.
+// graph every time, so averages are no part of it: behind each step, the host
+// enqueues a copy of the number of steps and, where one begins or is merged,
+// kernels on the streams on which the ranks compute. The sum itself is on a
+// stream of its own. If averages are the only sums, and all ranks are in one
+// process, nothing waits for it until the merge, so it runs beside the next
+// steps.
 //
 //===----------------------------------------------------------------------===//
 

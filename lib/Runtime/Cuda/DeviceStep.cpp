@@ -8,6 +8,7 @@
 #include "DeviceStep.h"
 
 #include "Averages.h"
+#include "Averaging.h"
 #include "Constants.h"
 #include "Error.h"
 #include "Execution.h"
@@ -301,7 +302,8 @@ void DeviceStep::run() {
   }
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;
-  limit.measured(lastSeconds);
+  // A slow replica makes the others wait for several of its steps at once.
+  limit.measured(lastSeconds * double(maxStepsBehind(manifest()) + 1));
   if (peers)
     peers->group().limitWaits(limit.seconds());
   if (!records.empty())

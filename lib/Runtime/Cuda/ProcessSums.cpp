@@ -98,7 +98,9 @@ void requireOwnDevices(const Manifest &manifest,
             manifest.collectives.front().name,
             "' is a sum over ranks, for which each needs a device of its own: "
             "give more devices, run each rank in a process of its own with "
-            "--processes, or compile with --bucket-bytes=0");
+            "--processes, or compile ",
+            manifest.collectives.front().carried ? "without --average-every"
+                                                 : "with --bucket-bytes=0");
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "Processes/ProcessStep.h"
 
+#include "Averaging.h"
 #include "Error.h"
 #include "Processes/Join.h"
 #include "Products/Blas.h"
@@ -73,10 +74,9 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
 void ProcessStep::prepareToGoOn() {
   int64_t delay = 1;
   for (const RankManifest &it : manifest().ranks)
-    for (const Averaging &rule : it.averages) {
+    for (const Averaging &rule : it.averages)
       delay = std::max(delay, rule.delay);
-      maxBehind = std::max(maxBehind, rule.every + rule.delay - 1);
-    }
+  maxBehind = maxStepsBehind(manifest());
   if (goesOn())
     processes.prepareLater(delay);
 }

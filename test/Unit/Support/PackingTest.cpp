@@ -130,6 +130,21 @@ TEST(Packing, ByLifeWhateverTheOrder) {
   }
 }
 
+/// Times may be far apart: only their order matters.
+TEST(Packing, OnlyTheOrderOfTimesMatters) {
+  Draw draw(19);
+  for (uint64_t round = 0; round < 20 / kPart + 1; ++round) {
+    std::vector<PackItem> near = drawItems(draw, 30, 40, 8), far = near;
+    for (PackItem &item : far)
+      for (Life &life : item.lives)
+        life = {life.first * 100'000 - 7, life.last * 100'000 - 7};
+    Packing found = pack(near), apart = pack(far);
+    EXPECT_EQ(found.bound, apart.bound);
+    EXPECT_EQ(found.total, apart.total);
+    expectDisjoint(far, apart);
+  }
+}
+
 /// Random small cases are packed as well as by exhaustive search.
 TEST(Packing, AsSmallAsAnyOnSmallCases) {
   Draw draw(7);
