@@ -27,20 +27,18 @@ std::mt19937 &chance() {
   return it;
 }
 
-namespace {
-
 // Never freed.
-auto &waiting = *new Operations;
+static auto &waiting = *new Operations;
 /// The operations that hold a device, by device; may be null.
-auto &holders = *new std::array<std::shared_ptr<Operation>, 64>;
-auto &problem = *new std::string;
+static auto &holders = *new std::array<std::shared_ptr<Operation>, 64>;
+static auto &problem = *new std::string;
 
-bool areDone(const Operations &list) {
+static bool areDone(const Operations &list) {
   return std::ranges::all_of(list, [](const auto &it) { return it->done; });
 }
 
 /// The operations that may run, in the order in which they are tried.
-Operations ready() {
+static Operations ready() {
   static const int64_t seed = setting("SEED", 0);
   Operations list;
   for (const auto &it : waiting)
@@ -56,7 +54,7 @@ Operations ready() {
 }
 
 /// Runs one operation to completion; false if none can complete now.
-bool advance() {
+static bool advance() {
   if (!problem.empty())
     return false;
   for (const auto &it : ready()) {
@@ -83,8 +81,6 @@ bool advance() {
   }
   return false;
 }
-
-} // namespace
 
 const std::string &error() { return problem; }
 

@@ -15,15 +15,15 @@ constexpr int writtenByHost = 2;
 /// Throws if the host gets bytes that were never written. Results are padded to
 /// multiples of 64 bytes, so the end of such a line need not be.
 static void requireWritten(uint64_t address, int64_t bytes) {
-  constexpr int64_t line = 64;
+  constexpr uint64_t line = 64;
   const uint8_t *marks = memory().find(address, bytes).marks;
-  for (int64_t at = 0, next; at < bytes; at = next) {
-    next = std::min(bytes, at + line - int64_t(address + uint64_t(at)) % line);
-    int64_t end = next;
-    while (end > at + 1 && !marks[end - 1])
+  uint64_t last = address + uint64_t(bytes);
+  for (uint64_t at = address, next; at < last; at = next) {
+    next = std::min((at / line + 1) * line, last);
+    uint64_t end = next;
+    while (end > at + 1 && !marks[end - 1 - address])
       --end;
-    memory().requireKnown(address + uint64_t(at), end - at,
-                          "copies to the host");
+    memory().requireKnown(at, int64_t(end - at), "copies to the host");
   }
 }
 

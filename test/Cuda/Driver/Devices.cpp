@@ -13,17 +13,13 @@
 
 using namespace emulator;
 
-namespace {
+static int deviceCount() { return int(setting("DEVICES", 1)); }
 
-int deviceCount() { return int(setting("DEVICES", 1)); }
-
-thread_local int current = -1;
+static thread_local int current = -1;
 /// Peer access: kernels of the first device may use memory of the second.
-std::set<std::pair<int, int>> allReached;
+static std::set<std::pair<int, int>> allReached;
 /// Pinned host memory: begin and end of each allocation.
-std::map<const void *, const char *> pinned;
-
-} // namespace
+static std::map<const void *, const char *> pinned;
 
 int emulator::architecture() { return int(setting("ARCHITECTURE", 90)); }
 

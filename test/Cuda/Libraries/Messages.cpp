@@ -27,12 +27,12 @@
 
 namespace emulator {
 
-namespace {
-
-void pause() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+static void pause() {
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
 
 /// Sends or receives bytes; false if the communicator was aborted meanwhile.
-bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
+static bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
   auto *at = static_cast<char *>(data);
   while (bytes > 0 && !comm->aborted) {
     constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -51,7 +51,7 @@ using Words = std::array<int64_t, 2>;
 /// Exchanges two words between the first rank and each other rank; every rank
 /// compares what it receives with its own.
 template <typename Compare>
-bool meet(Comm *comm, const Words &mine, Compare compare) {
+static bool meet(Comm *comm, const Words &mine, Compare compare) {
   bool first = comm->rank == 0;
   for (bool sends : {!first, first})
     for (int socket : comm->sockets) {
@@ -64,7 +64,8 @@ bool meet(Comm *comm, const Words &mine, Compare compare) {
   return true;
 }
 
-bool move(Comm *comm, int socket, const Place &it, int64_t bytes, bool sends) {
+static bool move(Comm *comm, int socket, const Place &it, int64_t bytes,
+                 bool sends) {
   return move(comm, socket, it.bytes, size_t(bytes), sends) &&
          move(comm, socket, it.marks, size_t(bytes), sends);
 }
@@ -72,7 +73,7 @@ bool move(Comm *comm, int socket, const Place &it, int64_t bytes, bool sends) {
 /// Sums the data of all ranks in the memory of the first, which sends the total
 /// to the others. What one rank has not written is unwritten in the total: a
 /// first sum, which only connects the ranks, reads anything.
-void sum(Comm *comm, const Message &it) {
+static void sum(Comm *comm, const Message &it) {
   if (comm->rank > 0) {
     for (bool sends : {true, false})
       move(comm, comm->sockets[0], it.place, it.bytes, sends);
@@ -94,8 +95,6 @@ void sum(Comm *comm, const Message &it) {
   for (int socket : comm->sockets)
     move(comm, socket, it.place, it.bytes, true);
 }
-
-} // namespace
 
 /// The socket has an abstract name, which is freed when the socket is closed.
 void join(Comm *comm) {

@@ -25,20 +25,18 @@
 using namespace emulator;
 namespace cuda = stagewright::runtime::cuda;
 
-namespace {
-
 constexpr int invalidArgument = 4, invalidUsage = Comm::invalidUsage,
               inProgress = Comm::inProgress;
 
 /// Nested groups of calls that have not ended.
-int groups = 0;
+static int groups = 0;
 
 /// All communicators. Never freed, because threads may still read them.
-auto &all = *new std::vector<Comm *>;
+static auto &all = *new std::vector<Comm *>;
 
 /// Creates a communicator, which then waits for the other ranks.
-Comm *makeComm(const cuda::NcclId &id, int rank, int ranks, int device,
-               bool isLocal, int blocks) {
+static Comm *makeComm(const cuda::NcclId &id, int rank, int ranks, int device,
+                      bool isLocal, int blocks) {
   Comm *comm = all.emplace_back(new Comm{rank, ranks, device, id.bytes});
   comm->isLocal = isLocal;
   LOG("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
@@ -48,14 +46,14 @@ Comm *makeComm(const cuda::NcclId &id, int rank, int ranks, int device,
 }
 
 /// Adds a call to the current group; false if there is none but must be one.
-bool addToGroup(Comm *comm) {
+static bool addToGroup(Comm *comm) {
   if (!comm->isLocal)
     return true;
   ++comm->grouped;
   return groups > 0;
 }
 
-int message(Comm *comm, const char *name, Message it, Stream *stream) {
+static int message(Comm *comm, const char *name, Message it, Stream *stream) {
   std::lock_guard guard(lock());
   LOG("%s comm=%s stream=%d bytes=%ld", name, comm->name.c_str(), idOf(stream),
       it.bytes);
@@ -82,8 +80,6 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
   int status = enqueue(stream, begin, isComplete);
   return status || comm->isLocal ? status : inProgress;
 }
-
-} // namespace
 
 EMULATED int ncclGetVersion(int *version) {
   return *version = int(setting("NCCL", 23004)), 0;

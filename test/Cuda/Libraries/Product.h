@@ -31,8 +31,7 @@ struct Matrix {
 /// D = epilogue(alpha op(A) op(B) + beta C); C may be in the place of D.
 struct Product {
   std::array<Matrix, 4> matrices = {}; ///< A, B, C and D
-  bool transposesA = false, transposesB = false;
-  bool rounds = false; ///< rounds operands to TF32
+  bool transposesA = false, transposesB = false, rounds = false; ///< to TF32
   double alpha = 1, beta = 0;
   int epilogue = 1;
   Matrix bias = {}, aux = {}; ///< of the epilogue

@@ -35,8 +35,7 @@ constexpr Element elementOf = {
       return double(value);
     },
     [](std::byte *at, double given) {
-      using Wide = std::conditional_t<sizeof(T) == 8, T, float>;
-      auto value = T(Wide(given));
+      auto value = T(std::conditional_t<sizeof(T) == 8, T, float>(given));
       std::memcpy(at, &value, sizeof(T));
     }};
 inline constexpr Element elements[] = {elementOf<float>, elementOf<double>,

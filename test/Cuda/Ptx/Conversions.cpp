@@ -79,11 +79,11 @@ constexpr const char *comparisons[] = {"",    "lt",  "eq",  "le",  "gt",
 
 template <typename T, size_t... sum>
 void compare(Table &table, std::index_sequence<sum...>) {
-  auto orderOf = [](T a, T b) {
-    return a < b ? 1u : a == b ? 2u : a > b ? 4u : 8u;
-  };
   (define<T>(table, std::string("setp.") + comparisons[sum],
-             [](T a, T b) { return (sum & decltype(orderOf)()(a, b)) != 0; }),
+             [](T a, T b) {
+               size_t order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
+               return (sum & order) != 0;
+             }),
    ...);
 }
 

@@ -18,14 +18,12 @@
 
 namespace emulator::ptx {
 
-namespace {
-
 template <typename T>
 using Exact = std::conditional_t<sizeof(T) == 2, double, T>;
 
 /// Max, or min if `smaller`, as on a device: a NaN is returned or ignored
 /// (`keepsNan`), and -0 is less than 0.
-template <typename E> E larger(E a, E b, bool keepsNan, bool smaller) {
+template <typename E> static E larger(E a, E b, bool keepsNan, bool smaller) {
   if (std::isnan(a) || std::isnan(b)) {
     if (keepsNan)
       return std::numeric_limits<E>::quiet_NaN();
@@ -37,7 +35,7 @@ template <typename E> E larger(E a, E b, bool keepsNan, bool smaller) {
 
 /// Defines functions computed in `Exact<T>`, also for each half of packed
 /// numbers.
-template <typename T> void defineFor(Table &table) {
+template <typename T> static void defineFor(Table &table) {
   using E = Exact<T>;
   auto add = [&]<typename Function>(const char *name, Function) {
     using Rounded = std::conditional_t<sizeof(T) == 2, float, T>;
@@ -74,7 +72,7 @@ template <typename T> void defineFor(Table &table) {
 /// Through volatile variables, which the compiler does not move over a change
 /// of the mode.
 template <typename Function>
-void addTruncated(Table &table, const char *name, Function) {
+static void addTruncated(Table &table, const char *name, Function) {
   define<float>(table, name, [](float a, float b, float c) {
     volatile float x = a, y = b, z = c;
     int before = std::fegetround();
@@ -84,8 +82,6 @@ void addTruncated(Table &table, const char *name, Function) {
     return float(result);
   });
 }
-
-} // namespace
 
 void defineFloats(Table &table) {
   defineFor<float>(table);
