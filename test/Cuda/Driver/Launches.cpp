@@ -31,7 +31,7 @@ constexpr int64_t sharedUntold = 48 << 10;
 
 struct Function {
   std::string name;
-  const ptx::Kernel *kernel; ///< null: launches do nothing
+  ptx::Kernel *kernel; ///< null: launches do nothing
   int64_t dynamicShared = sharedUntold;
 };
 
@@ -126,14 +126,6 @@ std::optional<std::string_view> ptxOf(const void *image, uint32_t device) {
   return found;
 }
 
-/// A barrier counts as a call whose symbol is the name of its kernel.
-void dropBarrier(ptx::Module &module) {
-  for (auto &[name, kernel] : module.kernels)
-    for (ptx::Instruction &it : kernel.code)
-      if (it.act == &ptx::Warp::barrier && isDropped(name.c_str()))
-        it.act = &ptx::Warp::nothing;
-}
-
 bool isAllowed(const Function &function, const ptx::Launch &launch) {
   constexpr unsigned most[] = {0x7fffffff, 65535, 65535};
   int64_t threads = launch.threads();
@@ -147,6 +139,29 @@ bool isAllowed(const Function &function, const ptx::Launch &launch) {
   int64_t largest = int64_t(x) * y * z;
   return fits && launch.kernel->shared + launch.dynamicShared <= mostShared() &&
          (largest == 0 || threads <= largest);
+}
+
+/// With FAULT=barriers it first runs without each barrier in turn, unless an
+/// earlier launch has failed without it.
+void run(const ptx::Launch &launch) {
+  auto runOnce = [&] {
+    ptx::Counters &counters = totals.counters[launch.kernel->name];
+    ptx::BlockRunner(launch, memory(), counters).run(chance());
+  };
+  bool removes = variable("FAULT") == "barriers";
+  for (ptx::Instruction &it : launch.kernel->code) {
+    if (!removes || it.act != &ptx::Warp::barrier || it.isNeeded)
+      continue;
+    it.act = &ptx::Warp::nothing;
+    try {
+      runOnce();
+    } catch (const Violation &error) {
+      it.isNeeded = true;
+      LOG("needed line=%d %s", it.line, error.what());
+    }
+    it.act = &ptx::Warp::barrier;
+  }
+  runOnce();
 }
 
 } // namespace
@@ -165,7 +180,6 @@ EMULATED int cuModuleLoadData(Code **code, const void *image) {
       return noBinaryForGpu;
     if (!text->empty() && !setting("RECORDS", 0))
       (*code)->module = ptx::parse(*text, memory(), currentDevice());
-    dropBarrier((*code)->module);
     anyExecutes = anyExecutes || !(*code)->module.kernels.empty();
   } catch (const ptx::Unknown &error) {
     std::fprintf(stderr, "the emulator does not know this PTX: %s\n",
@@ -223,8 +237,5 @@ EMULATED int cuLaunchKernel(Function *function, unsigned gx, unsigned gy,
     return enqueue(stream, nullptr);
   if (values.size() != launch.kernel->parameters.size())
     return invalidValue;
-  return enqueue(stream, [launch = std::move(launch)] {
-    ptx::Counters &counters = totals.counters[launch.kernel->name];
-    ptx::BlockRunner(launch, memory(), counters).run(chance());
-  });
+  return enqueue(stream, [launch = std::move(launch)] { run(launch); });
 }

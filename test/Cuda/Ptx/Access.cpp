@@ -64,7 +64,7 @@ Place Warp::place(uint64_t address, int bytes, bool writes, Space space) {
     return local.at(lane * size + at);
   }
   Place found = block->memory.at(address, bytes, writes ? "writes" : "reads");
-  int64_t self = int64_t(block->number) * block->threads() + thread();
+  int64_t self = int64_t(block->number) * block->launch.threads() + thread();
   block->races.access(address, bytes, self, block->barriers, writes);
   return found;
 }

@@ -33,8 +33,8 @@ void BlockRunner::run(std::mt19937 &random) {
 void BlockRunner::begin() {
   barriers = 0;
   shared.begin(kernel.shared + launch.dynamicShared);
-  sharedRaces = Races("shared memory", threads(), 1);
-  auto threads = size_t(this->threads());
+  sharedRaces = Races("shared memory", launch.threads(), 1);
+  auto threads = size_t(launch.threads());
   warps.resize((threads + warpSize - 1) / warpSize);
   for (size_t w = 0; w < warps.size(); ++w) {
     size_t count = std::min(threads - w * warpSize, warpSize);

@@ -160,7 +160,7 @@ inline std::span<const Operand> partsOf(const Operand &it) {
 void carry(const Instruction &it, const Lanes &given, const Lanes &bits);
 
 struct Launch {
-  const Kernel *kernel;
+  Kernel *kernel;
   std::array<unsigned, 3> grid, block;
   int64_t dynamicShared;
   std::vector<uint64_t> arguments; ///< as many as `Kernel::parameters`
@@ -172,8 +172,8 @@ class BlockRunner {
 public:
   BlockRunner(const Launch &launch, Memory &memory, Counters &counters)
       : launch(launch), kernel(*launch.kernel), memory(memory),
-        counters(counters), sharedRaces("shared memory", threads(), 1),
-        races("the device's memory", threads(), 4) {}
+        counters(counters), sharedRaces("shared memory", launch.threads(), 1),
+        races("the device's memory", launch.threads(), 4) {}
 
   /// Runs all blocks; throws `Violation`, which names the place.
   void run(std::mt19937 &random);
@@ -184,7 +184,6 @@ private:
   void begin();
   void runBlock(std::mt19937 &random);
   void finishBarrier();
-  int64_t threads() const { return launch.threads(); }
 
   const Launch &launch;
   const Kernel &kernel;

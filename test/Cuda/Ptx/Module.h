@@ -70,8 +70,9 @@ struct Instruction {
   bool loads = false, isSigned = false; ///< a loaded value is sign-extended
   Operand guard;                        ///< a predicate, or none
   bool isInverted = false;              ///< the guard: @!%p1
-  int vector = 1, bytes = 1;            ///< elements, and bytes of one
-  size_t target = 0;                    ///< of a branch: an instruction
+  bool isNeeded = false;     ///< a barrier: a launch fails without it
+  int vector = 1, bytes = 1; ///< elements, and bytes of one
+  size_t target = 0;         ///< of a branch: an instruction
   Handler handler = nullptr;
   std::vector<Operand> operands;  ///< the result first
   std::vector<std::string> words; ///< of the opcode: {"ld", "global", "b32"}
