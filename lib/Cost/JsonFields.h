@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For readers of clusters, profiles and costs: the first wrong field of an object becomes an error that
-// names the file, the object and the field.
+// For readers of clusters, profiles and costs: the first wrong field of an
+// object becomes an error that names the file, the object and the field.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,6 @@
 
 #include "Emulator.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <unistd.h>

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <sys/mman.h>
 
 namespace emulator {

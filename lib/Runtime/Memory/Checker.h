@@ -36,8 +36,8 @@ public:
   /// Ends a step; throws if a slot is still held.
   void end() const;
 
-  /// Highest number of live bytes, as the compiler counts them; before the first
-  /// step, those that are always live.
+  /// Highest number of live bytes, as the compiler counts them; before the
+  /// first step, those that are always live.
   int64_t peak() const { return highest; }
 
 protected:

@@ -8,7 +8,6 @@
 #include "Emulator.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 
 using namespace emulator;

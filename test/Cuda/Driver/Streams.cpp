@@ -91,8 +91,7 @@ EMULATED int cuStreamDestroy_v2(Stream *stream) {
   std::lock_guard guard(lock());
   if (capture)
     std::erase(capture->streams, stream);
-  delete stream;
-  return success;
+  return delete stream, 0;
 }
 EMULATED int cuStreamWaitEvent(Stream *given, Event *event, unsigned) {
   ENTER(given, event);

@@ -51,12 +51,10 @@ template <typename T>
 int set(const char *symbol, T *it, int attribute, const void *value,
         size_t size) {
   int64_t bits = 0, *to = memberOf(*it, attribute);
-  if (!to)
-    return invalid;
   std::memcpy(&bits, value, size);
-  if (!isDropped(symbol, it, attribute, bits))
+  if (to && !isDropped(symbol, it, attribute, bits))
     *to = bits;
-  return 0;
+  return to ? 0 : invalid;
 }
 
 /// Text for the log.

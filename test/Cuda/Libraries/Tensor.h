@@ -15,7 +15,6 @@
 #include <functional>
 #include <initializer_list>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 namespace emulator {

@@ -11,9 +11,9 @@
 #include "../Floats.h"
 #include "Module.h"
 
-#include <span>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 
 namespace emulator::ptx {
 

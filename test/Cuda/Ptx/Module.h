@@ -18,9 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace emulator::ptx {

@@ -20,8 +20,8 @@
 
 namespace stagewright::pipeline {
 
-/// Adds the effects of `op` on operands that are buffers: inputs are read, inits
-/// are written, and with `readsInits` read before.
+/// Adds the effects of `op` on operands that are buffers: inputs are read,
+/// inits are written, and with `readsInits` read before.
 void listEffects(
     mlir::DestinationStyleOpInterface op,
     llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects,
