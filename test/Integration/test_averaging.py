@@ -2,7 +2,10 @@
 those of the same rule in JAX, and so is their mean, which the host reads."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -333,3 +336,13 @@ def test_exact_steps_are_told_apart(workshop, data):
     tool("pp-run", compiled(workshop, MLP, WHOLE[0], (1, 0, .25), "convex"), inputs, *data, "--exact")
     plan = json.loads(tool("pp-run", averaging, "--info=json"))["plan"]["averaging"]
     assert plan["progress"] == 1 - .75 * 2 / 4 and plan["every"] == 4
+
+
+@NEEDED
+def test_gpus_say_that_they_wait_for_an_average(workshop):
+    """A rank stops; the others exchange nothing with it but averages."""
+    done = subprocess.run([sys.executable, HERE.parent / "Inputs/kill-rank.py", "--signal=STOP", "--ranks=4", "--within=30",
+                           BUILD / "bin/pp-run", compiled(workshop, MLP, WHOLE[0], (2, 1, .25), "convex", DEVICE), "--processes",
+                           f"--inputs={workshop.module(MLP).with_suffix('.inputs.safetensors')}", "--repeat-microbatch", "--steps=1000000",
+                           "--deadline=8"], capture_output=True, text=True, env={**os.environ, **emulated(devices=4)})
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -248,6 +248,14 @@ void Averages::awaitSums() const {
     }
 }
 
+std::optional<std::string> Averages::underWay() const {
+  for (const auto &[collective, round] : rounds)
+    for (const Member &member : round.members)
+      if (driver().eventQuery.status(member.summed.get()) == statusNotReady)
+        return manifest.collectives[size_t(collective)].name;
+  return std::nullopt;
+}
+
 void Averages::restart() {
   for (auto &[collective, round] : rounds) {
     round.step = 0;

@@ -23,7 +23,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 
 namespace stagewright::runtime::cuda {
 
@@ -47,6 +49,8 @@ public:
   void endStep();
   /// Makes the streams of the ranks wait for sums that are under way.
   void awaitSums() const;
+  /// The name of a sum that is under way; none if there is none.
+  std::optional<std::string> underWay() const;
   /// Begins a new round: no step of it is done.
   void restart();
   /// Reads the numbers of steps, which the host may have set: `read` returns

@@ -362,6 +362,14 @@ void DeviceStep::settleAverages() {
   }
 }
 
+/// What the device has not done yet; empty if that is not known.
+std::string DeviceStep::pending() const {
+  if (resources->averages)
+    if (auto sum = resources->averages->underWay())
+      return "waits for the sum '" + *sum + "' over ranks";
+  return peers ? resources->messages->next() : "";
+}
+
 /// Polls until the device has ended the step.
 void DeviceStep::wait(int64_t start) {
   double longest = limit.seconds();
@@ -380,8 +388,8 @@ void DeviceStep::wait(int64_t start) {
     }
   } catch (const std::exception &error) {
     lost = true;
-    if (peers)
-      raise(resources->messages->next(), ": ", error.what());
+    if (std::string what = pending(); !what.empty())
+      raise(what, ": ", error.what());
     throw;
   }
 }

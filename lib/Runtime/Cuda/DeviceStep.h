@@ -66,6 +66,7 @@ private:
   void enqueue();
   void endBehindRanks();
   void settleAverages();
+  std::string pending() const;
   void wait(int64_t start);
   void recordTimes(int64_t start, int64_t end);
 
