@@ -248,7 +248,9 @@ void Averages::awaitSums() const {
     }
 }
 
-std::optional<std::string> Averages::underWay() const {
+std::optional<std::string> Averages::awaited() const {
+  if (alone)
+    return std::nullopt;
   for (const auto &[collective, round] : rounds)
     for (const Member &member : round.members)
       if (driver().eventQuery.status(member.summed.get()) == statusNotReady)

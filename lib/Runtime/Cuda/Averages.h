@@ -49,8 +49,9 @@ public:
   void endStep();
   /// Makes the streams of the ranks wait for sums that are under way.
   void awaitSums() const;
-  /// The name of a sum that is under way; none if there is none.
-  std::optional<std::string> underWay() const;
+  /// The name of a sum that is under way and for which the step that began it
+  /// waits; none if there is none.
+  std::optional<std::string> awaited() const;
   /// Begins a new round: no step of it is done.
   void restart();
   /// Reads the numbers of steps, which the host may have set: `read` returns

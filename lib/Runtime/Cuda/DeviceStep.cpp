@@ -364,10 +364,11 @@ void DeviceStep::settleAverages() {
 
 /// What the device has not done yet; empty if that is not known.
 std::string DeviceStep::pending() const {
-  if (resources->averages)
-    if (auto sum = resources->averages->underWay())
+  std::string message = peers ? resources->messages->next() : "";
+  if (message.empty() && resources->averages)
+    if (auto sum = resources->averages->awaited())
       return "waits for the sum '" + *sum + "' over ranks";
-  return peers ? resources->messages->next() : "";
+  return peers && message.empty() ? "all its messages are done" : message;
 }
 
 /// Polls until the device has ended the step.
