@@ -24,8 +24,9 @@ constexpr int64_t compute32 = 68, compute64 = 70, compute32Tf32 = 77;
 constexpr int computeType = 0, transposeA = 3, transposeB = 4, epilogueKind = 7,
               biasAddress = 8, auxAddress = 11, auxLeading = 12, auxType = 22,
               biasType = 26;
-/// Attributes of a preference.
-constexpr int preferWorkspace = 1, preferAlignmentA = 5;
+/// Attributes of a preference, and the first of a layout
+/// (`cublasLtMatrixLayoutAttribute_t`).
+constexpr int preferWorkspace = 1, preferAlignmentA = 5, layoutRows = 2;
 
 /// "workspace: must be 256-byte aligned".
 constexpr uint64_t workspaceAlignment = 256;
@@ -40,10 +41,9 @@ using Attributes = std::map<int, int64_t>;
 /// Null if the emulator does not know the attribute.
 int64_t *memberOf(Attributes &it, int attribute) { return &it[attribute]; }
 int64_t *memberOf(Matrix &it, int attribute) {
-  constexpr int first = 2; // `cublasLtMatrixLayoutAttribute_t`: the rows.
   constexpr std::array members = {&Matrix::rows, &Matrix::columns, &Matrix::row,
                                   &Matrix::batches, &Matrix::batch};
-  auto number = size_t(attribute - first);
+  auto number = size_t(attribute - layoutRows);
   return number < members.size() ? &(it.*members[number]) : nullptr;
 }
 
