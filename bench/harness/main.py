@@ -72,7 +72,7 @@ def options(parser):
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="min number of rounds (default: 7)")
     parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="approximate length of a turn (default: 1)")
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
-                        help=f"max half width of the 95 % interval, relative to the ratio (default: {SPREAD})")
+                        help=f"max half width of the 95 %% interval, relative to the ratio (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
                         help="size, megatron, drivers, family, faults, graphs, growth, checkpoints, averaging: only this part (a wrong name lists them); may repeat")
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: number of runs with a fault (default: 50)")

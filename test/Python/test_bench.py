@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -149,3 +150,9 @@ def test_a_part_that_a_bench_has_not_is_an_error_that_lists_them():
     Options.parts = None
     assert given.parts({"threads": 1, "MPI": 2}) == ["threads", "MPI"]
     assert report.Result("growth", parts=["MPI"]).file == "growth-MPI"
+
+
+@pytest.mark.parametrize("command", ("demo", "test", "build", "bench", "format", "docs", "wheel", "install", "setup"))
+def test_commands_explain_themselves(command):
+    done = subprocess.run([sys.executable, ROOT / "dev", command, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: ./dev {command}"), done.stdout + done.stderr
