@@ -175,4 +175,22 @@ TEST(Averaging, ReplicasInTurnNeedAMicrobatchEach) {
   EXPECT_ANY_THROW(requireTurns(replicas.manifest, 1));
 }
 
+/// A replica may go on until it merges an average that another has not begun.
+TEST(Averaging, BoundsHowFarReplicasAreApart) {
+  Manifest manifest;
+  manifest.ranks.resize(3);
+  EXPECT_EQ(maxStepsBehind(manifest), 0);
+  auto add = [&](size_t rank, int64_t every, int64_t delay) {
+    Averaging rule;
+    rule.every = every;
+    rule.delay = delay;
+    manifest.ranks[rank].averages.push_back(rule);
+  };
+  add(0, 1, 0);
+  EXPECT_EQ(maxStepsBehind(manifest), 0);
+  add(2, 4, 2);
+  add(2, 2, 2);
+  EXPECT_EQ(maxStepsBehind(manifest), 5);
+}
+
 } // namespace
