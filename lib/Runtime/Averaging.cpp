@@ -32,7 +32,7 @@ public:
   }
 
   void begin() {
-    forParameters([&](std::byte *parameter, int64_t from, int64_t bytes) {
+    visit([&](std::byte *parameter, int64_t from, int64_t bytes) {
       Term weighted[] = {{rule.weight, parameter}};
       weightedSum(rule.dtype, at(rule.sum) + from, weighted, elements(bytes));
       if (rule.snapshot >= 0)
@@ -48,15 +48,13 @@ public:
       rank.recorder->sumBegun(rule.collective, start);
       rank.recorder->summed(rule.collective);
     }
-    forParameters([&](std::byte *parameter, int64_t from, int64_t bytes) {
-      std::vector<Term> terms = {{1, at(rule.sum) + from}};
-      if (rule.snapshot >= 0)
-        terms = {{1, at(rule.sum) + from},
-                 {-1, at(rule.snapshot) + from},
-                 {1, parameter}};
-      else if (!rule.corrected)
-        terms = {{rule.xi, parameter}, {1 - rule.xi, at(rule.sum) + from}};
-      weightedSum(rule.dtype, parameter, terms, elements(bytes));
+    visit([&](std::byte *parameter, int64_t from, int64_t bytes) {
+      std::byte *snapshot =
+          rule.snapshot >= 0 ? at(rule.snapshot) + from : nullptr;
+      weightedSum(
+          rule.dtype, parameter,
+          mergeTerms<Term>(rule, parameter, at(rule.sum) + from, snapshot),
+          elements(bytes));
     });
   }
 
@@ -70,14 +68,12 @@ private:
 
   /// Calls `visit` for each parameter with its address, its offset in the sum
   /// and its bytes.
-  template <typename Visit> void forParameters(Visit visit) {
-    int64_t from = 0;
-    for (int64_t parameter : rule.parameters) {
-      int64_t bytes = rank.described->buffers[size_t(parameter)].bytes;
-      visit(at(parameter), from, bytes);
-      from += (bytes + alignment - 1) / alignment * alignment;
-      rank.transport->progress();
-    }
+  template <typename Visit> void visit(Visit visit) {
+    forParameters(*rank.described, rule,
+                  [&](int64_t parameter, int64_t from, int64_t bytes) {
+                    visit(at(parameter), from, bytes);
+                    rank.transport->progress();
+                  });
   }
 
   sw_rank &rank;
@@ -92,13 +88,7 @@ void average(sw_rank &rank, int64_t number) {
   const Averaging &rule = rank.described->averages[size_t(number)];
   Average own(rank, rule);
   int64_t step = own.countStep();
-  bool merges = rule.mergesAt(step);
-  if (merges && rule.delay > 0)
-    own.merge();
-  if (rule.beginsAt(step))
-    own.begin();
-  if (merges && rule.delay == 0)
-    own.merge();
+  applyRule(rule, step, [&] { own.begin(); }, [&] { own.merge(); });
 }
 
 void restartRounds(const HostArenas &arenas) {

@@ -28,6 +28,45 @@
 
 namespace stagewright::runtime {
 
+/// Calls `begin` and `merge` as `rule` requires at the end of step `step`,
+/// which counts from 1.
+template <typename Begin, typename Merge>
+void applyRule(const Averaging &rule, int64_t step, Begin begin, Merge merge) {
+  bool merges = rule.mergesAt(step);
+  if (merges && rule.delay > 0)
+    merge();
+  if (rule.beginsAt(step))
+    begin();
+  if (merges && rule.delay == 0)
+    merge();
+}
+
+/// The terms whose sum a merge makes the parameter: a weight and the address of
+/// the parameter, its average or its snapshot.
+template <typename Term, typename Place>
+std::vector<Term> mergeTerms(const Averaging &rule, Place parameter,
+                             Place average, Place snapshot) {
+  using Weight = decltype(Term::weight);
+  if (rule.snapshot >= 0)
+    return {{1, average}, {-1, snapshot}, {1, parameter}};
+  if (rule.corrected)
+    return {{1, average}};
+  return {{Weight(rule.xi), parameter}, {Weight(1 - rule.xi), average}};
+}
+
+/// Calls `visit` for each parameter of `rule` with its buffer, its offset in
+/// the sum and its bytes.
+template <typename Visit>
+void forParameters(const RankManifest &rank, const Averaging &rule,
+                   Visit visit) {
+  int64_t from = 0;
+  for (int64_t parameter : rule.parameters) {
+    int64_t bytes = rank.buffers[size_t(parameter)].bytes;
+    visit(parameter, from, bytes);
+    from += (bytes + alignment - 1) / alignment * alignment;
+  }
+}
+
 /// Does what average `number` of the rank requires at the end of a step: begins
 /// it, merges it, or nothing.
 void average(sw_rank &rank, int64_t number);

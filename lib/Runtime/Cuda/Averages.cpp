@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Averages.h"
+#include "Averaging.h"
 
 #include "DType.h"
 #include "Error.h"
@@ -151,15 +152,12 @@ void Averages::add(const Member &member, Address to,
 /// Calls `visit` for each parameter with its address, its offset in the sum and
 /// its bytes.
 template <typename Visit>
-void Averages::forParameters(const Member &member, Visit visit) const {
-  const RankManifest &rank = manifest.ranks[size_t(member.rank)];
-  int64_t from = 0;
-  for (int64_t parameter : member.rule->parameters) {
-    int64_t bytes = rank.buffers[size_t(parameter)].bytes;
-    if (bytes > 0)
-      visit(at(member, parameter), Address(from), bytes);
-    from += (bytes + alignment - 1) / alignment * alignment;
-  }
+void Averages::visitParameters(const Member &member, Visit visit) const {
+  forParameters(manifest.ranks[size_t(member.rank)], *member.rule,
+                [&](int64_t parameter, int64_t from, int64_t bytes) {
+                  if (bytes > 0)
+                    visit(at(member, parameter), Address(from), bytes);
+                });
 }
 
 void Averages::begin(int64_t collective, Round &round) {
@@ -167,13 +165,14 @@ void Averages::begin(int64_t collective, Round &round) {
     const Averaging &rule = *member.rule;
     Stream stream = streams[size_t(member.rank)];
     devices[size_t(member.rank)]->use();
-    forParameters(member, [&](Address parameter, Address from, int64_t bytes) {
-      Term weighted[] = {{float(rule.weight), parameter}};
-      add(member, at(member, rule.sum) + from, weighted, bytes);
-      if (rule.snapshot >= 0)
-        driver().copyOnDevice(at(member, rule.snapshot) + from, parameter,
-                              size_t(bytes), stream);
-    });
+    visitParameters(member,
+                    [&](Address parameter, Address from, int64_t bytes) {
+                      Term weighted[] = {{float(rule.weight), parameter}};
+                      add(member, at(member, rule.sum) + from, weighted, bytes);
+                      if (rule.snapshot >= 0)
+                        driver().copyOnDevice(at(member, rule.snapshot) + from,
+                                              parameter, size_t(bytes), stream);
+                    });
     driver().eventRecord(member.begun.get(), stream,
                          unsigned(eventRecordDefault));
     driver().streamWait(summing.at(member.rank).get(), member.begun.get(), 0u);
@@ -199,16 +198,12 @@ void Averages::merge(Round &round) {
     devices[size_t(member.rank)]->use();
     driver().streamWait(streams[size_t(member.rank)], member.summed.get(), 0u);
     Address average = at(member, rule.sum);
-    forParameters(member, [&](Address parameter, Address from, int64_t bytes) {
-      std::vector<Term> terms = {{1, average + from}};
-      if (rule.snapshot >= 0)
-        terms = {{1, average + from},
-                 {-1, at(member, rule.snapshot) + from},
-                 {1, parameter}};
-      else if (!rule.corrected)
-        terms = {{float(rule.xi), parameter},
-                 {float(1 - rule.xi), average + from}};
-      add(member, parameter, terms, bytes);
+    visitParameters(member, [&](Address parameter, Address from,
+                                int64_t bytes) {
+      Address snapshot =
+          rule.snapshot >= 0 ? at(member, rule.snapshot) + from : Address();
+      add(member, parameter,
+          mergeTerms<Term>(rule, parameter, average + from, snapshot), bytes);
     });
   }
 }
@@ -228,13 +223,9 @@ void Averages::endStep() {
   for (auto &[collective, round] : rounds) {
     const Averaging &rule = *round.members.front().rule;
     ++round.step;
-    bool merges = rule.mergesAt(round.step);
-    if (merges && rule.delay > 0)
-      merge(round);
-    if (rule.beginsAt(round.step))
-      begin(collective, round);
-    if (merges && rule.delay == 0)
-      merge(round);
+    applyRule(
+        rule, round.step, [&, c = collective] { begin(c, round); },
+        [&] { merge(round); });
     writeSteps(collective, round);
   }
 }

@@ -87,7 +87,7 @@ private:
   void add(const Member &member, Address to, std::span<const Term> terms,
            int64_t bytes) const;
   template <typename Visit>
-  void forParameters(const Member &member, Visit visit) const;
+  void visitParameters(const Member &member, Visit visit) const;
 
   const Manifest &manifest;
   const Memory &memory;
