@@ -82,6 +82,7 @@ private:
   CompileOptions optionsOf(const Grid &grid, bool halves) const;
   void planWhole();
   void planGroupsOf(int64_t ways);
+  CompileOptions optionsOfLayers(const Found &found, bool halves) const;
   OwningOpRef<ModuleOp> formLayers(Found &found);
   OwningOpRef<ModuleOp> formGraph(ModuleOp layers, bool halves, Found &found);
   void attempt(const Trial &trial);
@@ -143,13 +144,18 @@ void Search::planWhole() {
   least = std::min(least, found.seconds);
 }
 
-/// Layers of as many shards as `found` has, for any number of stages; null,
-/// with a problem in `found`, if there are none.
-OwningOpRef<ModuleOp> Search::formLayers(Found &found) {
+/// Options that form layers of as many shards as `found` has, for any number of
+/// stages.
+CompileOptions Search::optionsOfLayers(const Found &found, bool halves) const {
   Grid grid = found.grid;
   grid.groups = devices / grid.ways;
+  return optionsOf(grid, halves);
+}
+
+/// The layers; null, with a problem in `found`, if there are none.
+OwningOpRef<ModuleOp> Search::formLayers(Found &found) {
   OwningOpRef<ModuleOp> layers(module.clone());
-  if (failed(plan(*layers, optionsOf(grid, false), Level::Layers, found,
+  if (failed(plan(*layers, optionsOfLayers(found, false), Level::Layers, found,
                   found.ofGraph)))
     return {};
   return layers;
@@ -159,10 +165,8 @@ OwningOpRef<ModuleOp> Search::formLayers(Found &found) {
 /// problem in `found`, if there is none.
 OwningOpRef<ModuleOp> Search::formGraph(ModuleOp layers, bool halves,
                                         Found &found) {
-  Grid grid = found.grid;
-  grid.groups = devices / grid.ways;
   OwningOpRef<ModuleOp> graph(layers.clone());
-  CompileOptions how = optionsOf(grid, halves);
+  CompileOptions how = optionsOfLayers(found, halves);
   how.formed = true;
   std::vector<Diagnostic> said;
   if (failed(plan(*graph, how, Level::Graph, found, said)))

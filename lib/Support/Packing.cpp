@@ -57,6 +57,18 @@ std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
   return sorted;
 }
 
+/// Max number of bytes alive at the same moment.
+int64_t mostAlive(const std::vector<PackItem> &items,
+                  const std::vector<Moment> &moments) {
+  int64_t alive = 0, most = 0;
+  for (const Moment &moment : moments) {
+    alive +=
+        moment.begins ? items[moment.item].bytes : -items[moment.item].bytes;
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
 /// A set of pairs of numbers below `count`. It only uses memory for the pages
 /// that its pairs touch. If all pairs would need more than 256 MiB, it stores
 /// nothing.
@@ -91,12 +103,14 @@ class Packer {
 public:
   explicit Packer(std::vector<PackItem> &items)
       : items(items), meets(items.size()), offset(items.size()) {
-    findMeetings();
+    std::vector<Moment> moments = momentsOf(items);
+    found.bound = mostAlive(items, moments);
+    findMeetings(moments);
   }
   Packing pack(bool mayExchange);
 
 private:
-  void findMeetings();
+  void findMeetings(const std::vector<Moment> &moments);
   int64_t place(const std::vector<int> &order);
   template <typename Key> std::vector<int> orderBy(Key key) const;
   bool attempt(const std::vector<int> &order);
@@ -120,12 +134,12 @@ constexpr int64_t kMostVisits = 4'000'000, kMostOrders = 2'000;
 
 } // namespace
 
-void Packer::findMeetings() {
+void Packer::findMeetings(const std::vector<Moment> &moments) {
   // Items with several lifetimes may overlap several times. Duplicates are
   // found by `met`, or else removed below.
   Pairs met(items.size());
   std::vector<int> alive;
-  for (const Moment &moment : momentsOf(items)) {
+  for (const Moment &moment : moments) {
     if (!moment.begins) {
       alive.erase(std::find(alive.begin(), alive.end(), moment.item));
       continue;
@@ -228,7 +242,6 @@ void Packer::search() {
 }
 
 Packing Packer::pack(bool mayExchange) {
-  found.bound = liveBound(items);
   if (items.empty())
     return {0, 0};
   auto bytes = [&](int i) { return items[i].bytes; };
@@ -259,13 +272,7 @@ Packing Packer::pack(bool mayExchange) {
 }
 
 int64_t stagewright::liveBound(const std::vector<PackItem> &items) {
-  int64_t alive = 0, most = 0;
-  for (const Moment &moment : momentsOf(items)) {
-    alive +=
-        moment.begins ? items[moment.item].bytes : -items[moment.item].bytes;
-    most = std::max(most, alive);
-  }
-  return most;
+  return mostAlive(items, momentsOf(items));
 }
 
 Packing stagewright::pack(std::vector<PackItem> &items) {

@@ -153,10 +153,11 @@ static LogicalResult compileQuickly(Level to, ModuleOp module,
                  succeeded(verify(module)));
 }
 
-/// Forms the layers of a step, for both forms of its backwards. Does nothing to
-/// a graph.
-static LogicalResult formLayers(ModuleOp module, const PlanOptions &options,
-                                size_t number, int64_t ways) {
+/// Forms the layers of a step, for both forms of its backwards, and returns the
+/// cluster. Does nothing to a graph.
+static FailureOr<Cluster> formLayers(ModuleOp module,
+                                     const PlanOptions &options, size_t number,
+                                     int64_t ways) {
   const std::string &file = options.files[number];
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);
@@ -168,24 +169,22 @@ static LogicalResult formLayers(ModuleOp module, const PlanOptions &options,
     return emitError(module.getLoc())
            << "layers of a graph cannot be split; give the step that it was "
               "formed from, or leave out --tensor-parallel";
-  return compileQuickly(
-      Level::Layers, module,
-      compileOptions(options, number, /*halves=*/false, ways));
+  if (failed(compileQuickly(
+          Level::Layers, module,
+          compileOptions(options, number, /*halves=*/false, ways))))
+    return failure();
+  return std::move(**cluster);
 }
 
-/// Converts a module with formed layers to a planning problem. `isStep`: it was
-/// a step, whose backwards have no form yet.
-static FailureOr<Input> inputOfLayers(ModuleOp module,
+/// Converts a module with formed layers to a planning problem on `cluster`.
+/// `isStep`: it was a step, whose backwards have no form yet.
+static FailureOr<Input> inputOfLayers(ModuleOp module, const Cluster &cluster,
                                       const PlanOptions &options, size_t number,
                                       bool isStep, bool halves, int64_t ways) {
   CompileOptions compile = compileOptions(options, number, halves, ways);
   compile.annotate.clear(); // The layers have them.
   compile.formed = isStep;
   if (failed(compileQuickly(Level::Graph, module, compile)))
-    return failure();
-  FailureOr<std::optional<Cluster>> cluster =
-      pipeline::findCluster(module, options.cluster);
-  if (failed(cluster) || !*cluster)
     return failure();
   auto graphs = llvm::to_vector(module.getOps<pipeline::GraphOp>());
   if (graphs.size() != 1)
@@ -199,7 +198,7 @@ static FailureOr<Input> inputOfLayers(ModuleOp module,
     if (failed(rule.run(module)))
       return failure();
   }
-  FailureOr<Problem> problem = pipeline::problemOf(graphs.front(), **cluster);
+  FailureOr<Problem> problem = pipeline::problemOf(graphs.front(), cluster);
   if (failed(problem))
     return failure();
   if (replicates)
@@ -328,6 +327,7 @@ public:
 
   ModuleReader reader;
   OwningOpRef<ModuleOp> layers;
+  Cluster cluster;
   bool isStep = false;  ///< Else it was a graph.
   bool hasForm = false; ///< Whether a form of its backwards has been read.
 };
@@ -336,32 +336,53 @@ InputReader::InputReader(const PlanOptions &options, size_t file, int64_t ways)
     : options(options), number(file), ways(ways) {}
 InputReader::~InputReader() = default;
 
-Result<Input> InputReader::readModule(const std::string &text, bool halves) {
+static Error cannotBePlanned(const std::string &file) {
+  return Error{"'" + file + "' cannot be planned"};
+}
+
+Status InputReader::formModule(const std::string &text) {
   const std::string &file = options.files[number];
-  Error wrong{"'" + file + "' cannot be planned"};
-  if (!module) {
-    auto formed = std::make_unique<Module>(text, file);
-    formed->layers = formed->reader.parse();
-    if (!formed->layers)
-      return Error{"'" + file + "' is not an MLIR module"};
-    formed->isStep = formed->layers->getOps<pipeline::GraphOp>().empty();
-    if (failed(formLayers(*formed->layers, options, number, ways)))
-      return wrong;
-    module = std::move(formed);
-  }
+  auto formed = std::make_unique<Module>(text, file);
+  formed->layers = formed->reader.parse();
+  if (!formed->layers)
+    return Error{"'" + file + "' is not an MLIR module"};
+  formed->isStep = formed->layers->getOps<pipeline::GraphOp>().empty();
+  FailureOr<Cluster> cluster =
+      formLayers(*formed->layers, options, number, ways);
+  if (failed(cluster))
+    return cannotBePlanned(file);
+  formed->cluster = std::move(*cluster);
+  module = std::move(formed);
+  return {};
+}
+
+Result<Input> InputReader::readForm(bool halves) {
   std::optional<ScopedDiagnosticHandler> quiet;
   if (std::exchange(module->hasForm, true)) // The first form printed them.
     quiet.emplace(&module->reader.context,
                   [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> own(module->layers->clone());
-  FailureOr<Input> input =
-      inputOfLayers(*own, options, number, module->isStep, halves, ways);
+  FailureOr<Input> input = inputOfLayers(*own, module->cluster, options, number,
+                                         module->isStep, halves, ways);
   if (failed(input))
-    return wrong;
+    return cannotBePlanned(options.files[number]);
+  std::vector<Problem *> all = {&input->problem};
+  if (input->gangs)
+    all.insert(all.end(), {&input->gangs->most, &input->gangs->least,
+                           &input->gangs->compute});
+  for (Problem *problem : all)
+    if (Status status = applyOptions(options, number, *problem); !status)
+      return status.error();
+  for (size_t i = 1; i < all.size(); ++i) { // Shards have no other choice.
+    all[i]->offload = OffloadChoice::None;
+    all[i]->samples = 1;
+  }
   return std::move(*input);
 }
 
 Result<Input> InputReader::read(bool halves) {
+  if (module)
+    return readForm(halves);
   const std::string &file = options.files[number];
   Result<std::string> text = textOf(file);
   if (!text)
@@ -385,21 +406,9 @@ Result<Input> InputReader::read(bool halves) {
       return status.error();
     return Input{std::move(*problem), false, {}};
   }
-  Result<Input> input = readModule(*text, halves);
-  if (!input)
-    return input;
-  std::vector<Problem *> all = {&input->problem};
-  if (input->gangs)
-    all.insert(all.end(), {&input->gangs->most, &input->gangs->least,
-                           &input->gangs->compute});
-  for (Problem *problem : all)
-    if (Status status = applyOptions(options, number, *problem); !status)
-      return status.error();
-  for (size_t i = 1; i < all.size(); ++i) { // Shards have no other choice.
-    all[i]->offload = OffloadChoice::None;
-    all[i]->samples = 1;
-  }
-  return input;
+  if (Status status = formModule(*text); !status)
+    return status.error();
+  return readForm(halves);
 }
 
 } // namespace stagewright

@@ -46,7 +46,8 @@ public:
 
 private:
   class Module;
-  Result<Input> readModule(const std::string &text, bool halves);
+  Status formModule(const std::string &text);
+  Result<Input> readForm(bool halves);
 
   const PlanOptions &options;
   size_t number;
