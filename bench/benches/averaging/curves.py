@@ -1,6 +1,7 @@
 """A byte-level GPT trained on the data of `./dev bench training` by four replicas, as threads: synchronous, averages every 4 steps
-that steps wait for (local SGD), averages merged 2 steps later by both rules, and averages every 2 steps merged a step later. The validation loss is that of windows that no
-step has seen, by the mean of the replicas. A run killed in the middle of a round and resumed is compared bit for bit."""
+that steps wait for (local SGD), averages merged 2 steps later by both rules, and averages every 2 steps merged a step later. The
+validation loss is that of windows that no step has seen, by the mean of the replicas. A run killed in the middle of a round and
+resumed is compared bit for bit. A second table has the validation losses with higher rates."""
 
 import json
 import os
@@ -24,6 +25,7 @@ RUNS = {"synchronous": ([], "#1f77b4"), "local SGD": (["--average-every=4", "--a
         "convex": ([*RULE, "--average-merge=convex"], "#ff7f0e"),
         "corrected, every 2": (["--average-every=2", "--average-delay=1"], "#2ca02c"),
         "corrected": (RULE, "#d62728")}  # the last one is resumed
+RATES = (2, 3)  # times those of the training bench
 SAVED, KILLED, ALLOWED = 149, 201, 0.02  # an average of step 148 is under way after step 149
 
 
@@ -76,13 +78,18 @@ def measure(session, result):
     module, prefix = session.imported(MODEL, SOURCE), session.work / "averaging-curves"
     data, held = prepared(session, prefix)
     validation = compiled(session, module.with_suffix(".validation.mlir"), "loss")
+    artifacts = {name: compiled(session, module, name.replace(", ", " ").replace(" ", "-"), "--schedule=1f1b", *flags)
+                 for name, (flags, _) in RUNS.items()}
+    checks = [f"--validation={validation}", *held, f"--validate-every={EVERY}"]
+
+    def command_of(name, rate=f"{prefix}.rate.npy"):
+        return [session.tool("pp-run"), artifacts[name], f"--inputs={module.with_suffix('.inputs.safetensors')}", *data,
+                f"--step-values=rate={rate}", f"--steps={STEPS}", "--deadline=60"]
+
     curves, whole = {}, session.work / "averaging-whole"
     shutil.rmtree(whole, ignore_errors=True)
-    for name, (flags, _) in RUNS.items():
-        command = [session.tool("pp-run"), compiled(session, module, name.replace(", ", " ").replace(" ", "-"), "--schedule=1f1b", *flags),
-                   f"--inputs={module.with_suffix('.inputs.safetensors')}", *data, f"--step-values=rate={prefix}.rate.npy",
-                   f"--steps={STEPS}", "--deadline=60"]
-        checks = [f"--validation={validation}", *held, f"--validate-every={EVERY}"]
+    for name in RUNS:
+        command = command_of(name)
         saves = [f"--checkpoints={whole}"] if name == "corrected" else []
         lines = trained([*command, *checks, *saves], session.work / "averaging-curves.jsonl")
         curves[name] = {line["step"]: line["validation_loss"] for line in lines if "validation_loss" in line}
@@ -96,9 +103,25 @@ def measure(session, result):
     same = resumes(command, whole)
     table.rows.append([f"corrected, killed after step {KILLED}, resumed from step {SAVED}", "", "", "",
                        "same bits" if same else "other bits", result.want("resumed with other bits", int(not same), 0), ""])
+    result.tables.append(rates(session, lambda name, rate: [*command_of(name, rate), *checks], f"{prefix}.rate.npy",
+                               {name: curve[STEPS] for name, curve in curves.items()}))
     picture = session.work / "averaging-curves.svg"
     picture.write_text(draw(curves))
     session.say(f"  picture: {picture}")
+
+
+def rates(session, command, given, losses):
+    """A table of validation losses; `losses` are those with the rates in file `given`."""
+    table = Table("Validation losses with higher rates.", ["", "rates", *(f"{times} times the rates" for times in RATES)])
+    path, found = session.work / "averaging-curves.rates.npy", {name: [loss] for name, loss in losses.items()}
+    for times in RATES:
+        np.save(path, np.load(given) * np.float32(times))
+        for name, row in found.items():
+            lines = trained(command(name, path), session.work / "averaging-curves.jsonl")
+            row.append([line["validation_loss"] for line in lines if "validation_loss" in line][-1])
+            session.say(f"  {name}, {times} times the rates: {row[-1]:.4f}")
+    table.rows = [[name, *(f"{loss:.4f}" for loss in row)] for name, row in found.items()]
+    return table
 
 
 def draw(curves):
