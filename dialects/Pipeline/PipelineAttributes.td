@@ -1,4 +1,4 @@
-//===- PipelineAttributes.td - phases, costs, plans -----------------------===//
+//===- PipelineAttributes.td - actions, costs, plans ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,22 +8,31 @@
 #ifndef STAGEWRIGHT_PIPELINE_ATTRIBUTES_TD
 #define STAGEWRIGHT_PIPELINE_ATTRIBUTES_TD
 
+include "Pipeline/ActionKind.td"
 include "Pipeline/PipelineDialect.td"
-include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
 
-def Pipeline_Phase : I32EnumAttr<"Phase", "part of a training step", [
-    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"I", 1>,
-    I32EnumAttrCase<"W", 2>, I32EnumAttrCase<"B", 3>, I32EnumAttrCase<"R", 4>]> {
-  let description = [{
-    F is the forward, I the gradient of the input, for which an earlier layer waits, W the gradient of the weights, for
-    which no layer waits, B the whole backward (I and W in one), and R the recomputed forward, whose values the backward
-    reads instead of kept ones.
-  }];
-  let cppNamespace = "::stagewright::pipeline";
-  let genSpecializedAttr = 0;
+def Pipeline_PhaseAttr : Stagewright_ActionKindAttr<PipelineDialect, "Phase", "phase"> {
+  let summary = "Part of a training step";
 }
-def Pipeline_PhaseAttr : EnumAttr<PipelineDialect, Pipeline_Phase, "phase">;
+
+def Pipeline_ActionsAttr : AttrDef<PipelineDialect, "Actions"> {
+  let mnemonic = "actions";
+  let summary = "The actions of a rank in the order in which it runs them";
+  let description = [{
+    Each is stage, kind and microbatch, as in PyTorch's schedule files: `2F0` is the forward of microbatch 0 on stage 2.
+    Kinds are F, B, I, W, R and U; an update has no microbatch. A forward and a backward of another microbatch or stage
+    that may overlap are a pair in parentheses.
+
+    ```mlir
+    #pipeline.actions<0F0, 0F1, (3F1, 0B0), 0B1, 0U>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"::stagewright::Action">:$actions);
+  let hasCustomAssemblyFormat = 1;
+  let returnType = "::llvm::ArrayRef<::stagewright::Action>";
+  let convertFromStorage = "$_self.getActions()";
+  let constBuilderCall = "::stagewright::pipeline::ActionsAttr::get($_builder.getContext(), $0)";
+}
 
 def Pipeline_CostAttr : AttrDef<PipelineDialect, "Cost"> {
   let mnemonic = "cost";

@@ -92,7 +92,8 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     - (node_c2) `transfer` has at most one number per result, each finite and not negative;
     - (node_c3) alternatives name layers of the graph only;
     - (node_c4) levels are those of a node of phase F, and their bodies are functions whose types are those of the values
-      that the level names.
+      that the level names;
+    - (node_c5) the phase is not U.
   }];
   let arguments = (ins StrAttr:$node_name, OptionalAttr<FlatSymbolRefAttr>:$callee, Pipeline_PhaseAttr:$phase,
                        I64Attr:$layer, Variadic<AnyType>:$inputs, OptionalAttr<Pipeline_CostAttr>:$cost,
@@ -108,7 +109,7 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     `:` functional-type($inputs, $outputs)
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::llvm::StringRef":$name,
-                                 "::mlir::FlatSymbolRefAttr":$callee, "Phase":$phase, "int64_t":$layer,
+                                 "::mlir::FlatSymbolRefAttr":$callee, "::stagewright::ActionKind":$phase, "int64_t":$layer,
                                  "::mlir::ValueRange":$inputs, CArg<"CostAttr", "{}">:$cost), [{
     build($_builder, $_state, outputs, name, callee, phase, layer, inputs, cost, /*transfer=*/{}, /*alternatives=*/{},
           /*sliceable=*/{}, /*mixes=*/{}, /*workspace=*/{}, /*sample_workspace=*/{}, /*levels=*/{});
@@ -338,8 +339,8 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
     Example:
     ```mlir
     pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
-      pipeline.order 0 "0F0 0F1 0B0 0B1"
-      pipeline.order 1 "1F0 1B0 1F1 1B1"
+      pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
+      pipeline.order 1 <1F0, 1B0, 1F1, 1B1>
     }
     ```
     Constraints:
@@ -351,8 +352,8 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
     microbatches in flight on stage 0 and 1 on stage 1, from their forward to the end of their backward.
 
     Rank r is the r-th device in the order of the stages' first devices; of a stage with `rows` the first device stands
-    for all, which run the same actions. That actions can be read, and are those of
-    the program on ranks that have their stages, is proved by `pipeline-schedule` and by whatever reads a schedule.
+    for all, which run the same actions. That actions are those of the program, on
+    ranks that have their stages, is proved by `pipeline-schedule` and by whatever reads a schedule.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind,
                        OptionalAttr<DenseI64ArrayAttr>:$credits);
@@ -363,10 +364,12 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
 def Pipeline_OrderOp : Pipeline_Op<"order", [HasParent<"ScheduleOp">]> {
   let summary = "the actions of one rank in order";
   let description = [{
-    Each action is stage, kind, microbatch, as in PyTorch's schedule files: `2F0` is the forward of microbatch 0 on
-    stage 2. Kinds are F, B, I, W, R and U.
+    Example:
+    ```mlir
+    pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1U>
+    ```
   }];
-  let arguments = (ins I64Attr:$rank, StrAttr:$actions);
+  let arguments = (ins I64Attr:$rank, Pipeline_ActionsAttr:$actions);
   let assemblyFormat = "$rank $actions attr-dict";
 }
 

@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_RANK_DIALECT_TD
 #define STAGEWRIGHT_RANK_DIALECT_TD
 
-include "mlir/IR/AttrTypeBase.td"
+include "Pipeline/ActionKind.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -69,14 +69,8 @@ def Rank_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
   let cppNamespace = "::stagewright::rank";
 }
 
-def Rank_ActionKind : I32EnumAttr<"ActionKind", "what an action does", [
-    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"I", 2>,
-    I32EnumAttrCase<"W", 3>, I32EnumAttrCase<"U", 4>, I32EnumAttrCase<"R", 5>]> {
-  let description = [{
-    F forward, B whole backward, I gradient of the input, W gradient of the weights, U what ends a step, R the forward
-    once more.
-  }];
-  let cppNamespace = "::stagewright::rank";
+def Rank_ActionKindAttr : Stagewright_ActionKindAttr<RankDialect, "ActionKind", "action_kind"> {
+  let summary = "What an action does";
 }
 
 def Rank_Combine : I32EnumAttr<"Combine", "how microbatches are joined in an accumulator", [

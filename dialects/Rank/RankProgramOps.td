@@ -275,7 +275,7 @@ def Rank_ActionOp : Rank_Op<"action", [NoTerminator, SingleBlock, NoRegionArgume
     Constraints:
     - (action_c1) it lies in an entry, and in no other action.
   }];
-  let arguments = (ins Rank_ActionKind:$kind, Rank_IntAttr:$stage, Index:$microbatch);
+  let arguments = (ins Rank_ActionKindAttr:$kind, Rank_IntAttr:$stage, Index:$microbatch);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$kind `stage` $stage `microbatch` $microbatch $body attr-dict";
   let hasVerifier = 1;

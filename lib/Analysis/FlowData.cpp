@@ -118,11 +118,10 @@ FailureOr<int64_t> writeFlows(ProgramOp program, bool withRates) {
 FailureOr<FlowCertificate> certifyFlows(ScheduleOp schedule,
                                         LinkSharing sharing) {
   FailureOr<Flows> flows = flowsOf(programOf(schedule), sharing);
-  FailureOr<Schedule> orders = readSchedule(schedule);
-  if (failed(flows) || failed(orders))
+  if (failed(flows))
     return failure();
   Result<FlowCertificate> certificate =
-      stagewright::certifyFlows(flows->model, *orders);
+      stagewright::certifyFlows(flows->model, readSchedule(schedule));
   if (!certificate)
     return LogicalResult(emitWithNotes(schedule.getLoc(), certificate.error()));
   return *certificate;

@@ -32,11 +32,12 @@ SmallVector<LeveledLayer> leveledLayers(GraphOp graph) {
   SmallVector<LeveledLayer> layers;
   DenseMap<int64_t, size_t> numberOf;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
-    if (node.getPhase() == Phase::F && node.getLevelsAttr()) {
+    if (node.getPhase() == ActionKind::Forward && node.getLevelsAttr()) {
       numberOf[node.getLayer()] = layers.size();
       layers.push_back({node, {}});
     } else if (auto found = numberOf.find(node.getLayer());
-               found != numberOf.end() && node.getPhase() != Phase::F) {
+               found != numberOf.end() &&
+               node.getPhase() != ActionKind::Forward) {
       layers[found->second].backward.push_back(node);
     }
   }

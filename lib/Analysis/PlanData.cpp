@@ -30,13 +30,15 @@ ProgramOp programOf(ScheduleOp schedule) {
 }
 
 bool isForwardOnly(GraphOp graph) {
-  return llvm::all_of(graph.getBody().front().getOps<NodeOp>(),
-                      [](NodeOp node) { return node.getPhase() == Phase::F; });
+  return llvm::all_of(
+      graph.getBody().front().getOps<NodeOp>(),
+      [](NodeOp node) { return node.getPhase() == ActionKind::Forward; });
 }
 
 bool hasWholeBackward(GraphOp graph) {
-  return llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
-                      [](NodeOp node) { return node.getPhase() == Phase::B; });
+  return llvm::any_of(
+      graph.getBody().front().getOps<NodeOp>(),
+      [](NodeOp node) { return node.getPhase() == ActionKind::Backward; });
 }
 
 bool hasCosts(GraphOp graph) {
@@ -53,19 +55,8 @@ SmallVector<int64_t> stageOfLayers(ProgramOp program) {
   return stages;
 }
 
-ActionKind actionPhase(Phase phase) {
-  switch (phase) {
-  case Phase::F:
-    return ActionKind::Forward;
-  case Phase::W:
-    return ActionKind::WeightGradient;
-  case Phase::R:
-    return ActionKind::Recompute;
-  case Phase::I:
-  case Phase::B:
-    return ActionKind::InputGradient;
-  }
-  return ActionKind::Forward;
+ActionKind actionPhase(ActionKind phase) {
+  return phase == ActionKind::Backward ? ActionKind::InputGradient : phase;
 }
 
 /// F, then I, then W: the order in which a stage runs its phases.
@@ -114,20 +105,14 @@ StageGraph stageGraphOf(ProgramOp program) {
   return result;
 }
 
-FailureOr<Schedule> readSchedule(ScheduleOp schedule) {
+Schedule readSchedule(ScheduleOp schedule) {
   ProgramOp program = programOf(schedule);
   Schedule result;
   result.kind = schedule.getKind().str();
   result.microbatches = program.getMicrobatches();
   result.stages = llvm::range_size(program.getBody().front().getOps<StageOp>());
-  for (OrderOp op : schedule.getBody().front().getOps<OrderOp>()) {
-    Result<Order> order = parseOrder(op.getActions());
-    if (!order) {
-      op.emitOpError(order.error().message);
-      return failure();
-    }
-    result.ranks.push_back(std::move(*order));
-  }
+  for (OrderOp op : schedule.getBody().front().getOps<OrderOp>())
+    result.ranks.push_back(llvm::to_vector(op.getActions()));
   return result;
 }
 
@@ -162,51 +147,47 @@ LogicalResult emitWithNotes(Location loc, const Error &error) {
 }
 
 LogicalResult verifySchedule(ScheduleOp schedule) {
-  FailureOr<Schedule> data = readSchedule(schedule);
-  if (failed(data))
-    return failure();
+  Schedule data = readSchedule(schedule);
   StageGraph graph = stageGraphOf(programOf(schedule));
-  Status status = verify(*data, graph);
+  Status status = verify(data, graph);
   if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits();
       credits && status)
     status = checkCredits(graph, credits->vec()); // schedule_c3
   if (!status)
     return emitWithNotes(schedule.getLoc(), status.error());
-  return verifyRanks(schedule, *data);
+  return verifyRanks(schedule, data);
 }
 
 FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
-  FailureOr<Schedule> data = readSchedule(schedule);
-  if (failed(data))
-    return failure();
-  Result<Generator> generator = findGenerator(data->kind);
+  Schedule data = readSchedule(schedule);
+  Result<Generator> generator = findGenerator(data.kind);
   if (!generator) {
     emitError(schedule.getLoc(), generator.error().message);
     return failure();
   }
   if (!generator->anyMicrobatches) {
     emitError(schedule.getLoc())
-        << "kind '" << data->kind << "' has no loops that are right for every "
+        << "kind '" << data.kind << "' has no loops that are right for every "
         << "number of microbatches, take 1f1b";
     return failure();
   }
   bool forwardOnly = isForwardOnly(graphOf(programOf(schedule)));
   ScheduleFamily family =
-      stagewright::familyOf(*generator, data->stages, forwardOnly);
-  Schedule expected = family(data->microbatches);
-  if (data->ranks.size() != expected.ranks.size()) {
+      stagewright::familyOf(*generator, data.stages, forwardOnly);
+  Schedule expected = family(data.microbatches);
+  if (data.ranks.size() != expected.ranks.size()) {
     emitError(schedule.getLoc())
-        << "schedule orders " << data->ranks.size() << " ranks, kind '"
-        << data->kind << "' has " << expected.ranks.size()
+        << "schedule orders " << data.ranks.size() << " ranks, kind '"
+        << data.kind << "' has " << expected.ranks.size()
         << "; run pipeline-schedule again";
     return failure();
   }
-  for (auto [rank, order] : llvm::enumerate(data->ranks))
+  for (auto [rank, order] : llvm::enumerate(data.ranks))
     if (order != expected.ranks[rank]) {
       emitError(schedule.getLoc())
           << "rank " << rank << " does not run in the order of kind '"
-          << data->kind << "'; an order edited by hand is for "
-          << data->microbatches << " microbatches only";
+          << data.kind << "'; an order edited by hand is for "
+          << data.microbatches << " microbatches only";
       return failure();
     }
   return family;

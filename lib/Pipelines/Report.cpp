@@ -93,12 +93,10 @@ void describePlan(ModuleOp module, CompileReport *report) {
   std::vector<double> idle;
   StringAttr drawn;
   for (auto schedule : module.getOps<pipeline::ScheduleOp>()) {
-    auto data = pipeline::readSchedule(schedule);
-    if (failed(data))
-      continue;
-    idle = pipeline::idleShares(pipeline::programOf(schedule), *data);
+    Schedule data = pipeline::readSchedule(schedule);
+    idle = pipeline::idleShares(pipeline::programOf(schedule), data);
     Result<std::string> grid =
-        drawGrid(*data, pipeline::stageGraphOf(pipeline::programOf(schedule)));
+        drawGrid(data, pipeline::stageGraphOf(pipeline::programOf(schedule)));
     if (!grid)
       continue;
     drawn = StringAttr::get(module.getContext(), *grid);

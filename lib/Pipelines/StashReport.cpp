@@ -39,7 +39,7 @@ static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
   auto nodes = graph.getBody().front().getOps<pipeline::NodeOp>();
   DenseMap<int64_t, pipeline::NodeOp> forwards;
   for (pipeline::NodeOp node : nodes)
-    if (node.getPhase() == pipeline::Phase::F)
+    if (node.getPhase() == ActionKind::Forward)
       forwards.try_emplace(node.getLayer(), node);
   llvm::StringMap<std::string> choices;
   for (pipeline::NodeOp again : nodes) {

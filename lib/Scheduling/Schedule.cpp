@@ -7,6 +7,7 @@
 
 #include "stagewright/Scheduling/Schedule.h"
 #include "stagewright/Support/ParseNumber.h"
+#include <cstring>
 
 namespace stagewright {
 
@@ -35,12 +36,41 @@ Schedule runAgain(Schedule schedule, const std::vector<bool> &again) {
   return schedule;
 }
 
+std::optional<ActionKind> actionKind(char letter) {
+  if (letter == 0 || !std::strchr("FBIWRU", letter))
+    return std::nullopt;
+  return static_cast<ActionKind>(letter);
+}
+
 /// The suffix of a pair, as in PyTorch.
 static constexpr std::string_view kPair = "OVERLAP_F_B";
 
+static Error notAPair(std::string_view text) {
+  return Error{"'" + std::string(text) +
+               "' is not a pair; write a forward, then a backward of another "
+               "microbatch or stage, as in (3F1;4B0)" +
+               std::string(kPair)};
+}
+
+static std::string pairText(const Action &first, const Action &second) {
+  return '(' + toString(first) + ';' + toString(second) + ')' +
+         std::string(kPair);
+}
+
+Status appendPair(Order &order, const Action &first, const Action &second) {
+  bool backward = second.kind == ActionKind::Backward ||
+                  second.kind == ActionKind::InputGradient;
+  if (first.kind != ActionKind::Forward || !backward ||
+      (first.stage == second.stage && first.microbatch == second.microbatch))
+    return notAPair(pairText(first, second));
+  order.push_back(first);
+  order.push_back(second);
+  order.back().paired = true;
+  return {};
+}
+
 std::string toString(const Action &action) {
-  std::string text =
-      std::to_string(action.stage) + static_cast<char>(action.kind);
+  std::string text = std::to_string(action.stage) + letter(action.kind);
   if (action.kind != ActionKind::Update)
     text += std::to_string(action.microbatch);
   return text;
@@ -55,8 +85,7 @@ std::string toString(const Order &order) {
       text += toString(order[i]);
       continue;
     }
-    text += '(' + toString(order[i]) + ';' + toString(order[i + 1]) + ')';
-    text += kPair;
+    text += pairText(order[i], order[i + 1]);
     ++i;
   }
   return text;
@@ -76,10 +105,12 @@ Result<Action> parseAction(std::string_view text) {
               "microbatch, as in 2F0"};
   std::string_view rest = text;
   Action action;
-  if (!takeDigits(rest, action.stage) || rest.empty() ||
-      std::string_view("FBIWRU").find(rest.front()) == std::string_view::npos)
+  if (!takeDigits(rest, action.stage) || rest.empty())
     return wrong;
-  action.kind = static_cast<ActionKind>(rest.front());
+  std::optional<ActionKind> kind = actionKind(rest.front());
+  if (!kind)
+    return wrong;
+  action.kind = *kind;
   rest.remove_prefix(1);
   if (action.kind != ActionKind::Update && !takeDigits(rest, action.microbatch))
     return wrong;
@@ -96,14 +127,10 @@ Result<Action> parseAction(std::string_view text) {
 
 /// Parses `(3F1;4B0)OVERLAP_F_B` and appends both actions.
 static Status parsePair(std::string_view text, Order &order) {
-  Error wrong{"'" + std::string(text) +
-              "' is not a pair; write a forward, then a backward of another "
-              "microbatch or stage, as in (3F1;4B0)" +
-              std::string(kPair)};
   size_t middle = text.find(';'), close = text.find(')');
   if (middle == std::string_view::npos || close == std::string_view::npos ||
       close < middle || text.substr(close + 1) != kPair)
-    return wrong;
+    return notAPair(text);
   Result<Action> first = parseAction(text.substr(1, middle - 1));
   Result<Action> second =
       parseAction(text.substr(middle + 1, close - middle - 1));
@@ -111,16 +138,7 @@ static Status parsePair(std::string_view text, Order &order) {
     return first.error();
   if (!second)
     return second.error();
-  bool backward = second->kind == ActionKind::Backward ||
-                  second->kind == ActionKind::InputGradient;
-  if (first->kind != ActionKind::Forward || !backward ||
-      (first->stage == second->stage &&
-       first->microbatch == second->microbatch))
-    return wrong;
-  second->paired = true;
-  order.push_back(*first);
-  order.push_back(*second);
-  return {};
+  return appendPair(order, *first, *second);
 }
 
 Result<Order> parseOrder(std::string_view text) {

@@ -47,7 +47,7 @@ static std::vector<std::vector<Cell>> cellsOf(const Timeline &timeline) {
         cells.back().text += "&" + text;
       else
         cells.push_back({timed.start, timed.end, text,
-                         static_cast<char>(timed.action.kind)});
+                         letter(timed.action.kind)});
     }
   }
   return ranks;

@@ -59,7 +59,7 @@ def test_pipelines_side_by_side_keep_what_each_keeps_alone(workshop):
     assert len(orders) == 4, printed
     for rank, microbatches in ((0, (0, 2, 4)), (2, (1, 3, 5))):
         first = [f"0F{microbatches[0]}", f"0F{microbatches[1]}", f"0B{microbatches[0]}", f"0F{microbatches[2]}"]
-        assert " ".join(first) in orders[rank], (rank, orders)
+        assert ", ".join(first) in orders[rank], (rank, orders)
 
 
 @pytest.mark.parametrize("model", ("gpt.py:gpt_single", "gpt.py:gpt_slices"))

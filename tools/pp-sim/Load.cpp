@@ -83,16 +83,15 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
 /// differs.
 static LogicalResult readSchedule(pipeline::ScheduleOp op,
                                   Simulation &simulation) {
-  FailureOr<Schedule> schedule = pipeline::readSchedule(op);
-  if (failed(schedule) || failed(pipeline::verifySchedule(op)))
+  if (failed(pipeline::verifySchedule(op)))
     return failure();
-  if (schedule->microbatches != simulation.problem.microbatches) {
+  simulation.schedule = pipeline::readSchedule(op);
+  if (simulation.schedule.microbatches != simulation.problem.microbatches) {
     FailureOr<ScheduleFamily> family = pipeline::familyOf(op);
     if (failed(family))
       return failure();
-    schedule = (*family)(simulation.problem.microbatches);
+    simulation.schedule = (*family)(simulation.problem.microbatches);
   }
-  simulation.schedule = std::move(*schedule);
   return success();
 }
 

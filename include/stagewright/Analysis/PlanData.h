@@ -40,7 +40,7 @@ llvm::SmallVector<int64_t> stageOfLayers(ProgramOp program);
 
 /// The phase of a stage in which nodes of `phase` run. B counts as I, because a
 /// whole backward makes the gradient that earlier stages wait for.
-ActionKind actionPhase(Phase phase);
+ActionKind actionPhase(ActionKind phase);
 
 /// A value that is made on one stage and used on another.
 struct Crossing {
@@ -56,8 +56,8 @@ llvm::SmallVector<Crossing> crossingsOf(GraphOp graph,
 /// The crossings of `program` as a graph of stages, in that order.
 StageGraph stageGraphOf(ProgramOp program);
 
-/// The orders of `schedule`; an unreadable action is an error at its order.
-mlir::FailureOr<Schedule> readSchedule(ScheduleOp schedule);
+/// The orders of `schedule`.
+Schedule readSchedule(ScheduleOp schedule);
 
 /// Reports `error` at `loc`, with its notes, and fails.
 mlir::LogicalResult emitWithNotes(mlir::Location loc, const Error &error);

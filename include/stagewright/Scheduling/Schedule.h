@@ -19,6 +19,7 @@
 #include "stagewright/Support/Result.h"
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,15 @@ bool runs(const Schedule &schedule, ActionKind kind);
 /// `schedule` with a recomputation right before each backward of the stages in
 /// `again`; before the pair if the backward is in one.
 Schedule runAgain(Schedule schedule, const std::vector<bool> &again);
+
+constexpr char letter(ActionKind kind) { return static_cast<char>(kind); }
+
+/// The kind of letter `letter`, if it is one.
+std::optional<ActionKind> actionKind(char letter);
+
+/// Appends two actions that may overlap. The first must be a forward and the
+/// second a backward of another microbatch or stage.
+Status appendPair(Order &order, const Action &first, const Action &second);
 
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);

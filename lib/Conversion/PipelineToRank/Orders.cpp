@@ -141,7 +141,7 @@ Order orderOfCopies(const Plan &plan, int64_t rank) {
 static RankOrder compress(const Order &order, int64_t microbatches) {
   llvm::SmallSetVector<std::pair<char, int64_t>, 8> cases;
   for (const Action &action : order)
-    cases.insert({static_cast<char>(action.kind), action.stage});
+    cases.insert({letter(action.kind), action.stage});
   size_t most = std::min(kMostBodiesPerCase * cases.size(), order.size() / 2);
   if (auto loops = compressOrder(order, microbatches, most))
     return {std::move(*loops), {}, {}};

@@ -95,10 +95,9 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   plan.graph = pipeline::graphOf(plan.program);
   plan.averaging = plan.program.getAveragingAttr();
   plan.stageOfLayer = pipeline::stageOfLayers(plan.program);
-  FailureOr<Schedule> data = pipeline::readSchedule(plan.schedule);
-  if (failed(data) || failed(pipeline::verifySchedule(plan.schedule)))
+  if (failed(pipeline::verifySchedule(plan.schedule)))
     return failure();
-  plan.data = std::move(*data);
+  plan.data = pipeline::readSchedule(plan.schedule);
   if (auto credits = pipeline::ScheduleOp(plan.schedule).getCredits())
     plan.credits = credits->vec();
   plan.stageGraph = pipeline::stageGraphOf(plan.program);
@@ -142,22 +141,24 @@ static std::optional<ActionKey> findAction(const Plan &plan,
   int64_t stage = plan.stageOfLayer[node.getLayer()];
   int64_t copy = plan.copyOf.lookup(node) * plan.numStages + stage;
   switch (node.getPhase()) {
-  case pipeline::Phase::F:
+  case ActionKind::Forward:
     return ActionKey{ActionKind::Forward, copy};
-  case pipeline::Phase::R:
+  case ActionKind::Recompute:
     return ActionKey{ActionKind::Recompute, copy};
-  case pipeline::Phase::I:
+  case ActionKind::InputGradient:
     return ActionKey{plan.splits[stage] ? ActionKind::InputGradient
                                         : ActionKind::Backward,
                      copy};
-  case pipeline::Phase::W:
+  case ActionKind::WeightGradient:
     return ActionKey{plan.splits[stage] ? ActionKind::WeightGradient
                                         : ActionKind::Backward,
                      copy};
-  case pipeline::Phase::B:
+  case ActionKind::Backward:
     if (plan.splits[stage])
       return std::nullopt;
     return ActionKey{ActionKind::Backward, copy};
+  case ActionKind::Update: // node_c5
+    break;
   }
   return std::nullopt;
 }

@@ -173,7 +173,8 @@ void Router::recompute(int64_t copy, int64_t stage) {
   SmallVector<pipeline::NodeOp> forwards, backwards;
   for (pipeline::NodeOp node : nodes())
     if (isOf(node, copy, stage))
-      (node.getPhase() == Phase::F ? forwards : backwards).push_back(node);
+      (node.getPhase() == ActionKind::Forward ? forwards : backwards)
+          .push_back(node);
   llvm::SmallSetVector<Operation *, 16> needed;
   auto need = [&](pipeline::NodeOp reader) {
     for (Value input : reader.getInputs())
@@ -195,7 +196,7 @@ void Router::recompute(int64_t copy, int64_t stage) {
     OpBuilder builder(node->getContext());
     builder.setInsertionPointAfter(node);
     auto again = cast<pipeline::NodeOp>(builder.clone(*node, map));
-    again.setPhase(Phase::R);
+    again.setPhase(ActionKind::Recompute);
     plan.copyOf[again] = copy;
   }
   for (pipeline::NodeOp node : backwards)

@@ -192,11 +192,10 @@ struct Writer {
 
   void writeAction(rank::ActionOp action) {
     Location loc = action.getLoc();
-    StringRef kind = rank::stringifyActionKind(action.getKind());
-    Value letter = arith::ConstantIntOp::create(builder, loc,
-                                                builder.getI32Type(), kind[0]);
+    Value kind = arith::ConstantIntOp::create(
+        builder, loc, builder.getI32Type(), letter(action.getKind()));
     call(loc, "sw_action_begin",
-         {letter, constant(loc, action.getStage()),
+         {kind, constant(loc, action.getStage()),
           index(loc, action.getMicrobatch())});
     writeBlock(action.getBody().front());
     call(loc, "sw_action_end", {});

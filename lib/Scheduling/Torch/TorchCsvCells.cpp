@@ -68,7 +68,7 @@ static bool readAction(std::string_view text, TorchCell &cell) {
   for (const TorchOpName &it : torchOpNames())
     if (text.substr(kind).starts_with(it.name)) {
       cell.op = it.op;
-      action.replace(kind, it.name.size(), 1, static_cast<char>(it.kind));
+      action.replace(kind, it.name.size(), 1, letter(it.kind));
       break;
     }
   Result<Action> read = parseAction(action);

@@ -98,10 +98,9 @@ static LogicalResult exportSchedule(Operation *op, llvm::raw_ostream &stream) {
     return emitError(op->getLoc())
            << "one schedule can be exported, the module has "
            << schedules.size() << "; run pipeline-schedule";
-  FailureOr<Schedule> schedule = readSchedule(schedules.front());
-  if (failed(schedule) || failed(verifySchedule(schedules.front())))
+  if (failed(verifySchedule(schedules.front())))
     return failure();
-  Result<std::string> csv = writeTorchCsv(*schedule);
+  Result<std::string> csv = writeTorchCsv(readSchedule(schedules.front()));
   if (!csv)
     return emitError(schedules.front().getLoc()) << csv.error().message;
   stream << *csv;

@@ -143,10 +143,11 @@ void GraphWriter::createNode(const NodePlan &node, Block &block) {
     outputs.push_back(bytesType(problem.residents[number].bytes));
   const Layer &layer = problem.layers[node.place.layer];
   bool forward = node.place.phase == ActionKind::Forward;
-  Phase phase = forward                                          ? Phase::F
-                : node.place.phase == ActionKind::WeightGradient ? Phase::W
-                : layout.splitBackward                           ? Phase::I
-                                                                 : Phase::B;
+  ActionKind phase = forward ? ActionKind::Forward
+                     : node.place.phase == ActionKind::WeightGradient
+                         ? ActionKind::WeightGradient
+                     : layout.splitBackward ? ActionKind::InputGradient
+                                            : ActionKind::Backward;
   auto op = NodeOp::create(builder, loc, outputs, layout.nodeName(node.place),
                            FlatSymbolRefAttr(), phase, node.place.layer, inputs,
                            costOf(node.place));

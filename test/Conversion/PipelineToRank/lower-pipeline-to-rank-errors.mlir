@@ -15,7 +15,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -35,7 +35,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -57,7 +57,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
 }
 // expected-error @below {{orders 1 ranks, its program has 2 devices}}
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F1 0F0"
+  pipeline.order 0 <0F1, 0F0>
 }
 
 // -----
@@ -79,8 +79,8 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0, @d1] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0"
-  pipeline.order 1 "0F1"
+  pipeline.order 0 <0F0>
+  pipeline.order 1 <0F1>
 }
 
 // -----
@@ -102,7 +102,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -124,7 +124,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -146,7 +146,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -169,7 +169,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -191,7 +191,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 
 // -----
@@ -214,10 +214,10 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 pipeline.schedule @t of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }
 }
 
@@ -243,6 +243,6 @@ pipeline.program @plan of @step on @local microbatches 2 {
 }
 // expected-error @below {{runs stage 1 on rank 0, device @d0, where it does not lie}}
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "1F0 1F1"
-  pipeline.order 1 "0F0 0F1"
+  pipeline.order 0 <1F0, 1F1>
+  pipeline.order 1 <0F0, 0F1>
 }

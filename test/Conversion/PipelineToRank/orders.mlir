@@ -24,8 +24,8 @@ pipeline.program @plan of @v on @local microbatches 6 {
   pipeline.stage 3 on [@d0] layers [3]
 }
 pipeline.schedule @s of @plan kind "hand" {
-  pipeline.order 0 "0F0 0F1 0F2 0F3 0F4 0F5 3F0 3F1 3F2 3F3 3F4 3F5"
-  pipeline.order 1 "1F0 1F1 2F0 2F1 1F2 1F3 2F2 2F3 1F4 1F5 2F4 2F5"
+  pipeline.order 0 <0F0, 0F1, 0F2, 0F3, 0F4, 0F5, 3F0, 3F1, 3F2, 3F3, 3F4, 3F5>
+  pipeline.order 1 <1F0, 1F1, 2F0, 2F1, 1F2, 1F3, 2F2, 2F3, 1F4, 1F5, 2F4, 2F5>
 }
 // CHECK-DAG: rank.channel @a.0.to1.stage1 from 0 to 1 depth 2 : memref<4xf32>
 // CHECK-DAG: rank.channel @c.0.to0.stage3 from 1 to 0 depth 2 : memref<4xf32>
@@ -68,7 +68,7 @@ pipeline.program @plan of @table on @local microbatches 3 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "hand" {
-  pipeline.order 0 "0F0 0F2 0I2 0F1 0B0 0W2 0B1"
+  pipeline.order 0 <0F0, 0F2, 0I2, 0F1, 0B0, 0W2, 0B1>
 }
 // CHECK-LABEL: rank.program @table.0
 // CHECK: %[[F:.*]] = rank.buffer "a.F.0" stash depth 3 : memref<4xf32>
@@ -119,8 +119,8 @@ pipeline.program @plan of @twins on @local microbatches 2 {
   pipeline.stage 1 on [@d1, @d0] layers [1]
 }
 pipeline.schedule @s of @plan kind "hand" {
-  pipeline.order 0 "0F0 1F1 1B1 0B0"
-  pipeline.order 1 "0F1 1F0 1B0 0B1"
+  pipeline.order 0 <0F0, 1F1, 1B1, 0B0>
+  pipeline.order 1 <0F1, 1F0, 1B0, 0B1>
 }
 // CHECK-DAG: rank.channel @a.F.0.to1.stage1 from 0 to 1 depth 1 sparse : memref<4xf32>
 // CHECK-DAG: rank.channel @a.F.0.to0.stage1.copy1 from 1 to 0 depth 1 sparse : memref<4xf32>
@@ -168,7 +168,7 @@ pipeline.program @plan of @again on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
 pipeline.schedule @s of @plan kind "hand" {
-  pipeline.order 0 "0F0 0F1 0R1 0B1 0B0"
+  pipeline.order 0 <0F0, 0F1, 0R1, 0B1, 0B0>
 }
 // CHECK-LABEL: rank.program @again.0
 // CHECK: %[[FIRST:.*]] = rank.buffer "a.F.0" stash : memref<4xf32>

@@ -45,8 +45,8 @@ pipeline.program @plan of @step on @local microbatches 4 plan #pipeline.plan<tim
   pipeline.boundary "layer1.B" result 0 from 1 to 0 : tensor<32x16xf32>
 }
 pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
-  pipeline.order 0 "0F0 0F1 0B0 0F2 0B1 0F3 0B2 0B3"
-  pipeline.order 1 "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"
+  pipeline.order 0 <0F0, 0F1, 0B0, 0F2, 0B1, 0F3, 0B2, 0B3>
+  pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2, 1F3, 1B3>
 }
 
 // The loss and the gradients have become accumulators of the bodies; a body that changed is there once.

@@ -211,7 +211,7 @@ pipeline.program @plan of @step on @local microbatches 1 {
 }
 pipeline.schedule @s of @plan kind "1f1b" {
   // expected-error @below {{rank must be 0, got 1}}
-  pipeline.order 1 "0F0"
+  pipeline.order 1 <0F0>
 }
 
 // -----

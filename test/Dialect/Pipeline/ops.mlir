@@ -63,7 +63,7 @@ pipeline.program @plan of @step on @local microbatches 8 plan <time = 4.0 : f64,
 
 // CHECK-LABEL: pipeline.schedule @one_f_one_b of @plan kind "1f1b"
 pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
-  // CHECK: pipeline.order 0 "0F0 0F1 0B0 0B1"
-  pipeline.order 0 "0F0 0F1 0B0 0B1"
-  pipeline.order 1 "1F0 1B0 1F1 1B1"
+  // CHECK: pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
+  pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
+  pipeline.order 1 <1F0, 1B0, 1F1, 1B1>
 }

@@ -17,7 +17,7 @@
 // ALONE: pipeline.stage 0 on [@d0] layers [0]
 // ALONE: pipeline.stage 1 on [@d1] layers [1]
 // One order for both replicas.
-// ORDER: pipeline.order 0 "0F0 0F1 0F2 0F3"
+// ORDER: pipeline.order 0 <0F0, 0F1, 0F2, 0F3>
 // ORDER-NOT: pipeline.order
 // GIVEN: pipeline.stage 0 on [@d0, @d1] layers [0] {{{.*}}, rows = array<i64: 7, 1>}
 // GIVEN: pipeline.stage 1 on [@d2] layers [1] {bound_by

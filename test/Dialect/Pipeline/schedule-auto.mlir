@@ -5,7 +5,7 @@
 // CHECK: remark: auto: makespan {{.*}}, at least {{.*}} placed linear ({{.*}}, rank {{[01]}}): gap 0.00 %; span {{.*}}, at least {{.*}} placed linear ({{.*}}, rank {{[01]}}): gap {{.*}} %; m*T of the busiest rank {{.*}}; from {{.+}}, optimal
 // CHECK: pipeline.schedule @auto of @plan kind "auto" {
 // WHOLE: remark: auto: {{.*}}; span {{.*}}: gap 0.00 %; {{.*}}, optimal
-// WHOLE: pipeline.order 0 "0F0 {{[0-9FB ]*}}"
+// WHOLE: pipeline.order 0 <0F0, {{[0-9FB, ]*}}>
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 4 : i64} {
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"})

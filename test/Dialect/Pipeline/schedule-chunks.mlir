@@ -9,12 +9,12 @@
 // Without a program the stages are placed as the schedule needs them.
 // LOOP: pipeline.stage 2 on [@d0] layers [2]
 // LOOP: pipeline.schedule @interleaved of @plan kind "interleaved" {
-// LOOP-NEXT: pipeline.order 0 "0F0 0F1 2F0 {{.*}}"
-// LOOP-NEXT: pipeline.order 1 "1F0 1F1 3F0 {{.*}}"
+// LOOP-NEXT: pipeline.order 0 <0F0, 0F1, 2F0, {{.*}}>
+// LOOP-NEXT: pipeline.order 1 <1F0, 1F1, 3F0, {{.*}}>
 // V: pipeline.stage 2 on [@d1] layers [2]
 // V: pipeline.schedule @zb_v of @plan kind "zb-v" {
-// V-NEXT: pipeline.order 0 "0F0 {{.*}}0W3{{.*}}"
-// V-NEXT: pipeline.order 1 "1F0 2F0 {{.*}}"
+// V-NEXT: pipeline.order 0 <0F0, {{.*}}0W3{{.*}}>
+// V-NEXT: pipeline.order 1 <1F0, 2F0, {{.*}}>
 
 // The schedule that the plan was made for.
 // PLAN: schedule = "[[NAME:[a-z0-9-]+]]">

@@ -1,6 +1,6 @@
 // RUN: not pp-opt %s -pipeline-schedule-flows=policy=tcp 2>&1 | FileCheck %s --check-prefix=POLICY
 // RUN: sed '/^pipeline.schedule/,$d' %s | not pp-opt -pipeline-schedule-flows 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: sed 's/"0F0 0F1"/"0F1 0F0"/' %s | not pp-opt -pipeline-schedule-flows 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: sed 's/<0F0, 0F1>/<0F1, 0F0>/' %s | not pp-opt -pipeline-schedule-flows 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: pp-opt %s -pipeline-schedule-flows -o %t.mlir
 // RUN: sed 's/ degree = 1/ degree = 3/' %t.mlir | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=DEGREE
 // RUN: sed 's/makespan = [0-9.e+]*/makespan = 2.0e+00/' %t.mlir | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=MAKESPAN
@@ -33,6 +33,6 @@ pipeline.program @plan of @step on @hosts microbatches 2 {
   pipeline.stage 1 on [@d1] layers [1]
 }
 pipeline.schedule @orders of @plan kind "1f1b" {
-  pipeline.order 0 "0F0 0F1"
-  pipeline.order 1 "1F0 1F1"
+  pipeline.order 0 <0F0, 0F1>
+  pipeline.order 1 <1F0, 1F1>
 }

@@ -35,7 +35,7 @@ pipeline.program @plan of @step on @hosts microbatches 2 {
   pipeline.stage 2 on [@d2] layers [2]
 }
 pipeline.schedule @orders of @plan kind "1f1b" {
-  pipeline.order 0 "0F0 0F1"
-  pipeline.order 1 "1F0 1F1"
-  pipeline.order 2 "2F0 2F1"
+  pipeline.order 0 <0F0, 0F1>
+  pipeline.order 1 <1F0, 1F1>
+  pipeline.order 2 <2F0, 2F1>
 }

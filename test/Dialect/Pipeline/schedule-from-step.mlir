@@ -5,7 +5,7 @@
 // An imported step needs no annotation: graph, costs and partition come first. By default the plan is the fastest
 // that can be lowered, for a step as small as this one on one device.
 // ALONE: pipeline.stage 0 on [@d0] layers [0, 1]
-// ALONE: pipeline.order 0 "0F0 0F1"
+// ALONE: pipeline.order 0 <0F0, 0F1>
 // STAGES: error: 3 stages need at least 3 layers, the graph has 2
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 2 : i64} {
   // CHECK: pipeline.graph @step
@@ -16,8 +16,8 @@ module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 2 : i64
   // CHECK: pipeline.stage 1 on [@d1] layers [1]
   // CHECK: pipeline.boundary "l0.F" result 0 from 0 to 1 : tensor<8x8xf32>
   // CHECK: pipeline.schedule @gpipe of @plan kind "gpipe" {
-  // CHECK-NEXT: pipeline.order 0 "0F0 0F1"
-  // CHECK-NEXT: pipeline.order 1 "1F0 1F1"
+  // CHECK-NEXT: pipeline.order 0 <0F0, 0F1>
+  // CHECK-NEXT: pipeline.order 1 <1F0, 1F1>
   func.func @step(%w: tensor<8x8xf32> {pipeline.role = "parameter"}, %v: tensor<8x8xf32> {pipeline.role = "parameter"},
                   %x: tensor<8x8xf32> {pipeline.role = "batch", pipeline.batch_dim = 0 : i64})
       -> (tensor<8x8xf32> {pipeline.role = "output", pipeline.combine = "concat", pipeline.batch_dim = 0 : i64}) {

@@ -22,8 +22,8 @@ pipeline.program @plan of @step on @local microbatches 2 {
 // expected-error @+2 {{schedule lacks 1F1}}
 // expected-note @+1 {{the steps in brackets}}
 pipeline.schedule @lacking of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
-  pipeline.order 1 "1F0"
+  pipeline.order 0 <0F0, 0F1>
+  pipeline.order 1 <1F0>
 }
 
 // -----
@@ -48,8 +48,8 @@ pipeline.program @plan of @step on @local microbatches 2 {
 // expected-error @+2 {{schedule deadlocks: rank 0 waits for 0F1 from rank 1, rank 1 waits for 0F0 from rank 0}}
 // expected-note @+1 {{the steps in brackets}}
 pipeline.schedule @circle of @plan kind "gpipe" {
-  pipeline.order 0 "1F1 0F0"
-  pipeline.order 1 "1F0 0F1"
+  pipeline.order 0 <1F1, 0F0>
+  pipeline.order 1 <1F0, 0F1>
 }
 
 // -----
@@ -70,6 +70,6 @@ pipeline.program @plan of @step on @local microbatches 2 {
 // expected-error @+2 {{schedule runs 0F1 on rank 1 although it runs 0F1 on rank 0}}
 // expected-note @+1 {{rank 1, step 2: 1F0 1F1 [0F1]}}
 pipeline.schedule @twice of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
-  pipeline.order 1 "1F0 1F1 0F1"
+  pipeline.order 0 <0F0, 0F1>
+  pipeline.order 1 <1F0, 1F1, 0F1>
 }

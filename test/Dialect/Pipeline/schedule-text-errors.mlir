@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -lower-pipeline-to-rank
 
-// Passes that read a schedule report errors in its text.
+// Actions are read with the module; that they are those of the program is proved by what reads a schedule.
 
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
@@ -17,8 +17,36 @@ pipeline.program @plan of @step on @local microbatches 2 {
 }
 pipeline.schedule @mine of @plan kind "gpipe" {
   // expected-error @+1 {{'0X1' is not an action; write stage, kind (F, B, I, W, R or U) and microbatch, as in 2F0}}
-  pipeline.order 0 "0F0 0X1"
-  pipeline.order 1 "1F0 1F1"
+  pipeline.order 0 <0F0, 0X1>
+  pipeline.order 1 <1F0, 1F1>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'F0' is not an action; write stage, kind (F, B, I, W, R or U) and microbatch, as in 2F0}}
+  pipeline.order 0 <F0>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'0U1' is not an action; an update has no microbatch, write 0U}}
+  pipeline.order 0 <0F0, 0U1>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'-1F0' is not an action}}
+  pipeline.order 0 <-1F0>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'(0B0;1F1)OVERLAP_F_B' is not a pair; write a forward, then a backward of another microbatch or stage}}
+  pipeline.order 0 <0F0, (0B0, 1F1)>
 }
 
 // -----
@@ -39,5 +67,5 @@ pipeline.program @plan of @step on @local microbatches 2 {
 // expected-error @+2 {{schedule lacks 1F0}}
 // expected-note @+1 {{rank 0, step 0: [0F0] 0F1}}
 pipeline.schedule @mine of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 <0F0, 0F1>
 }

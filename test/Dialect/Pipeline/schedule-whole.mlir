@@ -4,8 +4,8 @@
 // RUN: not pp-opt %s -pipeline-partition="stages=1 microbatches=1 max-replicas=1" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=FILE
 
 // A merged backward is not run as I and W.
-// CHECK: pipeline.order 0 "0F0 {{[0-9FB ]*}}"
-// CHECK-NEXT: pipeline.order 1 "1F0 {{[0-9FB ]*}}"
+// CHECK: pipeline.order 0 <0F0, {{[0-9FB, ]*}}>
+// CHECK-NEXT: pipeline.order 1 <1F0, {{[0-9FB, ]*}}>
 // APART: error: 'zb-h1' runs the halves of a backward apart, @step has made them one; leave out pipeline-merge-backward
 // FILE: error: 'csv' runs the halves of a backward apart, @step has made them one; leave out pipeline-merge-backward
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 4 : i64} {

@@ -22,22 +22,22 @@ pipeline.program @plan of @step on @local microbatches 3 {
   pipeline.stage 1 on [@d1] layers [1]
 }
 // ALT:        pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
-// ALT-NEXT:     pipeline.order 0 "0F0 0F1 0B0 0F2 0B1 0B2"
-// ALT-NEXT:     pipeline.order 1 "1F0 1B0 1F1 1B1 1F2 1B2"
+// ALT-NEXT:     pipeline.order 0 <0F0, 0F1, 0B0, 0F2, 0B1, 0B2>
+// ALT-NEXT:     pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2>
 // GPIPE:      pipeline.schedule @gpipe of @plan kind "gpipe" {
-// GPIPE-NEXT:   pipeline.order 0 "0F0 0F1 0F2 0B0 0B1 0B2"
-// GPIPE-NEXT:   pipeline.order 1 "1F0 1F1 1F2 1B0 1B1 1B2"
+// GPIPE-NEXT:   pipeline.order 0 <0F0, 0F1, 0F2, 0B0, 0B1, 0B2>
+// GPIPE-NEXT:   pipeline.order 1 <1F0, 1F1, 1F2, 1B0, 1B1, 1B2>
 // EARLY:      pipeline.schedule @early_backward of @plan kind "early-backward" {
-// EARLY-NEXT:   pipeline.order 0 "0F0 0F1 0F2 0B0 0B1 0B2"
-// EARLY-NEXT:   pipeline.order 1 "1F0 1B0 1F1 1B1 1F2 1B2"
+// EARLY-NEXT:   pipeline.order 0 <0F0, 0F1, 0F2, 0B0, 0B1, 0B2>
+// EARLY-NEXT:   pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2>
 // WINDOW:      pipeline.schedule @window of @plan kind "window" {
-// WINDOW-NEXT:   pipeline.order 0 "0F0 0F1 0F2 0B0 0B1 0B2"
-// WINDOW-NEXT:   pipeline.order 1 "1F0 1B0 1F1 1B1 1F2 1B2"
+// WINDOW-NEXT:   pipeline.order 0 <0F0, 0F1, 0F2, 0B0, 0B1, 0B2>
+// WINDOW-NEXT:   pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2>
 
 // An older schedule of the program is replaced.
 // CHECK-NOT: "2F0"
 pipeline.schedule @old of @plan kind "1f1b" {
-  pipeline.order 0 "2F0"
+  pipeline.order 0 <2F0>
 }
 
 // -----
@@ -54,4 +54,4 @@ pipeline.cluster @local {
 pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
 }
-// CHECK: pipeline.order 0 "0F0 0F1"
+// CHECK: pipeline.order 0 <0F0, 0F1>

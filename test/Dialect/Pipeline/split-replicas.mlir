@@ -72,9 +72,9 @@ func.func private @layer0.B(%x: tensor<4x8xf32>, %dh: tensor<4x16xf32>) -> tenso
 // CHECK: pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0>, replica_of = array<i64: 0, 0, 2, 3, 4>}
 // CHECK: pipeline.stage 1 on [@d2] layers [1] {offload = array<i64: 1>, replica_of = array<i64: 0, 1, 2, 1, 4>}
 // CHECK: pipeline.stage 2 on [@d1] layers [2]{{$}}
-// CHECK: pipeline.order 0 "0F0 0F1 0B0 0B1"
-// CHECK: pipeline.order 1 "1F0 1F1 1B0 1B1"
-// CHECK: pipeline.order 2 "2F0 2B0 2F1 2B1"
+// CHECK: pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
+// CHECK: pipeline.order 1 <1F0, 1F1, 1B0, 1B1>
+// CHECK: pipeline.order 2 <2F0, 2B0, 2F1, 2B1>
 
 // RANK: rank.program @step.0 rank 0 device "d0"
 // RANK: rank.program @step.1 rank 1 device "d2"
@@ -101,6 +101,6 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 1 on [@d1] layers [1]
 }
 pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
-  pipeline.order 0 "0F0 0F1 0B0 0B1"
-  pipeline.order 1 "1F0 1B0 1F1 1B1"
+  pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
+  pipeline.order 1 <1F0, 1B0, 1F1, 1B1>
 }

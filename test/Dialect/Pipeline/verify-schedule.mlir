@@ -3,10 +3,10 @@
 // RUN: pp-opt %t.mlir -pipeline-verify-schedule | diff - %t.mlir
 // RUN: sed 's/"1F0 1B0 1F1 1B1/"1F1 1B0 1F0 1B1/' %t.mlir | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: sed 's/"1F0 1B0 1F1 1B1/"1F1 1B0 1F0 1B1/' %t.mlir | not pp-sim 2>&1 | FileCheck %s --check-prefix=ORDER
-// RUN: sed 's/"0F0 0F1 0B0/"0F0 0B0 0F1/' %t.mlir | pp-opt -pipeline-verify-schedule | FileCheck %s --check-prefix=VALID
+// RUN: sed 's/<0F0, 0F1, 0B0/<0F0, 0B0, 0F1/' %t.mlir | pp-opt -pipeline-verify-schedule | FileCheck %s --check-prefix=VALID
 
 // ORDER: error: rank 1 runs 1B0 before 1F0, which it waits for
-// VALID: pipeline.order 0 "0F0 0B0 0F1
+// VALID: pipeline.order 0 <0F0, 0B0, 0F1
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 4 : i64} {
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"})

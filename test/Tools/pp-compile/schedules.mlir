@@ -14,15 +14,15 @@
 // WHOLE: pipeline.schedule @one_f_one_b
 // APART: pipeline.node "b.W"
 // APART: pipeline.schedule @zb_h1
-// APART-NEXT: pipeline.order 0 "0F0 {{.*}}0I0{{.*}}0W0
+// APART-NEXT: pipeline.order 0 <0F0, {{.*}}0I0{{.*}}0W0
 // AUTO: remark: auto: makespan
 // AUTO: pipeline.schedule @auto of @plan kind "auto"
 // CHUNKS: pipeline.stage 0 on [@d0] layers [0]
 // CHUNKS-NEXT: pipeline.stage 1 on [@d0] layers [1]
-// CHUNKS: pipeline.order 0 "0F0
+// CHUNKS: pipeline.order 0 <0F0
 // FILE: pipeline.schedule @csv of @plan kind "csv" {
-// FILE-NEXT: pipeline.order 0 "0F0 0F1 0B0 0B1"
-// FILE-NEXT: pipeline.order 1 "1F0 1B0 1F1 1B1"
+// FILE-NEXT: pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
+// FILE-NEXT: pipeline.order 1 <1F0, 1B0, 1F1, 1B1>
 // UNKNOWN: error: unknown schedule 'zigzag'; there are gpipe, 1f1b, {{.*}}, plan (what the plan was made for) and auto (the best that is found)
 // FIT: error: zb-v wants 2 chunks per device placed v: partition with chunks=2 placement=v
 // MISSING: error: {{.*}}missing.csv

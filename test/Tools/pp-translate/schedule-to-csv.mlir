@@ -16,8 +16,8 @@
 // CSV-NEXT: 1F0,1F1,3F0
 // CHECK: pipeline.stage 2 on [@d0] layers [2]
 // CHECK: pipeline.schedule @csv of @plan kind "csv" {
-// CHECK-NEXT: pipeline.order 0 "0F0 0F1 2F0
-// CHECK-NEXT: pipeline.order 1 "1F0 1F1 3F0
+// CHECK-NEXT: pipeline.order 0 <0F0, 0F1, 2F0
+// CHECK-NEXT: pipeline.order 1 <1F0, 1F1, 3F0
 // NONE: error: one schedule can be exported, the module has 0; run pipeline-schedule
 // TWIN: error: stage 0 runs on ranks 0 and 3, but PyTorch's CSV has a stage on one rank only
 // MISSING: error: {{.*}}missing.csv

@@ -26,7 +26,7 @@ static std::string ordersOf(const char *name, const ScheduleShape &shape) {
   for (const Order &order : schedule->ranks) {
     int64_t first = order.front().stage;
     for (const Action &action : order) {
-      text += static_cast<char>(action.kind);
+      text += letter(action.kind);
       if (shape.chunks > 1)
         text += action.stage == first ? 'a' : 'b';
       text += std::to_string(action.microbatch);

@@ -239,9 +239,7 @@ Numbers RankEmitter::numbersOf(const ActionKey &key, Value inOrder) {
 
 LogicalResult RankEmitter::emitAction(const ActionKey &key, Value inOrder) {
   numbers = numbersOf(key, inOrder);
-  auto kind = rank::symbolizeActionKind(
-      StringRef(std::string(1, static_cast<char>(key.kind))));
-  auto op = rank::ActionOp::create(builder, loc, *kind,
+  auto op = rank::ActionOp::create(builder, loc, key.kind,
                                    plan.stageNumber(key.stage), numbers.ofStep);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());

@@ -57,7 +57,7 @@ void RankEmitter::emitEnd() {
   while (plan.rankOfStage[stage] != rank)
     ++stage;
   Value zero = constant(0);
-  auto op = rank::ActionOp::create(builder, loc, rank::ActionKind::U,
+  auto op = rank::ActionOp::create(builder, loc, ActionKind::Update,
                                    plan.stageNumber(stage), zero);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());

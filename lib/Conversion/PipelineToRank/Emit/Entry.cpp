@@ -155,7 +155,7 @@ LogicalResult RankEmitter::emitRow(Value number, const Rows &rows) {
   for (const auto &[keys, m] : rows) {
     SmallVector<std::pair<char, int64_t>, 2> name;
     for (const ActionKey &key : keys)
-      name.push_back({static_cast<char>(key.kind), key.stage});
+      name.push_back({letter(key.kind), key.stage});
     if (cases.insert({name, keys}).second)
       numbers.push_back(numbers.size());
     which.push_back(cases.find(name) - cases.begin());

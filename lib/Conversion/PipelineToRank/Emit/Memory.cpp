@@ -98,7 +98,7 @@ bool RankEmitter::keepsLastOnly(int64_t index) const {
     return true;
   std::map<std::pair<char, int64_t>, int64_t> latest;
   for (const Action &action : plan.data.ranks[rank])
-    latest[{static_cast<char>(action.kind), action.stage}] = action.microbatch;
+    latest[{letter(action.kind), action.stage}] = action.microbatch;
   return llvm::all_of(latest, [&](const auto &entry) {
     return entry.first.first == 'U' ||
            entry.second + 1 == plan.data.microbatches;

@@ -1,4 +1,4 @@
-//===- PipelineAttributes.cpp - phases, costs, plans ----------------------===//
+//===- PipelineAttributes.cpp - actions, costs, plans ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,74 @@
 #include <cmath>
 
 using namespace mlir;
+using namespace stagewright;
 using namespace stagewright::pipeline;
-
-#include "stagewright/Dialect/Pipeline/IR/PipelineEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "stagewright/Dialect/Pipeline/IR/PipelineAttributes.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// ActionsAttr
+//===----------------------------------------------------------------------===//
+
+void ActionsAttr::print(AsmPrinter &printer) const {
+  ArrayRef<Action> actions = getActions();
+  printer << '<';
+  for (auto [i, action] : llvm::enumerate(actions)) {
+    bool opens = i + 1 < actions.size() && actions[i + 1].paired;
+    printer << (i ? ", " : "") << (opens ? "(" : "") << toString(action)
+            << (action.paired ? ")" : "");
+  }
+  printer << '>';
+}
+
+/// `2F0`: a number and a keyword.
+static FailureOr<Action> parseAction(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t stage = 0;
+  StringRef rest;
+  OptionalParseResult number = parser.parseOptionalInteger(stage);
+  if (number.has_value() && failed(*number))
+    return failure();
+  std::string text = number.has_value() ? std::to_string(stage) : "";
+  if (succeeded(parser.parseOptionalKeyword(&rest)))
+    text += rest;
+  Result<Action> action = stagewright::parseAction(text);
+  if (!action)
+    return parser.emitError(loc, action.error().message);
+  return *action;
+}
+
+Attribute ActionsAttr::parse(AsmParser &parser, Type) {
+  Order order;
+  auto parseOne = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    bool pair = succeeded(parser.parseOptionalLParen());
+    FailureOr<Action> first = ::parseAction(parser);
+    if (failed(first))
+      return failure();
+    if (!pair) {
+      order.push_back(*first);
+      return success();
+    }
+    if (parser.parseComma())
+      return failure();
+    FailureOr<Action> second = ::parseAction(parser);
+    if (failed(second) || parser.parseRParen())
+      return failure();
+    if (Status status = appendPair(order, *first, *second); !status)
+      return parser.emitError(loc, status.error().message);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseOne))
+    return {};
+  return get(parser.getContext(), order);
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
 
 /// Whether `number` is a valid cost: finite and at least 0.
 static bool isCost(double number) {

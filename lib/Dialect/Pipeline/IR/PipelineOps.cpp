@@ -20,6 +20,7 @@
 #include <cmath>
 
 using namespace mlir;
+using namespace stagewright;
 using namespace stagewright::pipeline;
 
 #define GET_OP_CLASSES
@@ -40,18 +41,18 @@ void GraphOp::print(OpAsmPrinter &printer) {
 /// Checks the phases and layers of the edge from `producer` to `node`: forwards
 /// go to the same or later layers, backwards to the same or earlier ones.
 static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
-  auto isForward = [](Phase phase) {
-    return phase == Phase::F || phase == Phase::R;
+  auto isForward = [](ActionKind phase) {
+    return phase == ActionKind::Forward || phase == ActionKind::Recompute;
   };
   bool forward = isForward(node.getPhase());
   bool producedForward = isForward(producer.getPhase());
-  if (forward &&
-      (!producedForward || (node.getPhase() == Phase::F &&
-                            producer.getPhase() == Phase::R))) // graph_c3
+  if (forward && (!producedForward ||
+                  (node.getPhase() == ActionKind::Forward &&
+                   producer.getPhase() == ActionKind::Recompute))) // graph_c3
     return (node.emitOpError()
-            << "of phase " << stringifyPhase(node.getPhase())
+            << "of phase " << letter(node.getPhase())
             << " must take values of phase F, got one of phase "
-            << stringifyPhase(producer.getPhase()))
+            << letter(producer.getPhase()))
                .attachNote(producer.getLoc())
            << "made by node '" << producer.getNodeName() << "'";
   bool ordered =
@@ -59,7 +60,7 @@ static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
               : producedForward || producer.getLayer() >= node.getLayer();
   if (!ordered) // graph_c3, graph_c4
     return (node.emitOpError()
-            << "of phase " << stringifyPhase(node.getPhase()) << " in layer "
+            << "of phase " << letter(node.getPhase()) << " in layer "
             << node.getLayer() << " cannot take a value of layer "
             << producer.getLayer())
                .attachNote(producer.getLoc())
@@ -132,8 +133,11 @@ LogicalResult NodeOp::verify() {
       if (failed(verifyLayers(*this, alternative.getSyncIn())) ||
           failed(verifyLayers(*this, alternative.getSyncOut())))
         return failure();
-  if (getLevelsAttr() && getPhase() != Phase::F) // node_c4
-    return emitOpError() << "of phase " << stringifyPhase(getPhase())
+  if (getPhase() == ActionKind::Update) // node_c5
+    return emitOpError() << "has phase U, which no layer has; write F, B, I, W "
+                         << "or R";
+  if (getLevelsAttr() && getPhase() != ActionKind::Forward) // node_c4
+    return emitOpError() << "of phase " << letter(getPhase())
                          << " has levels, which only a forward has";
   return success();
 }

@@ -78,14 +78,13 @@ struct AssignCreditsPass : impl::AssignCreditsBase<AssignCreditsPass> {
   }
 
   LogicalResult assign(ScheduleOp schedule) {
-    FailureOr<Schedule> data = readSchedule(schedule);
-    if (failed(data) || failed(verifySchedule(schedule)))
+    if (failed(verifySchedule(schedule)))
       return failure();
     StageGraph graph = stageGraphOf(programOf(schedule));
     std::vector<int64_t> chosen(credits.begin(), credits.end());
     if (chosen.empty()) {
       FailureOr<std::vector<int64_t>> computed =
-          compute(schedule, *data, graph);
+          compute(schedule, readSchedule(schedule), graph);
       if (failed(computed))
         return failure();
       chosen = *computed;

@@ -14,18 +14,20 @@ namespace stagewright::pipeline {
 // Which operation goes into which node
 //===----------------------------------------------------------------------===//
 
-int GraphBuilder::nodeNumber(int layer, Phase phase) const {
+int GraphBuilder::nodeNumber(int layer, ActionKind phase) const {
   int count = layers.size();
-  if (phase == Phase::F)
+  if (phase == ActionKind::Forward)
     return layer;
-  return count + 2 * (count - 1 - layer) + (phase == Phase::W ? 1 : 0);
+  return count + 2 * (count - 1 - layer) +
+         (phase == ActionKind::WeightGradient ? 1 : 0);
 }
 
 void GraphBuilder::assignNodes() {
   int count = layers.size();
   nodes.resize(3 * count);
   for (int layer = 0; layer < count; ++layer)
-    for (Phase phase : {Phase::F, Phase::I, Phase::W}) {
+    for (ActionKind phase : {ActionKind::Forward, ActionKind::InputGradient,
+                             ActionKind::WeightGradient}) {
       Node &node = nodes[nodeNumber(layer, phase)];
       node.layer = layer;
       node.phase = phase;
@@ -38,14 +40,16 @@ void GraphBuilder::assignNodes() {
     const StepOp &entry = graph.ops[number];
     int layer = layers.layerOf[number];
     if (entry.isChained() || stash.movedToForward[number])
-      nodeOf[number] = nodeNumber(layer, Phase::F);
+      nodeOf[number] = nodeNumber(layer, ActionKind::Forward);
     if (nodeOf[number] >= 0 || !entry.isBackward())
       continue;
     for (unsigned user : entry.users)
       if (graph.ops[user].live &&
           (layers.layerOf[user] != layer || awaited[user]))
         awaited[number] = true;
-    nodeOf[number] = nodeNumber(layer, awaited[number] ? Phase::I : Phase::W);
+    nodeOf[number] =
+        nodeNumber(layer, awaited[number] ? ActionKind::InputGradient
+                                          : ActionKind::WeightGradient);
   }
   for (size_t number = 0; number < nodeOf.size(); ++number)
     // A factor computed in the backward is copied into every node that reads
@@ -58,19 +62,19 @@ void GraphBuilder::assignNodes() {
 bool GraphBuilder::isCopiedInto(const Node &node, unsigned number) const {
   const StepOp &entry = graph.ops[number];
   if (entry.free) {
-    if (node.phase == Phase::F)
+    if (node.phase == ActionKind::Forward)
       return true;
     return llvm::none_of(entry.op->getResults(), [&](Value result) {
       return stash.keptFree[node.layer].contains(result);
     });
   }
-  return node.phase != Phase::F && layers.layerOf[number] == node.layer &&
-         stash.inBackward[number];
+  return node.phase != ActionKind::Forward &&
+         layers.layerOf[number] == node.layer && stash.inBackward[number];
 }
 
 int GraphBuilder::ownerOf(Value value, const Node &reader) const {
   unsigned number = graph.indexOf(value);
-  return graph.ops[number].free ? nodeNumber(reader.layer, Phase::F)
+  return graph.ops[number].free ? nodeNumber(reader.layer, ActionKind::Forward)
                                 : nodeOf[number];
 }
 
@@ -110,7 +114,7 @@ int GraphBuilder::nodeOfYield(const ResultPart &part) const {
   if (number >= 0 && !graph.ops[number].free)
     return nodeOf[number];
   if (!graph.isGradient(part.result))
-    return nodeNumber(layers.size() - 1, Phase::F);
+    return nodeNumber(layers.size() - 1, ActionKind::Forward);
   // The gradient of a parameter that the loss does not depend on belongs to the
   // layer that first reads the parameter, else to the first layer.
   FunctionOpInterface step = graph.step;
@@ -126,7 +130,7 @@ int GraphBuilder::nodeOfYield(const ResultPart &part) const {
         first = std::min(first, layers.layerOf[n]);
     layer = first == layers.size() ? 0 : first;
   }
-  return nodeNumber(layer, Phase::W);
+  return nodeNumber(layer, ActionKind::WeightGradient);
 }
 
 void GraphBuilder::assignYields() {
@@ -236,7 +240,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
     if (node.outputs.empty() && node.yields.empty())
       continue;
     std::string name =
-        (layers.names[node.layer] + Twine(".") + stringifyPhase(node.phase))
+        (layers.names[node.layer] + Twine(".") + Twine(letter(node.phase)))
             .str();
     func::FuncOp body = makeFunction(node, name);
     StringAttr symbol = symbols.insert(body, place);

@@ -40,7 +40,7 @@ private:
   /// A node and the contents of its body.
   struct Node {
     int layer;
-    Phase phase;
+    ActionKind phase;
     std::vector<unsigned> own;  // operations assigned to it, in program order
     std::vector<unsigned> body; // all operations in order, copies included
     llvm::DenseSet<unsigned> copies; // free or repeated operations in `body`
@@ -50,7 +50,7 @@ private:
     llvm::SmallVector<mlir::Value> outputs;
   };
 
-  int nodeNumber(int layer, Phase phase) const;
+  int nodeNumber(int layer, ActionKind phase) const;
   void assignNodes();
   void assignYields();
   int nodeOfYield(const ResultPart &part) const;

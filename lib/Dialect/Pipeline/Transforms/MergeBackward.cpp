@@ -45,10 +45,10 @@ public:
     uses[body.getName()] = 1;
 
     OpBuilder builder(halves.front());
-    auto merged = NodeOp::create(builder, halves.front().getLoc(), results,
-                                 name, FlatSymbolRefAttr::get(body), Phase::B,
-                                 halves.front().getLayer(),
-                                 inputs.getArrayRef(), CostAttr());
+    auto merged = NodeOp::create(
+        builder, halves.front().getLoc(), results, name,
+        FlatSymbolRefAttr::get(body), ActionKind::Backward,
+        halves.front().getLayer(), inputs.getArrayRef(), CostAttr());
     for (auto [output, value] : llvm::zip(outputs, merged.getOutputs()))
       output.replaceAllUsesWith(value);
     for (NodeOp half : llvm::reverse(halves)) {
@@ -136,10 +136,11 @@ struct MergeBackwardPass : impl::MergeBackwardBase<MergeBackwardPass> {
     for (GraphOp graph : module.getOps<GraphOp>()) {
       llvm::MapVector<int64_t, SmallVector<NodeOp, 2>> layers;
       for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-        if (node.getPhase() != Phase::F && node.getCalleeAttr())
+        if (node.getPhase() != ActionKind::Forward && node.getCalleeAttr())
           layers[node.getLayer()].push_back(node);
       for (auto &[layer, halves] : layers) {
-        if (halves.size() == 1 && halves.front().getPhase() == Phase::B)
+        if (halves.size() == 1 &&
+            halves.front().getPhase() == ActionKind::Backward)
           continue;
         std::string name = (graph.getLayerName(layer) + ".B").str();
         Merger(symbols, uses, halves, name).merge();

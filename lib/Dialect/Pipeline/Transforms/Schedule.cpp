@@ -158,7 +158,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
         /*credits=*/DenseI64ArrayAttr());
     builder.createBlock(&op.getBody());
     for (auto [rank, order] : llvm::enumerate(data.ranks)) {
-      OrderOp::create(builder, program.getLoc(), rank, toString(order));
+      OrderOp::create(builder, program.getLoc(), rank, order);
       numActions += order.size();
     }
     // Inserted only here: the table renames it if its name is taken.

@@ -79,7 +79,7 @@ void Relayer::findRelays(OpResult value) {
   for (Operation *reader : inOrder) {
     StageOp stage = stageOf(cast<NodeOp>(reader));
     // A schedule may delay W, for which other stages must not wait.
-    if (cast<NodeOp>(reader).getPhase() == Phase::W)
+    if (cast<NodeOp>(reader).getPhase() == ActionKind::WeightGradient)
       continue;
     // Replicas of a stage that work on slices get only rows of the value.
     if (stage.getRows() || stage.getDevices() == from.getDevices())

@@ -301,7 +301,7 @@ LogicalResult Unroller::visit(Operation &op) {
         return block ? visit(*block) : success();
       })
       .Case([&](ActionOp inner) {
-        action = lastAction = stringifyActionKind(inner.getKind())[0];
+        action = lastAction = letter(inner.getKind());
         actionStage = inner.getStage();
         actionMicrobatch = value(inner.getMicrobatch());
         LogicalResult result = visit(inner.getBody().front());

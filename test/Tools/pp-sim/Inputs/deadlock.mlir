@@ -17,6 +17,6 @@ pipeline.program @plan of @step on @pair microbatches 2 {
   pipeline.stage 1 on [@d1] layers [1]
 }
 pipeline.schedule @waits of @plan kind "by hand" {
-  pipeline.order 0 "0F0 0B0 0F1 0B1"
-  pipeline.order 1 "1F0 1F1 1B0 1B1"
+  pipeline.order 0 <0F0, 0B0, 0F1, 0B1>
+  pipeline.order 1 <1F0, 1F1, 1B0, 1B1>
 }

@@ -25,9 +25,9 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "stagewright/Dialect/Actions.h"
 #include "stagewright/Dialect/LLVM.h"
 #include "stagewright/Dialect/Pipeline/IR/PipelineDialect.h.inc"
-#include "stagewright/Dialect/Pipeline/IR/PipelineEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "stagewright/Dialect/Pipeline/IR/PipelineAttributes.h.inc"

@@ -27,6 +27,7 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include <map>
 
+#include "stagewright/Dialect/Actions.h"
 #include "stagewright/Dialect/LLVM.h"
 #include "stagewright/Dialect/Rank/IR/RankDialect.h.inc"
 #include "stagewright/Dialect/Rank/IR/RankEnums.h.inc"

@@ -47,7 +47,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     // The first backward node of each layer: recomputation is inserted before.
     DenseMap<int64_t, NodeOp> backwards;
     for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-      if (node.getPhase() != Phase::F)
+      if (node.getPhase() != ActionKind::Forward)
         backwards.try_emplace(node.getLayer(), node);
     SymbolTable symbols(graph->getParentOfType<ModuleOp>());
     for (NodeOp node :
@@ -85,8 +85,8 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     };
     auto less = NodeOp::create(
         builder, node.getLoc(), bodyOf(level.getForward()).getResultTypes(),
-        node.getNodeName(), level.getForward(), Phase::F, node.getLayer(),
-        node.getInputs(), node.getCostAttr());
+        node.getNodeName(), level.getForward(), ActionKind::Forward,
+        node.getLayer(), node.getInputs(), node.getCostAttr());
     less.setSliceableAttr(node.getSliceableAttr());
     less.setMixesAttr(node.getMixesAttr());
     less.setWorkspaceAttr(workspace(level.getWorkspaces(), 0));
@@ -115,7 +115,7 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
       node->getResult(unsigned(number))
           .replaceUsesWithIf(made, [&](OpOperand &use) {
             auto reader = dyn_cast<NodeOp>(use.getOwner());
-            return reader && reader.getPhase() != Phase::F &&
+            return reader && reader.getPhase() != ActionKind::Forward &&
                    reader.getLayer() == node.getLayer();
           });
     for (auto [number, kept] :

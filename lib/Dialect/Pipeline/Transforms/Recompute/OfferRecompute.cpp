@@ -33,7 +33,7 @@ Readers readersOf(OpResult result, int64_t layer) {
   Readers readers;
   for (Operation *user : result.getUsers()) {
     auto node = dyn_cast<NodeOp>(user);
-    if (!node || node.getPhase() == Phase::F)
+    if (!node || node.getPhase() == ActionKind::Forward)
       readers.others = true;
     else if (int64_t(node.getLayer()) == layer)
       readers.own = true;
@@ -49,7 +49,7 @@ bool isHeld(mlir::Value value) {
   return !value.getDefiningOp() ||
          llvm::any_of(value.getUsers(), [](Operation *user) {
            auto node = dyn_cast<NodeOp>(user);
-           return node && node.getPhase() != Phase::F;
+           return node && node.getPhase() != ActionKind::Forward;
          });
 }
 
@@ -253,7 +253,8 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
       auto body = node.getCalleeAttr()
                       ? symbols.lookup<func::FuncOp>(*node.getCallee())
                       : func::FuncOp();
-      if (node.getPhase() != Phase::F || !body || body.isDeclaration())
+      if (node.getPhase() != ActionKind::Forward || !body ||
+          body.isDeclaration())
         continue;
       Offer choices(node, body, symbols);
       auto [entry, isNew] = known.try_emplace(choices.key());

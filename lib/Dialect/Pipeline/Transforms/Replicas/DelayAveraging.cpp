@@ -82,10 +82,7 @@ private:
       return program.emitOpError()
              << "has no stage with replicas, so there is nothing to average; "
              << "plan some, as with --plan=\"[0,3)x2\"";
-    FailureOr<Schedule> orders = readSchedule(schedule);
-    if (failed(orders))
-      return failure();
-    FailureOr<AveragingTimes> times = predict(program, *orders);
+    FailureOr<AveragingTimes> times = predict(program, readSchedule(schedule));
     if (failed(times))
       return failure();
     int64_t steps = fixedDelay.value_or(0);

@@ -38,8 +38,10 @@ std::string GraphSplitter::nameFor(StringRef name, int64_t stage,
 /// are ordered F, then I and B, then W.
 GraphSplitter::Place GraphSplitter::firstUse(mlir::Value value,
                                              int64_t stage) const {
-  auto order = [](Phase phase) {
-    return phase == Phase::F ? 0 : phase == Phase::W ? 2 : 1;
+  auto order = [](ActionKind phase) {
+    return phase == ActionKind::Forward          ? 0
+           : phase == ActionKind::WeightGradient ? 2
+                                                 : 1;
   };
   std::optional<Place> first;
   for (Operation *user : value.getUsers()) {
@@ -49,8 +51,8 @@ GraphSplitter::Place GraphSplitter::firstUse(mlir::Value value,
     Place here = {node.getPhase(), int64_t(node.getLayer())};
     bool earlier = !first || order(here.phase) < order(first->phase);
     if (first && order(here.phase) == order(first->phase))
-      earlier = here.phase == Phase::F ? here.layer < first->layer
-                                       : here.layer > first->layer;
+      earlier = here.phase == ActionKind::Forward ? here.layer < first->layer
+                                                  : here.layer > first->layer;
     if (earlier)
       first = here;
   }
@@ -205,7 +207,8 @@ void GraphSplitter::addYield(YieldOp yield) {
     }
     auto node = value.getDefiningOp<NodeOp>();
     Place at = {node.getPhase(), int64_t(node.getLayer())};
-    int64_t replica = at.phase == Phase::F ? made[value].size() - 1 : 0;
+    int64_t replica =
+        at.phase == ActionKind::Forward ? made[value].size() - 1 : 0;
     auto combine = graph.getResultAttrOfType<StringAttr>(
         result, PipelineDialect::kCombine);
     auto role =

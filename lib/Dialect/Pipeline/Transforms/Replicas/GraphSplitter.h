@@ -50,7 +50,7 @@ public:
 private:
   /// Where a node joins or adds the parts of a value for several uses.
   struct Place {
-    Phase phase;
+    ActionKind phase;
     int64_t layer;
   };
 

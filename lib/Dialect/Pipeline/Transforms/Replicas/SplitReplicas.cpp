@@ -156,11 +156,11 @@ void Splitter::writeOrders(ScheduleOp schedule, ProgramOp replaced) {
   builder.createBlock(&made.getBody());
   for (auto [rank, device] : llvm::enumerate(devicesOfRanks(replaced))) {
     auto [from, replica] = standsFor.lookup(device);
-    Result<Order> order = parseOrder(orders[from].getActions());
-    for (Action &action : *order)
+    Order order = llvm::to_vector(orders[from].getActions());
+    for (Action &action : order)
       action.stage = firstStage[action.stage] +
                      (shares[action.stage].size() > 1 ? replica : 0);
-    OrderOp::create(builder, orders[from].getLoc(), rank, toString(*order));
+    OrderOp::create(builder, orders[from].getLoc(), rank, order);
   }
   if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits()) {
     SmallVector<int64_t> own;
