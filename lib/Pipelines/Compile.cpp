@@ -7,8 +7,8 @@
 
 #include "stagewright/Pipelines/Compile.h"
 #include "ApplyAnnotations.h"
+#include "CompileReport.h"
 #include "PlanStep.h"
-#include "Report.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/ClusterData.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Report.h"
+#include "CompileReport.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"

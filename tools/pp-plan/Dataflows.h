@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_PLAN_DATAFLOWS_H
 #define STAGEWRIGHT_TOOLS_PP_PLAN_DATAFLOWS_H
 
-#include "Options.h"
+#include "PlanOptions.h"
 
 namespace stagewright {
 

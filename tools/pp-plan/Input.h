@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_PLAN_INPUT_H
 #define STAGEWRIGHT_TOOLS_PP_PLAN_INPUT_H
 
-#include "Options.h"
+#include "PlanOptions.h"
 
 #include "stagewright/Planning/GangProblem.h"
 

@@ -7,7 +7,7 @@
 
 #include "Measured.h"
 #include "PlainReport.h"
-#include "Report.h"
+#include "SimulationReport.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"

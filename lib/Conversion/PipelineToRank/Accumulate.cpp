@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 
 namespace stagewright::torank {
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"

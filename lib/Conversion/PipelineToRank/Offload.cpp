@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 #include "stagewright/Scheduling/InFlight.h"
 
 namespace stagewright::torank {

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 #include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "llvm/ADT/SetVector.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace stagewright::torank {

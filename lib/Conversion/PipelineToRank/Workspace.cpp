@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace stagewright::torank {

@@ -18,7 +18,7 @@
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICECASTPARAMETERS

@@ -8,7 +8,7 @@
 #include "DescribeArtifact.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Scheduling/Channels.h"
 
 #include "llvm/ADT/StringSet.h"

@@ -18,7 +18,7 @@
 #include "StashFrames.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Support/Packing.h"
 #include "llvm/ADT/MapVector.h"

@@ -20,7 +20,7 @@
 #define STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_STASHFRAMES_H
 
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Support/Packing.h"
 #include <map>
 #include <optional>

@@ -13,7 +13,7 @@
 #ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_EMIT_RANKEMITTER_H
 #define STAGEWRIGHT_CONVERSION_PIPELINETORANK_EMIT_RANKEMITTER_H
 
-#include "../Plan.h"
+#include "../RankPlan.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace stagewright::torank {

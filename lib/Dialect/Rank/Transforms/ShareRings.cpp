@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MessageNumbers.h"
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "llvm/ADT/MapVector.h"
 #include <limits>
 

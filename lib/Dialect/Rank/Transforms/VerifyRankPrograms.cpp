@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Support/Limits.h"
 

@@ -1,12 +1,12 @@
-//===- Report.h - readable reports of a compilation -------------*- C++ -*-===//
+//===- CompileReport.h - readable reports of a compilation ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_PIPELINES_REPORT_H
-#define STAGEWRIGHT_LIB_PIPELINES_REPORT_H
+#ifndef STAGEWRIGHT_LIB_PIPELINES_COMPILEREPORT_H
+#define STAGEWRIGHT_LIB_PIPELINES_COMPILEREPORT_H
 
 #include "stagewright/Pipelines/Compile.h"
 
@@ -26,4 +26,4 @@ void describeMemory(mlir::ModuleOp module, CompileReport *report);
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_LIB_PIPELINES_REPORT_H
+#endif // STAGEWRIGHT_LIB_PIPELINES_COMPILEREPORT_H

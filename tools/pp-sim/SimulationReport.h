@@ -1,12 +1,12 @@
-//===- Report.h - tables and JSON of a simulation ---------------*- C++ -*-===//
+//===- SimulationReport.h - tables and JSON of a simulation -----*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_SIM_REPORT_H
-#define STAGEWRIGHT_TOOLS_PP_SIM_REPORT_H
+#ifndef STAGEWRIGHT_TOOLS_PP_SIM_SIMULATIONREPORT_H
+#define STAGEWRIGHT_TOOLS_PP_SIM_SIMULATIONREPORT_H
 
 #include "Load.h"
 
@@ -29,4 +29,4 @@ std::string jsonOf(const Simulation &simulation);
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_TOOLS_PP_SIM_REPORT_H
+#endif // STAGEWRIGHT_TOOLS_PP_SIM_SIMULATIONREPORT_H

@@ -1,4 +1,4 @@
-//===- Averages.cpp - averages of parameters over replicas ----------------===//
+//===- PlanAverages.cpp - averages of parameters over replicas ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 
 namespace stagewright::torank {
 

@@ -1,12 +1,12 @@
-//===- Options.h - the command line of pp-plan ------------------*- C++ -*-===//
+//===- PlanOptions.h - the command line of pp-plan --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_PLAN_OPTIONS_H
-#define STAGEWRIGHT_TOOLS_PP_PLAN_OPTIONS_H
+#ifndef STAGEWRIGHT_TOOLS_PP_PLAN_PLANOPTIONS_H
+#define STAGEWRIGHT_TOOLS_PP_PLAN_PLANOPTIONS_H
 
 #include "stagewright/Planning/Planners.h"
 
@@ -57,4 +57,4 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem);
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_TOOLS_PP_PLAN_OPTIONS_H
+#endif // STAGEWRIGHT_TOOLS_PP_PLAN_PLANOPTIONS_H

@@ -1,11 +1,11 @@
-//===- Report.cpp - readable reports of a compilation ---------------------===//
+//===- CompileReport.cpp - readable reports of a compilation --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Report.h"
+#include "CompileReport.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"

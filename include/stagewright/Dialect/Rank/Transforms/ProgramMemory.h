@@ -1,4 +1,4 @@
-//===- Memory.h - bytes of a rank program -----------------------*- C++ -*-===//
+//===- ProgramMemory.h - bytes of a rank program ----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MEMORY_H
-#define STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MEMORY_H
+#ifndef STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_PROGRAMMEMORY_H
+#define STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_PROGRAMMEMORY_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
@@ -59,4 +59,4 @@ mlir::LogicalResult updateMemory(mlir::ModuleOp module);
 
 } // namespace stagewright::rank
 
-#endif // STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MEMORY_H
+#endif // STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_PROGRAMMEMORY_H

@@ -1,4 +1,4 @@
-//===- Memory.cpp - bytes that a stage holds ------------------------------===//
+//===- StageMemory.cpp - bytes that a stage holds -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

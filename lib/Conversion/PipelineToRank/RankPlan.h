@@ -1,4 +1,4 @@
-//===- Plan.h - decisions of the lowering to ranks --------------*- C++ -*-===//
+//===- RankPlan.h - decisions of the lowering to ranks ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,8 +29,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_PLAN_H
-#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_PLAN_H
+#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKPLAN_H
+#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKPLAN_H
 
 #include "Update.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
@@ -286,7 +286,7 @@ struct Plan {
 };
 
 /// Reads program and schedule: ranks, orders, the nodes of every action
-/// (Plan.cpp).
+/// (RankPlan.cpp).
 mlir::FailureOr<Plan> readSchedule(mlir::ModuleOp module);
 
 /// Finds the routes of `plan.data` and makes a copy of the nodes for each but
@@ -354,4 +354,4 @@ mlir::FailureOr<EmitStatistics> emitPrograms(mlir::ModuleOp module,
 
 } // namespace stagewright::torank
 
-#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_PLAN_H
+#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKPLAN_H

@@ -1,11 +1,11 @@
-//===- Memory.cpp - bytes of a rank program -------------------------------===//
+//===- ProgramMemory.cpp - bytes of a rank program ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "mlir/IR/Builders.h"
 
 namespace stagewright::rank {

@@ -1,11 +1,11 @@
-//===- Report.cpp - tables and JSON of a simulation -----------------------===//
+//===- SimulationReport.cpp - tables and JSON of a simulation -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Report.h"
+#include "SimulationReport.h"
 #include "Measured.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Simulation/Grid.h"

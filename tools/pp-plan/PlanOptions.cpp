@@ -1,11 +1,11 @@
-//===- Options.cpp - the command line of pp-plan --------------------------===//
+//===- PlanOptions.cpp - the command line of pp-plan ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Options.h"
+#include "PlanOptions.h"
 
 #include "stagewright/Planning/Search.h"
 #include "stagewright/Support/ParseNumber.h"

@@ -1,11 +1,11 @@
-//===- Plan.cpp - schedule, routes and the nodes of every action ----------===//
+//===- RankPlan.cpp - schedule, routes and the nodes of every action ------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "RankPlan.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Scheduling/Replicas.h"
 

@@ -1,4 +1,4 @@
-//===- Memory.cpp - buffers of a rank -------------------------------------===//
+//===- RankBuffers.cpp - buffers of a rank --------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
