@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JsonFields.h"
 #include "stagewright/Cost/Cluster.h"
+#include "stagewright/Cost/JsonFields.h"
 
 using nlohmann::json;
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JsonFields.h"
+#include "stagewright/Cost/JsonFields.h"
 #include <algorithm>
 
 using nlohmann::json;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JsonFields.h"
 #include "Presets.h"
+#include "stagewright/Cost/JsonFields.h"
 #include "stagewright/Support/ParseNumber.h"
 
 namespace stagewright {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Cost/Profile.h"
-#include "JsonFields.h"
+#include "stagewright/Cost/JsonFields.h"
 #include <cmath>
 
 using nlohmann::json;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Cost/StepTime.h"
-#include "JsonFields.h"
+#include "stagewright/Cost/JsonFields.h"
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Cost/Roofline.h"
 #include <algorithm>

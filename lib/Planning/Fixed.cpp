@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FitShares.h"
-#include "PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/PiperStep.h"
 #include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JsonCosts.h"
+#include "stagewright/Planning/JsonCosts.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PiperStep.h"
+#include "stagewright/Planning/PiperStep.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>

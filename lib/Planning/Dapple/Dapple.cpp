@@ -7,7 +7,7 @@
 
 #include "stagewright/Planning/Dapple.h"
 #include "Dapple/DapplePlans.h"
-#include "Spp/ChainCosts.h"
+#include "stagewright/Planning/ChainCosts.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Planners.h"
 #include <algorithm>

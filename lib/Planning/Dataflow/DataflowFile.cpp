@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JsonCosts.h"
 #include "stagewright/Planning/Dataflow.h"
+#include "stagewright/Planning/JsonCosts.h"
 #include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>
 #include <map>

@@ -122,6 +122,23 @@ Result<Network> checkedNetwork(const Problem &problem) {
   return Network::create(problem.cluster);
 }
 
+EvenPlan planEvenCut(const Problem &problem, const Network &network,
+                     const PlacedRequest &request, Seconds limit) {
+  Problem first = firstOf(problem, request.pipelines);
+  PlacedSearch search(first, network, request, request.generators);
+  std::vector<int64_t> ends = evenCut(first, request);
+  Result<CutCost> cost = search.costOf(ends);
+  if (!cost)
+    return {};
+  if (cost->excess > 0)
+    return {std::nullopt, cost->need};
+  // The plan of all pipelines is never faster than one of them alone.
+  if (!(cost->time < limit))
+    return {};
+  Result<Plan> plan = planOf(problem, network, search, ends);
+  return plan ? EvenPlan{std::move(*plan)} : EvenPlan();
+}
+
 Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
   Result<Network> network = checkedNetwork(problem);
   if (!network)

@@ -14,7 +14,7 @@
 #define STAGEWRIGHT_PLANNING_PLACEDSEARCH_H
 
 #include "FitLevels.h"
-#include "stagewright/Planning/Placed.h"
+#include "stagewright/Planning/EvenCut.h"
 
 namespace stagewright {
 
@@ -43,13 +43,6 @@ inline constexpr int64_t kMostActions = 20'000'000;
 /// The problem of the first of `pipelines` parallel pipelines: its share of the
 /// microbatches, but memory for the inputs and results of all.
 Problem firstOf(const Problem &problem, int64_t pipelines);
-
-/// The network of `problem`, whose stages may outnumber its devices.
-Result<Network> checkedNetwork(const Problem &problem);
-
-/// The ends of stages with the min max time, and among those the most even.
-std::vector<int64_t> evenCut(const Problem &problem,
-                             const PlacedRequest &request);
 
 class PlacedSearch {
 public:

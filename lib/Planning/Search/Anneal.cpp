@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Metropolis.h"
 #include "Search/SearchRun.h"
+#include "stagewright/Planning/Metropolis.h"
 #include <limits>
 
 namespace stagewright {

@@ -16,7 +16,7 @@
 #ifndef STAGEWRIGHT_LIB_PLANNING_CHAINSPACE_H
 #define STAGEWRIGHT_LIB_PLANNING_CHAINSPACE_H
 
-#include "Spp/ChainCosts.h"
+#include "stagewright/Planning/ChainCosts.h"
 #include "stagewright/Planning/Search.h"
 #include <array>
 #include <map>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Spp/ChainCosts.h"
+#include "stagewright/Planning/ChainCosts.h"
 #include <algorithm>
 
 namespace stagewright {

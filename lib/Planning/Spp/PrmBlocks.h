@@ -18,7 +18,7 @@
 #ifndef STAGEWRIGHT_PLANNING_PRMBLOCKS_H
 #define STAGEWRIGHT_PLANNING_PRMBLOCKS_H
 
-#include "Spp/ChainCosts.h"
+#include "stagewright/Planning/ChainCosts.h"
 
 namespace stagewright {
 

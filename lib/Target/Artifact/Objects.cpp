@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CodeCache.h"
 #include "Emission.h"
-#include "Optimise.h"
 #include "Units.h"
+#include "stagewright/Target/CodeCache.h"
+#include "stagewright/Target/Optimise.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LegacyPassManager.h"

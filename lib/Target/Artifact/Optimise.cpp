@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Optimise.h"
+#include "stagewright/Target/Optimise.h"
 #include "llvm/Passes/PassBuilder.h"
 
 namespace stagewright {

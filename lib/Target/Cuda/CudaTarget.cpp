@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Artifact/CodeCache.h"
 #include "../Constants.h"
 #include "Cuda.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -13,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Target/Artifact.h"
+#include "stagewright/Target/CodeCache.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Artifact/Optimise.h"
 #include "Cuda.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "stagewright/Target/Optimise.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"

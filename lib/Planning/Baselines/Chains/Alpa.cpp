@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Baselines/Alpa.h"
-#include "Spp/ChainCosts.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
+#include "stagewright/Planning/ChainCosts.h"
 #include <algorithm>
 #include <limits>
 #include <tuple>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DnnPartitioningFile.h"
-#include "JsonCosts.h"
+#include "stagewright/Planning/JsonCosts.h"
 #include "stagewright/Support/Limits.h"
 #include "stagewright/Support/TopologicalOrder.h"
 #include <algorithm>

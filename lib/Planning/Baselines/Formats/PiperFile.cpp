@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PiperFile.h"
-#include "JsonCosts.h"
+#include "stagewright/Planning/JsonCosts.h"
 #include "stagewright/Support/Limits.h"
 #include "stagewright/Support/ParseNumber.h"
 #include <algorithm>

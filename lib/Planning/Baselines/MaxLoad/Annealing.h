@@ -23,7 +23,7 @@
 #define STAGEWRIGHT_PLANNING_ANNEALING_H
 
 #include "MaxLoad/LoadAssignment.h"
-#include "Search/Metropolis.h"
+#include "stagewright/Planning/Metropolis.h"
 
 namespace stagewright {
 

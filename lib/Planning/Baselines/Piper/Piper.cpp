@@ -7,10 +7,10 @@
 
 #include "MaxLoad/Ideals.h"
 #include "Piper/PiperSearch.h"
-#include "PiperStep.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/PiperStep.h"
 #include <algorithm>
 #include <limits>
 

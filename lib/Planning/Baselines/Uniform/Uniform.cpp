@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Baselines/Uniform.h"
-#include "Placed/PlacedSearch.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Placed.h"
+#include "stagewright/Planning/EvenCut.h"
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace stagewright {
@@ -55,22 +55,14 @@ void Shape::tryInTurn(const Problem &leveled, int64_t level) {
       request.generators.push_back(generator);
   if (request.generators.empty())
     return;
-  Problem first = firstOf(leveled, replicas);
-  PlacedSearch search(first, network, request, request.generators);
-  std::vector<int64_t> ends = evenCut(first, request);
-  Result<CutCost> cost = search.costOf(ends);
-  if (!cost)
-    return;
-  if (cost->excess > 0) {
-    if (found.need == Bytes() || cost->need < found.need)
-      found.need = cost->need;
-    return;
-  }
-  // The plan of all replicas is never faster than one of its pipelines alone.
-  if (found.plan && !(cost->time < found.plan->time))
-    return;
-  if (Result<Plan> plan = planOf(leveled, network, search, ends))
-    take(std::move(*plan), level);
+  Seconds limit(std::numeric_limits<double>::infinity());
+  EvenPlan even = planEvenCut(leveled, network, request,
+                              found.plan ? found.plan->time : limit);
+  if (even.plan)
+    take(std::move(*even.plan), level);
+  else if (even.need != Bytes() &&
+           (found.need == Bytes() || even.need < found.need))
+    found.need = even.need;
 }
 
 /// Every microbatch is sliced over the replicas.
@@ -86,7 +78,6 @@ void Shape::tryShared(const Problem &leveled, int64_t level) {
       devices.push_back(s * size_t(replicas) + size_t(k));
     plan.stages.push_back(stageOf(s == 0 ? 0 : ends[s - 1], ends[s], devices));
   }
-  LevelCurve(leveled).state(plan.stages);
   if (evaluate(leveled, network, plan))
     take(std::move(plan), level);
 }

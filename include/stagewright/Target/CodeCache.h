@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_TARGET_ARTIFACT_CODECACHE_H
-#define STAGEWRIGHT_LIB_TARGET_ARTIFACT_CODECACHE_H
+#ifndef STAGEWRIGHT_TARGET_CODECACHE_H
+#define STAGEWRIGHT_TARGET_CODECACHE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -57,4 +57,4 @@ private:
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_LIB_TARGET_ARTIFACT_CODECACHE_H
+#endif // STAGEWRIGHT_TARGET_CODECACHE_H

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: shared by the readers of JSON formats.
+// What the readers of JSON profiles share. Needs nlohmann/json.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
-#define STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
+#ifndef STAGEWRIGHT_PLANNING_JSONCOSTS_H
+#define STAGEWRIGHT_PLANNING_JSONCOSTS_H
 
-#include "../Cost/JsonFields.h"
+#include "stagewright/Cost/JsonFields.h"
 
 namespace stagewright {
 
@@ -29,4 +29,4 @@ Status checkAmount(double amount, const std::string &where, const char *field);
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
+#endif // STAGEWRIGHT_PLANNING_JSONCOSTS_H

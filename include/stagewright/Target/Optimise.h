@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_TARGET_ARTIFACT_OPTIMISE_H
-#define STAGEWRIGHT_LIB_TARGET_ARTIFACT_OPTIMISE_H
+#ifndef STAGEWRIGHT_TARGET_OPTIMISE_H
+#define STAGEWRIGHT_TARGET_OPTIMISE_H
 
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -19,4 +19,4 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, bool packs);
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_LIB_TARGET_ARTIFACT_OPTIMISE_H
+#endif // STAGEWRIGHT_TARGET_OPTIMISE_H

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // For readers of clusters, profiles and costs: the first wrong field of an
-// object becomes an error that names the file, the object and the field.
+// object becomes an error that names the file, the object and the field. Needs
+// nlohmann/json.
 //
 //===----------------------------------------------------------------------===//
 

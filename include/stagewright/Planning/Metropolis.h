@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to lib/Planning: what its two annealings share, Search/Anneal.cpp of
-// any space and MaxLoad/Annealing.cpp of loads of devices.
+// What annealing of plans (Search/Anneal.cpp) and of loads of devices
+// (Baselines/MaxLoad/Annealing.cpp) share.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_PLANNING_METROPOLIS_H
-#define STAGEWRIGHT_LIB_PLANNING_METROPOLIS_H
+#ifndef STAGEWRIGHT_PLANNING_METROPOLIS_H
+#define STAGEWRIGHT_PLANNING_METROPOLIS_H
 
 #include "stagewright/Planning/Search.h"
 #include <cmath>
@@ -34,4 +34,4 @@ inline bool accepts(double change, double temperature, SearchRandom &random) {
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_LIB_PLANNING_METROPOLIS_H
+#endif // STAGEWRIGHT_PLANNING_METROPOLIS_H

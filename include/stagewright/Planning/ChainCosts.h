@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to Spp/: lets the dynamic programs compute costs of an interval of
-// layers in constant time. Times are seconds of a whole microbatch on a device.
+// Lets dynamic programs compute costs of an interval of layers in constant
+// time. Times are seconds of a whole microbatch on a device.
 //
 //===----------------------------------------------------------------------===//
 
