@@ -237,7 +237,7 @@ def DeviceWriteKernels : Pass<"device-write-kernels", "::mlir::ModuleOp"> {
   let summary = "write kernels as the code of one thread";
   let description = [{
     **Why** This pass assigns the work of a kernel to threads.
-    **Expects** Kernels that device-outline-kernels and host-outline-kernels left, on buffers of static shape.
+    **Expects** Kernels that device-outline-kernels and body-outline-kernels left, on buffers of static shape.
     **Leaves** A `gpu.module @kernels` with one `gpu.func` per kernel, on pointers and 64-bit numbers, made of arith, math, scf,
     gpu and LLVM loads and stores; grid, block, shared memory and the work of a launch as `rank.kernel`, a `#rank.kernel`.
     The functions stay as declarations. Attention on 16-bit numbers uses tensor cores and asynchronous copies of nvvm.

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_INITALLPASSES_H
 #define STAGEWRIGHT_INITALLPASSES_H
 
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -23,6 +24,7 @@ inline void registerAllPasses() {
   pipeline::registerPipelinePasses();
   rank::registerRankPasses();
   registerPipelineToRankPasses();
+  bodies::registerBodiesToKernelsPasses();
   device::registerRankToDevicePasses();
   host::registerRankToHostPasses();
   registerHostPipelines();

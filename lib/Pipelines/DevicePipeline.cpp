@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
@@ -33,15 +34,15 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     buildFusion(body, options, /*keepTypes=*/true);
     body.addPass(device::createDeviceFinishContractions());
     body.addPass(createCanonicalizerPass());
-    body.addPass(
-        host::createHostRaiseContractions({/*keepTypes=*/true, options.bytes}));
+    body.addPass(bodies::createBodyRaiseContractions(
+        {/*keepTypes=*/true, options.bytes}));
     if (options.splitFloat32)
       body.addPass(device::createDeviceSplitFloat32());
     body.addPass(device::createDeviceArrangeOperands());
     body.addPass(device::createDeviceFindEpilogues());
-    body.addPass(host::createHostOrderLoops());
+    body.addPass(bodies::createBodyOrderLoops());
     body.addPass(device::createDeviceGroupKernels());
-    body.addPass(host::createHostPassDestinations());
+    body.addPass(bodies::createBodyPassDestinations());
   }
 
   //===--------------------------------------------------------------------===//
@@ -70,8 +71,8 @@ void buildDeviceCallPipeline(OpPassManager &manager, Float32Products float32) {
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(createLowerAffinePass()); // indices in kernels
     widenBytes(body);
-    body.addPass(host::createHostRelaxFloats());
-    body.addPass(host::createHostApproximateMath());
+    body.addPass(bodies::createBodyRelaxFloats());
+    body.addPass(bodies::createBodyApproximateMath());
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
   }

@@ -10,8 +10,8 @@
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
 namespace stagewright {
@@ -23,17 +23,17 @@ void buildFusion(OpPassManager &body, const HostPipelineOptions &options,
   body.addPass(createCSEPass());
   // Contractions are raised before fusion, which would fuse elementwise
   // operations into them, and after it: moving reshapes can break one up.
-  body.addPass(host::createHostRaiseConvolutions({/*calls=*/!keepTypes}));
+  body.addPass(bodies::createBodyRaiseConvolutions({/*calls=*/!keepTypes}));
   bool bytes = keepTypes && options.bytes;
-  body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));
-  body.addPass(host::createHostSumSlices());
-  body.addPass(host::createHostFoldAccumulation());
-  body.addPass(host::createHostFuseElementwise(
+  body.addPass(bodies::createBodyRaiseContractions({keepTypes, bytes}));
+  body.addPass(bodies::createBodySumSlices());
+  body.addPass(bodies::createBodyFoldAccumulation());
+  body.addPass(bodies::createBodyFuseElementwise(
       {options.maxOps, /*longestRow=*/keepTypes ? device::kLongestRow : 0}));
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());
-  body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));
-  body.addPass(host::createHostFoldAccumulation());
+  body.addPass(bodies::createBodyRaiseContractions({keepTypes, bytes}));
+  body.addPass(bodies::createBodyFoldAccumulation());
 }
 
 void widenBytes(OpPassManager &body) {
@@ -44,7 +44,7 @@ void widenBytes(OpPassManager &body) {
 }
 
 void buildBuffers(OpPassManager &manager) {
-  manager.addPass(host::createHostBufferize());
+  manager.addPass(bodies::createBodyBufferize());
   OpPassManager &body = manager.nest<func::FuncOp>();
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());
@@ -54,16 +54,16 @@ void buildBuffers(OpPassManager &manager) {
 void buildWorkspaces(OpPassManager &manager, bool ranks, bool fills) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(host::createHostPlanWorkspace());
+    body.addPass(bodies::createBodyPlanWorkspace());
     body.addPass(createCSEPass());
   }
   if (!ranks)
     return;
-  manager.addPass(host::createHostSizeWorkspaces());
+  manager.addPass(bodies::createBodySizeWorkspaces());
   manager.addPass(rank::createVerifyRankPrograms());
-  host::HostOutlineKernelsOptions outline;
+  bodies::BodyOutlineKernelsOptions outline;
   outline.fills = fills;
-  manager.addPass(host::createHostOutlineKernels(outline));
+  manager.addPass(bodies::createBodyOutlineKernels(outline));
 }
 
 } // namespace stagewright

@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 #include "stagewright/Pipelines/Pipelines.h"
@@ -25,10 +26,10 @@ void buildBodyPipeline(OpPassManager &manager,
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     buildFusion(body, options, /*keepTypes=*/false);
-    body.addPass(host::createHostFindTriangles());
+    body.addPass(bodies::createBodyFindTriangles());
     body.addPass(host::createHostGroupRows());
-    body.addPass(host::createHostOrderLoops());
-    body.addPass(host::createHostPassDestinations());
+    body.addPass(bodies::createBodyOrderLoops());
+    body.addPass(bodies::createBodyPassDestinations());
   }
 
   buildBuffers(manager);
@@ -42,9 +43,9 @@ void buildLLVMPipeline(OpPassManager &manager) {
     widenBytes(body);
     // Relax before expanding elementary functions: the flags must not change
     // how their approximations round.
-    body.addPass(host::createHostRelaxFloats());
+    body.addPass(bodies::createBodyRelaxFloats());
     body.addPass(host::createHostMakeLoops());
-    body.addPass(host::createHostApproximateMath());
+    body.addPass(bodies::createBodyApproximateMath());
     body.addPass(host::createHostNarrowFloats());
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());

@@ -13,8 +13,8 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Rows.h"
 #include "stagewright/Analysis/Work.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
@@ -123,7 +123,7 @@ FailureOr<NodeBytes> Measurer::workspaces(const Trial &how) {
   NodeBytes bytes;
   trial->walk([&](rank::CallOp call) {
     auto body = trial->lookupSymbol<func::FuncOp>(call.getCallee());
-    auto own = body ? body->getAttrOfType<IntegerAttr>(host::kWorkspace)
+    auto own = body ? body->getAttrOfType<IntegerAttr>(bodies::kWorkspace)
                     : IntegerAttr();
     StringRef name = call.getNode();
     if (own && name.consume_back(how.replica))

@@ -8,7 +8,7 @@
 // RUN: not pp-compile %t.missing -o %t.swx 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --target-cpu=abacus -o %t.swx 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o %t.no/step.swx 2>&1 | FileCheck %s --check-prefix=WHERE
-// RUN: not pp-opt %S/Inputs/no-native-form.mlir --pass-pipeline='builtin.module(func.func(host-pass-destinations),host-bufferize)' 2>&1 | FileCheck %s --check-prefix=NATIVE
+// RUN: not pp-opt %S/Inputs/no-native-form.mlir --pass-pipeline='builtin.module(func.func(body-pass-destinations),body-bufferize)' 2>&1 | FileCheck %s --check-prefix=NATIVE
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=SPECIAL
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --emit=llvm -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
 

@@ -16,7 +16,7 @@ namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEOUTLINEALTERNATIVES
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"
 
-void outlineAlternative(Operation *op, host::KernelOutliner &outliner) {
+void outlineAlternative(Operation *op, bodies::KernelOutliner &outliner) {
   auto write = [&](OpBuilder &builder, IRMapping &mapping) {
     Operation *copy = builder.clone(*op, mapping);
     copy->removeAttr(kLibrary);
@@ -37,7 +37,7 @@ namespace {
 struct DeviceOutlineAlternativesPass
     : impl::DeviceOutlineAlternativesBase<DeviceOutlineAlternativesPass> {
   void runOnOperation() override {
-    host::KernelOutliner outliner(getOperation());
+    bodies::KernelOutliner outliner(getOperation());
     for (func::FuncOp body : outliner.bodies())
       for (Operation &op : llvm::make_early_inc_range(body.front())) {
         if (auto gradient = dyn_cast<pipeline::AttentionGradientOp>(op))
@@ -55,14 +55,14 @@ struct DeviceOutlineAlternativesPass
            isOneProduct(product);
   }
 
-  void outline(Operation *op, host::KernelOutliner &outliner) {
+  void outline(Operation *op, bodies::KernelOutliner &outliner) {
     outlineAlternative(op, outliner);
     ++numAlternatives;
   }
 
   /// Outlines kernels for a gradient that is one library call.
   void replaceLater(pipeline::AttentionGradientOp whole,
-                    host::KernelOutliner &outliner) {
+                    bodies::KernelOutliner &outliner) {
     OpBuilder builder(whole->getContext());
     builder.setInsertionPointAfter(whole);
     Halves halves = writeHalves(builder, whole);

@@ -15,13 +15,13 @@
 #ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_ALTERNATIVES_H
 #define STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_ALTERNATIVES_H
 
-#include "../RankToHost/KernelOutliner.h"
+#include "stagewright/Conversion/BodiesToKernels/KernelOutliner.h"
 
 namespace stagewright::device {
 
 /// Outlines a kernel that computes `op`, on buffers, and creates a
 /// `rank.otherwise` of it right after `op`.
-void outlineAlternative(mlir::Operation *op, host::KernelOutliner &outliner);
+void outlineAlternative(mlir::Operation *op, bodies::KernelOutliner &outliner);
 
 } // namespace stagewright::device
 

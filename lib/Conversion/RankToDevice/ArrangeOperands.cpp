@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/Contractions/ProductLoops.h"
-#include "../RankToHost/TensorUtils.h"
 #include "UnrollLoops.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "stagewright/Conversion/BodiesToKernels/ProductLoops.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 namespace stagewright::device {
@@ -32,7 +32,8 @@ bool isOfBytes(linalg::ContractOp op) {
 
 /// Whether the library accepts a matrix with these extents and strides: one
 /// stride is 1, and the other at least the extent of that dimension.
-bool isMatrix(const host::Loop &rows, const host::Loop &columns, int operand) {
+bool isMatrix(const bodies::Loop &rows, const bodies::Loop &columns,
+              int operand) {
   int64_t row = rows.stride[operand], column = columns.stride[operand];
   bool tall = row == 1 || rows.extent == 1;
   bool wide = column == 1 || columns.extent == 1;
@@ -43,21 +44,22 @@ bool isMatrix(const host::Loop &rows, const host::Loop &columns, int operand) {
 /// Whether the library accepts A, B and C in their present layouts.
 std::array<bool, 3> areMatrices(linalg::ContractOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<host::Loop> loops(maps[0].getNumDims(), {1, {0, 0, 0}});
+  SmallVector<bodies::Loop> loops(maps[0].getNumDims(), {1, {0, 0, 0}});
   for (int operand = 0; operand < 3; ++operand) {
     auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
     int64_t stride = 1;
     for (int64_t i = type.getRank(); i-- > 0;) {
-      host::Loop &loop = loops[maps[operand].getDimPosition(unsigned(i))];
+      bodies::Loop &loop = loops[maps[operand].getDimPosition(unsigned(i))];
       loop.extent = type.getDimSize(unsigned(i));
       loop.stride[operand] = stride;
       stride *= loop.extent;
     }
   }
-  host::Nest nest = host::Nest::get(host::ContractionDims::get(maps), loops);
-  host::Loop rows = host::takeLongest(nest.m),
-             columns = host::takeLongest(nest.n),
-             sum = host::takeLongest(nest.k);
+  bodies::Nest nest =
+      bodies::Nest::get(bodies::ContractionDims::get(maps), loops);
+  bodies::Loop rows = bodies::takeLongest(nest.m),
+               columns = bodies::takeLongest(nest.n),
+               sum = bodies::takeLongest(nest.k);
   return {isMatrix(rows, sum, 0), isMatrix(sum, columns, 1),
           isMatrix(rows, columns, 2)};
 }
@@ -69,11 +71,11 @@ bool isTaken(linalg::ContractOp op) {
 struct DeviceArrangeOperandsPass
     : impl::DeviceArrangeOperandsBase<DeviceArrangeOperandsPass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     for (linalg::ContractOp op : launchedProducts(getOperation())) {
       SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-      host::ContractionDims dims = host::ContractionDims::get(maps);
+      bodies::ContractionDims dims = bodies::ContractionDims::get(maps);
       if (!dims.complete || (!isOfBytes(op) && isTaken(op)))
         continue;
       // Batches, rows and columns in the order of the result, terms in that of
@@ -131,10 +133,10 @@ struct DeviceArrangeOperandsPass
     auto made = linalg::ContractOp::create(
         builder, loc, TypeRange{RankedTensorType::get(shape, element)},
         op.getInputs(),
-        ValueRange{host::createZero(builder, loc,
-                                    RankedTensorType::get(shape, element))},
+        ValueRange{bodies::createZero(builder, loc,
+                                      RankedTensorType::get(shape, element))},
         builder.getAffineMapArrayAttr(maps));
-    bool adds = !host::isZero(init);
+    bool adds = !bodies::isZero(init);
     if (!adds)
       init = tensor::EmptyOp::create(builder, loc, type.getShape(), element);
     auto rank = unsigned(type.getRank());

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/Contractions/ContractionCalls.h"
-#include "../RankToHost/LibraryCalls.h"
 #include "Epilogues.h"
+#include "stagewright/Conversion/BodiesToKernels/ContractionCalls.h"
+#include "stagewright/Conversion/BodiesToKernels/LibraryCalls.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 namespace stagewright::device {
@@ -21,7 +21,7 @@ struct DeviceCallContractionsPass
   using DeviceCallContractionsBase::DeviceCallContractionsBase;
 
   void runOnOperation() override {
-    host::LibraryCalls calls(getOperation());
+    bodies::LibraryCalls calls(getOperation());
     SmallVector<rank::ContractOp> ops;
     getOperation().walk([&](rank::ContractOp op) { ops.push_back(op); });
     for (rank::ContractOp op : ops)
@@ -32,7 +32,7 @@ struct DeviceCallContractionsPass
   /// What the library is asked for, but for the product itself.
   sw_contraction_desc describe(rank::ContractOp op) {
     auto typeOf = [](Value buffer) {
-      return host::dtypeOf(getElementTypeOrSelf(buffer));
+      return bodies::dtypeOf(getElementTypeOrSelf(buffer));
     };
     sw_contraction_desc desc = {};
     desc.a_dtype = typeOf(op.getLhs());
@@ -50,12 +50,12 @@ struct DeviceCallContractionsPass
     return desc;
   }
 
-  LogicalResult call(rank::ContractOp op, host::LibraryCalls &calls) {
+  LogicalResult call(rank::ContractOp op, bodies::LibraryCalls &calls) {
     if (op.isConvolution())
       return op->emitError("is a convolution; the device's library takes "
                            "'rank.convolve'");
     for (Type type : op->getOperandTypes())
-      if (host::dtypeOf(getElementTypeOrSelf(type)) < 0)
+      if (bodies::dtypeOf(getElementTypeOrSelf(type)) < 0)
         return op->emitError("has operands of type ")
                << type << ", which the device's library does not multiply";
     if (op.getEpilogue() && !isOneProduct(op))
@@ -69,12 +69,12 @@ struct DeviceCallContractionsPass
     Location loc = op.getLoc();
     Value none = LLVM::ZeroOp::create(
         before, loc, LLVM::LLVMPointerType::get(&getContext()));
-    Value bias = op.getBias() ? host::addressOf(before, op.getBias()) : none;
-    Value aux = op.getAux() ? host::addressOf(before, op.getAux()) : none;
-    Value rank = host::LibraryCalls::rankOf(op);
+    Value bias = op.getBias() ? bodies::addressOf(before, op.getBias()) : none;
+    Value aux = op.getAux() ? bodies::addressOf(before, op.getAux()) : none;
+    Value rank = bodies::LibraryCalls::rankOf(op);
     sw_contraction_desc all = describe(op);
-    int32_t dtype = host::dtypeOf(getElementTypeOrSelf(op.getWritten()));
-    auto emit = [&](OpBuilder &builder, const host::ContractionDesc &product,
+    int32_t dtype = bodies::dtypeOf(getElementTypeOrSelf(op.getWritten()));
+    auto emit = [&](OpBuilder &builder, const bodies::ContractionDesc &product,
                     ArrayRef<Value> pointers) {
       sw_contraction_desc desc = all;
       desc.gemm = std::get<sw_gemm_desc>(product);
@@ -84,7 +84,7 @@ struct DeviceCallContractionsPass
       buffers.append({bias, aux});
       calls.create(builder, loc, "sw_contract", rank, desc, buffers);
     };
-    return host::lowerToCalls(op, emit);
+    return bodies::lowerToCalls(op, emit);
   }
 };
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Epilogues.h"
-#include "../RankToHost/Contractions/ContractionDims.h"
-#include "../RankToHost/TensorUtils.h"
 #include "ScalarFunction.h"
+#include "stagewright/Conversion/BodiesToKernels/ContractionDims.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 namespace stagewright::device {
@@ -73,7 +73,7 @@ std::optional<Use> classify(Operation *user, Value product) {
 Value convertRow(OpBuilder &builder, Value row, Type element) {
   if (getElementTypeOrSelf(row) == element)
     return row;
-  return host::createElementwise(
+  return bodies::createElementwise(
       builder, row.getLoc(), row, element,
       [&](OpBuilder &b, Location l, Value in) -> Value {
         if (in.getType().getIntOrFloatBitWidth() <
@@ -150,7 +150,7 @@ linalg::GenericOp findEpilogue(linalg::ContractOp product) {
   if (getElementTypeOrSelf(product->getOperand(0)).getIntOrFloatBitWidth() == 8)
     return {};
   if ((!element.isF32() && !element.isF16() && !element.isBF16()) ||
-      type.getRank() < 2 || !host::isZero(product.getOutputs()[0]))
+      type.getRank() < 2 || !bodies::isZero(product.getOutputs()[0]))
     return {};
   SmallVector<Use> uses;
   bool keeps = false;
@@ -196,7 +196,7 @@ static bool walksAsOne(MemRefType type, AffineMap map,
 
 bool isOneProduct(rank::ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
-  host::ContractionDims dims = host::ContractionDims::get(maps);
+  bodies::ContractionDims dims = bodies::ContractionDims::get(maps);
   if (op.isConvolution() || !dims.complete || !dims.batch.empty())
     return false;
   // Rows and columns in the order of C, terms of the sum in that of A.

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/TensorUtils.h"
 #include "Epilogues.h"
 #include "RowLoops.h"
 #include "UnrollLoops.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEFINISHCONTRACTIONS
@@ -73,13 +73,13 @@ struct Addition {
 
 /// Whether `op` is a sum that starts from zero.
 bool sumsIntoZero(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1 || !host::isZero(op.getDpsInits()[0]))
+  if (op.getNumDpsInits() != 1 || !bodies::isZero(op.getDpsInits()[0]))
     return false;
   if (isa<linalg::ContractOp>(op.getOperation()))
     return true;
   FailureOr<Combiner> combiner = matchCombiner(op, 0);
   return isa<linalg::GenericOp>(op.getOperation()) &&
-         !host::isConvolution(op) && op.getNumReductionLoops() != 0 &&
+         !bodies::isConvolution(op) && op.getNumReductionLoops() != 0 &&
          succeeded(combiner) && isa<arith::AddFOp>(combiner->op);
 }
 
@@ -87,7 +87,7 @@ struct DeviceFinishContractionsPass
     : impl::DeviceFinishContractionsBase<DeviceFinishContractionsPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (!host::isBody(function))
+    if (!bodies::isBody(function))
       return;
     for (Block *block : launchBlocks(function)) {
       SmallVector<linalg::GenericOp> generics(
@@ -135,7 +135,7 @@ struct DeviceFinishContractionsPass
     if (getElementTypeOrSelf(result) == type || result.use_empty() ||
         type.getIntOrFloatBitWidth() == 8 ||
         getElementTypeOrSelf(op.getInputs()[1]) != type ||
-        !host::isZero(op.getOutputs()[0]))
+        !bodies::isZero(op.getOutputs()[0]))
       return false;
     SmallVector<Operation *> casts;
     for (OpOperand &use : result.getUses()) {
@@ -152,7 +152,7 @@ struct DeviceFinishContractionsPass
     auto narrow = cast<RankedTensorType>(result.getType()).clone(type);
     auto made = linalg::ContractOp::create(
         builder, op.getLoc(), TypeRange{narrow}, op.getInputs(),
-        ValueRange{host::createZero(builder, op.getLoc(), narrow)},
+        ValueRange{bodies::createZero(builder, op.getLoc(), narrow)},
         op.getIndexingMapsAttr());
     for (Operation *cast : casts) {
       cast->getResult(0).replaceAllUsesWith(cast->getOperand(0));
@@ -169,7 +169,7 @@ struct DeviceFinishContractionsPass
 struct DeviceFindEpiloguesPass
     : impl::DeviceFindEpiloguesBase<DeviceFindEpiloguesPass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     for (linalg::ContractOp op : launchedProducts(getOperation()))
       numEpilogues += bool(findEpilogue(op));

@@ -12,8 +12,8 @@
 #include "UnrollLoops.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEGROUPKERNELS
@@ -26,8 +26,8 @@ constexpr int64_t kFewestRows = 64;
 /// Min terms of a sum that a team of threads shares.
 constexpr int64_t kFewestTurns = 32;
 
-using host::RowGroup;
-using host::RowMember;
+using bodies::RowGroup;
+using bodies::RowMember;
 
 bool isSingle(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
@@ -69,7 +69,7 @@ private:
       unit.assign(groups[group->second]);
     reached.insert(unit.begin(), unit.end());
     for (Operation *member : unit)
-      for (Operation *read : host::readsOf(member))
+      for (Operation *read : bodies::readsOf(member))
         place(read);
     for (Operation *member : unit)
       member->moveBefore(block.getTerminator());
@@ -84,7 +84,7 @@ private:
 struct DeviceGroupKernelsPass
     : impl::DeviceGroupKernelsBase<DeviceGroupKernelsPass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     int64_t number = 0;
     for (Block *block : launchBlocks(getOperation()))
@@ -98,7 +98,7 @@ struct DeviceGroupKernelsPass
       if (isOpTriviallyDead(&op))
         op.erase();
     SmallVector<SmallVector<Operation *>> groups;
-    for (const RowGroup &group : host::findRowGroups(
+    for (const RowGroup &group : bodies::findRowGroups(
              block, {/*values=*/1 << 20, /*scores=*/0, /*fewest=*/0},
              [](Operation *op) { return op->hasAttr(kEpilogue); }))
       if (auto members = membersOf(group); members.size() > 1)

@@ -10,7 +10,7 @@
 #include "Scalars.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/Support/MathExtras.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/LibraryCalls.h"
+#include "stagewright/Conversion/BodiesToKernels/LibraryCalls.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
 namespace stagewright::device {
@@ -21,7 +21,7 @@ struct DevicePassRankPass : impl::DevicePassRankBase<DevicePassRankPass> {
   void runOnOperation() override {
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     for (auto body : getOperation().getOps<func::FuncOp>())
-      if (host::isBody(body) &&
+      if (bodies::isBody(body) &&
           failed(body.insertArgument(0, pointer, {}, body.getLoc())))
         return signalPassFailure();
   }
@@ -61,10 +61,10 @@ public:
       LLVM::StoreOp::create(builder, loc, constant(0),
                             wordAt(loc, words, call->getNumOperands()));
     Value number = constant(kernel);
-    host::callRuntime(builder, loc, function->getParentOfType<ModuleOp>(),
-                      isa<rank::OtherwiseOp>(call) ? "sw_otherwise"
-                                                   : "sw_launch",
-                      {function.getArgument(0), number, table});
+    bodies::callRuntime(builder, loc, function->getParentOfType<ModuleOp>(),
+                        isa<rank::OtherwiseOp>(call) ? "sw_otherwise"
+                                                     : "sw_launch",
+                        {function.getArgument(0), number, table});
     call->erase();
   }
 

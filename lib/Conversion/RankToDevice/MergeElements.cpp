@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeElements.h"
-#include "../RankToHost/TensorUtils.h"
 #include "MergeSums.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 
 namespace stagewright::device {
 namespace {
@@ -21,8 +21,8 @@ constexpr size_t kMostOperands = 16;
 constexpr size_t kLargestBody = 64;
 
 bool isSmall(linalg::GenericOp op) {
-  return op && host::isElementwise(op) && op.getNumLoops() > 0 &&
-         host::pointsOf(op) <= kMostElements;
+  return op && bodies::isElementwise(op) && op.getNumLoops() > 0 &&
+         bodies::pointsOf(op) <= kMostElements;
 }
 
 /// Whether `op` uses `value` as a buffer to write to.

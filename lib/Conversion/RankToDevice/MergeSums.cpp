@@ -6,20 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeSums.h"
-#include "../RankToHost/TensorUtils.h"
 #include "RowLoops.h"
 #include "RowTeams.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 namespace {
 
 /// Whether `op` sums over rows and the columns are contiguous.
 bool isColumnSum(linalg::GenericOp op) {
-  if (!op || host::isConvolution(op))
+  if (!op || bodies::isConvolution(op))
     return false;
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
   if (op.getNumReductionLoops() == 0 ||
@@ -46,7 +46,7 @@ bool needs(Operation *op, Operation *maker) {
   SmallVector<Operation *> open = {op};
   llvm::DenseSet<Operation *> seen;
   while (!open.empty()) {
-    for (Operation *from : host::readsOf(open.pop_back_val())) {
+    for (Operation *from : bodies::readsOf(open.pop_back_val())) {
       if (from == maker)
         return true;
       if (seen.insert(from).second)
@@ -171,11 +171,11 @@ void mergeSums(SetVector<Operation *> &singles) {
     }
 }
 
-void addRowSums(const host::RowGroup &group,
+void addRowSums(const bodies::RowGroup &group,
                 SmallVector<Operation *> &members) {
   SetVector<Operation *> sums;
   ArrayRef<unsigned> loops;
-  for (const host::RowMember &member : group.members) {
+  for (const bodies::RowMember &member : group.members) {
     linalg::LinalgOp linalgOp = member.op;
     auto op = dyn_cast<linalg::GenericOp>(linalgOp.getOperation());
     bool isAsOthers = sums.empty() || loops == ArrayRef(member.loops);

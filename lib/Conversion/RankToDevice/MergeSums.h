@@ -15,8 +15,8 @@
 #ifndef STAGEWRIGHT_CONVERSION_RANKTODEVICE_MERGESUMS_H
 #define STAGEWRIGHT_CONVERSION_RANKTODEVICE_MERGESUMS_H
 
-#include "../RankToHost/Rows/GroupRows.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Conversion/BodiesToKernels/RowGroups.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace stagewright::device {
@@ -38,7 +38,7 @@ void mergeSums(llvm::SetVector<mlir::Operation *> &singles);
 /// Adds to `members`, operations of `group` that become one kernel, the merged
 /// sums over all its rows whose elementwise operands the members read or make,
 /// if a kernel can have both (RowTeams.h).
-void addRowSums(const host::RowGroup &group,
+void addRowSums(const bodies::RowGroup &group,
                 llvm::SmallVector<mlir::Operation *> &members);
 
 } // namespace stagewright::device

@@ -17,8 +17,8 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 
 namespace stagewright::device {
@@ -171,7 +171,7 @@ void takeLargeArrays(Block &body) {
 struct DeviceOutlineKernelsPass
     : impl::DeviceOutlineKernelsBase<DeviceOutlineKernelsPass> {
   void runOnOperation() override {
-    host::KernelOutliner outliner(getOperation());
+    bodies::KernelOutliner outliner(getOperation());
     for (func::FuncOp body : outliner.bodies()) {
       // The place of an operand in an unrolled loop is known now.
       for (Operation &op : body.front())
@@ -208,7 +208,7 @@ struct DeviceOutlineKernelsPass
 
   /// `more`: arguments of the kernel that its operations do not use.
   void outline(const Group &group, const SetVector<Operation *> &kept,
-               ValueRange more, host::KernelOutliner &outliner) {
+               ValueRange more, bodies::KernelOutliner &outliner) {
     auto write = [&](OpBuilder &builder, IRMapping &mapping) {
       for (Operation *op : group) {
         Operation *made = builder.clone(*op, mapping);

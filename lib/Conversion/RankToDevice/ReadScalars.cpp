@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEREADSCALARS
@@ -25,7 +25,7 @@ tensor::ExtractOp scalarOf(Value value) {
 struct DeviceReadScalarsPass
     : impl::DeviceReadScalarsBase<DeviceReadScalarsPass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });

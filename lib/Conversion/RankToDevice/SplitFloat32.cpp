@@ -15,9 +15,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/TensorUtils.h"
 #include "UnrollLoops.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 namespace stagewright::device {
@@ -68,7 +68,7 @@ Parts split(OpBuilder &builder, Location loc, Value array) {
 struct DeviceSplitFloat32Pass
     : impl::DeviceSplitFloat32Base<DeviceSplitFloat32Pass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     DenseMap<std::pair<Value, Block *>, Parts> parts; // By operand.
     for (linalg::ContractOp product : launchedProducts(getOperation())) {

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitSums.h"
-#include "../RankToHost/TensorUtils.h"
 #include "RowLoops.h"
 #include "RowTeams.h"
 #include "ThreadWriter.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace stagewright::device {
@@ -41,7 +41,7 @@ int64_t partsOf(ArrayRef<Operation *> group) {
   bool fills = llvm::all_of(group.drop_back(), [](Operation *other) {
     return isa<linalg::FillOp>(other);
   });
-  if (!op || !fills || host::isConvolution(op))
+  if (!op || !fills || bodies::isConvolution(op))
     return 1;
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
     if (failed(matchCombiner(op, i)))

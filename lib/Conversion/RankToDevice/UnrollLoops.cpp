@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "UnrollLoops.h"
-#include "../RankToHost/TensorUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICEMARKLOOPS
@@ -63,7 +63,7 @@ bool isSerial(scf::ForOp loop) {
   loop->walk([&](linalg::LinalgOp op) {
     if (op.hasDynamicShape())
       return;
-    int64_t points = host::pointsOf(op);
+    int64_t points = bodies::pointsOf(op);
     crosses |= points > kFewPoints &&
                (op.getNumReductionLoops() > 0 || looksUp(op, loop));
     crosses |= most > 1 && points > 1 && points != most;
@@ -76,7 +76,7 @@ struct DeviceMarkLoopsPass : impl::DeviceMarkLoopsBase<DeviceMarkLoopsPass> {
   using DeviceMarkLoopsBase::DeviceMarkLoopsBase;
 
   void runOnOperation() override {
-    if (host::isBody(getOperation()))
+    if (bodies::isBody(getOperation()))
       mark(getOperation().front(), 1);
   }
 
@@ -126,7 +126,7 @@ LogicalResult unroll(scf::ForOp loop, int64_t &number) {
 struct DeviceUnrollLoopsPass
     : impl::DeviceUnrollLoopsBase<DeviceUnrollLoopsPass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     int64_t number = 0;
     getOperation().walk([&](Operation *op) {

@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ThreadWriter.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace stagewright::device {

@@ -14,9 +14,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
 #include "RowWriter.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/MapVector.h"
@@ -149,9 +149,9 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
       llvm::any_of(inner,
                    [](linalg::LinalgOp op) { return op.hasDynamicShape(); }))
     return failure();
-  int64_t columns = inner.empty() ? 1 : host::pointsOf(inner.front());
+  int64_t columns = inner.empty() ? 1 : bodies::pointsOf(inner.front());
   bool shared = llvm::all_of(inner, [&](linalg::LinalgOp op) {
-    return isElementByElement(op) && host::pointsOf(op) == columns;
+    return isElementByElement(op) && bodies::pointsOf(op) == columns;
   });
   if (single || !shared || !areApart(kernel, inner))
     columns = 1;
@@ -177,7 +177,7 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
       writePoint(writer, linalgOp, writer.split(column, ranges));
       return true;
     }
-    writer.loop(host::pointsOf(linalgOp), {},
+    writer.loop(bodies::pointsOf(linalgOp), {},
                 [&](Value turn, ValueRange) -> SmallVector<Value> {
                   writePoint(writer, linalgOp, writer.split(turn, ranges));
                   return {};

@@ -20,12 +20,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -300,7 +300,7 @@ void ScatterWriter::update(Value first) {
 }
 
 void ScatterWriter::write() {
-  columns = host::pointsOf(scatter.update);
+  columns = bodies::pointsOf(scatter.update);
   threads = std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
   writer.shape.block[0] = threads;
   writer.shape.grid[0] = llvm::divideCeil(columns, threads);

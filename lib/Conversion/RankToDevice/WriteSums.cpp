@@ -13,12 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/TensorUtils.h"
 #include "RowLoops.h"
 #include "SplitSums.h"
 #include "ThreadWriter.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace stagewright::device {
@@ -218,7 +218,7 @@ constexpr int64_t kFewColumns = 128 * kSumThreads;
 /// Whether `op` is a sum that one block can do for some columns.
 bool isColumnSum(linalg::LinalgOp op) {
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
-  if (!isa<linalg::GenericOp>(op.getOperation()) || host::isConvolution(op) ||
+  if (!isa<linalg::GenericOp>(op.getOperation()) || bodies::isConvolution(op) ||
       types.empty() || types.back() == utils::IteratorType::reduction)
     return false;
   int64_t rows = 1, columns = 1;

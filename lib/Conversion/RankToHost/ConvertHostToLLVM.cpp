@@ -228,7 +228,7 @@ struct ConvertHostToLLVMPass
       if (!function.isPublic()) // The entries of ranks are public.
         function.setLinkage(LLVM::Linkage::Internal);
       function->removeAttr("host.kernel");
-      function->removeAttr(kWorkspace);
+      function->removeAttr(bodies::kWorkspace);
       // LLVM does not know the attributes of the levels above.
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
         auto attributes = function_interface_impl::getArgAttrDict(function, i);

@@ -357,7 +357,7 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
         type = LLVM::LLVMArrayType::get(type, extent);
       LLVM::GlobalOp::create(builder, step.getLoc(), type, /*isConstant=*/true,
                              LLVM::Linkage::External, dataSymbol(i), value,
-                             kAlignment);
+                             bodies::kAlignment);
     }
     return success();
   }

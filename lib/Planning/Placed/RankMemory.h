@@ -29,7 +29,7 @@ inline ByLife heldOf(const StashPeak &peak) {
 
 /// Memory of all stages of a rank. They run one after the other, so they share
 /// the temporaries of the stage with the most; and the stash of a stage may
-/// reuse the memory of another's (RankToHost/StashFrames.h).
+/// reuse the memory of another's (BodiesToKernels/StashFrames.h).
 class RankMemory {
 public:
   /// `kind`: the name of the schedule.

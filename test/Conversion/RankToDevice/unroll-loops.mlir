@@ -1,6 +1,6 @@
 // RUN: pp-opt %s --split-input-file --device-mark-loops --verify-diagnostics | FileCheck %s --check-prefix=MARKED
 // RUN: pp-opt %s --split-input-file --device-mark-loops='max-operations=40' --verify-diagnostics=only-expected 2>&1 | FileCheck %s --check-prefix=FEW
-// RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(device-mark-loops,device-group-kernels,host-pass-destinations),host-bufferize,func.func(device-unroll-loops,canonicalize,cse))' --verify-diagnostics=only-expected | FileCheck %s
+// RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(device-mark-loops,device-group-kernels,body-pass-destinations),body-bufferize,func.func(device-unroll-loops,canonicalize,cse))' --verify-diagnostics=only-expected | FileCheck %s
 
 // A recurrence with a product: its three iterations become products of their own, and kernels with numbers of their own.
 // MARKED-LABEL: @recurrence

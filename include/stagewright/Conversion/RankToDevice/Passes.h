@@ -7,8 +7,8 @@
 //
 // Constructors and registration of the passes in dialects/Rank/DevicePasses.td,
 // which describes each. They end at the gpu dialect; the lowering specific to a
-// vendor follows in Target. Most steps before the kernels are shared with the
-// host and are in RankToHost.
+// vendor follows in Target. The steps before are those of every target, in
+// BodiesToKernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
 namespace stagewright::device {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructors and registration of the passes in dialects/Rank/HostPasses.td,
-// which describes each. Together they lower bodies on tensors and rank programs
-// to the LLVM dialect; none depends on stages or schedules. Their order was
-// found by measurement; `buildBodyPipeline` and `buildLLVMPipeline` define it.
+// which describes each. After those of BodiesToKernels, they lower kernels and
+// rank programs to the LLVM dialect; none depends on stages or schedules. Rank
+// programs for devices are host code too, and are lowered by the same passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,29 +28,13 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "stagewright/Dialect/LLVM.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 
 namespace stagewright::host {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
-
-/// Argument attribute of a body: the body adds to the argument, and one of the
-/// last results (in order) is tied to it.
-constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
-/// Function attribute of a body: bytes of workspace it needs; the workspace is
-/// its last argument.
-constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
-/// Hint on a loop: its iterations are independent and may run in parallel.
-/// Without it they run one after the other.
-constexpr llvm::StringLiteral kParallel = "host.parallel";
-/// Alignment of every buffer, in bytes: a cache line, and the widest vector.
-constexpr int64_t kAlignment = 64;
-
-/// Whether `function` is a body on tensors or buffers: private, with a region,
-/// not a kernel.
-bool isBody(mlir::func::FuncOp function);
 
 } // namespace stagewright::host
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../RankToHost/LibraryCalls.h"
 #include "Library.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Conversion/BodiesToKernels/LibraryCalls.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICECALLATTENTION
@@ -22,7 +22,7 @@ using pipeline::Attention;
 struct DeviceCallAttentionPass
     : impl::DeviceCallAttentionBase<DeviceCallAttentionPass> {
   void runOnOperation() override {
-    host::LibraryCalls calls(getOperation());
+    bodies::LibraryCalls calls(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr(kLibrary))
@@ -133,7 +133,7 @@ struct DeviceCallAttentionPass
     return desc;
   }
 
-  LogicalResult call(const Attention &of, host::LibraryCalls &calls) {
+  LogicalResult call(const Attention &of, bodies::LibraryCalls &calls) {
     FailureOr<sw_attention_desc> desc = describe(of);
     if (failed(desc))
       return failure();

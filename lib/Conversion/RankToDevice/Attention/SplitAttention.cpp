@@ -7,8 +7,8 @@
 
 #include "Halves.h"
 #include "Library.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 
 namespace stagewright::device {
@@ -35,7 +35,7 @@ void addBias(Operation *op, const Attention &attention) {
 struct DeviceSplitAttentionPass
     : impl::DeviceSplitAttentionBase<DeviceSplitAttentionPass> {
   void runOnOperation() override {
-    if (!host::isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     SmallVector<pipeline::AttentionGradientOp> wholes(
         getOperation().getOps<pipeline::AttentionGradientOp>());

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileWriter.h"
-#include "../../RankToHost/Math/Elementary.h"
+#include "stagewright/Conversion/BodiesToKernels/Elementary.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -121,18 +121,18 @@ Value TileWriter::truth() {
 }
 
 Value TileWriter::exp(Value x) {
-  host::Lanes lanes(writer.builder, writer.loc, x.getType());
-  return host::expandExp(lanes, x);
+  bodies::Lanes lanes(writer.builder, writer.loc, x.getType());
+  return bodies::expandExp(lanes, x);
 }
 
 Value TileWriter::log(Value x) {
-  host::Lanes lanes(writer.builder, writer.loc, x.getType());
-  return host::expandLog(lanes, x);
+  bodies::Lanes lanes(writer.builder, writer.loc, x.getType());
+  return bodies::expandLog(lanes, x);
 }
 
 Value TileWriter::tanh(Value x) {
-  host::Lanes lanes(writer.builder, writer.loc, x.getType());
-  return host::expandTanh(lanes, x);
+  bodies::Lanes lanes(writer.builder, writer.loc, x.getType());
+  return bodies::expandTanh(lanes, x);
 }
 
 } // namespace stagewright::device

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../RankToHost/LibraryCalls.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Conversion/BodiesToKernels/LibraryCalls.h"
+#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
-#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 #define GEN_PASS_DEF_DEVICECALLCONVOLUTIONS
@@ -25,7 +25,7 @@ struct DeviceCallConvolutionsPass
   using DeviceCallConvolutionsBase::DeviceCallConvolutionsBase;
 
   void runOnOperation() override {
-    host::LibraryCalls calls(getOperation());
+    bodies::LibraryCalls calls(getOperation());
     SmallVector<rank::ConvolveOp> ops;
     getOperation().walk([&](rank::ConvolveOp op) { ops.push_back(op); });
     for (rank::ConvolveOp op : ops)
@@ -60,9 +60,9 @@ struct DeviceCallConvolutionsPass
   FailureOr<sw_convolve_desc> describe(rank::ConvolveOp op) {
     sw_convolve_desc desc = {};
     desc.writes = int32_t(op.getWrites());
-    desc.x_dtype = host::dtypeOf(getElementTypeOrSelf(op.getRoles()[0]));
-    desc.w_dtype = host::dtypeOf(getElementTypeOrSelf(op.getRoles()[1]));
-    desc.y_dtype = host::dtypeOf(getElementTypeOrSelf(op.getRoles()[2]));
+    desc.x_dtype = bodies::dtypeOf(getElementTypeOrSelf(op.getRoles()[0]));
+    desc.w_dtype = bodies::dtypeOf(getElementTypeOrSelf(op.getRoles()[1]));
+    desc.y_dtype = bodies::dtypeOf(getElementTypeOrSelf(op.getRoles()[2]));
     desc.tf32 = tf32;
     desc.batch = op.getExtent(0, 0), desc.channels = op.getExtent(0, 1);
     desc.filters = op.getExtent(1, 0), desc.groups = 1;
@@ -86,7 +86,7 @@ struct DeviceCallConvolutionsPass
     return desc;
   }
 
-  LogicalResult call(rank::ConvolveOp op, host::LibraryCalls &calls) {
+  LogicalResult call(rank::ConvolveOp op, bodies::LibraryCalls &calls) {
     FailureOr<sw_convolve_desc> desc = describe(op);
     if (failed(desc))
       return failure();

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Geometry.h"
-#include "../../RankToHost/Contractions/LinearMap.h"
-#include "../../RankToHost/TensorUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "stagewright/Conversion/BodiesToKernels/LinearMap.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 
 namespace stagewright::device {
 
@@ -66,7 +66,7 @@ private:
 
   bool peelInsert() {
     auto insert = source.getDefiningOp<tensor::InsertSliceOp>();
-    if (!insert || !host::isZero(insert.getDest()) ||
+    if (!insert || !bodies::isZero(insert.getDest()) ||
         insert.getSourceType().getRank() != insert.getDestType().getRank() ||
         ShapedType::isDynamicShape(insert.getStaticOffsets()) ||
         ShapedType::isDynamicShape(insert.getStaticStrides()))
@@ -81,7 +81,7 @@ private:
 /// tensor; else null. A dimension of extent 1 counts as reversed or not.
 Value matchReversed(Value value, const llvm::SmallDenseSet<unsigned> &flipped) {
   Value source;
-  AffineMap map = host::matchCopy(value, source);
+  AffineMap map = bodies::matchCopy(value, source);
   if (!map || source.getType() != value.getType())
     return {};
   auto type = cast<RankedTensorType>(value.getType());
@@ -123,7 +123,7 @@ struct Loops {
     SmallVector<AffineMap> all = op.getIndexingMapsArray();
     Loops loops;
     loops.maps = {all[image], all[1 - image], all[2]};
-    auto steps = host::coefficientsOf(all[image]);
+    auto steps = bodies::coefficientsOf(all[image]);
     if (!steps || !loops.maps[1].isProjectedPermutation() ||
         !loops.maps[2].isProjectedPermutation())
       return std::nullopt;
@@ -292,7 +292,7 @@ private:
 
 std::optional<Geometry> Geometry::get(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 2 ||
-      op->getNumResults() != 1 || !host::matchSumOfProducts(op))
+      op->getNumResults() != 1 || !bodies::matchSumOfProducts(op))
     return std::nullopt;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (!element.isF32() && !element.isF16() && !element.isBF16())

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../RankToHost/TensorUtils.h"
 #include "Geometry.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 namespace stagewright::device {
@@ -35,7 +35,7 @@ struct DeviceRaiseConvolutionsPass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    host::generalizeNamed(getOperation(), rewriter, [](Operation *op) {
+    bodies::generalizeNamed(getOperation(), rewriter, [](Operation *op) {
       return isa<linalg::ConvolutionOpInterface>(op);
     });
     SmallVector<linalg::GenericOp> generics;
@@ -103,8 +103,8 @@ struct DeviceRaiseConvolutionsPass
                        .getOutput();
     result = transpose(rewriter, loc, result, back);
     Value init = op.getDpsInits()[0];
-    if (!host::isZero(init))
-      result = host::createUpdate(rewriter, loc, init, result);
+    if (!bodies::isZero(init))
+      result = bodies::createUpdate(rewriter, loc, init, result);
     rewriter.replaceOp(op, result);
   }
 };

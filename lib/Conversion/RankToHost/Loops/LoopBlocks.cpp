@@ -80,7 +80,7 @@ void LoopNest::writeBlocks(const Position &position) {
   bool parallel = outermost;
   scf::ForOp blocks = writeLoop(0, rows / side * side, side, {});
   if (parallel)
-    blocks->setAttr(kParallel, builder.getUnitAttr());
+    blocks->setAttr(bodies::kParallel, builder.getUnitAttr());
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(blocks.getBody());

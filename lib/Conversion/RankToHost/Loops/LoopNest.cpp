@@ -49,7 +49,7 @@ LoopNest::Sums LoopNest::writeLoops(ArrayRef<unsigned> loops,
   bool parallel = outermost && !space.reduced[loops[0]];
   scf::ForOp loop = writeLoop(0, space.extents[loops[0]], 1, sums);
   if (parallel)
-    loop->setAttr(kParallel, builder.getUnitAttr());
+    loop->setAttr(bodies::kParallel, builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Sums next = writeLoops(loops.drop_front(),
@@ -70,7 +70,7 @@ LoopNest::Sums LoopNest::writeTurns(const Position &position, ValueRange sums,
   bool parallel = outermost && !space.reduced[plan.vector];
   scf::ForOp loop = writeLoop(0, end, plan.width * plan.unroll, sums);
   if (parallel)
-    loop->setAttr(kParallel, builder.getUnitAttr());
+    loop->setAttr(bodies::kParallel, builder.getUnitAttr());
   if (plan.width > 1)
     loop->setAttr(kAnnotation, asWritten(builder.getContext()));
   OpBuilder::InsertionGuard guard(builder);

@@ -48,7 +48,7 @@ struct HostParallelKernelsPass
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr("host.kernel"))
         for (auto loop : kernel.front().getOps<scf::ForOp>())
-          if (loop->hasAttr(kParallel) && loop.getNumResults() == 0)
+          if (loop->hasAttr(bodies::kParallel) && loop.getNumResults() == 0)
             loops.push_back(loop);
     SymbolTable symbols(getOperation());
     for (scf::ForOp loop : loops)
@@ -134,7 +134,7 @@ struct HostParallelKernelsPass
     upper = arith::MinSIOp::create(builder, loc, upper, copy.getUpperBound());
     copy.setLowerBound(lower);
     copy.setUpperBound(upper);
-    copy->removeAttr(kParallel);
+    copy->removeAttr(bodies::kParallel);
     builder.setInsertionPointToEnd(entry);
     func::ReturnOp::create(builder, loc);
     symbols.insert(part);

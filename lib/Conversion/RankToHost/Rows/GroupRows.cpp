@@ -13,17 +13,6 @@ namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTGROUPROWS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
-SmallVector<Operation *> readsOf(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  SetVector<Operation *> makers;
-  for (Value value : values)
-    if (Operation *maker = value.getDefiningOp();
-        maker && maker->getBlock() == op->getBlock())
-      makers.insert(maker);
-  return makers.takeVector();
-}
-
 namespace {
 
 /// Sorts the operations of a block so that each follows what it reads. A row
@@ -39,10 +28,10 @@ public:
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
     for (Operation *op : ops)
-      for (Operation *read : readsOf(op))
+      for (Operation *read : bodies::readsOf(op))
         readers[read].push_back(op);
     for (Operation *op : ops)
-      if (!isa<scf::ForOp>(op) || !op->hasAttr(kParallel))
+      if (!isa<scf::ForOp>(op) || !op->hasAttr(bodies::kParallel))
         place(op);
     for (Operation *op : ops)
       place(op);
@@ -68,13 +57,13 @@ private:
   void place(Operation *op) {
     if (!reached.insert(op).second)
       return;
-    for (Operation *read : readsOf(op))
+    for (Operation *read : bodies::readsOf(op))
       place(read);
     op->moveBefore(block.getTerminator());
     placed.insert(op);
     for (Operation *reader : readers.lookup(op))
       if (onlyAddsToArgument(reader) &&
-          llvm::all_of(readsOf(reader),
+          llvm::all_of(bodies::readsOf(reader),
                        [&](Operation *read) { return placed.contains(read); }))
         place(reader);
   }
@@ -88,7 +77,7 @@ struct HostGroupRowsPass : impl::HostGroupRowsBase<HostGroupRowsPass> {
   using HostGroupRowsBase::HostGroupRowsBase;
 
   void runOnOperation() override {
-    if (!isBody(getOperation()))
+    if (!bodies::isBody(getOperation()))
       return;
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) {
@@ -98,7 +87,7 @@ struct HostGroupRowsPass : impl::HostGroupRowsBase<HostGroupRowsPass> {
     IRRewriter rewriter(&getContext());
     BlockLimits limits{blockBytes, scoreBytes};
     for (Block *block : blocks) {
-      SmallVector<RowGroup> groups = findRowGroups(*block, limits);
+      SmallVector<RowGroup> groups = bodies::findRowGroups(*block, limits);
       for (const RowGroup &group : groups) {
         numGroups += 1;
         numGrouped += group.members.size();

@@ -85,7 +85,8 @@ TensorPart RowBlocks::partOf(RankedTensorType type, AffineMap map,
                              const RowMember &member) const {
   TensorPart part;
   Builder builder(type.getContext());
-  for (auto [extent, loop] : llvm::zip_equal(type.getShape(), loopsOf(map))) {
+  for (auto [extent, loop] :
+       llvm::zip_equal(type.getShape(), bodies::loopsOf(map))) {
     auto row = loop < 0 ? member.loops.end()
                         : llvm::find(member.loops, unsigned(loop));
     if (row == member.loops.end()) {

@@ -50,7 +50,7 @@ public:
     for (const RowMember &member : group.members) {
       for (Value value : member.op->getOperands())
         lastReader[value] = member.op;
-      for (tensor::ExtractOp gather : gathersOf(member.op))
+      for (tensor::ExtractOp gather : bodies::gathersOf(member.op))
         lastReader[gather.getTensor()] = {};
     }
   }
@@ -64,7 +64,7 @@ public:
     for (Result &result : results)
       inits.push_back(destinationOf(result));
     scf::ForOp loop = openLoop(loc, blocks.numOuter(), inits);
-    loop->setAttr(kParallel, rewriter.getUnitAttr());
+    loop->setAttr(bodies::kParallel, rewriter.getUnitAttr());
     blocks.enter(rewriter, loc, loop.getInductionVar());
     if (group.isNested())
       writeInnerLoop(loc);
@@ -303,7 +303,7 @@ private:
     for (auto [loop, offset] : llvm::zip_equal(member.loops, blocks.begins()))
       begins[loop] = offset;
     SmallVector<std::pair<OpOperand *, uint64_t>> local;
-    for (tensor::ExtractOp gather : gathersOf(tiled)) {
+    for (tensor::ExtractOp gather : bodies::gathersOf(tiled)) {
       Value tile = tiles.lookup(gather.getTensor());
       if (!tile)
         continue;

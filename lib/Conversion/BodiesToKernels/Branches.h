@@ -1,0 +1,28 @@
+//===- Branches.h - results of scf.if as buffers ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_CONVERSION_BODIESTOKERNELS_BRANCHES_H
+#define STAGEWRIGHT_LIB_CONVERSION_BODIESTOKERNELS_BRANCHES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace stagewright::bodies {
+
+/// If one branch yields a tensor from outside and the other one the same tensor
+/// with some elements changed, as an update with one index does, makes both use
+/// one buffer: the tensor's own if nothing else needs it, else a copy made
+/// before the branches.
+void updateBranchesInPlace(mlir::func::FuncOp body);
+
+/// Copies every value in a slice that a branch yields. If the other branch
+/// yields no slice, or a copy of it, the layout of the result would be known
+/// only at run time, and no kernel supports that.
+void copyYieldedSlices(mlir::func::FuncOp body);
+
+} // namespace stagewright::bodies
+
+#endif // STAGEWRIGHT_LIB_CONVERSION_BODIESTOKERNELS_BRANCHES_H

@@ -1,0 +1,196 @@
+// RUN: pp-opt %s --pass-pipeline='builtin.module(body-size-workspaces,verify-rank-programs)' --split-input-file | FileCheck %s
+
+// A backward reads the stash of its last layer first, which then makes room for what the first layer's needs: beside
+// both stashes there are 64 bytes of workspace, not 256.
+// CHECK-LABEL: rank.program @one.0
+// CHECK-SAME: arena = 384 : i64
+// CHECK-SAME: bound = 384 : i64
+// CHECK-SAME: live_peak = 384 : i64
+// CHECK-SAME: shared = 320 : i64, stash = 320 : i64
+// CHECK-SAME: workspace = 384 : i64
+// CHECK: %k0 = rank.buffer "k0" stash at {{[0-9]+}} : memref<16xf32>
+// CHECK: %k1 = rank.buffer "k1" stash at {{[0-9]+}} : memref<64xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<384xi8>
+func.func private @f0() -> tensor<16xf32>
+func.func private @f1(tensor<16xf32>) -> tensor<64xf32> attributes {rank.workspace = 64 : i64}
+func.func private @b1(tensor<64xf32>) -> tensor<16xf32>
+func.func private @b0(tensor<16xf32>) attributes {rank.workspace = 256 : i64, rank.workspace_bound = 256 : i64}
+rank.step @one() -> ()
+rank.program @one.0 rank 0 device "d0" of @one microbatches 4 schedule "1f1b" {
+  %k0 = rank.buffer "k0" stash : memref<16xf32>
+  %k1 = rank.buffer "k1" stash : memref<64xf32>
+  %t = rank.buffer "workspace" workspace : memref<64xi8>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %k0[%m] : memref<16xf32>
+        rank.call @f0 outs(%0 : memref<16xf32>) node "f0"
+        %1 = rank.acquire %k1[%m] : memref<64xf32>
+        rank.call @f1 ins(%0 : memref<16xf32>) outs(%1 : memref<64xf32>) workspace %t[0, 0] node "f1"
+      }
+      rank.action B stage 0 microbatch %m {
+        %1 = rank.slot %k1[%m] : memref<64xf32>
+        // The value of the action lives during both calls.
+        %v = rank.view %t[0] : memref<16xf32>
+        rank.call @b1 ins(%1 : memref<64xf32>) outs(%v : memref<16xf32>) node "b1"
+        rank.release %k1[%m]
+        rank.call @b0 ins(%v : memref<16xf32>) workspace %t[64, 0] node "b0"
+        rank.release %k0[%m]
+      }
+    }
+  }
+}
+
+// -----
+
+// With two microbatches under way no slot of the ring is free while another action runs: the stash keeps memory of
+// its own.
+// CHECK-LABEL: rank.program @two.0
+// CHECK-SAME: shared = 0 : i64
+// CHECK: %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<128xi8>
+func.func private @f() -> tensor<16xf32>
+func.func private @b(tensor<16xf32>) attributes {rank.workspace = 128 : i64}
+rank.step @two() -> ()
+rank.program @two.0 rank 0 device "d0" of @two microbatches 2 only schedule "hand" {
+  %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %k[%m] : memref<16xf32>
+        rank.call @f outs(%0 : memref<16xf32>) node "f"
+      }
+    }
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action B stage 0 microbatch %m {
+        %0 = rank.slot %k[%m] : memref<16xf32>
+        rank.call @b ins(%0 : memref<16xf32>) node "b"
+        rank.release %k[%m]
+      }
+    }
+  }
+}
+
+// -----
+
+// A ring of two slots lies where the optimizer has its temporaries once no microbatch is under way: the workspace has
+// the 256 bytes of the optimizer, not 128 more.
+// CHECK-LABEL: rank.program @three.0
+// CHECK-SAME: arena = 256 : i64
+// CHECK-SAME: live_peak = 256 : i64
+// CHECK-SAME: shared = 128 : i64, stash = 128 : i64
+// CHECK-SAME: workspace = 256 : i64
+// CHECK: %k = rank.buffer "k" stash depth 2 at 0 : memref<16xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<256xi8>
+func.func private @f() -> tensor<16xf32>
+func.func private @b(tensor<16xf32>)
+func.func private @u() attributes {rank.workspace = 256 : i64}
+rank.step @three() -> ()
+rank.program @three.0 rank 0 device "d0" of @three microbatches 2 only schedule "hand" {
+  %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %k[%m] : memref<16xf32>
+        rank.call @f outs(%0 : memref<16xf32>) node "f"
+      }
+    }
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action B stage 0 microbatch %m {
+        %0 = rank.slot %k[%m] : memref<16xf32>
+        rank.call @b ins(%0 : memref<16xf32>) node "b"
+        rank.release %k[%m]
+      }
+    }
+    rank.action U stage 0 microbatch %c0 {
+      rank.call @u node "u"
+    }
+  }
+}
+
+// -----
+
+// Two stages of which one fills while the other drains: of each at most two microbatches are held, and of both together
+// at most three. Rings take four slots. Buffers of one stage move together.
+// CHECK-LABEL: rank.program @four.0
+// CHECK-SAME: arena = 384 : i64
+// CHECK-SAME: live_peak = 384 : i64
+// CHECK-SAME: shared = 512 : i64, stash = 512 : i64
+// CHECK-SAME: workspace = 384 : i64
+// CHECK: %k = rank.buffer "k" stash depth 2 at 0 starts [0, 128, 0] : memref<16xf32>
+// CHECK: %l = rank.buffer "l" stash depth 2 at 64 starts [0, 128, 0] : memref<16xf32>
+// CHECK: %n = rank.buffer "n" stash depth 2 at 0 starts [256, 0, 128] : memref<32xf32>
+func.func private @f() -> (tensor<16xf32>, tensor<16xf32>)
+func.func private @b(tensor<16xf32>, tensor<16xf32>)
+func.func private @g() -> tensor<32xf32>
+func.func private @h(tensor<32xf32>)
+rank.step @four() -> ()
+rank.program @four.0 rank 0 device "d0" of @four microbatches 3 only schedule "hand" {
+  %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+  %l = rank.buffer "l" stash depth 2 : memref<16xf32>
+  %n = rank.buffer "n" stash depth 2 : memref<32xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c10 = arith.constant 10 : index
+    scf.for %i = %c0 to %c10 step %c1 {
+      %case, %m = rank.table[%i] cases [0, 0, 2, 1, 2, 3, 1, 3, 0, 2] microbatches [0, 1, 0, 0, 1, 0, 1, 1, 2, 2]
+      scf.index_switch %case
+      case 0 {
+        rank.action F stage 0 microbatch %m {
+          %0 = rank.acquire %k[%m] : memref<16xf32>
+          %1 = rank.acquire %l[%m] : memref<16xf32>
+          rank.call @f outs(%0, %1 : memref<16xf32>, memref<16xf32>) node "f"
+        }
+        scf.yield
+      }
+      case 1 {
+        rank.action B stage 0 microbatch %m {
+          %0 = rank.slot %k[%m] : memref<16xf32>
+          %1 = rank.slot %l[%m] : memref<16xf32>
+          rank.call @b ins(%0, %1 : memref<16xf32>, memref<16xf32>) node "b"
+          rank.release %k[%m]
+          rank.release %l[%m]
+        }
+        scf.yield
+      }
+      case 2 {
+        rank.action F stage 1 microbatch %m {
+          %0 = rank.acquire %n[%m] : memref<32xf32>
+          rank.call @g outs(%0 : memref<32xf32>) node "g"
+        }
+        scf.yield
+      }
+      case 3 {
+        rank.action B stage 1 microbatch %m {
+          %0 = rank.slot %n[%m] : memref<32xf32>
+          rank.call @h ins(%0 : memref<32xf32>) node "h"
+          rank.release %n[%m]
+        }
+        scf.yield
+      }
+      default {
+      }
+    }
+    rank.action B stage 1 microbatch %c0 {
+      %2 = arith.constant 2 : index
+      %0 = rank.slot %n[%2] : memref<32xf32>
+      rank.call @h ins(%0 : memref<32xf32>) node "h"
+      rank.release %n[%2]
+    }
+    rank.action B stage 0 microbatch %c0 {
+      %2 = arith.constant 2 : index
+      %0 = rank.slot %k[%2] : memref<16xf32>
+      %1 = rank.slot %l[%2] : memref<16xf32>
+      rank.call @b ins(%0, %1 : memref<16xf32>, memref<16xf32>) node "b"
+      rank.release %k[%2]
+      rank.release %l[%2]
+    }
+  }
+}
