@@ -13,8 +13,8 @@
 #ifndef STAGEWRIGHT_PLANNING_PLANJSON_H
 #define STAGEWRIGHT_PLANNING_PLANJSON_H
 
-#include "stagewright/Planning/Baselines/Uniform.h"
 #include "stagewright/Planning/Search.h"
+#include "stagewright/Planning/UniformPlan.h"
 
 namespace stagewright {
 

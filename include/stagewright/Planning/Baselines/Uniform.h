@@ -14,25 +14,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_PLANNING_UNIFORM_H
-#define STAGEWRIGHT_PLANNING_UNIFORM_H
+#ifndef STAGEWRIGHT_PLANNING_BASELINES_UNIFORM_H
+#define STAGEWRIGHT_PLANNING_BASELINES_UNIFORM_H
 
-#include "stagewright/Planning/Plan.h"
-#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Planning/UniformPlan.h"
 
 namespace stagewright {
-
-/// The fastest plan of one uniform shape that fits, or the memory that it
-/// needs.
-struct UniformPlan {
-  int64_t replicas = 1; ///< Of every stage.
-  int64_t ranks = 1;    ///< Devices of one pipeline.
-  int64_t chunks = 1;   ///< Stages of each device.
-  int64_t level = 0;    ///< Of recomputation, of every layer.
-  /// If none fits: min over the plans of the need of their fullest device.
-  Bytes need;
-  std::optional<Plan> plan; ///< None if no plan of this shape fits.
-};
 
 /// All shapes that use every device of `problem`, the fastest first, then those
 /// that do not fit, by their need. Runs one simulation for each shape, schedule
@@ -48,4 +35,4 @@ std::string uniformTable(const Problem &problem,
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_PLANNING_UNIFORM_H
+#endif // STAGEWRIGHT_PLANNING_BASELINES_UNIFORM_H
