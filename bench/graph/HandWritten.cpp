@@ -7,7 +7,7 @@
 
 #include "HandWritten.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 using namespace stagewright::runtime;
 using namespace stagewright::runtime::cuda;

@@ -15,10 +15,10 @@
 #include "HandWritten.h"
 
 #include "DType.h"
-#include "Error.h"
 #include "Files/MappedFile.h"
 #include "Files/Safetensors.h"
 #include "Memory/HostTensors.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <nlohmann/json.hpp>
 

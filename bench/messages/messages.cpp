@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
 #include "Processes/MessageTransport.h"
 #include "Threads/Processors.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <mpi.h>
 #include <nlohmann/json.hpp>

@@ -19,8 +19,8 @@
 #include "Peak.h"
 #include "Tensors.h"
 
-#include "Error.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <chrono>

@@ -7,7 +7,7 @@
 
 #include "Chooser.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "Elements.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cmath>
 #include <cstring>

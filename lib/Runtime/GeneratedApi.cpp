@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Averaging.h"
-#include "Error.h"
 #include "Faults/Guarded.h"
 #include "Products/Blas.h"
 #include "Products/ParallelGemm.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 

@@ -9,14 +9,14 @@
 #include "Cuda/Prepare.h"
 #include "Cuda/StepWork.h"
 #include "DType.h"
-#include "Error.h"
-#include "Faults/Deadline.h"
 #include "Files/AtomicFile.h"
 #include "Memory/HostTensors.h"
 #include "Processes/Processes.h"
 #include "Processes/Rendezvous.h"
 #include "Products/Blas.h"
 #include "Runner.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include "stagewright-rt/runtime.h"
 

@@ -10,9 +10,9 @@
 #include "Averaging.h"
 #include "Cuda/DeviceStep.h"
 #include "DType.h"
-#include "Error.h"
 #include "Processes/ProcessStep.h"
 #include "Threads/Step.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 
 #include "DType.h"
 #include "Elements.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,8 +7,8 @@
 
 #include "Batches.h"
 #include "DType.h"
-#include "Error.h"
 #include "Tensors.h"
+#include "stagewright/Runtime/Error.h"
 
 using namespace stagewright::runtime;
 using nlohmann::json;

@@ -7,8 +7,8 @@
 
 #include "ChildProcesses.h"
 
-#include "Error.h"
 #include "Processes/Sockets.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cerrno>

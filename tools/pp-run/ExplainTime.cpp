@@ -7,7 +7,7 @@
 
 #include "ExplainTime.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 #ifdef STAGEWRIGHT_COST
 #include "stagewright/Cost/StepTime.h"
 #endif

@@ -8,8 +8,8 @@
 #include "Init.h"
 #include "DType.h"
 #include "Elements.h"
-#include "Error.h"
 #include "Threefry.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cmath>
 #include <cstring>

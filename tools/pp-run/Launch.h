@@ -14,9 +14,9 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
 
-#include "Error.h"
 #include "RendezvousOptions.h"
 #include "Tensors.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <optional>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "Options.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 namespace stagewright::runtime {
 

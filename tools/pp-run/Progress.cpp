@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Progress.h"
-#include "Error.h"
 #include "Files/AtomicFile.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cmath>
 #include <cstdarg>

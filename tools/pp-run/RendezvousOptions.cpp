@@ -7,7 +7,7 @@
 
 #include "RendezvousOptions.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/ParseNumber.h"
 
 #include <cstdlib>

@@ -7,10 +7,10 @@
 
 #include "StepInputs.h"
 #include "DType.h"
-#include "Error.h"
 #include "Files/Safetensors.h"
 #include "Tensors.h"
 #include "Threefry.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 

@@ -7,11 +7,11 @@
 
 #include "Supervisor.h"
 
-#include "Error.h"
 #include "Faults/StallTimer.h"
 #include "Launch.h"
 #include "Recording/Recorder.h"
 #include "Training/Checkpoint.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -9,11 +9,11 @@
 #include "Init.h"
 
 #include "DType.h"
-#include "Error.h"
 #include "Files/AtomicFile.h"
 #include "Files/MappedFile.h"
 #include "Files/Safetensors.h"
 #include "Training/SaveResults.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <set>
 

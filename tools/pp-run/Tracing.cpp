@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tracing.h"
-#include "Error.h"
 #include "Tensors.h"
+#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/ParseNumber.h"
 
 using namespace stagewright::runtime;

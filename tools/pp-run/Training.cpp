@@ -7,7 +7,7 @@
 
 #include "Training.h"
 #include "DType.h"
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <cstdio>
 #include <unistd.h>

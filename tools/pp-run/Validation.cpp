@@ -7,8 +7,8 @@
 
 #include "Validation.h"
 #include "DType.h"
-#include "Error.h"
 #include "Files/Safetensors.h"
+#include "stagewright/Runtime/Error.h"
 
 using namespace stagewright::runtime;
 using nlohmann::json;

@@ -21,11 +21,11 @@
 #include "Tensors.h"
 #include "Tracing.h"
 
-#include "Error.h"
-#include "Faults/Deadline.h"
 #include "Files/AtomicFile.h"
 #include "Recording/Recorder.h"
 #include "Threads/Processors.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <csignal>

@@ -10,9 +10,9 @@
 #include "Artifact/CpuFeatures.h"
 #include "Artifact/Elf.h"
 #include "Cuda/Program.h"
-#include "Error.h"
 #include "Files/MappedFile.h"
 #include "Products/Blas.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 #include <dlfcn.h>

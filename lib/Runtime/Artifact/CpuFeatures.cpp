@@ -7,7 +7,7 @@
 
 #include "Artifact/CpuFeatures.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <string_view>

@@ -7,7 +7,7 @@
 
 #include "Artifact/Elf.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 #include <elf.h>

@@ -8,7 +8,7 @@
 #include "Artifact/Manifest.h"
 
 #include "Artifact/ManifestParts.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/Limits.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 #include "Artifact/ManifestParts.h"
 
 #include "DType.h"
-#include "Error.h"
 #include "Sum.h"
+#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/Limits.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "Averaging.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

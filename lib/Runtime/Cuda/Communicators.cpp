@@ -8,8 +8,8 @@
 #include "Communicators.h"
 
 #include "DType.h"
-#include "Error.h"
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <set>

@@ -9,7 +9,7 @@
 
 #include "Cuda/Alternatives.h"
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <utility>
 

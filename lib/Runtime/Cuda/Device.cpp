@@ -7,7 +7,7 @@
 
 #include "Device.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 #include <utility>

@@ -10,12 +10,12 @@
 #include "Averages.h"
 #include "Averaging.h"
 #include "Constants.h"
-#include "Error.h"
 #include "Execution.h"
 #include "Peers.h"
 #include "Prepare.h"
 #include "Processes/Join.h"
 #include "Staging.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <chrono>

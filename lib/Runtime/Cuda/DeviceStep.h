@@ -20,9 +20,9 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 
-#include "Faults/Deadline.h"
 #include "Program.h"
 #include "Runner.h"
+#include "stagewright/Runtime/Deadline.h"
 
 namespace stagewright::runtime {
 class Processes;

@@ -8,7 +8,7 @@
 #include "Extents.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <map>

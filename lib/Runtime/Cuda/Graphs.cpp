@@ -8,9 +8,9 @@
 #include "Graphs.h"
 
 #include "Cuda/Alternatives.h"
-#include "Error.h"
 #include "OwnFolder.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -7,7 +7,7 @@
 
 #include "Library.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

@@ -7,10 +7,10 @@
 
 #include "LibraryPlans.h"
 
-#include "Error.h"
 #include "Graphs.h"
 #include "Prepare.h"
 #include "StepWork.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <charconv>
 #include <map>

@@ -7,7 +7,7 @@
 
 #include "Order.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <deque>

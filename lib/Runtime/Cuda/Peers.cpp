@@ -7,9 +7,9 @@
 
 #include "Peers.h"
 
-#include "Error.h"
-#include "Faults/Deadline.h"
 #include "Prepare.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -15,9 +15,9 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PEERS_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_PEERS_H
 
-#include "Faults/Deadline.h"
 #include "Messages.h"
 #include "Processes/Processes.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <functional>
 

@@ -9,9 +9,9 @@
 
 #include "Constants.h"
 #include "Contraction.h"
-#include "Error.h"
 #include "ProcessSums.h"
 #include "Verify.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <charconv>

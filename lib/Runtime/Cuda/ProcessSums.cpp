@@ -7,7 +7,7 @@
 
 #include "ProcessSums.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <map>
 

@@ -8,7 +8,7 @@
 #include "Contraction.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

@@ -8,11 +8,11 @@
 #include "Program.h"
 
 #include "Constants.h"
-#include "Error.h"
 #include "FirstSums.h"
 #include "Means.h"
 #include "Slots.h"
 #include "Threads/Step.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <csetjmp>
 #include <cstring>

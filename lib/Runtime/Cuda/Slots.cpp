@@ -7,7 +7,7 @@
 
 #include "Slots.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 namespace stagewright::runtime::cuda {
 

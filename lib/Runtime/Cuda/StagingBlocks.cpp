@@ -7,10 +7,10 @@
 
 #include "StagingBlocks.h"
 
-#include "Error.h"
-#include "Faults/Deadline.h"
 #include "Memory/Layout.h"
 #include "Processes/PollTimeout.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

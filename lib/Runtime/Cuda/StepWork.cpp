@@ -8,9 +8,9 @@
 #include "StepWork.h"
 
 #include "DType.h"
-#include "Error.h"
 #include "FirstSums.h"
 #include "Prepare.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <map>

@@ -8,7 +8,7 @@
 #include "SumGroups.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <set>

@@ -8,8 +8,8 @@
 #include "Verify.h"
 
 #include "Constants.h"
-#include "Error.h"
 #include "Extents.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 
 #include "Cudnn/DeviceDescription.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <sstream>
 

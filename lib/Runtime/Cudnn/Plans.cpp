@@ -8,7 +8,7 @@
 #include "Plans.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cudnn_frontend.h>
 

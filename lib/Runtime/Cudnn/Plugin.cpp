@@ -8,10 +8,10 @@
 #include "Cuda/GraphLibrary.h"
 #include "Cuda/Library.h"
 #include "DeviceDescription.h"
-#include "Error.h"
 #include "OwnFolder.h"
 #include "Plans.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstdio>
 #include <cudnn.h>

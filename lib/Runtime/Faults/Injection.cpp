@@ -8,8 +8,8 @@
 #include "Faults/Injection.h"
 
 #include "Artifact/Manifest.h"
-#include "Error.h"
 #include "Rank.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <array>
 #include <csignal>

@@ -7,7 +7,7 @@
 
 #include "Files/AtomicFile.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cerrno>
 #include <cstdio>

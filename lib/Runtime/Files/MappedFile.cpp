@@ -7,8 +7,8 @@
 
 #include "Files/MappedFile.h"
 
-#include "Error.h"
 #include "Files/FileDescriptor.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cerrno>
 #include <cstring>

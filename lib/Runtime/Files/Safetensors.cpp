@@ -8,7 +8,7 @@
 #include "Files/Safetensors.h"
 
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

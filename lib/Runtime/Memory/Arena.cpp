@@ -7,7 +7,7 @@
 
 #include "Memory/Arena.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cerrno>
 #include <cstring>

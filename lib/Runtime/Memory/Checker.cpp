@@ -7,7 +7,7 @@
 
 #include "Memory/Checker.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -8,8 +8,8 @@
 #include "Memory/HostTensors.h"
 
 #include "DType.h"
-#include "Error.h"
 #include "Sum.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

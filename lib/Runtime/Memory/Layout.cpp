@@ -7,7 +7,7 @@
 
 #include "Memory/Layout.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_MPI_CALLS_H
 #define STAGEWRIGHT_LIB_RUNTIME_MPI_CALLS_H
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <climits>
 #include <mpi.h>

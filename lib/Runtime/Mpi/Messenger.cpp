@@ -17,13 +17,13 @@
 
 #include "Processes/Messenger.h"
 
-#include "Error.h"
 #include "Mpi/Calls.h"
 #include "Mpi/Neighbours.h"
 #include "Mpi/Sums.h"
 #include "Mpi/SuspensionDetector.h"
 #include "Processes/PollTimeout.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <mpi.h>
 

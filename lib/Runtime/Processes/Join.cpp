@@ -7,8 +7,8 @@
 
 #include "Processes/Join.h"
 
-#include "Error.h"
 #include "Processes/Placement.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <functional>

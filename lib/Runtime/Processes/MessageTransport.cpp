@@ -7,9 +7,9 @@
 
 #include "Processes/MessageTransport.h"
 
-#include "Error.h"
-#include "Faults/Deadline.h"
 #include "Processes/PollTimeout.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

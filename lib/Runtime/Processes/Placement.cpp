@@ -7,7 +7,7 @@
 
 #include "Processes/Placement.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <map>

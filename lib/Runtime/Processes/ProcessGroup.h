@@ -15,8 +15,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSGROUP_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSGROUP_H
 
-#include "Faults/Deadline.h"
 #include "Processes/PollTimeout.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <cstddef>
 #include <cstdint>

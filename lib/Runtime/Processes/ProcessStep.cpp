@@ -8,10 +8,10 @@
 #include "Processes/ProcessStep.h"
 
 #include "Averaging.h"
-#include "Error.h"
 #include "Processes/Join.h"
 #include "Products/Blas.h"
 #include "Threads/Processors.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

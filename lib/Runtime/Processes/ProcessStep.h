@@ -16,13 +16,13 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
 
-#include "Faults/Deadline.h"
 #include "Memory/Arena.h"
 #include "Memory/HostTensors.h"
 #include "Processes/MessageTransport.h"
 #include "Processes/Processes.h"
 #include "Rank.h"
 #include "Runner.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <optional>
 

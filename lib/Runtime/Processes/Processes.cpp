@@ -7,11 +7,11 @@
 
 #include "Processes/Processes.h"
 
-#include "Error.h"
 #include "OwnFolder.h"
 #include "Processes/Hosts.h"
 #include "Processes/NetworkSockets.h"
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <dlfcn.h>

@@ -19,8 +19,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RENDEZVOUS_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_RENDEZVOUS_H
 
-#include "Error.h"
 #include "Processes/Tcp.h"
+#include "stagewright/Runtime/Error.h"
 
 namespace stagewright::runtime {
 

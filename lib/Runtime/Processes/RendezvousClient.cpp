@@ -8,7 +8,7 @@
 #include "Processes/Hosts.h"
 #include "Processes/RendezvousParts.h"
 
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <cerrno>
 #include <cstring>

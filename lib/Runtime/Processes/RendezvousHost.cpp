@@ -7,7 +7,7 @@
 
 #include "Processes/RendezvousParts.h"
 
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <random>
 

@@ -7,8 +7,8 @@
 
 #include "Processes/Sockets.h"
 
-#include "Error.h"
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,8 +7,8 @@
 
 #include "Processes/Tcp.h"
 
-#include "Error.h"
 #include "Recording/Recorder.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <arpa/inet.h>

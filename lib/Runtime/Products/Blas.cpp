@@ -7,9 +7,9 @@
 
 #include "Products/Blas.h"
 
-#include "Error.h"
 #include "OwnFolder.h"
 #include "Products/Multiply.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <climits>

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "DType.h"
-#include "Error.h"
 #include "Products/Blas.h"
 #include "Products/Multiply.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <utility>
 #include <vector>

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
 #include "Recording/Recorder.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 

@@ -7,8 +7,8 @@
 
 #include "Threads/Dilation.h"
 
-#include "Error.h"
 #include "Recording/Recorder.h"
+#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/ParseNumber.h"
 
 #include <algorithm>

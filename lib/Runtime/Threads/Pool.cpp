@@ -7,7 +7,7 @@
 
 #include "Threads/Pool.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <atomic>

@@ -7,9 +7,9 @@
 
 #include "Threads/Step.h"
 
-#include "Error.h"
 #include "Products/Blas.h"
 #include "Threads/Processors.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -15,7 +15,6 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_THREADS_STEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_THREADS_STEP_H
 
-#include "Faults/Deadline.h"
 #include "Faults/StallTimer.h"
 #include "Memory/Arena.h"
 #include "Memory/Checker.h"
@@ -24,6 +23,7 @@
 #include "Runner.h"
 #include "Threads/Pool.h"
 #include "Threads/ThreadTransport.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -7,10 +7,10 @@
 
 #include "Threads/ThreadTransport.h"
 
-#include "Error.h"
-#include "Faults/Deadline.h"
 #include "Recording/Recorder.h"
 #include "Threads/Processors.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 
 #include "Training/BatchSource.h"
 #include "DType.h"
-#include "Error.h"
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,7 +7,7 @@
 
 #include "Training/Checkpoint.h"
 #include "DType.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>

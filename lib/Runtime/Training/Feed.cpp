@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Training/Feed.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

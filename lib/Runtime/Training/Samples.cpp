@@ -7,8 +7,8 @@
 
 #include "Training/Samples.h"
 #include "DType.h"
-#include "Error.h"
 #include "Files/Safetensors.h"
+#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/ParseNumber.h"
 
 #include <bit>

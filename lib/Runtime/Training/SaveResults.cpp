@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Training/SaveResults.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 

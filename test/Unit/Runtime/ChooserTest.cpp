@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chooser.h"
-#include "Error.h"
 #include "SilentTransport.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
 #include "Products/Blas.h"
 #include "Products/ParallelGemm.h"
 #include "Team.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Faults/Deadline.h"
+#include "stagewright/Runtime/Deadline.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 
 #include "Threads/Dilation.h"
 
-#include "Error.h"
 #include "Recording/Recorder.h"
 #include "SilentTransport.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <ctime>
 #include <gtest/gtest.h>

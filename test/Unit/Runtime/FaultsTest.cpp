@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
 #include "Faults/Finite.h"
 #include "Faults/Injection.h"
 #include "Faults/StallTimer.h"
 #include "Processes/FailureReports.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Artifact/Artifact.h"
-#include "Error.h"
 #include "Files/MappedFile.h"
 #include "Memory/Layout.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

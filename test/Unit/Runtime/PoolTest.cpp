@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
 #include "Faults/Guarded.h"
 #include "Products/Blas.h"
 #include "Products/ParallelGemm.h"
 #include "Team.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 

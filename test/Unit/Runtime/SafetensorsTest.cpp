@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Files/Safetensors.h"
-#include "Error.h"
 #include "Files/AtomicFile.h"
 #include "Files/MappedFile.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 

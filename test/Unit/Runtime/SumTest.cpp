@@ -7,8 +7,8 @@
 
 #include "Sum.h"
 #include "DType.h"
-#include "Error.h"
 #include "Threads/ThreadTransport.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 

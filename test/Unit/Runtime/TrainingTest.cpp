@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Error.h"
 #include "Files/BackgroundWriter.h"
 #include "Training/Checkpoint.h"
 #include "Training/Feed.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 #include <filesystem>

@@ -7,7 +7,7 @@
 
 #include "Threads/Worker.h"
 
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/Verify.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_ERROR_H
-#define STAGEWRIGHT_LIB_RUNTIME_ERROR_H
+#ifndef STAGEWRIGHT_RUNTIME_ERROR_H
+#define STAGEWRIGHT_RUNTIME_ERROR_H
 
 #include <cstdint>
 #include <span>
@@ -47,4 +47,4 @@ inline std::string printShape(std::span<const int64_t> shape) {
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_ERROR_H
+#endif // STAGEWRIGHT_RUNTIME_ERROR_H

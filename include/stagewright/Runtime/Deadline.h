@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_DEADLINE_H
-#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_DEADLINE_H
+#ifndef STAGEWRIGHT_RUNTIME_DEADLINE_H
+#define STAGEWRIGHT_RUNTIME_DEADLINE_H
 
 #include <algorithm>
 #include <array>
@@ -64,4 +64,4 @@ inline std::string printSeconds(double seconds) {
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_DEADLINE_H
+#endif // STAGEWRIGHT_RUNTIME_DEADLINE_H
