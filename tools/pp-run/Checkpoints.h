@@ -16,7 +16,7 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_CHECKPOINTS_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_CHECKPOINTS_H
 
-#include "Launch.h"
+#include "stagewright/Runtime/Launch.h"
 
 #include "Files/BackgroundWriter.h"
 #include "Training/Checkpoint.h"
@@ -35,7 +35,7 @@ public:
   bool any() const { return !replaced.empty(); }
 
   /// Called before the first step, when processes have their numbers.
-  void begin(const Launch &launch);
+  void begin(const stagewright::runtime::Launch &launch);
   /// Restores the newest checkpoint; returns the number of steps before it.
   int64_t resume(sw_step *step);
   /// Saves a checkpoint after `steps` steps, unless there is one already.
@@ -45,7 +45,7 @@ public:
   /// The newest checkpoint, as the end of an error message; empty if there is
   /// none. The process that writes for `launch` first waits for the write in
   /// progress; if that fails, the text has its error.
-  std::string lastGood(const Launch &launch);
+  std::string lastGood(const stagewright::runtime::Launch &launch);
 
 private:
   /// A parameter or state: an argument of the step, and the result that is its

@@ -14,6 +14,7 @@
 #include <numeric>
 
 using nlohmann::json;
+using stagewright::runtime::raiseLastError;
 
 std::vector<double> RecentTimes::values() const {
   std::vector<double> kept;

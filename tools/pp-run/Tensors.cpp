@@ -20,8 +20,6 @@
 using namespace stagewright::runtime;
 using json = nlohmann::json;
 
-void raiseLastError() { throw Error(sw_error()); }
-
 TensorDescription describe(int (*query)(const sw_program *, int64_t, int64_t,
                                         int64_t *, sw_tensor *),
                            const sw_program *program, int64_t index,

@@ -13,16 +13,13 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
 
-#include "stagewright-rt/runtime.h"
+#include "stagewright/Runtime/Launch.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
-
-/// Throws the error that the last failed call of the C ABI left in `sw_error`.
-[[noreturn]] void raiseLastError();
 
 /// Where arguments come from.
 struct InputSources {

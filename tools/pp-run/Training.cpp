@@ -7,6 +7,7 @@
 
 #include "Training.h"
 #include "DType.h"
+#include "Tensors.h"
 #include "stagewright/Runtime/Deadline.h"
 
 #include <cstdio>

@@ -10,10 +10,10 @@
 
 #include "Batches.h"
 #include "Checkpoints.h"
-#include "Launch.h"
 #include "Progress.h"
 #include "StepInputs.h"
 #include "Validation.h"
+#include "stagewright/Runtime/Launch.h"
 
 #include <CLI/CLI.hpp>
 #include <set>
@@ -54,7 +54,7 @@ class Training {
 public:
   /// Throws if the data does not fit the step.
   Training(const TrainingOptions &options, const RunFacts &facts,
-           const Launch &launch);
+           const stagewright::runtime::Launch &launch);
 
   /// Positions of the arguments that come from data.
   const std::set<int64_t> &fed() const { return positions; }
@@ -82,7 +82,7 @@ private:
 
   const TrainingOptions &options;
   RunFacts facts;
-  const Launch &launch;
+  const stagewright::runtime::Launch &launch;
   std::optional<Batches> batches;
   StepInputs inputs;
   std::set<int64_t> positions;

@@ -8,6 +8,7 @@
 #include "Validation.h"
 #include "DType.h"
 #include "Files/Safetensors.h"
+#include "Tensors.h"
 #include "stagewright/Runtime/Error.h"
 
 using namespace stagewright::runtime;

@@ -16,7 +16,7 @@
 #define STAGEWRIGHT_TOOLS_PP_RUN_VALIDATION_H
 
 #include "Batches.h"
-#include "Launch.h"
+#include "stagewright/Runtime/Launch.h"
 
 struct ValidationOptions {
   std::string artifact;
@@ -45,7 +45,7 @@ public:
     return done == all || (options.every && done % *options.every == 0);
   }
   /// The mean loss with the current parameters of `training`.
-  double run(sw_step *training, const Launch &launch);
+  double run(sw_step *training, const stagewright::runtime::Launch &launch);
 
 private:
   struct Shared {

@@ -11,15 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChildProcesses.h"
 #include "ExplainTime.h"
 #include "Faults.h"
+#include "Flags.h"
 #include "Info.h"
-#include "Launch.h"
-#include "Options.h"
 #include "Report.h"
 #include "Tensors.h"
 #include "Tracing.h"
+#include "stagewright/Runtime/Launch.h"
 
 #include "Files/AtomicFile.h"
 #include "Recording/Recorder.h"
@@ -31,6 +30,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -41,6 +41,10 @@ using json = nlohmann::json;
 namespace {
 
 template <typename T> using Owned = std::unique_ptr<T, void (*)(T *)>;
+
+void print(const std::string &line) {
+  std::cerr << "pp-run: " << line << std::endl;
+}
 
 Owned<sw_program> open(sw_program *(*how)(const char *),
                        const std::string &path) {
@@ -327,7 +331,7 @@ std::optional<int> startRanks(Options &options, int64_t ranks) {
   options.transport = "sockets";
   double grace =
       options.deadline > 0 ? std::min(1.0, options.deadline / 2) : 1.0;
-  return runChildren(ranks, grace);
+  return runChildren(ranks, grace, print);
 }
 
 /// Connects to the other processes; returns false on failure. The error has
@@ -373,9 +377,12 @@ int launched(const Options &options) {
 /// stopped run.
 int supervised(const Options &options, int argc, char **argv) {
   check(options);
-  return supervise(options.supervisor, {argv + 1, argv + argc},
-                   options.training.checkpoints,
-                   options.deadline > 0 ? options.deadline : Deadline::minimum);
+  std::vector<std::string> command = withoutSupervisor({argv + 1, argv + argc});
+  command.insert(command.begin(),
+                 std::filesystem::read_symlink("/proc/self/exe").string());
+  return supervise(options.supervisor, command, options.training.checkpoints,
+                   options.deadline > 0 ? options.deadline : Deadline::minimum,
+                   print);
 }
 
 } // namespace

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch.h"
+#include "stagewright/Runtime/Launch.h"
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
+
+void raiseLastError() { throw Error(sw_error()); }
 
 static void meet(const RendezvousPoint &rendezvous, const sw_program *program) {
   sw_rendezvous how = {sizeof(sw_rendezvous),
@@ -31,7 +33,7 @@ Launch::Launch(const std::string &transport,
     return;
   if (rendezvous) {
     meet(*rendezvous, program);
-    isJoined = true;
+    isJoined = hasConnected = true;
     return;
   }
   bool launched = launchedByMpi();
@@ -42,11 +44,11 @@ Launch::Launch(const std::string &transport,
     return;
   if (sw_connect(transport.empty() ? "mpi" : transport.c_str()) != 0)
     raiseLastError();
-  isJoined = true;
+  isJoined = hasConnected = true;
 }
 
 Launch::~Launch() {
-  if (isJoined)
+  if (hasConnected)
     sw_disconnect();
 }
 
@@ -55,3 +57,5 @@ void Launch::raiseEverywhere() const {
     throw AgreedError(sw_error());
   raiseLastError();
 }
+
+} // namespace stagewright::runtime

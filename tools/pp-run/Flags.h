@@ -1,17 +1,18 @@
-//===- Options.h - the command line of pp-run -------------------*- C++ -*-===//
+//===- Flags.h - the command line of pp-run ---------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_FLAGS_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_FLAGS_H
 
-#include "RendezvousOptions.h"
 #include "Report.h"
-#include "Supervisor.h"
 #include "Training.h"
+
+#include "stagewright/Runtime/Launch.h"
+#include "stagewright/Runtime/Supervision.h"
 
 #include <CLI/CLI.hpp>
 
@@ -37,10 +38,16 @@ struct Options {
 };
 
 void declare(CLI::App &app, Options &options);
+void declareRendezvous(CLI::App &app, RendezvousOptions &options);
+void declareSupervisor(CLI::App &app, SupervisorOptions &options);
+
+/// The arguments without the flags of the supervisor.
+std::vector<std::string>
+withoutSupervisor(const std::vector<std::string> &arguments);
 
 /// Throws `Error` for values that are invalid for every artifact.
 void check(const Options &options);
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_FLAGS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChildProcesses.h"
+#include "stagewright/Runtime/Supervision.h"
 
 #include "Processes/Sockets.h"
 #include "stagewright/Runtime/Error.h"
@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <vector>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
 
 namespace {
 
@@ -63,7 +63,7 @@ public:
 
   /// Starts the children. Returns true in a child, false in the parent.
   bool start();
-  int waitForAll(double grace);
+  int waitForAll(double grace, PrintLine print);
 
 private:
   void becomeChild(size_t number, pid_t parent);
@@ -215,7 +215,7 @@ void ChildProcesses::forwardSignal() {
   }
 }
 
-int ChildProcesses::waitForAll(double grace) {
+int ChildProcesses::waitForAll(double grace, PrintLine print) {
   for (int number : {SIGTERM, SIGINT})
     std::signal(number, [](int which) { requestedBy = which; });
   auto open = [](const Child &child) { return !child.ended; };
@@ -240,15 +240,17 @@ int ChildProcesses::waitForAll(double grace) {
     while (child.errorPipe >= 0)
       read(child);
   if (std::string error = cause(); !error.empty())
-    std::cerr << "pp-run: error: " << error << std::endl;
+    print("error: " + error);
   return failure ? faultStatus : 0;
 }
 
 } // namespace
 
-std::optional<int> runChildren(int64_t count, double grace) {
+std::optional<int> runChildren(int64_t count, double grace, PrintLine print) {
   ChildProcesses processes(count);
   if (processes.start())
     return std::nullopt;
-  return processes.waitForAll(grace);
+  return processes.waitForAll(grace, print);
 }
+
+} // namespace stagewright::runtime

@@ -1,18 +1,17 @@
-//===- RendezvousOptions.cpp - finding the processes of a launcher --------===//
+//===- Launchers.cpp - the environment of a launcher ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "RendezvousOptions.h"
+#include "stagewright/Runtime/Launch.h"
 
-#include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/ParseNumber.h"
 
 #include <cstdlib>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
 
 namespace {
 
@@ -83,6 +82,22 @@ int64_t portOfJob() {
   return 20000 + (job * 7 + number) % 10000;
 }
 
+/// The first host of a list in Slurm's notation: "gpu03" for
+/// "gpu[03-07,9],login".
+std::string firstHost(const std::string &list) {
+  size_t end = list.find_first_of("[,");
+  std::string host = list.substr(0, end);
+  if (end == std::string::npos || list[end] == ',')
+    return host;
+  size_t close = list.find(']', end);
+  std::string range = list.substr(end + 1, close - end - 1);
+  host += range.substr(0, range.find_first_of("-,"));
+  if (close == std::string::npos)
+    return host;
+  std::string rest = list.substr(close + 1); // "rack[1-2]-gpu[3-4]", or ",..."
+  return rest.starts_with(',') ? host : host + firstHost(rest);
+}
+
 /// Finds the address of rank 0; returns false if there is none.
 bool findAddress(const std::string &given, RendezvousPoint &rendezvous) {
   if (!given.empty()) {
@@ -121,33 +136,6 @@ int64_t numberOf(const std::optional<int64_t> &given, const Launcher *launcher,
 }
 
 } // namespace
-
-void declareRendezvous(CLI::App &app, RendezvousOptions &options) {
-  const char *group = "Ranks on GPUs, started by any launcher, without MPI";
-  app.add_option(
-         "--rendezvous", options.address,
-         "Address where rank 0 listens and the others connect (default: "
-         "MASTER_ADDR and MASTER_PORT of the environment; for srun the first "
-         "host of the step). Examples: torchrun --no-python --nproc-per-node=4 "
-         "pp-run step.swx ...; srun -n 4 pp-run step.swx ...; mpirun -n 4 "
-         "pp-run step.swx --rendezvous=node01:29500 ...")
-      ->type_name("HOST:PORT")
-      ->group(group);
-  app.add_option("--rank", options.rank,
-                 "Rank of this process (default: RANK, OMPI_COMM_WORLD_RANK, "
-                 "PMI_RANK or SLURM_PROCID)")
-      ->type_name("R")
-      ->group(group);
-  app.add_option("--ranks", options.ranks,
-                 "Number of ranks (default: WORLD_SIZE, OMPI_COMM_WORLD_SIZE, "
-                 "PMI_SIZE or SLURM_STEP_NUM_TASKS)")
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--rendezvous-timeout", options.seconds,
-                 "Seconds to wait for all ranks to connect (default: 60)")
-      ->type_name("SECONDS")
-      ->group(group);
-}
 
 std::optional<RendezvousPoint> findRendezvous(const RendezvousOptions &options,
                                               bool devices) {
@@ -200,16 +188,4 @@ void requireAlone() {
           "--mpi=pmix, or one with --ntasks=1");
 }
 
-std::string firstHost(const std::string &list) {
-  size_t end = list.find_first_of("[,");
-  std::string host = list.substr(0, end);
-  if (end == std::string::npos || list[end] == ',')
-    return host;
-  size_t close = list.find(']', end);
-  std::string range = list.substr(end + 1, close - end - 1);
-  host += range.substr(0, range.find_first_of("-,"));
-  if (close == std::string::npos)
-    return host;
-  std::string rest = list.substr(close + 1); // "rack[1-2]-gpu[3-4]", or ",..."
-  return rest.starts_with(',') ? host : host + firstHost(rest);
-}
+} // namespace stagewright::runtime

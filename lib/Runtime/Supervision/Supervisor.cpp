@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Supervisor.h"
+#include "stagewright/Runtime/Supervision.h"
 
 #include "Faults/StallTimer.h"
-#include "Launch.h"
 #include "Recording/Recorder.h"
 #include "Training/Checkpoint.h"
-#include "stagewright/Runtime/Error.h"
+#include "stagewright/Runtime/Deadline.h"
+#include "stagewright/Runtime/Launch.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,43 +25,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
 
 namespace {
 
-constexpr const char *restartsOption = "--max-restarts";
-constexpr const char *launcherOption = "--launcher";
 /// Seconds before the first restart. The pause doubles before each later
 /// restart without a new checkpoint, up to the second value.
 constexpr double firstPause = 0.5, longestPause = 30;
 /// Seconds that a launcher has to end its processes.
 constexpr double launcherGrace = 5;
 
-/// The arguments without the options of the supervisor.
-std::vector<std::string> forTheRun(const std::vector<std::string> &given) {
-  std::vector<std::string> kept;
-  for (size_t i = 0; i < given.size(); ++i) {
-    bool ours = false;
-    for (std::string option : {restartsOption, launcherOption}) {
-      if (given[i] == option)
-        ++i, ours = true;
-      else if (given[i].starts_with(option + "="))
-        ours = true;
-      if (ours)
-        break;
-    }
-    if (!ours)
-      kept.push_back(given[i]);
-  }
-  return kept;
-}
-
 class Supervisor {
 public:
   Supervisor(const SupervisorOptions &options, std::string checkpoints,
-             double stopTimeout)
+             double stopTimeout, PrintLine print)
       : options(options), checkpoints(std::move(checkpoints)),
-        stopTimeout(stopTimeout) {
+        stopTimeout(stopTimeout), print(print) {
     sigemptyset(&watched);
     for (int number : {SIGTERM, SIGINT, SIGCHLD})
       sigaddset(&watched, number);
@@ -88,6 +67,7 @@ private:
   const SupervisorOptions &options;
   std::string checkpoints;
   double stopTimeout;
+  PrintLine print;
   sigset_t watched = {}, before = {};
   pid_t process = 0;
   int status = 0;
@@ -114,8 +94,8 @@ void Supervisor::start(const std::vector<std::string> &command) {
   setpgid(0, 0); // The supervisor forwards a terminal's signals.
   sigprocmask(SIG_SETMASK, &before, nullptr);
   execvp(words[0], words.data());
-  std::cerr << "pp-run: error: cannot start '" << words[0]
-            << "': " << std::strerror(errno) << std::endl;
+  print(std::string("error: cannot start '") + words[0] +
+        "': " + std::strerror(errno));
   std::_Exit(1);
 }
 
@@ -223,19 +203,17 @@ int Supervisor::run(std::vector<std::string> command) {
     wait();
     if (!failed() || interrupted)
       return hung || WIFSIGNALED(status) ? faultStatus : WEXITSTATUS(status);
-    std::cerr << "pp-run: the run " << describe();
+    std::string fault = "the run " + describe();
     if (restart == maxRestarts) {
-      std::cerr << (maxRestarts ? "; all restarts are used up" : "")
-                << std::endl;
+      print(fault + (maxRestarts ? "; all restarts are used up" : ""));
       return faultStatus;
     }
     std::optional<int64_t> step = lastStep();
     next = step != from ? firstPause : next;
     from = step;
-    std::cerr << "; restart " << restart + 1 << " of " << maxRestarts << " in "
-              << next << " s from "
-              << (step ? "step " + std::to_string(*step) : "the beginning")
-              << std::endl;
+    print(fault + "; restart " + std::to_string(restart + 1) + " of " +
+          std::to_string(maxRestarts) + " in " + printSeconds(next) + " from " +
+          (step ? "step " + std::to_string(*step) : "the beginning"));
     if (!pause(next))
       return faultStatus;
     next = std::min(2 * next, longestPause);
@@ -249,37 +227,23 @@ int Supervisor::run(std::vector<std::string> command) {
 
 } // namespace
 
-void declareSupervisor(CLI::App &app, SupervisorOptions &options) {
-  const char *group = "Faults";
-  app.add_option(restartsOption, options.restarts,
-                 "Max restarts after a fault, each from the last checkpoint")
-      ->type_name("N")
-      ->group(group);
-  app.add_option(launcherOption, options.launcher,
-                 "Start the run with this command, as 'mpirun -n 4', and "
-                 "forward SIGTERM and SIGINT to all its processes")
-      ->type_name("COMMAND")
-      ->group(group);
+int supervise(const SupervisorOptions &options,
+              std::vector<std::string> command, const std::string &checkpoints,
+              double stopTimeout, PrintLine print) {
+  if (options.restarts.value_or(0) < 0)
+    raise("--max-restarts is ", *options.restarts, ", expected at least 0");
+  if (launcherRank())
+    raise("--max-restarts and --launcher are for the process that starts the "
+          "ranks; instead of mpirun give pp-run --launcher='mpirun -n ...'");
+  if (options.restarts.value_or(0) > 0 && checkpoints.empty())
+    raise("--max-restarts needs --checkpoints=FOLDER");
+  std::vector<std::string> words;
+  std::istringstream launcher(options.launcher);
+  for (std::string word; launcher >> word;)
+    words.push_back(word);
+  command.insert(command.begin(), words.begin(), words.end());
+  return Supervisor(options, checkpoints, stopTimeout, print)
+      .run(std::move(command));
 }
 
-int supervise(const SupervisorOptions &options,
-              const std::vector<std::string> &arguments,
-              const std::string &checkpoints, double stopTimeout) {
-  if (options.restarts.value_or(0) < 0)
-    raise(restartsOption, " is ", *options.restarts, ", expected at least 0");
-  if (launcherRank())
-    raise(restartsOption, " and ", launcherOption,
-          " are for the process that starts the ranks; instead of mpirun give "
-          "pp-run ",
-          launcherOption, "='mpirun -n ...'");
-  if (options.restarts.value_or(0) > 0 && checkpoints.empty())
-    raise(restartsOption, " needs --checkpoints=FOLDER");
-  std::vector<std::string> command;
-  std::istringstream words(options.launcher);
-  for (std::string word; words >> word;)
-    command.push_back(word);
-  command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
-  for (std::string &argument : forTheRun(arguments))
-    command.push_back(std::move(argument));
-  return Supervisor(options, checkpoints, stopTimeout).run(std::move(command));
-}
+} // namespace stagewright::runtime

@@ -1,11 +1,11 @@
-//===- Options.cpp - the command line of pp-run ---------------------------===//
+//===- Flags.cpp - the command line of pp-run -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Options.h"
+#include "Flags.h"
 
 #include "stagewright/Runtime/Error.h"
 

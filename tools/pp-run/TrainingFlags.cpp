@@ -1,4 +1,4 @@
-//===- TrainingOptions.cpp - options of training runs ---------------------===//
+//===- TrainingFlags.cpp - flags of training runs -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
