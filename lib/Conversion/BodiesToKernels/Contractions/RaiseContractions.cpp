@@ -91,7 +91,7 @@ struct BodyRaiseContractionsPass
       if (succeeded(parts))
         rewriter.replaceOp(op, *parts);
     }
-    host::generalizeNamed(function, rewriter, [](Operation *op) {
+    bodies::generalizeNamed(function, rewriter, [](Operation *op) {
       // The remaining convolutions, such as pooling, are lowered by name.
       return !isa<linalg::ContractOp, linalg::FillOp,
                   linalg::ConvolutionOpInterface>(op);
