@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Conversion/BodiesToKernels/ContractionCalls.h"
-#include "stagewright/Conversion/BodiesToKernels/bodies::LibraryCalls.h"
+#include "stagewright/Conversion/BodiesToKernels/LibraryCalls.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::host {
