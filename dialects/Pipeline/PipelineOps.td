@@ -105,7 +105,7 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                        OptionalAttr<TypedArrayAttrBase<Pipeline_LevelAttr, "levels">>:$levels);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
-    $node_name ($callee^)? `phase` $phase `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
+    $node_name ($callee^)? `phase` custom<ActionKind>($phase) `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
     `:` functional-type($inputs, $outputs)
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::llvm::StringRef":$name,

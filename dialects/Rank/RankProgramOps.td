@@ -277,7 +277,7 @@ def Rank_ActionOp : Rank_Op<"action", [NoTerminator, SingleBlock, NoRegionArgume
   }];
   let arguments = (ins Rank_ActionKindAttr:$kind, Rank_IntAttr:$stage, Index:$microbatch);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$kind `stage` $stage `microbatch` $microbatch $body attr-dict";
+  let assemblyFormat = "custom<ActionKind>($kind) `stage` $stage `microbatch` $microbatch $body attr-dict";
   let hasVerifier = 1;
 }
 

@@ -112,7 +112,7 @@ Schedule readSchedule(ScheduleOp schedule) {
   result.microbatches = program.getMicrobatches();
   result.stages = llvm::range_size(program.getBody().front().getOps<StageOp>());
   for (OrderOp op : schedule.getBody().front().getOps<OrderOp>())
-    result.ranks.push_back(llvm::to_vector(op.getActions()));
+    result.ranks.push_back(op.getActions());
   return result;
 }
 

@@ -45,28 +45,11 @@ std::optional<ActionKind> actionKind(char letter) {
 /// The suffix of a pair, as in PyTorch.
 static constexpr std::string_view kPair = "OVERLAP_F_B";
 
-static Error notAPair(std::string_view text) {
-  return Error{"'" + std::string(text) +
-               "' is not a pair; write a forward, then a backward of another "
-               "microbatch or stage, as in (3F1;4B0)" +
-               std::string(kPair)};
-}
-
-static std::string pairText(const Action &first, const Action &second) {
-  return '(' + toString(first) + ';' + toString(second) + ')' +
-         std::string(kPair);
-}
-
-Status appendPair(Order &order, const Action &first, const Action &second) {
+bool isPair(const Action &first, const Action &second) {
   bool backward = second.kind == ActionKind::Backward ||
                   second.kind == ActionKind::InputGradient;
-  if (first.kind != ActionKind::Forward || !backward ||
-      (first.stage == second.stage && first.microbatch == second.microbatch))
-    return notAPair(pairText(first, second));
-  order.push_back(first);
-  order.push_back(second);
-  order.back().paired = true;
-  return {};
+  return first.kind == ActionKind::Forward && backward &&
+         (first.stage != second.stage || first.microbatch != second.microbatch);
 }
 
 std::string toString(const Action &action) {
@@ -85,7 +68,8 @@ std::string toString(const Order &order) {
       text += toString(order[i]);
       continue;
     }
-    text += pairText(order[i], order[i + 1]);
+    text += '(' + toString(order[i]) + ';' + toString(order[i + 1]) + ')';
+    text += kPair;
     ++i;
   }
   return text;
@@ -127,10 +111,14 @@ Result<Action> parseAction(std::string_view text) {
 
 /// Parses `(3F1;4B0)OVERLAP_F_B` and appends both actions.
 static Status parsePair(std::string_view text, Order &order) {
+  Error wrong{"'" + std::string(text) +
+              "' is not a pair; write a forward, then a backward of another "
+              "microbatch or stage, as in (3F1;4B0)" +
+              std::string(kPair)};
   size_t middle = text.find(';'), close = text.find(')');
   if (middle == std::string_view::npos || close == std::string_view::npos ||
       close < middle || text.substr(close + 1) != kPair)
-    return notAPair(text);
+    return wrong;
   Result<Action> first = parseAction(text.substr(1, middle - 1));
   Result<Action> second =
       parseAction(text.substr(middle + 1, close - middle - 1));
@@ -138,7 +126,12 @@ static Status parsePair(std::string_view text, Order &order) {
     return first.error();
   if (!second)
     return second.error();
-  return appendPair(order, *first, *second);
+  if (!isPair(*first, *second))
+    return wrong;
+  second->paired = true;
+  order.push_back(*first);
+  order.push_back(*second);
+  return {};
 }
 
 Result<Order> parseOrder(std::string_view text) {

@@ -179,7 +179,8 @@ def main(log, manifest, schedule, microbatches):
     step = Step(manifest, Memory(manifest, arenas, count, copied), streams[:len(arenas)])
     for line in lines[start + 1:end]:
         step.read(line)
-    wanted = [re.findall(r"\d+[FBIWR]\d+", order) for order in re.findall(r'pipeline\.order \d+ "([^"]*)"', open(schedule).read())]
+    wanted = [re.findall(r"\d+[FBIWR]\d+", order) for order in re.findall(r"pipeline\.order \d+ <([^>]*)>", open(schedule).read())]
+    assert wanted, f"{schedule} has no order"
     for rank, order in enumerate(wanted):
         found = [action for action in step.order[rank] if re.search("[FBIWR]", action)]
         assert found == order, f"rank {rank} does {found}\nthe schedule says {order}"

@@ -37,13 +37,14 @@ def short(kind):
 
 def orders(text):
     """Each rank's actions as text; the actions of a pair follow each other."""
-    found = re.findall(r'pipeline\.order \d+ "([^"]*)"', text)
+    found = re.findall(r"pipeline\.order \d+ <([^>]*)>", text)
+    assert found, text
     return [re.findall(r"\d+[FBIWR]\d+", order) for order in found]
 
 
 def with_orders(text, new):
     new = iter(new)
-    return re.sub(r'(pipeline\.order \d+ ")[^"]*', lambda match: match[1] + " ".join(next(new)), text)
+    return re.sub(r"(pipeline\.order \d+ <)[^>]*", lambda match: match[1] + ", ".join(next(new)), text)
 
 
 class Found:

@@ -17,6 +17,23 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/Twine.h"
 
+/// A letter.
+template <> struct mlir::FieldParser<stagewright::ActionKind> {
+  template <typename Parser>
+  static FailureOr<stagewright::ActionKind> parse(Parser &parser) {
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    llvm::StringRef keyword;
+    if (failed(parser.parseKeyword(&keyword)))
+      return failure();
+    if (keyword.size() == 1)
+      if (auto kind = stagewright::actionKind(keyword.front()))
+        return *kind;
+    return LogicalResult(parser.emitError(loc)
+                         << "expected F, B, I, W, R or U, got '" << keyword
+                         << "'");
+  }
+};
+
 namespace stagewright {
 
 inline llvm::hash_code hash_value(const Action &action) {
@@ -28,22 +45,22 @@ inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os, ActionKind kind) {
   return os << letter(kind);
 }
 
-} // namespace stagewright
+/// A letter, as an attribute has it in an operation.
+template <typename Attribute>
+mlir::ParseResult parseActionKind(mlir::AsmParser &parser,
+                                  Attribute &attribute) {
+  auto kind = mlir::FieldParser<ActionKind>::parse(parser);
+  if (succeeded(kind))
+    attribute = Attribute::get(parser.getContext(), *kind);
+  return mlir::LogicalResult(kind);
+}
 
-/// A letter.
-template <> struct mlir::FieldParser<stagewright::ActionKind> {
-  template <typename Parser>
-  static FailureOr<stagewright::ActionKind> parse(Parser &parser) {
-    llvm::SMLoc loc = parser.getCurrentLocation();
-    std::string keyword;
-    if (failed(parser.parseKeywordOrString(&keyword)))
-      return failure();
-    if (keyword.size() == 1)
-      if (auto kind = stagewright::actionKind(keyword.front()))
-        return *kind;
-    return parser.emitError(loc, "expected F, B, I, W, R or U, got '" +
-                                     llvm::Twine(keyword) + "'");
-  }
-};
+template <typename Attribute>
+void printActionKind(mlir::AsmPrinter &printer, mlir::Operation *,
+                     Attribute attribute) {
+  printer << letter(attribute.getValue());
+}
+
+} // namespace stagewright
 
 #endif // STAGEWRIGHT_DIALECT_ACTIONS_H

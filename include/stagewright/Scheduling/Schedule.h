@@ -74,9 +74,9 @@ constexpr char letter(ActionKind kind) { return static_cast<char>(kind); }
 /// The kind of letter `letter`, if it is one.
 std::optional<ActionKind> actionKind(char letter);
 
-/// Appends two actions that may overlap. The first must be a forward and the
-/// second a backward of another microbatch or stage.
-Status appendPair(Order &order, const Action &first, const Action &second);
+/// Whether two actions may overlap: a forward, then a backward of another
+/// microbatch or stage.
+bool isPair(const Action &first, const Action &second);
 
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);

@@ -330,7 +330,7 @@ void placeInWorkspace(Plan &plan);
 mlir::LogicalResult readUpdate(mlir::ModuleOp module, Plan &plan);
 
 /// Chooses the averages over replicas, if the program has them, and the
-/// positions of their state (Averages.cpp). Call it after readUpdate. Fails
+/// positions of their state (PlanAverages.cpp). Call it after readUpdate. Fails
 /// where a parameter cannot be averaged.
 mlir::LogicalResult planAverages(Plan &plan);
 

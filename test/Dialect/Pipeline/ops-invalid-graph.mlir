@@ -209,3 +209,20 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
   pipeline.yield %h results [0] : tensor<f32>
 }
+
+// -----
+
+// node_c5: U is the end of a step, not a part of a layer.
+pipeline.graph @update(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{has phase U, which no layer has; write F, B, I, W or R}}
+  %h = pipeline.node "a.U" phase U layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+
+// -----
+
+pipeline.graph @letter(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{expected F, B, I, W, R or U, got 'X'}}
+  %h = pipeline.node "a.X" phase X layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}

@@ -1,6 +1,7 @@
 // RUN: pp-opt %s | pp-opt | FileCheck %s
 // RUN: pp-opt %s --mlir-print-op-generic | pp-opt | FileCheck %s
 // RUN: pp-opt %s --emit-bytecode | pp-opt | FileCheck %s
+// RUN: pp-opt %s | FileCheck %s --check-prefix=SPACES --strict-whitespace
 
 // Every op of the dialect, printed and read again.
 
@@ -9,6 +10,7 @@
 // CHECK-SAME: attributes {layers = ["a", "b"]}
 pipeline.graph @step(%w: tensor<4x4xf32> {pipeline.role = "parameter"}, %x: tensor<2x4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4x4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64}) attributes {layers = ["a", "b"]} {
+  // SPACES: pipeline.node "a.F" @body phase F layer 0(
   // CHECK: %[[H:.*]]:2 = pipeline.node "a.F" @body phase F layer 0(%{{.*}}, %{{.*}}) : (tensor<4x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
   %h:2 = pipeline.node "a.F" @body phase F layer 0 (%w, %x) : (tensor<4x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
   // CHECK: %[[L:.*]] = pipeline.node "b.F" phase F layer 1(%[[H]]#0) cost <flops = 8, read = 32, written = 4, seconds = {"cpu-core" = 5.000000e-01 : f64}> :
@@ -65,5 +67,8 @@ pipeline.program @plan of @step on @local microbatches 8 plan <time = 4.0 : f64,
 pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
   // CHECK: pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
   pipeline.order 0 <0F0, 0F1, 0B0, 0B1>
-  pipeline.order 1 <1F0, 1B0, 1F1, 1B1>
+  // CHECK: pipeline.order 1 <1F0, 1F1, (1F2, 1B0), 1R1, 1I1, 1W1, 1U>
+  pipeline.order 1 <1F0, 1F1, (1F2, 1B0), 1R1, 1I1, 1W1, 1U>
+  // CHECK: pipeline.order 2 <>
+  pipeline.order 2 <>
 }

@@ -38,6 +38,27 @@ pipeline.schedule @mine of @plan kind "gpipe" {
 // -----
 
 pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'0 F1' is not an action}}
+  pipeline.order 0 <0F0, 0 F1>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'0F99999999999999999999' is not an action}}
+  pipeline.order 0 <0F99999999999999999999>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{integer value too large}}
+  pipeline.order 0 <99999999999999999999F0>
+}
+
+// -----
+
+pipeline.schedule @mine of @plan kind "gpipe" {
   // expected-error @+1 {{'-1F0' is not an action}}
   pipeline.order 0 <-1F0>
 }
@@ -45,7 +66,7 @@ pipeline.schedule @mine of @plan kind "gpipe" {
 // -----
 
 pipeline.schedule @mine of @plan kind "gpipe" {
-  // expected-error @+1 {{'(0B0;1F1)OVERLAP_F_B' is not a pair; write a forward, then a backward of another microbatch or stage}}
+  // expected-error @+1 {{'(0B0, 1F1)' is not a pair; write a forward, then a backward of another microbatch or stage, as in (3F1, 4B0)}}
   pipeline.order 0 <0F0, (0B0, 1F1)>
 }
 

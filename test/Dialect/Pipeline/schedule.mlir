@@ -35,7 +35,7 @@ pipeline.program @plan of @step on @local microbatches 3 {
 // WINDOW-NEXT:   pipeline.order 1 <1F0, 1B0, 1F1, 1B1, 1F2, 1B2>
 
 // An older schedule of the program is replaced.
-// CHECK-NOT: "2F0"
+// CHECK-NOT: <2F0>
 pipeline.schedule @old of @plan kind "1f1b" {
   pipeline.order 0 <2F0>
 }

@@ -1,8 +1,8 @@
 // What was edited by hand is verified before it is used.
 // RUN: pp-opt %s -pipeline-schedule=kind=1f1b > %t.mlir
 // RUN: pp-opt %t.mlir -pipeline-verify-schedule | diff - %t.mlir
-// RUN: sed 's/"1F0 1B0 1F1 1B1/"1F1 1B0 1F0 1B1/' %t.mlir | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
-// RUN: sed 's/"1F0 1B0 1F1 1B1/"1F1 1B0 1F0 1B1/' %t.mlir | not pp-sim 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: sed 's/<1F0, 1B0, 1F1, 1B1/<1F1, 1B0, 1F0, 1B1/' %t.mlir | not pp-opt -pipeline-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: sed 's/<1F0, 1B0, 1F1, 1B1/<1F1, 1B0, 1F0, 1B1/' %t.mlir | not pp-sim 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: sed 's/<0F0, 0F1, 0B0/<0F0, 0B0, 0F1/' %t.mlir | pp-opt -pipeline-verify-schedule | FileCheck %s --check-prefix=VALID
 
 // ORDER: error: rank 1 runs 1B0 before 1F0, which it waits for

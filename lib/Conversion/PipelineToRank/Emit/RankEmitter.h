@@ -59,7 +59,7 @@ public:
   mlir::LogicalResult emit();
 
 private:
-  // Memory (Memory.cpp).
+  // Memory (RankBuffers.cpp).
   mlir::Value declare(llvm::Twine name, stagewright::rank::BufferKind kind,
                       std::optional<Place> place, int64_t depth,
                       mlir::MemRefType type, bool onHost = false);

@@ -33,43 +33,51 @@ void ActionsAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// `2F0`: a number and a keyword.
+/// `2F0`: a number and a keyword, without a space between them.
 static FailureOr<Action> parseAction(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t stage = 0;
-  StringRef rest;
-  OptionalParseResult number = parser.parseOptionalInteger(stage);
+  OptionalParseResult number = parser.parseOptionalDecimalInteger(stage);
   if (number.has_value() && failed(*number))
     return failure();
-  std::string text = number.has_value() ? std::to_string(stage) : "";
+  StringRef rest, text;
   if (succeeded(parser.parseOptionalKeyword(&rest)))
-    text += rest;
+    text = StringRef(loc.getPointer(), rest.end() - loc.getPointer());
   Result<Action> action = stagewright::parseAction(text);
   if (!action)
     return parser.emitError(loc, action.error().message);
   return *action;
 }
 
+/// `(3F1, 4B0)` after its first parenthesis.
+static ParseResult parsePair(AsmParser &parser, SMLoc loc, Order &order) {
+  FailureOr<Action> first = ::parseAction(parser);
+  if (failed(first) || parser.parseComma())
+    return failure();
+  FailureOr<Action> second = ::parseAction(parser);
+  if (failed(second) || parser.parseRParen())
+    return failure();
+  if (!isPair(*first, *second))
+    return parser.emitError(loc)
+           << "'(" << toString(*first) << ", " << toString(*second)
+           << ")' is not a pair; write a forward, then a backward of another "
+           << "microbatch or stage, as in (3F1, 4B0)";
+  second->paired = true;
+  order.push_back(*first);
+  order.push_back(*second);
+  return success();
+}
+
 Attribute ActionsAttr::parse(AsmParser &parser, Type) {
   Order order;
   auto parseOne = [&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
-    bool pair = succeeded(parser.parseOptionalLParen());
-    FailureOr<Action> first = ::parseAction(parser);
-    if (failed(first))
-      return failure();
-    if (!pair) {
-      order.push_back(*first);
-      return success();
-    }
-    if (parser.parseComma())
-      return failure();
-    FailureOr<Action> second = ::parseAction(parser);
-    if (failed(second) || parser.parseRParen())
-      return failure();
-    if (Status status = appendPair(order, *first, *second); !status)
-      return parser.emitError(loc, status.error().message);
-    return success();
+    if (succeeded(parser.parseOptionalLParen()))
+      return parsePair(parser, loc, order);
+    FailureOr<Action> action = ::parseAction(parser);
+    if (succeeded(action))
+      order.push_back(*action);
+    return LogicalResult(action);
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseOne))

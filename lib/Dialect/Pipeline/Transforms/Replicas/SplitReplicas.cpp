@@ -156,7 +156,7 @@ void Splitter::writeOrders(ScheduleOp schedule, ProgramOp replaced) {
   builder.createBlock(&made.getBody());
   for (auto [rank, device] : llvm::enumerate(devicesOfRanks(replaced))) {
     auto [from, replica] = standsFor.lookup(device);
-    Order order = llvm::to_vector(orders[from].getActions());
+    Order order = orders[from].getActions();
     for (Action &action : order)
       action.stage = firstStage[action.stage] +
                      (shares[action.stage].size() > 1 ? replica : 0);
