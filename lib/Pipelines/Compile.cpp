@@ -146,6 +146,8 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
   credits.spare = options.spareCredits.value_or(0);
   if (options.execution == Execution::Ready)
     manager.addPass(pipeline::createAssignCredits(credits));
+  if (!options.policy.empty())
+    manager.addPass(pipeline::createScheduleFlows({options.policy}));
   if (!options.averageEvery)
     return;
   pipeline::DelayAveragingOptions averaging;

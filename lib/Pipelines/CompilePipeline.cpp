@@ -106,6 +106,7 @@ TypedOptions::TypedOptions() {
           clEnumValN(Execution::Ready, "ready", "as they become ready")));
   add(&To::spareCredits, "spare-credits",
       "More microbatches in flight per stage");
+  add(&To::policy, "policy", "Rates of flows: oes, guaranteed, fair or fifo");
   add(&To::layers, "layers", "auto, flow, a depth or a pattern");
   add(&To::profile, "profile", "File of measured costs");
   add(&To::repeatRatio, "repeat-ratio",

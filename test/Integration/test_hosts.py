@@ -79,6 +79,51 @@ def test_a_plan_that_knows_the_slow_link_is_faster(workshop, monkeypatch):
     assert seconds[rate] == pytest.approx(plans[rate]["time"], rel=0.5)
 
 
+def test_paced_sends_keep_to_the_rates_of_the_flow_schedule(workshop):
+    """The links are fast: only the rates, of NICs with 4 MB/s, make the step slow. Results keep their bits."""
+    slots, nic = (1, 1, 1), 4e6
+    module = workshop.module("mlp.py:mlp", {"STAGEWRIGHT_MLP": "I=256,D=256,O=256,L=6,B=256"})
+    machines, artifact = workshop.path("paced", "json"), workshop.path("paced", "swx")
+    machines.write_text(json.dumps(cluster("hosts", slots, nic)))
+    tool("pp-compile", module, f"--cluster={machines}", "--stages=3", "--schedule=1f1b", "--microbatches=8", "--policy=oes", "--quiet",
+         "-o", artifact)
+    inputs = f"--inputs={module.with_suffix('.inputs.safetensors')}"
+    manifest = json.loads(tool("pp-run", artifact, "--info=json"))
+    rates = {(flow["from"], flow["to"]): flow["rate"] for flow in manifest["flows"]}
+    assert set(rates) == {(0, 1), (1, 0), (1, 2), (2, 1)}
+    for host in range(3):
+        for end in range(2):
+            assert sum(rate for pair, rate in rates.items() if pair[end] == host) <= nic * (1 + 1e-9)
+    sent = {pair: 8 * sum(channel["bytes"] for channel in manifest["channels"]
+                          if (channel["from"], channel["to"]) == pair and not channel.get("once")) for pair in rates}
+    burst = 4 * (16 << 10)
+    least = max((sent[pair] - burst) / rate for pair, rate in rates.items())
+    seconds, results = {}, {}
+    with Hosts(workshop.directory, 3) as hosts:
+        for paced in (False, True):
+            out = workshop.path("paced", paced)
+            done = started(hosts, slots, artifact, inputs, "--repeat-microbatch", "--steps=3", "--json", f"--outputs={out}", *["--pace=sends"] * paced)
+            assert done.returncode == 0, done.stderr
+            seconds[paced] = min(json.loads(done.stdout)["seconds"][1:])
+            results[paced] = {key: value.tobytes() for key, value in load_file(out).items()}
+    assert results[True] == results[False]
+    assert seconds[False] < 0.5 * least <= 0.5 * seconds[True], (seconds, least)
+    # Each connection has its rate although all send at once: a step is no longer than the bound allows, and what messages wait for.
+    assert seconds[True] < 2 * 1.1 * sum(sent.values()) / nic
+
+
+def test_paced_sends_need_rates_and_processes(workshop):
+    inputs = f"--inputs={workshop.golden(GPT)[0]}"
+    artifact = compiled(workshop, GPT, (1, 1, 1), 2e6, "--policy=oes")
+    with pytest.raises(AssertionError, match="pace has 'sends', but messages between threads have no rates; start a process for each"):
+        tool("pp-run", artifact, inputs, "--pace=sends")
+    with Hosts(workshop.directory, 2) as hosts:
+        wrong = started(hosts, (2, 2), compiled(workshop, GPT, (2, 2), 125e6), inputs, "--pace=sends")
+    assert wrong.returncode != 0
+    assert ("pace has 'sends', but the artifact has no rates of its messages; compile it with pp-compile --policy=oes" in
+            wrong.stderr), wrong.stderr
+
+
 def test_a_host_that_dies_ends_the_others(workshop):
     artifact, inputs = compiled(workshop, GPT, (2, 2), 125e6), f"--inputs={workshop.golden(GPT)[0]}"
     with Hosts(workshop.directory, 2) as hosts:

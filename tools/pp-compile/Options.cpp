@@ -119,6 +119,12 @@ cl::opt<std::string> spareCredits(
              "stage, beyond those needed if actions take as long as planned, "
              "so that a late stage does not stop the others (default: 0)"),
     cl::value_desc("credits"), cl::cat(category));
+cl::opt<std::string> policy(
+    "policy",
+    cl::desc("Bound the time of the step if its transfers between hosts share "
+             "NICs by this policy, and write the rate that each is guaranteed, "
+             "for pp-run --pace=sends: oes, guaranteed, fair or fifo"),
+    cl::cat(category));
 cl::opt<std::string>
     chunks("chunks",
            cl::desc("Stages per device (default: what the schedule needs)"),
@@ -394,6 +400,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   options.placement = placement;
   options.objective = objective;
   options.execution = execution;
+  options.policy = policy;
   options.profile = profile;
   options.layers = layers;
   options.shardHints = shardHints;

@@ -64,8 +64,10 @@ void declare(CLI::App &app, Options &options) {
                  "one random rank for each kind and microbatch, by a random "
                  "part of its time with this mean (exponential); seed:NUMBER "
                  "gives other random numbers. hop:TIME delays messages between "
-                 "threads. Example: F:5ms,B:10ms,hop:1ms,jitter:0.5,seed:7")
-      ->type_name("KIND:TIME")
+                 "threads. Example: F:5ms,B:10ms,hop:1ms,jitter:0.5,seed:7. "
+                 "sends: messages between hosts keep to the rates that they "
+                 "are guaranteed (pp-compile --policy)")
+      ->type_name("KIND:TIME|sends")
       ->join(',')
       ->allow_extra_args(false);
   app.add_option("--devices", options.devices,

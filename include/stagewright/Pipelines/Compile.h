@@ -107,6 +107,9 @@ struct CompileOptions {
   std::string objective; ///< of `auto`: makespan or span
   Execution execution = Execution::Ordered;
   std::optional<int64_t> spareCredits; ///< for each stage; absent: 0
+  /// How transfers share NICs, as for pipeline-schedule-flows; empty: the
+  /// artifact has no rates of flows.
+  std::string policy;
   std::string layers;  ///< as for pipeline-form-graph; empty: auto
   std::string profile; ///< file that `pp-run --profile` wrote
   /// Min ratio of the bytes of a contraction's result to those of its operands

@@ -159,6 +159,7 @@ static void readDevices(Plan &plan) {
   llvm::MapVector<int64_t, int64_t> numberOf; // host of a used node
   for (StringRef device : pipeline::devicesOfRanks(plan.program)) {
     plan.deviceOfRank.push_back(device.str());
+    plan.nodeOfRank.push_back(nodeOf[device]);
     auto [it, isNew] = numberOf.insert({nodeOf[device], numberOf.size()});
     plan.hostOfRank.push_back(it->second);
   }

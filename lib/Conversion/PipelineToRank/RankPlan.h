@@ -185,6 +185,7 @@ struct Plan {
   std::vector<RankOrder> orders;    ///< Per rank.
   std::vector<int64_t> rankOfStage; ///< By number of the copy.
   std::vector<std::string> deviceOfRank;
+  std::vector<int64_t> nodeOfRank; ///< Of its device, in the cluster.
   /// By rank: its host, numbered in rank order; empty if all share one host.
   std::vector<int64_t> hostOfRank;
   std::map<ActionKey, ActionPlan> actions;

@@ -8,6 +8,7 @@
 #include "DescribeArtifact.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/IR/FlowRates.h"
 #include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Scheduling/Channels.h"
 
@@ -368,7 +369,7 @@ FailureOr<rank::ArtifactOp> describeArtifact(ModuleOp module) {
   }
   auto builder = OpBuilder::atBlockBegin(module.getBody());
   rank::ProgramOp last = programs.back();
-  return rank::ArtifactOp::create(
+  auto artifact = rank::ArtifactOp::create(
       builder, step.getLoc(), step.getSymNameAttr(), last.getMicrobatchesAttr(),
       last.getOnlyAttr(), last.getScheduleAttr(), *arguments, *results,
       builder.getArrayAttr(channels), describeCollectives(module, programs),
@@ -376,6 +377,9 @@ FailureOr<rank::ArtifactOp> describeArtifact(ModuleOp module) {
       module->getAttrOfType<rank::PlanAttr>(rank::RankDialect::kPlan),
       /*kernels=*/ArrayAttr(), /*constants=*/ArrayAttr(),
       /*device=*/rank::DeviceAttr());
+  if (Attribute flows = module->getAttr(rank::kFlows))
+    artifact->setAttr(rank::kFlows, flows);
+  return artifact;
 }
 
 } // namespace stagewright::host

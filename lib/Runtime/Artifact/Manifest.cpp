@@ -156,6 +156,8 @@ Manifest parse(std::string_view text) {
     raise("malformed manifest: ", ranks.size(), " ranks, expected 1 to 4096");
   for (const json &object : root.at("channels"))
     manifest.channels.push_back(parseChannel(object, int64_t(ranks.size())));
+  if (root.contains("flows"))
+    manifest.flows = parseFlows(root.at("flows"), int64_t(ranks.size()));
   checkNumbers(root.at("channels"), "id");
   checkNumbers(ranks, "rank");
   for (const json &object : ranks) {

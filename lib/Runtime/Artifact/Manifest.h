@@ -18,6 +18,8 @@
 
 #include "stagewright-rt/runtime.h"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -228,6 +230,9 @@ struct ProcessorManifest {
   std::string suffix; ///< appended to the names of entries
 };
 
+/// By sender and receiver: bytes per second.
+using RankRates = std::map<std::pair<int64_t, int64_t>, double>;
+
 struct Manifest {
   std::string name, schedule, triple;
   bool cuda = false;                      ///< rank programs run on GPUs
@@ -243,6 +248,9 @@ struct Manifest {
   std::vector<Channel> channels;
   std::vector<RankManifest> ranks;
   std::vector<Collective> collectives;
+  /// What messages between hosts are guaranteed; nullopt if the step was
+  /// compiled without a policy for flows.
+  std::optional<RankRates> flows;
 
   /// Collective `number` of the manifest; throws if there is none.
   const Collective &collective(int64_t number) const;

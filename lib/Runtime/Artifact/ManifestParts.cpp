@@ -110,6 +110,21 @@ Channel parseChannel(const json &object, int64_t ranks) {
   return channel;
 }
 
+RankRates parseFlows(const json &list, int64_t ranks) {
+  RankRates rates;
+  for (const json &flow : list) {
+    int64_t from = integer(flow, "from", 0, ranks - 1),
+            to = integer(flow, "to", 0, ranks - 1);
+    auto rate = flow.at("rate").get<double>();
+    if (!(rate > 0))
+      raise("malformed manifest: the flow from rank ", from, " to rank ", to,
+            " has the rate ", rate, ", expected more than 0");
+    if (!rates.insert({{from, to}, rate}).second)
+      raise("malformed manifest: two flows from rank ", from, " to rank ", to);
+  }
+  return rates;
+}
+
 /// Appends needs from a list of channels and messages in turn.
 static void parseNeeds(const json &list, const std::vector<Channel> &channels,
                        int64_t rank, bool sends, std::vector<Need> &needs) {

@@ -35,6 +35,7 @@ std::vector<ReadyRow> parseRows(const json &list,
                                 const std::vector<Channel> &channels,
                                 int64_t number);
 Channel parseChannel(const json &object, int64_t ranks);
+RankRates parseFlows(const json &list, int64_t ranks);
 std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest);
 /// `manifest` must have its arguments, results and channels. The buffer's rank
 /// has `starts` lists of starts.

@@ -8,6 +8,7 @@
 #include "Processes/Join.h"
 
 #include "Processes/Placement.h"
+#include "Threads/Dilation.h"
 #include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
   std::string common = artifact.text() + std::to_string(options.microbatches) +
                        (options.check ? "c" : "") + (options.graph ? "g" : "") +
                        (options.trace > 0 || options.profile ? "r" : "") +
+                       (Pace::parse(options.pace).sends ? "p" : "") +
                        std::to_string(options.trace);
   uint64_t mine = std::hash<std::string>()(common);
   std::vector<uint64_t> all(size_t(group.size()));

@@ -8,6 +8,7 @@
 #include "Processes/MessageTransport.h"
 
 #include "Processes/PollTimeout.h"
+#include "Recording/Recorder.h"
 #include "stagewright/Runtime/Deadline.h"
 #include "stagewright/Runtime/Error.h"
 
@@ -29,13 +30,22 @@ int64_t sendingBytes(const Manifest &manifest,
 MessageTransport::MessageTransport(const Manifest &manifest,
                                    const std::vector<Layout> &layouts,
                                    std::byte *arena, int64_t microbatches,
-                                   bool poison, int spins, Messenger &messenger)
+                                   bool poison, bool paced, int spins,
+                                   Messenger &messenger)
     : Transport(manifest.ranks.size()), manifest(manifest),
       messenger(messenger), self(messenger.self()), microbatches(microbatches),
       poison(poison), spins(spins),
       sending(sendingBytes(manifest, layouts, self)),
       ends(manifest.channels.size()) {
   sending.populate();
+  if (paced && !manifest.flows)
+    raise("pace has 'sends', but the artifact has no rates of its messages; "
+          "compile it with pp-compile --policy=oes");
+  if (paced)
+    rates = *manifest.flows;
+  for (auto [ranks, rate] : rates)
+    if (ranks.first == self)
+      this->paced.try_emplace(ranks.second, rate);
   int64_t tag = 0, place = 0;
   for (size_t i = 0; i < ends.size(); ++i) {
     const Channel &channel = manifest.channels[i];
@@ -50,16 +60,10 @@ MessageTransport::MessageTransport(const Manifest &manifest,
     end.slots.resize(size_t(ring.slots));
     for (int64_t number = 0; number < ring.slots; ++number, ++tag) {
       Slot &slot = end.slots[number];
-      if (end.sends) {
-        slot.data = sending.base() + place;
-        place += ring.stride;
-        slot.transfer =
-            messenger.prepareSend(slot.data, channel.bytes, channel.to, tag);
-      } else {
-        slot.data = arena + ring.offset + number * ring.stride;
-        slot.transfer = messenger.prepareReceive(slot.data, channel.bytes,
-                                                 channel.from, tag);
-      }
+      slot.data = end.sends ? sending.base() + place
+                            : arena + ring.offset + number * ring.stride;
+      place += end.sends ? ring.stride : 0;
+      prepare(slot, channel, tag);
     }
   }
   for (const Collective &sum : manifest.collectives) {
@@ -78,16 +82,64 @@ MessageTransport::MessageTransport(const Manifest &manifest,
   for (End &end : ends)
     for (Slot &slot : end.slots)
       if (!end.sends) {
-        messenger.start(slot.transfer);
+        start(slot);
         slot.state = Posted;
       }
+}
+
+/// Makes the transfers of a slot: one, or parts if the sender is paced.
+void MessageTransport::prepare(Slot &slot, const Channel &channel,
+                               int64_t tag) {
+  int64_t part = channel.bytes;
+  if (auto rate = rates.find({channel.from, channel.to}); rate != rates.end())
+    part = PacedSends<Slot *>::partBytes(rate->second);
+  int64_t from = 0;
+  do {
+    int64_t bytes = std::min(part, channel.bytes - from);
+    slot.transfers.push_back(
+        channel.from == self
+            ? messenger.prepareSend(slot.data + from, bytes, channel.to, tag)
+            : messenger.prepareReceive(slot.data + from, bytes, channel.from,
+                                       tag));
+    from += bytes;
+  } while (from < channel.bytes);
+}
+
+void MessageTransport::start(Slot &slot) {
+  slot.ended = 0;
+  for (int64_t transfer : slot.transfers)
+    messenger.start(transfer);
+  slot.begun = slot.transfers.size();
+}
+
+void MessageTransport::startPaced() {
+  for (auto &[to, sends] : paced)
+    sends.advance(now(), [&](Slot *slot) {
+      messenger.start(slot->transfers[slot->begun++]);
+    });
+}
+
+void MessageTransport::startRest() {
+  auto isEmpty = [](const auto &entry) { return entry.second.isEmpty(); };
+  PollTimeout rest(spins, 0);
+  for (; !failed.load() && !std::ranges::all_of(paced, isEmpty); rest.pause())
+    progress();
+}
+
+/// Whether the present message of a slot has been sent, or received.
+bool MessageTransport::isDone(Slot &slot) {
+  startPaced();
+  while (slot.ended < slot.begun && messenger.done(slot.transfers[slot.ended]))
+    ++slot.ended;
+  return slot.ended == slot.transfers.size();
 }
 
 MessageTransport::~MessageTransport() {
   std::vector<int64_t> transfers;
   for (const End &end : ends)
     for (const Slot &slot : end.slots)
-      transfers.push_back(slot.transfer);
+      transfers.insert(transfers.end(), slot.transfers.begin(),
+                       slot.transfers.end());
   std::copy_if(sums.begin(), sums.end(), std::back_inserter(transfers),
                [](int64_t transfer) { return transfer >= 0; });
   messenger.freeTransfers(transfers, failed.load());
@@ -165,17 +217,12 @@ void MessageTransport::waitUntil(Condition come, RankPosition::Wait what,
   where.endWait();
 }
 
-void MessageTransport::waitFor(int64_t transfer, RankPosition::Wait what,
-                               int64_t number, int64_t m) {
-  waitUntil([&] { return messenger.done(transfer); }, what, number, m);
-}
-
 std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   if (slot.state == Claimed || (slot.state == Sent && slot.m == m))
     raise("claim of ", manifest.channels[channel].describe(m), " out of order");
   if (slot.state == Sent)
-    waitFor(slot.transfer, RankPosition::ToSend, channel, m);
+    waitUntil([&] { return isDone(slot); }, RankPosition::ToSend, channel, m);
   slot.state = Claimed, slot.m = m;
   return slot.data;
 }
@@ -184,8 +231,17 @@ void MessageTransport::send(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   checkFailed();
   require(slot, channel, m, Claimed, "send of");
-  messenger.start(slot.transfer);
-  count(rank, manifest.channels[channel]);
+  const Channel &of = manifest.channels[channel];
+  if (auto sends = paced.find(of.to); sends != paced.end()) {
+    slot.begun = slot.ended = 0;
+    int64_t part = PacedSends<Slot *>::partBytes(rates.at({self, of.to}));
+    for (size_t i = 0; i < slot.transfers.size(); ++i)
+      sends->second.add(&slot, std::min(part, of.bytes - int64_t(i) * part));
+    startPaced();
+  } else {
+    start(slot);
+  }
+  count(rank, of);
   slot.state = Sent;
 }
 
@@ -199,7 +255,7 @@ std::byte *MessageTransport::recv(int64_t rank, int64_t channel, int64_t m) {
   if (slot.state == Held)
     raise("receive of ", manifest.channels[channel].describe(m),
           " out of order: its slot is still held");
-  waitFor(slot.transfer, RankPosition::ToReceive, channel, m);
+  waitUntil([&] { return isDone(slot); }, RankPosition::ToReceive, channel, m);
   slot.state = Held, slot.m = m;
   return slot.data;
 }
@@ -210,7 +266,7 @@ void MessageTransport::release(int64_t rank, int64_t channel, int64_t m) {
   require(slot, channel, m, Held, "release of");
   if (poison)
     std::memset(slot.data, 0xff, size_t(ends[channel].stride));
-  messenger.start(slot.transfer);
+  start(slot);
   slot.state = Posted;
 }
 
@@ -220,8 +276,7 @@ bool MessageTransport::isReady(int64_t rank, const Need &need) {
   Slot &slot = slotOf(rank, need.channel, need.m, need.sends);
   if (slot.state == Free)
     return need.sends;
-  return slot.state == (need.sends ? Sent : Posted) &&
-         messenger.done(slot.transfer);
+  return slot.state == (need.sends ? Sent : Posted) && isDone(slot);
 }
 
 void MessageTransport::waitForAny(int64_t rank, std::span<const Need> needs) {
@@ -255,7 +310,12 @@ void MessageTransport::awaitReduced(int64_t rank, int64_t collective) {
   if (manifest.collectives[size_t(collective)].carried &&
       !running[size_t(collective)])
     return;
-  waitFor(transfer, RankPosition::ForSum, collective, 0);
+  waitUntil(
+      [&] {
+        startPaced();
+        return messenger.done(transfer);
+      },
+      RankPosition::ForSum, collective, 0);
   running[size_t(collective)] = false;
   --sumsUnderWay;
 }
@@ -268,6 +328,7 @@ void MessageTransport::settle() {
 
 void MessageTransport::progress() noexcept {
   try {
+    startPaced();
     if (messenger.stopReceived()) // Also advances transfers.
       failed.store(true, std::memory_order_release);
   } catch (const std::exception &problem) {

@@ -20,6 +20,9 @@
 // on the order in which different slots are used, and edges need no
 // communicators, whose number is limited and whose creation is collective.
 //
+// If sends are paced, messages to a rank with a rate (FlowRate) are cut into
+// parts, each a transfer with the tag of its slot (PacedSends.h).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSAGETRANSPORT_H
@@ -28,8 +31,10 @@
 #include "Memory/Arena.h"
 #include "Memory/Layout.h"
 #include "Processes/Messenger.h"
+#include "Processes/PacedSends.h"
 #include "Transport.h"
 
+#include <map>
 #include <mutex>
 
 namespace stagewright::runtime {
@@ -41,10 +46,10 @@ int64_t sendingBytes(const Manifest &manifest,
 class MessageTransport final : public Transport {
 public:
   /// For the rank of the messenger's process. A wait polls `spins` times, then
-  /// sleeps between polls.
+  /// sleeps between polls. `paced`: sends keep to the rates of the manifest.
   MessageTransport(const Manifest &manifest, const std::vector<Layout> &layouts,
                    std::byte *arena, int64_t microbatches, bool poison,
-                   int spins, Messenger &messenger);
+                   bool paced, int spins, Messenger &messenger);
   ~MessageTransport() override;
 
   void reset() override;
@@ -63,6 +68,9 @@ public:
   void finish(int64_t rank) override;
   std::string result() override;
 
+  /// At the end of a step: starts the sends that still wait for their rates.
+  void startRest();
+
   /// The report of this rank: where it is in the step, or why it failed.
   FailureReport report() const;
   /// Sets the max duration of one wait, in seconds.
@@ -76,7 +84,9 @@ private:
   enum State { Free, Claimed, Sent, Posted, Held };
   struct Slot {
     State state = Free;
-    int64_t m = 0, transfer = 0;
+    int64_t m = 0;
+    std::vector<int64_t> transfers; ///< one for each part of the message
+    size_t begun = 0, ended = 0;    ///< transfers of the present message
     std::byte *data = nullptr;
   };
   /// This rank's end of a channel; without slots if the rank is at neither end.
@@ -86,11 +96,13 @@ private:
     std::vector<Slot> slots;
   };
 
+  void prepare(Slot &slot, const Channel &channel, int64_t tag);
+  void start(Slot &slot);
+  void startPaced();
+  bool isDone(Slot &slot);
   Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
   void require(const Slot &slot, int64_t channel, int64_t m, State wanted,
                const char *what) const;
-  void waitFor(int64_t transfer, RankPosition::Wait what, int64_t number,
-               int64_t m);
   template <typename Condition>
   void waitUntil(Condition come, RankPosition::Wait what, int64_t number,
                  int64_t m);
@@ -104,7 +116,9 @@ private:
   int spins;
   double limit = 0;
   Arena sending;
-  std::vector<End> ends;     ///< by channel
+  std::vector<End> ends;                       ///< by channel
+  RankRates rates;                             ///< of paced messages
+  std::map<int64_t, PacedSends<Slot *>> paced; ///< by receiver
   std::vector<int64_t> sums; ///< transfers, by collective; -1: not of this rank
   std::vector<bool> running; ///< carried sums, by collective
   mutable std::mutex mutex;  ///< guards `error`: any thread may fail

@@ -39,8 +39,9 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
     checker.emplace(manifest().ranks[size_t(self)], own, arena.base());
   if (!checker)
     prepareToGoOn();
+  Pace pace = Pace::parse(options.pace);
   transport.emplace(manifest(), layouts, arena.base(), count, options.check,
-                    spins, messenger);
+                    pace.sends, spins, messenger);
   rank.described = &manifest().ranks[size_t(self)];
   rank.index = self;
   rank.microbatches = count;
@@ -52,7 +53,7 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
   rank.pool = pool.get();
   injection = Injection::of(self);
   rank.injection = injection.get();
-  if (Pace::parse(options.pace).hop > 0)
+  if (pace.hop > 0)
     raise("pace has a 'hop', but only messages between threads can be delayed; "
           "use --transport=threads");
   dilation =
@@ -139,6 +140,7 @@ std::string ProcessStep::runProgram() {
     messenger.setReporter([this] { return transport->report(); });
     transport->limitWaits(limit.seconds());
     runRank(rank, artifact->entry(self));
+    transport->startRest();
     std::string error = transport->result();
     if (!error.empty() || transport->stopped())
       return error;

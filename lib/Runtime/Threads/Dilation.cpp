@@ -82,16 +82,24 @@ Pace Pace::parse(const std::string &text) {
     if (isTime)
       value.remove_suffix(2);
     bool isValid = read(value, number) && number >= 0 && number <= maxFactor;
-    if (isTime && isValid)
+    if (all == "sends")
+      pace.sends = true;
+    else if (isTime && isValid)
       (isKind ? pace.seconds[size_t(name[0])] : pace.hop) = number * 1e-3;
     else if (name == "jitter" && isValid)
       pace.jitter.mean = number;
     else if (name != "seed" || !read(value, pace.jitter.seed))
       raise("pace has '", entry,
             "', expected the milliseconds of a kind of action, as F:5ms, or "
-            "hop:1ms, jitter:0.5 or seed:7, with commas between several");
+            "hop:1ms, jitter:0.5, seed:7 or sends, with commas between "
+            "several");
   }
   return pace;
+}
+
+bool Pace::changesActions() const {
+  return jitter.mean > 0 ||
+         std::ranges::any_of(seconds, [](double time) { return time > 0; });
 }
 
 std::unique_ptr<Dilation> Dilation::of(const std::string &text,
@@ -107,9 +115,10 @@ std::unique_ptr<Dilation> Dilation::of(const std::string &text,
   }
   auto found = factors.find(rank);
   double factor = found == factors.end() ? 1 : found->second;
-  if (factor == 1 && pace.empty())
+  Pace times = Pace::parse(pace);
+  if (factor == 1 && !times.changesActions())
     return nullptr;
-  return std::make_unique<Dilation>(factor, Pace::parse(pace), rank, ranks);
+  return std::make_unique<Dilation>(factor, times, rank, ranks);
 }
 
 void Dilation::beginAction(int32_t kind, int64_t m) {

@@ -32,14 +32,19 @@
 
 namespace stagewright::runtime {
 
-/// The times of actions, in place of those that they take: "F:5ms,B:10ms".
+/// The times of actions, in place of those that they take: "F:5ms,B:10ms", and
+/// of messages.
 struct Pace {
   std::array<double, 256> seconds = {}; ///< by kind; 0: as long as it takes
   Jitter jitter;
   double hop = 0; ///< Seconds by which messages between threads arrive later.
+  /// Messages between processes keep to the rates of the artifact.
+  bool sends = false;
 
-  /// Reads entries KIND:TIME, `hop:TIME`, `jitter:MEAN` and `seed:NUMBER` with
-  /// commas between. Throws an `Error` if one is malformed.
+  /// Whether actions take other times than they need.
+  bool changesActions() const;
+  /// Reads entries KIND:TIME, `hop:TIME`, `jitter:MEAN`, `seed:NUMBER` and
+  /// `sends` with commas between. Throws an `Error` if one is malformed.
   static Pace parse(const std::string &text);
 };
 
@@ -52,8 +57,8 @@ public:
   /// The dilation of `rank` in `text`, as "2:1.48,3:1.48" (rank:factor); null
   /// if it has none, so that nodes only test a pointer. Throws an `Error` if
   /// the text is malformed, names a rank twice or one that is not below
-  /// `ranks`, or if a factor is not in 1 to 1000000. With a `pace` every rank
-  /// has one.
+  /// `ranks`, or if a factor is not in 1 to 1000000. With a `pace` of actions
+  /// every rank has one.
   static std::unique_ptr<Dilation> of(const std::string &text,
                                       const std::string &pace, int64_t rank,
                                       int64_t ranks);

@@ -40,7 +40,11 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     bases.push_back(arena.base());
   transport.emplace(manifest(), layouts, bases, count, options.check,
                     spinsFor(allThreads));
-  transport->delayMessages(int64_t(Pace::parse(options.pace).hop * 1e9));
+  Pace pace = Pace::parse(options.pace);
+  if (pace.sends)
+    raise("pace has 'sends', but messages between threads have no rates; start "
+          "a process for each rank by mpirun");
+  transport->delayMessages(int64_t(pace.hop * 1e9));
   ranks.resize(size);
   for (size_t r = 0; r < size; ++r) {
     if (options.check)

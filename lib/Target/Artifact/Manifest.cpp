@@ -14,6 +14,7 @@
 
 #include "Emission.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/IR/FlowRates.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -38,6 +39,8 @@ public:
     list<rank::ChannelAttr>("channels", artifact.getChannels());
     if (!artifact.getCollectives().empty())
       list<rank::CollectiveAttr>("collectives", artifact.getCollectives());
+    if (auto flows = artifact->getAttrOfType<ArrayAttr>(rank::kFlows))
+      list<DictionaryAttr>("flows", flows);
     if (plan)
       ifAny("grid", plan.getGrid());
     entry("microbatches", artifact.getMicrobatches());
@@ -134,6 +137,13 @@ private:
     ifAny("once", it.getOnce());
     entry("round", it.getRound());
     entry("to", it.getTo());
+  }
+
+  /// The rate of a flow.
+  void members(DictionaryAttr it, int64_t) {
+    entry("from", it.getAs<IntegerAttr>("from").getInt());
+    entry("rate", it.getAs<FloatAttr>("rate"));
+    entry("to", it.getAs<IntegerAttr>("to").getInt());
   }
 
   void members(rank::BucketAttr it, int64_t) {

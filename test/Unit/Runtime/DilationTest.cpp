@@ -143,13 +143,22 @@ TEST_P(BadPace, IsNamedWithAWayOut) {
     EXPECT_EQ(thrown.what(),
               std::string("pace has '") + GetParam() +
                   "', expected the milliseconds of a kind of action, as F:5ms, "
-                  "or hop:1ms, jitter:0.5 or seed:7, with commas between "
-                  "several");
+                  "or hop:1ms, jitter:0.5, seed:7 or sends, with commas "
+                  "between several");
   }
 }
 INSTANTIATE_TEST_SUITE_P(Dilation, BadPace,
                          testing::Values("F:5", "X:5ms", "hop:1", "jitter:-1",
-                                         "jitter", "seed:x", "F:-1ms", "5ms"));
+                                         "jitter", "seed:x", "F:-1ms", "5ms",
+                                         "sends:1"));
+
+/// Nodes then take as long as without it.
+TEST(Dilation, PacedSendsChangeNoAction) {
+  EXPECT_TRUE(Pace::parse("F:5ms,sends").sends);
+  EXPECT_FALSE(Pace::parse("F:5ms").sends);
+  EXPECT_EQ(Dilation::of("", "sends", 0, 4), nullptr);
+  EXPECT_NE(Dilation::of("", "sends,F:5ms", 0, 4), nullptr);
+}
 
 class Refused : public testing::TestWithParam<std::array<const char *, 2>> {};
 

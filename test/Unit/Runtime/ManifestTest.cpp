@@ -44,6 +44,23 @@ TEST(Manifest, ParsesTheFixture) {
   EXPECT_EQ(manifest.arguments[0].bytes, 16);
 }
 
+TEST(Manifest, RatesOfFlowsAreOfPairsOfRanks) {
+  json manifest = pipelineManifest();
+  EXPECT_FALSE(parseManifest(manifest.dump()).flows);
+  manifest["flows"] = json::array({{{"from", 0}, {"rate", 6.5e6}, {"to", 1}}});
+  RankRates expected = {{{0, 1}, 6.5e6}};
+  EXPECT_EQ(parseManifest(manifest.dump()).flows, expected);
+  auto flow = [](int to, double rate) {
+    return json{{"from", 0}, {"rate", rate}, {"to", to}};
+  };
+  EXPECT_EQ(errorWith("/flows", json::array({flow(1, 0)})),
+            "malformed manifest: the flow from rank 0 to rank 1 has the rate "
+            "0, expected more than 0");
+  EXPECT_EQ(errorWith("/flows", json::array({flow(1, 1), flow(1, 2)})),
+            "malformed manifest: two flows from rank 0 to rank 1");
+  EXPECT_NE(errorWith("/flows", json::array({flow(2, 1)})), "");
+}
+
 json kernel() {
   return {{"name", "step.k0"},
           {"grid", {8, 2, 1}},

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankEmitter.h"
+#include "stagewright/Analysis/FlowData.h"
+#include "stagewright/Dialect/Rank/IR/FlowRates.h"
 
 namespace stagewright::torank {
 
@@ -55,6 +57,40 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
       });
 }
 
+/// Distributes the rates of flows between two hosts equally over the pairs of
+/// ranks that send microbatches from one to the other. Flows from one host to
+/// another have equal rates, and as many as there are such pairs if every stage
+/// is on one device. Stages of flows cannot be used, since replicas were split.
+static void emitFlows(const Plan &plan, ModuleOp module) {
+  auto flows = pipeline::ProgramOp(plan.program)
+                   ->getAttrOfType<ArrayAttr>(pipeline::kFlows);
+  if (!flows)
+    return;
+  using Pair = std::pair<int64_t, int64_t>;
+  std::map<Pair, double> rates; // By nodes.
+  for (Attribute attribute : flows) {
+    auto flow = dyn_cast<DictionaryAttr>(attribute);
+    auto rate = flow ? flow.getAs<FloatAttr>("rate") : FloatAttr();
+    if (!rate) // Only analysed.
+      return;
+    auto host = [&](StringRef name) {
+      auto node = flow.getAs<IntegerAttr>(name);
+      return node ? node.getValue().getSExtValue() : -1;
+    };
+    rates[{host("from_host"), host("to_host")}] += rate.getValueAsDouble();
+  }
+  std::map<Pair, std::set<Pair>> senders; // By nodes: ranks.
+  for (const ChannelPlan &channel : plan.channels)
+    senders[{plan.nodeOfRank[channel.from], plan.nodeOfRank[channel.to]}]
+        .insert({channel.from, channel.to});
+  rank::FlowRates found;
+  for (auto &[nodes, rate] : rates)
+    for (const Pair &ranks : senders[nodes])
+      found[ranks] = rate / double(senders[nodes].size());
+  module->setAttr(rank::kFlows,
+                  rank::writeFlowRates(module.getContext(), found));
+}
+
 FailureOr<EmitStatistics> emitPrograms(ModuleOp module, const Plan &plan) {
   pipeline::GraphOp graph = plan.graph;
   llvm::SmallSetVector<Operation *, 16> bodies;
@@ -68,6 +104,7 @@ FailureOr<EmitStatistics> emitPrograms(ModuleOp module, const Plan &plan) {
   OpBuilder builder(graph);
   rank::StepOp step = emitStep(plan, builder);
   emitChannels(plan, names, builder);
+  emitFlows(plan, module);
   emitCollectives(plan, names, builder);
   statistics.channels = names.channels.size() + names.parts.size() +
                         names.packs.size() + names.parameters.size();

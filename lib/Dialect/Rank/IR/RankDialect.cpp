@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/Rank/IR/FlowRates.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -29,6 +30,8 @@ LogicalResult RankDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult RankDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == kFlows)
+    return verifyFlowRates(op, attribute.getValue());
   bool isPlan = attribute.getName() == kPlan;
   if (!isPlan && attribute.getName() != kKernel)
     return success();

@@ -1,0 +1,58 @@
+//===- FlowRates.cpp - guaranteed rates between ranks ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Rank/IR/FlowRates.h"
+#include "mlir/IR/Builders.h"
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+
+namespace stagewright::rank {
+
+ArrayAttr writeFlowRates(MLIRContext *context, const FlowRates &rates) {
+  Builder builder(context);
+  SmallVector<Attribute> entries;
+  for (auto [ranks, rate] : rates)
+    entries.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("from", builder.getI64IntegerAttr(ranks.first)),
+         builder.getNamedAttr("rate", builder.getF64FloatAttr(rate)),
+         builder.getNamedAttr("to", builder.getI64IntegerAttr(ranks.second))}));
+  return builder.getArrayAttr(entries);
+}
+
+LogicalResult verifyFlowRates(Operation *op, Attribute attribute) {
+  auto entries = dyn_cast<ArrayAttr>(attribute);
+  if (!entries)
+    return op->emitError() << kFlows << " must be an array, got " << attribute;
+  std::set<std::pair<int64_t, int64_t>> pairs;
+  for (Attribute element : entries) {
+    auto entry = dyn_cast<DictionaryAttr>(element);
+    auto from = entry ? entry.getAs<IntegerAttr>("from") : IntegerAttr();
+    auto to = entry ? entry.getAs<IntegerAttr>("to") : IntegerAttr();
+    auto rate = entry ? entry.getAs<FloatAttr>("rate") : FloatAttr();
+    if (!from || !to || !rate || entry.size() != 3 ||
+        !from.getType().isInteger(64) || !to.getType().isInteger(64) ||
+        from.getInt() == to.getInt() || from.getInt() < 0 || to.getInt() < 0)
+      return op->emitError() << kFlows
+                             << " must have a rate from one rank to another, "
+                                "as {from = 0 : i64, rate = 1.0e+06 : f64, to "
+                                "= 1 : i64}, got "
+                             << element;
+    double bytes = rate.getValueAsDouble();
+    if (!(bytes > 0) || !std::isfinite(bytes))
+      return op->emitError() << kFlows << " has the rate " << rate
+                             << ", expected more than 0 bytes per second";
+    if (!pairs.insert({from.getInt(), to.getInt()}).second)
+      return op->emitError()
+             << kFlows << " has two rates from rank " << from.getInt()
+             << " to rank " << to.getInt() << ", expected one";
+  }
+  return success();
+}
+
+} // namespace stagewright::rank
