@@ -100,6 +100,14 @@ def test_a_library_gives_the_batches_of_a_function(workshop, whole):
     assert saved(folder) == saved(whole)
 
 
+def test_repeated_rows_of_a_fetch_are_counted(workshop):
+    found = json.loads(call(*command(workshop, "graphs.py:sage_adam", 2, workshop.path("sources", "rows"), 2, SAMPLER, "--json",
+                                     "--fetched=ids=features")))
+    lists, width = [sampling.sample(0, 1, m)["ids"] for m in range(8)], 4 * sampling.graph_sizes()["F"]
+    assert found["fetched_bytes"] == [{"list": "ids", "table": "features", "bytes": sum(ids.size for ids in lists) * width,
+                                       "padding": 0, "repeated": sum(ids.size - np.unique(ids).size for ids in lists) * width}]
+
+
 def test_python_goes_on_where_pp_run_stopped(workshop, whole):
     folder, model = workshop.path("sources", "python"), "graphs.py:sage_adam"
     sampled(workshop, folder, 7)
@@ -168,7 +176,11 @@ def test_processes_end_when_a_source_stalls(workshop, tmp_path):
     ([f"--source={BUILD / 'lib/neighbours.so'}:none"], "neighbours.so:none': cannot read the graph 'none'"),
     (["--source=a.py:f", "--data=x=y.npy"], "--source gives all batch arguments; leave out --data"),
     (["--source=a.py:f", "--source-ahead=-1"], "--source-ahead is -1, expected 0 to 1000"),
-    (["--source-seed=1"], "--source-seed needs --source")])
+    (["--source-seed=1"], "--source-seed needs --source"),
+    (["--fetched=x=y"], "--fetched counts rows in batches; it needs --source or --data"),
+    (["--source=a.py:f", "--fetched=x"], "--fetched is 'x', expected LIST=TABLE, the names of two arguments"),
+    (["--source=a.py:f", "--fetched=z=x"], "--fetched: no argument is called 'z'"),
+    (["--source=a.py:f", "--fetched=x=y"], "--fetched: 'x' is a batch argument of type f32, expected a batch argument of i32 or i64")])
 def test_what_does_not_fit_is_refused_before_the_first_step(workshop, tmp_path, flags, message):
     done = subprocess.run([str(c) for c in command(workshop, "training.py:mlp_sgd", 1, tmp_path / "run", 2, *flags)],
                           capture_output=True, text=True)

@@ -122,6 +122,7 @@ void Batches::set(sw_step *step, int64_t number) {
   const Batch &batch = feed->take(number);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const SourceArgument &it = arguments[i].of;
+    fetches.count(arguments[i].position, batch[i], microbatches);
     std::vector<int64_t> shape = {microbatches};
     shape.insert(shape.end(), it.shape.begin(), it.shape.end());
     sw_tensor tensor = {it.dtype, int32_t(shape.size()), shape.data(),

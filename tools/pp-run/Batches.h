@@ -13,6 +13,7 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_BATCHES_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_BATCHES_H
 
+#include "Fetches.h"
 #include "Training/BatchSource.h"
 
 #include <nlohmann/json.hpp>
@@ -48,6 +49,9 @@ public:
   const std::set<int64_t> &positions() const { return places; }
   /// Sets the batch of step `number`.
   void set(sw_step *step, int64_t number);
+  /// Counts rows in the batches that are set from now on.
+  void count(Fetches of) { fetches = std::move(of); }
+  const Fetches &fetched() const { return fetches; }
 
   /// Number of steps in which every sample of the files is used at most once.
   int64_t steps() const { return perStep ? inFiles / perStep : 0; }
@@ -72,6 +76,7 @@ private:
   SourceOptions from;
   std::shared_ptr<stagewright::runtime::BatchSource> source;
   std::optional<stagewright::runtime::Feed> feed;
+  Fetches fetches;
   int64_t microbatches, perStep = 0, tokensPerStep = 0, inFiles = 0;
 };
 

@@ -113,6 +113,8 @@ void reportJson(const Figures &figures, sw_step *step, const json &manifest,
                 {"arena_bytes", sw_step_arena_bytes(step, -1)},
                 {"sent_bytes", figures.sent},
                 {"wall_seconds", figures.wall}};
+  if (!figures.fetched.is_null())
+    found["fetched_bytes"] = figures.fetched;
   if (enqueue.steps() > 0)
     found["enqueue_seconds"] = enqueue.values();
   if (loss)

@@ -34,10 +34,11 @@ private:
 
 /// What is reported besides times and arenas.
 struct Figures {
-  bool idle = false;             ///< Whether to report idle shares.
-  bool memory = false;           ///< Whether to report live bytes.
-  double wall = 0;               ///< Seconds of all steps and between them.
-  nlohmann::json sent = nullptr; ///< Bytes by rank and kind, for JSON.
+  bool idle = false;                ///< Whether to report idle shares.
+  bool memory = false;              ///< Whether to report live bytes.
+  double wall = 0;                  ///< Seconds of all steps and between them.
+  nlohmann::json sent = nullptr;    ///< Bytes by rank and kind, for JSON.
+  nlohmann::json fetched = nullptr; ///< Bytes of fetched rows; null: no lists.
 };
 
 /// The bytes that every rank sent in the last step, an object for each. If

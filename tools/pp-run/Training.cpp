@@ -28,6 +28,7 @@ Training::Training(const TrainingOptions &options, const RunFacts &facts,
   else
     batches.emplace(options.source, facts.manifest, facts.microbatches);
   positions = batches->positions();
+  batches->count(Fetches(options.fetched, facts.manifest));
   positions.insert(inputs.positions().begin(), inputs.positions().end());
 }
 
@@ -54,7 +55,8 @@ int64_t Training::begin(sw_step *step, int64_t steps) {
           "; nothing is left to run");
   inputs.check(all);
   batches->start(all, std::max(sw_step_deadline(step), Deadline::first),
-                 reads(facts.manifest, launch, batches->positions()));
+                 reads(facts.manifest, launch, batches->positions()) ||
+                     (launch.isMain() && batches->fetched().any()));
   if (checkpoints.any() && !options.sameSeed)
     inputs.foldSeeds(facts.manifest, facts.inputs);
   if (options.validation.given())

@@ -19,7 +19,7 @@
 #include <set>
 
 struct TrainingOptions {
-  std::vector<std::string> data, values;
+  std::vector<std::string> data, values, fetched;
   SourceOptions source;
   std::optional<uint64_t> seed;
   std::string checkpoints, metrics;
@@ -74,6 +74,8 @@ public:
   void finish(sw_step *step);
   /// Whether the run saves checkpoints, so that an interrupted run can resume.
   bool saves() const { return checkpoints.saves(); }
+  /// The rows in the last batch (--fetched).
+  const Fetches &fetched() const { return batches->fetched(); }
   /// The last checkpoint, as the end of an error message.
   std::string lastGood() { return checkpoints.lastGood(launch); }
 

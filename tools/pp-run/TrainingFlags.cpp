@@ -63,6 +63,14 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
                  "step begins (default: 2)")
       ->type_name("N")
       ->group(group);
+  app.add_option("--fetched", options.fetched,
+                 "With --json: batch argument LIST, of --data or --source, has "
+                 "numbers of rows of argument TABLE; count the bytes of these "
+                 "rows in the last step, those of negative numbers, which are "
+                 "padding, and of rows that are in a list already")
+      ->type_name("LIST=TABLE")
+      ->allow_extra_args(false)
+      ->group(group);
   app.add_option("--checkpoints", options.checkpoints,
                  "Folder for checkpoints of parameters and state, after the "
                  "last step or if the run is interrupted")
@@ -113,6 +121,8 @@ void checkTraining(const TrainingOptions &options) {
     raise(source.seed ? "--source-seed" : "--source-ahead", " needs --source");
   if (!source.what.empty() && !options.data.empty())
     raise("--source gives all batch arguments; leave out --data");
+  if (!options.fetched.empty() && source.what.empty() && options.data.empty())
+    raise("--fetched counts rows in batches; it needs --source or --data");
   if (source.ahead < 0 || source.ahead > 1000)
     raise("--source-ahead is ", source.ahead, ", expected 0 to 1000");
   if (!source.what.empty())

@@ -266,6 +266,8 @@ int run(const Options &options, Launch &launch) {
   if (!launch.isMain())
     return 0;
   if (options.json) {
+    if (training->fetched().any())
+      figures.fetched = training->fetched().bytes();
     reportJson(figures, step.get(), manifest, loss, seconds, enqueue);
     return 0;
   }
