@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import stagewright
+from emulator import NEEDED, TARGET, emulated
 from test_processes import AS_ROOT, LAUNCH
 from test_runs import MPI, losses, newest
 from workshop import BUILD, HERE, call, tool
@@ -98,6 +99,29 @@ def test_a_library_gives_the_batches_of_a_function(workshop, whole):
         target.tofile(file), classes.tofile(file)
     sampled(workshop, folder, STEPS, source=f"--source={BUILD / 'lib/neighbours.so'}:{path}")
     assert saved(folder) == saved(whole)
+
+
+@NEEDED
+@pytest.mark.parametrize("flags", [("--transport=threads",), ("--processes",)], ids=["threads", "processes"])
+def test_steps_on_gpus_take_the_batches_of_a_source(workshop, tmp_path, flags):
+    """Four steps at once, and two and two more from a checkpoint, with the losses of a step on CPUs."""
+    sizes = {"STAGEWRIGHT_GRAPHS": "N=200,E=1600,C=4,F=8,H=8,B=4,K=3,L=2"}
+    module = workshop.module("graphs.py:sage_adam", sizes)
+    compiled = {name: workshop.file(lambda path: tool("pp-compile", module, "--cluster=local:2", "--stages=2", "--schedule=1f1b", *target,
+                                                      "--microbatches=2", "--quiet", "-o", path), "gpus", name, "swx")
+                for name, target in (("cpu", ()), ("gpu", TARGET))}
+
+    def run(name, folder, steps, *more):
+        call(BUILD / "bin/pp-run", compiled[name], f"--inputs={module.with_suffix('.inputs.safetensors')}", SAMPLER, "--source-seed=5",
+             f"--steps={steps}", f"--checkpoints={tmp_path / folder}", f"--metrics={tmp_path / folder}.jsonl", *more,
+             env={**emulated(devices=2), **sizes})
+        return losses(tmp_path / folder)
+
+    golden, whole = run("cpu", "cpu", 4), run("gpu", "whole", 4, *flags)
+    assert whole == pytest.approx(golden, rel=1e-5) and len(set(golden)) == 4
+    run("gpu", "parts", 2, *flags)
+    assert run("gpu", "parts", 4, "--resume", *flags)[-2:] == whole[-2:]
+    assert saved(tmp_path / "parts") == saved(tmp_path / "whole")
 
 
 def test_repeated_rows_of_a_fetch_are_counted(workshop):
