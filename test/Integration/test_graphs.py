@@ -20,6 +20,7 @@ from workshop import HERE, tool
 sys.path.insert(0, str(HERE / "models"))
 import graphs  # noqa: E402
 import sampling  # noqa: E402
+import stores  # noqa: E402
 
 STEPS, MICROBATCHES = 10, 8
 
@@ -81,38 +82,74 @@ def test_two_hundred_steps_reach_the_accuracy_of_jax(workshop, kind):
     assert golden > 0.9 and abs(ours - golden) <= 0.01
 
 
-# On three hosts with two ranks each. split: every rank has a part of the features and of the samples. stages: the features and
-# the layers in two stages, each with a replica on every host.
-SLOTS, SAMPLES = (2, 2, 2), {"STAGEWRIGHT_GRAPHS": "B=12,N=1200"}
-PLANS = {"split": ("--tensor-parallel=6", "--shard=features=0,ids=0,mask=0,classes=0,*=whole"),
+@pytest.mark.parametrize("hashed", [0, 1])
+def test_stores_and_workers_as_stages_equal_jax(workshop, monkeypatch, hashed):
+    """stores.py: losses of ten steps, the same wherever the nodes lie; and pp-run counts the padding of fetches."""
+    variables = {"STAGEWRIGHT_STORES": f"3,{hashed}"}
+    monkeypatch.setenv(*next(iter(variables.items())))
+    for cached in (stores.parts, stores.room):
+        cached.cache_clear()
+    function, (parameters, features, *_), options = stores.stored_sage()
+    update, state = options["update"]
+    function, update, golden = jax.jit(function), jax.jit(update), []
+    for number in range(STEPS):
+        parts = [function(parameters, features, *stores.nested(stores.fetched(0, number, m))) for m in range(MICROBATCHES)]
+        loss, gradients = jax.tree.map(lambda *x: sum(x) / MICROBATCHES, *parts)
+        golden.append(float(loss))
+        parameters, state = update(parameters, gradients, state)
+    module, folder = workshop.module("stores.py:stored_sage", variables), workshop.path("stores", hashed)
+    tool("pp-compile", module, "--cluster=local:6", "--stages=6", "--schedule=1f1b", f"--microbatches={MICROBATCHES}", "--quiet", "-o",
+         f"{folder}.swx")
+    lists = [(store, worker) for store in range(3) for worker in range(3)]
+    found = json.loads(tool("pp-run", f"{folder}.swx", f"--inputs={module.with_suffix('.inputs.safetensors')}", f"--steps={STEPS}",
+                            f"--source={HERE / 'models/stores.py'}:fetched", f"--metrics={folder}.jsonl", "--json",
+                            *(f"--fetched=fetch/p{store}w{worker}=features/p{store}" for store, worker in lists), env=variables))
+    assert losses(folder) == pytest.approx(golden, rel=1e-5)
+    width, last = 4 * sampling.graph_sizes()["F"], [stores.fetched(0, STEPS - 1, m) for m in range(MICROBATCHES)]
+    for (store, worker), counted in zip(lists, found["fetched_bytes"], strict=True):
+        rows = np.stack([batch[f"fetch/p{store}w{worker}"] for batch in last])
+        assert counted == {"list": f"fetch/p{store}w{worker}", "table": f"features/p{store}", "bytes": rows.size * width,
+                           "padding": int((rows < 0).sum()) * width, "repeated": 0}
+    assert sum(counted["padding"] for counted in found["fetched_bytes"]) > 0
+
+
+# On three hosts with two ranks each. split: every rank has a part of the features and of the samples; pairs: each of two ranks, in
+# three copies. stages: the features and the layers in two stages, each with a replica on every host.
+SLOTS, SMALL = (2, 2, 2), "B=12,N=1200"
+LARGE = "N=100000,E=1000000,C=32,F=128,H=128,B=12,K=10,L=5"
+PLANS = {"pairs": ("--tensor-parallel=2", "--data-parallel=3", "--shard=features=0,ids=0,mask=0,classes=0,*=whole"),
+         "split": ("--tensor-parallel=6", "--shard=features=0,ids=0,mask=0,classes=0,*=whole"),
          "stages": ("--stages=2", "--plan=[0,1)@core0+core2+core4 [1,4)@core1+core3+core5", "--schedule=1f1b")}
 
 
 @pytest.fixture
-def sizes_for_six(monkeypatch):
-    for name, value in SAMPLES.items():
-        monkeypatch.setenv(name, value)
+def sized(monkeypatch, request):
+    """The variables of a graph of the size that the test states."""
+    monkeypatch.setenv("STAGEWRIGHT_GRAPHS", request.param)
     sampling.graph.cache_clear()
-    yield SAMPLES
+    yield {"STAGEWRIGHT_GRAPHS": request.param}
     sampling.graph.cache_clear()
 
 
 @ON_HOSTS
-@pytest.mark.parametrize("kind, plan", [("sage", "split"), ("gat", "stages"), *thorough([("sage", "stages"), ("gat", "split")])])
-def test_three_hosts_with_two_ranks_each_equal_jax(workshop, sizes_for_six, kind, plan):
+@pytest.mark.parametrize("kind, plan, sized", [
+    ("sage", "split", SMALL), ("gat", "stages", SMALL),
+    *thorough([("sage", "stages", SMALL), ("gat", "split", SMALL), ("sage", "pairs", LARGE), ("sage", "stages", LARGE),
+               ("gat", "pairs", LARGE), ("gat", "stages", LARGE)])], indirect=["sized"])
+def test_three_hosts_with_two_ranks_each_equal_jax(workshop, sized, kind, plan):
     """The losses of ten steps with Adam, and gradients."""
     machines = workshop.path("hosts.json")
     machines.write_text(json.dumps(cluster("hosts", SLOTS, 125e6)))
 
     def run(model, *flags):
-        module, artifact = workshop.module(model, sizes_for_six), workshop.path(model, plan, "swx")
+        module, artifact = workshop.module(model, sized), workshop.path(model, plan, *sized.values(), "swx")
         tool("pp-compile", module, f"--cluster={machines}", *PLANS[plan], "--microbatches=8", "--quiet", "-o", artifact)
         with Hosts(workshop.directory, len(SLOTS)) as hosts:
             done = started(hosts, SLOTS, artifact, "--check-memory", f"--inputs={module.with_suffix('.inputs.safetensors')}",
                            f"--source={HERE / 'models/sampling.py'}:sample", *flags)
         assert done.returncode == 0, done.stderr
 
-    folder, out = workshop.path("hosts", kind, plan), workshop.path("hosts", kind, plan, "safetensors")
+    folder, out = (workshop.path("hosts", kind, plan, *sized.values(), *end) for end in ((), ("safetensors",)))
     run(f"graphs.py:{kind}_adam", f"--steps={STEPS}", f"--metrics={folder}.jsonl")
     run(f"graphs.py:graph_{kind}", f"--outputs={out}")
     golden, first, _ = trained_by_jax(f"{kind}_adam", STEPS)

@@ -20,9 +20,12 @@ def hops(features, ids, mask, near):
     """Features of target nodes, of neighbours, of their neighbours, and the masks of both kinds of neighbours."""
     with jax.named_scope("store"):
         x = features[ids]
-    far = (*ids.shape[:1], near, -1)
-    return (x[:, 0], x[:, 1:1 + near], x[:, 1 + near:].reshape(*far, features.shape[-1]), mask[:, :near],
-            mask[:, near:].reshape(far))
+    return split_hops(x, mask, near)
+
+
+def split_hops(x, mask, near):
+    far = (*x.shape[:1], near, -1)
+    return (x[:, 0], x[:, 1:1 + near], x[:, 1 + near:].reshape(*far, x.shape[-1]), mask[:, :near], mask[:, near:].reshape(far))
 
 
 def mean_layer(p, own, others, mask):

@@ -66,14 +66,25 @@ def neighbours(key, nodes, fan):
 
 def sample(seed, step, microbatch, held_out=False):
     """The batch of a microbatch, which depends on nothing else: target nodes, their neighbours and the neighbours of these."""
-    s, key = graph_sizes(), np.uint64(seed)
-    for word in (step, microbatch):
-        key = random_words(key ^ random_words(word))
+    s, key = graph_sizes(), key_of(seed, step, microbatch)
     known = s["N"] * 4 // 5
     nodes = known + draw(key, s["B"], s["N"] - known) if held_out else draw(key, s["B"], known)
+    ids, mask = around(key, nodes)
+    return {"ids": ids, "mask": mask, "classes": graph()[3][nodes]}
+
+
+def key_of(seed, *words):
+    key = np.uint64(seed)
+    for word in words:
+        key = random_words(key ^ random_words(word))
+    return key
+
+
+def around(key, nodes):
+    """(ids, mask): of each node itself, its neighbours and the neighbours of these; the masks of the neighbours."""
+    s = graph_sizes()
     near, near_mask = neighbours(random_words(key), nodes, s["K"])
     far, far_mask = neighbours(random_words(random_words(key)), near.reshape(-1), s["L"])
-    mask = np.concatenate([near_mask, (far_mask & near_mask.reshape(-1, 1)).reshape(s["B"], -1)], 1)
-    ids = np.concatenate([near, far.reshape(s["B"], -1)], 1) * mask
-    return {"ids": np.concatenate([nodes[:, None], ids], 1).astype(np.int32), "mask": mask.astype(np.float32),
-            "classes": graph()[3][nodes]}
+    mask = np.concatenate([near_mask, (far_mask & near_mask.reshape(-1, 1)).reshape(len(nodes), -1)], 1)
+    ids = np.concatenate([near, far.reshape(len(nodes), -1)], 1) * mask
+    return np.concatenate([nodes[:, None], ids], 1).astype(np.int32), mask.astype(np.float32)
