@@ -35,6 +35,7 @@ BENCHES = {
     "predict": "the step that pp-sim predicts from measured actions, compared with the measured one",
     "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, compared with JAX and optax",
     "graphs": "GraphSAGE and GAT on sampled neighbours of 100,000 nodes: loss and accuracy compared with JAX on the same samples",
+    "stores": "placements of the stores of GraphSAGE on three hosts with slow links: measured and predicted; sends that keep to their rates",
     "planners": "seconds of the planners compared with those of public programs",
     "faults": "fifty runs with injected faults (killed, stopped, raised errors) on four ranks and on two, and what is lost; false alarms on busy processors",
     "growth": "20,000 steps with checkpoints: memory and open files of every process",
