@@ -306,8 +306,8 @@ typedef struct sw_options {
                         ///< "2:1.48,3:1.48"; null: none
   const char *pace;     ///< on CPUs: times of actions in place of those that
                         ///< they take, "F:5ms,B:10ms", random delays,
-                        ///< "jitter:0.5,seed:7", and, of messages between
-                        ///< threads, "hop:1ms"; null: none
+                        ///< "jitter:0.5,seed:7", of messages between threads
+                        ///< "hop:1ms", rates of others "sends"; null: none
 } sw_options;
 
 /// The reason for the last failure on this thread; empty if there was none.
