@@ -169,7 +169,6 @@ LogicalResult Router::yieldParts() {
 /// Clones the forward nodes of a stage that its backward reads, directly or
 /// through others, as nodes of phase R, and lets the backward read those.
 void Router::recompute(int64_t copy, int64_t stage) {
-  using pipeline::Phase;
   SmallVector<pipeline::NodeOp> forwards, backwards;
   for (pipeline::NodeOp node : nodes())
     if (isOf(node, copy, stage))
