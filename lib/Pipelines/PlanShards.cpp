@@ -54,12 +54,14 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   }
   groups.placement = generator->placement;
   groups.chunks = options.chunks.value_or(generator->leastChunks);
-  bool isAround = groups.placement == Placement::Loop ||
-                  (groups.chunks == 1 && groups.placement == Placement::Linear);
-  if (!isAround || generator->isSearched)
-    return emitError(loc) << "stages of shards go around the devices, as for "
-                          << "1f1b, zb-h1 or interleaved; '" << options.schedule
-                          << "' with " << groups.chunks
+  bool isPlaced =
+      groups.placement == Placement::Loop ||
+      (groups.chunks == 1 && groups.placement == Placement::Linear) ||
+      (groups.chunks == 2 && groups.placement == Placement::V);
+  if (!isPlaced || generator->isSearched)
+    return emitError(loc) << "stages of shards go around the devices or back, "
+                          << "as for 1f1b, interleaved or zb-v; '"
+                          << options.schedule << "' with " << groups.chunks
                           << " on each places them otherwise";
   if (groups.chunks < 1 || groups.stages % groups.chunks != 0)
     return emitError(loc) << groups.stages << " stages are not a multiple of "

@@ -56,6 +56,22 @@ std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
   return std::nullopt;
 }
 
+Gangs turnedBack(Gangs gangs) {
+  size_t last = gangs.ranks.size() / 2;
+  for (size_t stage = 0; stage < gangs.ranks.size(); ++stage)
+    if (gangs.ranks.size() % 2 == 0 ||
+        gangs.ranks[stage] != int64_t(std::min(stage, 2 * last - stage)))
+      return gangs;
+  int64_t first = last == 0 ? 0 : gangs.ends[last - 1];
+  int64_t levels = (gangs.ends[last] - first) / gangs.ways;
+  if (levels < 2)
+    return gangs;
+  gangs.ranks.insert(gangs.ranks.begin() + int64_t(last), int64_t(last));
+  gangs.ends.insert(gangs.ends.begin() + int64_t(last),
+                    first + levels / 2 * gangs.ways);
+  return gangs;
+}
+
 Schedule runInGangs(const Schedule &schedule, const Gangs &gangs) {
   Schedule all = {schedule.kind, gangs.ends.back(), schedule.microbatches, {}};
   for (const Order &order : schedule.ranks)

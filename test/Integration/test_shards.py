@@ -128,6 +128,7 @@ STAGES = [
     ("convnet.py:convnet", "*/c1=3,*/c2=2", ("--stages=2",)),
 ]
 
+    *(("gpt.py:gpt_deep", GPT, ("--stages=4", f"--schedule={schedule}")) for schedule in ("zb-v", "v-half", "v-min", "dualpipe-v")),
 
 @pytest.mark.parametrize("model, hints, flags", STAGES, ids=lambda it: str(it).split(":")[-1] if it else "")
 def test_shards_of_stages_agree_with_jax(tmp_path, imported, model, hints, flags):

@@ -59,7 +59,7 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks);
 /// stages, including several pipelines side by side. `shape` gives the
 /// microbatches, the group and whether there are backwards. Hops and costs are
 /// not passed on, so a generator that searches cannot be used.
-Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
+Result<Schedule> generateInGangs(const Generator &generator, Gangs gangs,
                                  ScheduleShape shape,
                                  const ReplicaRanks &ofStages);
 

@@ -13,6 +13,10 @@
 //   rank of stage    0 1 0 1 0 1   2 3 2 3
 //   stage of gangs   0             1
 //
+// In a pipeline that goes back over the gangs, two stages follow each other on
+// the last gang. Where one ends and the other begins does not matter for
+// messages: each has half of the levels.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_SCHEDULING_GANGS_H
@@ -33,6 +37,10 @@ struct Gangs {
 /// none if stages have several ranks for another reason, or unless there are at
 /// least two gangs of at least two ranks.
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks);
+
+/// `gangs` for a pipeline that goes to the last gang and back: the stage on the
+/// last one, if they go so and it has several levels, is cut in two.
+Gangs turnedBack(Gangs gangs);
 
 /// Expands `schedule`, whose stages are those of `gangs`, to ranks: each rank
 /// of a gang runs its own stages, in forward order for F and R, else reversed.

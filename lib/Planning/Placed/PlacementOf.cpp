@@ -78,13 +78,15 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
                "with chunks= and placement="};
 }
 
-Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
+Result<Schedule> generateInGangs(const Generator &generator, Gangs gangs,
                                  ScheduleShape shape,
                                  const ReplicaRanks &ofStages) {
   if (generator.isSearched)
     return Error{std::string(generator.name) +
                  " is not for stages that several devices share; take a "
                  "schedule that goes by a rule, such as 1f1b"};
+  if (generator.placement == Placement::V)
+    gangs = turnedBack(std::move(gangs));
   std::vector<std::vector<int64_t>> ranks;
   for (int64_t gang : gangs.ranks)
     ranks.push_back({gang});

@@ -11,7 +11,7 @@
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --stages=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=STAGES
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --emit=rank 2>&1 | FileCheck %s --check-prefix=LEVELS
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=3 --schedule=interleaved --emit=rank 2>&1 | FileCheck %s --check-prefix=MULTIPLE
-// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --schedule=zb-v --emit=rank 2>&1 | FileCheck %s --check-prefix=AROUND
+// RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --schedule=dualpipe --emit=rank 2>&1 | FileCheck %s --check-prefix=AROUND
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --chunks=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=CHUNKED
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --schedule=auto --emit=rank 2>&1 | FileCheck %s --check-prefix=NAMED
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=1 --shard=w=0 --microbatches=1 --emit=rank > /dev/null
@@ -34,7 +34,7 @@
 // STAGES: error: 2 shards of 2 stages at a time need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4
 // LEVELS: error: layers that are split over shards cannot be cut into 4 stages, but into 1 at most
 // MULTIPLE: error: 3 stages are not a multiple of 2 on each device; give a multiple with --stages
-// AROUND: error: stages of shards go around the devices, as for 1f1b, zb-h1 or interleaved; 'zb-v' with 2 on each places them otherwise
+// AROUND: error: stages of shards go around the devices or back, as for 1f1b, interleaved or zb-v; 'dualpipe' with 1 on each places them otherwise
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
 // NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself

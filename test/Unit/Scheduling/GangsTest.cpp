@@ -95,21 +95,43 @@ TEST(GangsTest, EachRunsItsOwnStagesInOneOrder) {
   EXPECT_TRUE(verify(all, levelsOfTwo(6)));
 }
 
+TEST(GangsTest, TheLastOfAPipelineThatGoesBackHasTwoStages) {
+  auto gangs = gangsOf(onRanks({0, 1, 2, 3, 2, 3, 2, 3, 0, 1}));
+  ASSERT_TRUE(gangs);
+  EXPECT_EQ(gangs->ranks, (std::vector<int64_t>{0, 1, 0}));
+  Gangs back = turnedBack(*gangs);
+  EXPECT_EQ(back.ranks, (std::vector<int64_t>{0, 1, 1, 0}));
+  EXPECT_EQ(back.ends, (std::vector<int64_t>{2, 4, 8, 10}));
+  // A single level, no last gang, a loop.
+  for (const std::vector<int64_t> &ranks :
+       {std::vector<int64_t>{0, 1, 0, 1, 2, 3, 0, 1},
+        {0, 1, 0, 1, 2, 3, 2, 3},
+        {0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 2, 3}}) {
+    Gangs others = *gangsOf(onRanks(ranks));
+    EXPECT_EQ(turnedBack(others).ends, others.ends);
+  }
+}
+
 TEST(GangsTest, NoneWaitsForEver) {
-  std::vector<int64_t> linear, around;
+  std::vector<int64_t> linear, around, back;
   for (int64_t level = 0; level < 24; ++level)
     for (int64_t shard : {0, 1}) {
-      linear.push_back(level / 6 * 2 + shard);
-      around.push_back(level / 3 % 4 * 2 + shard);
+      int64_t stage = level / 3;
+      linear.push_back(stage / 2 * 2 + shard);
+      around.push_back(stage % 4 * 2 + shard);
+      back.push_back(std::min(stage, 7 - stage) * 2 + shard);
     }
   for (const Generator &generator : allGenerators()) {
-    bool isLoop = generator.placement == Placement::Loop;
-    if ((!isLoop && generator.placement != Placement::Linear) ||
+    if (generator.placement == Placement::Twin || generator.isSearched ||
         std::string(generator.name) == "forward-only")
       continue;
     int64_t chunks = generator.leastChunks;
-    auto gangs = gangsOf(onRanks(chunks == 2 ? around : linear));
+    auto gangs = gangsOf(onRanks(generator.placement == Placement::V ? back
+                                 : chunks == 2                       ? around
+                                                                     : linear));
     ASSERT_TRUE(gangs);
+    if (generator.placement == Placement::V)
+      gangs = turnedBack(*gangs);
     ScheduleShape shape;
     shape.ranks = 4;
     shape.chunks = chunks;
