@@ -39,6 +39,7 @@ def PipelineDialect : Dialect {
     | `pipeline.stash` | graph | for people, by layer: bytes kept for the backward, what they are, what is repeated |
     | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
     | `pipeline.slice_dim`, `pipeline.slice_outer` | both, with `slice` | the slices are parts of this dimension, of each of so many chunks of it; without, rows of a stack |
+    | `pipeline.slice_unit` | both, with `slice_dim` | so many indices in a row (1) are in one slice; slices may differ by one unit |
     | `pipeline.slice_parts` | both, with `slice_dim` | they are parts of rows of a stack: slice s is part s mod this number of row s div it |
     | `pipeline.forward` | operation of `@step` | it is of the forward, although only the backward may read it: on one of several shards |
   }];
@@ -58,6 +59,7 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kSlice = "pipeline.slice";
     static constexpr llvm::StringLiteral kSliceDim = "pipeline.slice_dim";
     static constexpr llvm::StringLiteral kSliceOuter = "pipeline.slice_outer";
+    static constexpr llvm::StringLiteral kSliceUnit = "pipeline.slice_unit";
     static constexpr llvm::StringLiteral kSliceParts = "pipeline.slice_parts";
     static constexpr llvm::StringLiteral kForward = "pipeline.forward";
     static constexpr llvm::StringLiteral kPosition = "pipeline.position";

@@ -35,7 +35,8 @@ def Rank_Real : OptionalParameter<"::mlir::FloatAttr">;
 def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a result of the step, as files have it"> {
   let description = [{
     `type` is that of all slices together. If ranks own it in `slices`, dimension 0 has `rows` equal rows with the same number
-    of slices each, and a slice is `runs` equal runs of elements. `of` is the argument that a gradient belongs to. `symbol` is
+    of slices each, and a slice is `runs` equal runs of elements. Runs are of whole units of `unit` elements; the runs of a row's
+    first slices have one unit more if the units cannot be divided equally. `of` is the argument that a gradient belongs to. `symbol` is
     the data of an argument that was a constant of the model. An `averaging` one is state of averages over replicas.
 
     ```mlir
@@ -43,12 +44,12 @@ def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a 
     ```
     Constraints:
     - (interface_c1) files of tensors can hold the element type, and the shape is static;
-    - (interface_c2) position, slices and batch_dim are not negative, and rows and runs positive.
+    - (interface_c2) position, slices and batch_dim are not negative, and rows, runs and unit positive.
   }];
   let parameters = (ins "int64_t":$position, "::mlir::StringAttr":$name, "::mlir::StringAttr":$role,
                         "::mlir::RankedTensorType":$type, Rank_Number<"0">:$slices, Rank_Number<"1">:$rows,
                         Rank_Number<"1">:$runs, Rank_Number<"0">:$batch_dim, Rank_Text:$combine, Rank_Number<"-1">:$of,
-                        Rank_Flag:$averaging, Rank_Text:$symbol);
+                        Rank_Flag:$averaging, Rank_Text:$symbol, Rank_Number<"1">:$unit);
   let genVerifyDecl = 1;
 }
 

@@ -31,7 +31,7 @@ class Step:
     `to`, which is split so. For B, elements of other rows are added; for P, `to` is another such product."""
 
     def __init__(self, source, target, rows=12, columns=24, inner=12):
-        self.source, self.target, self.size = source, target, 4 * rows * columns
+        self.source, self.target, self.rows, self.columns = source, target, rows, columns
         self.arguments = {"left": ("parameter" if source == "S0" else "batch", (rows, inner)),
                           "right": ("parameter" if source in ("S1", "P") else "batch", (inner, columns))}
         hints = {"S0": ["left=0"], "S1": ["right=1"], "P": ["right=0"], "B": []}[source]
@@ -75,17 +75,28 @@ class Step:
         rng = np.random.default_rng(0)
         return {name: rng.integers(-5, 6, shape).astype(np.float32) for name, (_, shape) in self.arguments.items()}
 
+    def expected(self, ways):
+        """Bytes of the conversion, and of its result to the last device."""
+        return sum((table(self.source, self.target, ways, self.rows, self.columns),
+                    to_the_last("S0" if self.target == "B" else self.target, ways, self.rows, self.columns)))
+
     def run(self, folder, ways, values, *launch):
         """Compiles and runs the step, checks its result, and returns the bytes that all ranks sent."""
         compiled(folder, self.text, ways, self.hints)
-        save_file({str(i): values[name][None] if role == "batch" else values[name]
-                   for i, (name, (role, _)) in enumerate(self.arguments.items())}, folder / "in.safetensors")
-        told = json.loads(call(*launch, BUILD / "bin/pp-run", folder / "step.swx", f"--inputs={folder / 'in.safetensors'}",
-                               f"--outputs={folder / 'out.safetensors'}", "--json"))
+        found, sent = run(folder, self.arguments, values, *launch)
         value = values["left"] @ values["right"]
         to = values["left2"] @ values["right2"] if self.target == "P" else values["to"]
-        assert (load_file(folder / "out.safetensors")["0"] == to + (value[::-1] if self.target == "B" else value)).all()
-        return sum(sum(rank.values()) for rank in told["sent_bytes"])
+        assert (found == to + (value[::-1] if self.target == "B" else value)).all()
+        return sent
+
+
+def run(folder, arguments, values, *launch):
+    """Runs a compiled step. Returns its result, and the bytes that all ranks sent."""
+    save_file({str(i): values[name][None] if role == "batch" else values[name]
+               for i, (name, (role, _)) in enumerate(arguments.items())}, folder / "in.safetensors")
+    told = json.loads(call(*launch, BUILD / "bin/pp-run", folder / "step.swx", f"--inputs={folder / 'in.safetensors'}",
+                           f"--outputs={folder / 'out.safetensors'}", "--json"))
+    return load_file(folder / "out.safetensors")["0"], sum(sum(rank.values()) for rank in told["sent_bytes"])
 
 
 def compiled(folder, text, ways, hints, *flags, groups=1, fails=False):
@@ -98,37 +109,161 @@ def compiled(folder, text, ways, hints, *flags, groups=1, fails=False):
     return done.stderr
 
 
-def table(source, target, ways, size):
-    """Bytes of a conversion of a value of `size` bytes on the same `ways` devices."""
+def parts(count, ways):
+    """Numbers of rows or columns of each part."""
+    return [count // ways + (shard < count % ways) for shard in range(ways)]
+
+
+def table(source, target, ways, rows, columns):
+    """Bytes of a conversion of a value of float32 on the same `ways` devices."""
+    size = 4 * rows * columns
     if source == target or source == "B":
         return 0
     if source == "P":
         return (2 if target == "B" else 1) * (ways - 1) * size
-    return (ways - 1) * size if target == "B" else (ways - 1) * size // ways
+    stays = sum(own * other for own, other in zip(parts(rows, ways), parts(columns, ways)))
+    return (ways - 1) * size if target == "B" else size - 4 * stays
 
 
-def to_the_last(layout, ways, size):
+def to_the_last(layout, ways, rows, columns):
     """Bytes in which the last device, which returns it, gets a value."""
-    parts = (ways - 1) * size // ways
-    return parts if layout != "P" else size if ways == 2 else (ways - 1) * size + parts
+    size = 4 * rows * columns
+    if layout == "P":
+        return size if ways == 2 else (ways - 1) * size + to_the_last("S0", ways, rows, columns)
+    return 0 if layout == "B" else size - size // (columns if layout == "S1" else rows) * parts(columns if layout == "S1" else rows, ways)[-1]
 
 
-MADE = [(ways, *pair) for ways in (2, 3, 4) for pair in itertools.product(LAYOUTS, LAYOUTS) if pair not in NOT_MADE]
+EVEN, UNEVEN = (12, 24, 12), (7, 11, 13)
+MADE = [(shape, ways, *pair) for shape in (EVEN, UNEVEN) for ways in (2, 3, 4) for pair in itertools.product(LAYOUTS, LAYOUTS)
+        if pair not in NOT_MADE]
 
 
-@pytest.mark.parametrize("ways, source, target", MADE)
-def test_a_conversion_sends_what_the_table_says(tmp_path, ways, source, target):
-    step = Step(source, target)
-    expected = table(source, target, ways, step.size) + to_the_last("S0" if target == "B" else target, ways, step.size)
-    assert step.run(tmp_path, ways, step.integers()) == expected
+def mpirun(ways):
+    return "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways
+
+
+@pytest.mark.parametrize("shape, ways, source, target", MADE)
+def test_a_conversion_sends_what_the_table_says(tmp_path, shape, ways, source, target):
+    step = Step(source, target, *shape)
+    assert step.run(tmp_path, ways, step.integers()) == step.expected(ways)
 
 
 @MPI
-@pytest.mark.parametrize("ways, source, target", thorough(MADE))
-def test_processes_send_what_the_table_says(tmp_path, ways, source, target):
-    step = Step(source, target)
-    expected = table(source, target, ways, step.size) + to_the_last("S0" if target == "B" else target, ways, step.size)
-    assert step.run(tmp_path, ways, step.integers(), "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways) == expected
+@pytest.mark.parametrize("shape, ways, source, target", thorough(MADE))
+def test_processes_send_what_the_table_says(tmp_path, shape, ways, source, target):
+    step = Step(source, target, *shape)
+    assert step.run(tmp_path, ways, step.integers(), *mpirun(ways)) == step.expected(ways)
+
+
+LEAST = 16   # Elements of a sum: the compiler does not scatter smaller ones.
+
+
+class Chain:
+    """A value that goes through random layouts, on shapes that mostly cannot be split evenly: `steps` of them, beginning with the
+    product of `left` and `right`. Each operation needs its operand in the next layout: for S0 and S1 the sum with a parameter that is split so, for
+    B the sum of its reverse with one that is whole, for P a product with a parameter that is split by rows, which needs the columns (S1)."""
+
+    def __init__(self, rng, ways):
+        self.ways = ways
+        rows, columns, inner = (int(rng.integers(ways, 3 * ways + 2)) for _ in range(3))
+        columns = max(columns, -(-LEAST // rows))
+        first = str(rng.choice(LAYOUTS))
+        self.arguments = {"left": ("parameter" if first == "S0" else "batch", (rows, inner)),
+                          "right": ("parameter" if first in ("S1", "P") else "batch", (inner, columns))}
+        self.hints = {"S0": ["left=0"], "S1": ["right=1"], "P": ["right=0"], "B": []}[first]
+        self.layouts, self.bytes = [first], 0
+        self.body, self.value = [self.product("v0", "%left", "%right", rows, inner, columns)], "%v0"
+        self.operations = []
+        last = int(rng.integers(1, 6))   # Makes no B: only the last device, which returns it, would need it.
+        for number in range(1, last + 1):
+            columns = self.step(number, str(rng.choice(LAYOUTS if number < last else ("S0", "S1", "P"))), rows, columns, rng)
+        self.shape = rows, columns
+        self.bytes += to_the_last(self.layouts[-1], ways, rows, columns)
+        if not self.hints:   # The compiler wants at least one.
+            self.arguments["unused"] = "parameter", (ways, ways)
+            self.hints.append("unused=0")
+
+    def product(self, name, left, right, rows, inner, columns):
+        type_ = f"tensor<{rows}x{columns}xf32>"
+        return f"""%{name}_empty = tensor.empty() : {type_}
+            %{name}_zeros = linalg.fill ins(%zero : f32) outs(%{name}_empty : {type_}) -> {type_}
+            """ + matmul(name, left, right, rows, inner, columns).replace("%zeros", f"%{name}_zeros")
+
+    def step(self, number, layout, rows, columns, rng):
+        """Adds an operation that makes `layout`. Returns the number of columns of its result."""
+        needed = "S1" if layout == "P" else layout
+        self.bytes += table(self.layouts[-1], needed, self.ways, rows, columns)
+        self.layouts.append(layout)
+        name, value, self.value = f"p{number}", self.value, f"%v{number}"
+        type_ = f"tensor<{rows}x{columns}xf32>"
+        self.operations.append((layout, name))
+        if layout == "P":
+            # Of two splits the compiler takes that of the larger operand.
+            wide = int(rng.integers(max(rows + 1, self.ways, -(-LEAST // rows)), 4 * self.ways + 18))
+            self.arguments[name] = "parameter", (columns, wide)
+            self.body.append(self.product(self.value[1:], value, f"%{name}", rows, columns, wide))
+            self.hints.append(f"{name}=0")
+            return wide
+        self.body.append(f"%e{number} = tensor.empty() : {type_}")
+        self.arguments[name] = "parameter", (rows, columns)
+        if layout == "B":
+            self.body.append(f"""{self.value} = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+                ins(%{name} : {type_}) outs(%e{number} : {type_}) {{
+            ^bb0(%a: f32, %o: f32):
+              %i = linalg.index 0 : index
+              %j = linalg.index 1 : index
+              %last = arith.constant {rows - 1} : index
+              %end = arith.constant {columns - 1} : index
+              %row = arith.subi %last, %i : index
+              %column = arith.subi %end, %j : index
+              %b = tensor.extract {value}[%row, %column] : {type_}
+              %c = arith.addf %a, %b : f32
+              linalg.yield %c : f32
+            }} -> {type_}""")
+            return columns
+        self.hints.append(f"{name}={layout[1]}")
+        self.body.append(f"{self.value} = linalg.add ins(%{name}, {value} : {type_}, {type_}) outs(%e{number} : {type_}) -> {type_}")
+        return columns
+
+    def text(self):
+        arguments = ", ".join(f'%{name}: tensor<{n}x{m}xf32> {{pipeline.role = "{role}", pipeline.name = "{name}"}}'
+                              for name, (role, (n, m)) in self.arguments.items())
+        type_, lines = f"tensor<{self.shape[0]}x{self.shape[1]}xf32>", "\n            ".join(self.body)
+        return f"""
+        #id = affine_map<(i, j) -> (i, j)>
+        func.func @step({arguments}) -> ({type_} {{pipeline.role = "output"}}) {{
+            %zero = arith.constant 0.0 : f32
+            {lines}
+            return {self.value} : {type_}
+        }}"""
+
+    def check(self, folder, rng, *launch):
+        compiled(folder, self.text(), self.ways, ",".join(self.hints))
+        values = {name: rng.integers(-1, 2, shape).astype(np.float32) for name, (_, shape) in self.arguments.items()}
+        found, sent = run(folder, self.arguments, values, *launch)
+        value = values["left"] @ values["right"]
+        for layout, name in self.operations:
+            value = value @ values[name] if layout == "P" else values[name] + (value[::-1, ::-1] if layout == "B" else value)
+        assert (found == value).all() and sent == self.bytes, (self.layouts, self.shape, self.ways, sent, self.bytes)
+
+
+CHAINS = 20   # Of one test.
+
+
+@pytest.mark.parametrize("seed", [0, *thorough(range(1, 25))])
+def test_random_chains_send_what_the_table_says(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(CHAINS):
+        Chain(rng, int(rng.integers(2, 5))).check(tmp_path, rng)
+
+
+@MPI
+@pytest.mark.parametrize("seed", thorough(range(25)))
+def test_random_chains_send_the_same_between_processes(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(CHAINS):
+        ways = int(rng.integers(2, 5))
+        Chain(rng, ways).check(tmp_path, rng, *mpirun(ways))
 
 
 @pytest.mark.parametrize("source, target", NOT_MADE)
@@ -136,18 +271,19 @@ def test_a_sum_is_closed_before_parts_are_added(tmp_path, source, target):
     """Instead of making a sum from %v, the other product is scattered to rows or to what %v is split by: as many bytes as one
     conversion from P to S, and no others."""
     step = Step(source, target)
-    assert step.run(tmp_path, 3, step.integers()) == table("P", "S0", 3, step.size) + to_the_last("S0", 3, step.size)
+    shape = step.rows, step.columns
+    assert step.run(tmp_path, 3, step.integers()) == table("P", "S0", 3, *shape) + to_the_last("S0", 3, *shape)
 
 
-@pytest.mark.parametrize("ways, hints", ((2, "left=0"), (3, "right=1"), (4, "right=0")))
-def test_uneven_parts_are_refused(tmp_path, ways, hints):
-    step = Step({"left=0": "S0", "right=1": "S1", "right=0": "P"}[hints], "B", rows=7, columns=5, inner=9)
-    said = compiled(tmp_path, step.text, ways, step.hints, fails=True)
-    assert f"cannot be split over {ways} shards by '{hints}': dimension {hints[-1]} must be a multiple of {ways}" in said
+@pytest.mark.parametrize("hints", ("left=0", "right=1", "right=0"))
+def test_every_device_needs_a_part(tmp_path, hints):
+    step = Step({"left=0": "S0", "right=1": "S1", "right=0": "P"}[hints], "B", rows=3, columns=3, inner=3)
+    said = compiled(tmp_path, step.text, 4, step.hints, fails=True)
+    assert f"cannot be split over 4 shards by '{hints}': dimension {hints[-1]} must have at least 4 elements" in said
 
 
 def chain(rows=12, columns=24, hidden=48):
-    """Two perceptrons: the first's result is a sum of parts, which the second needs whole."""
+    """Two perceptrons: the first's result is a sum of parts, which the second needs whole. Also returns its bytes."""
     wide, type_ = f"tensor<{rows}x{hidden}xf32>", f"tensor<{rows}x{columns}xf32>"
     arguments, body, x = [f'%x: {type_} {{pipeline.role = "batch", pipeline.name = "x"}}'], [], "%x"
     for i in (0, 1):
@@ -180,7 +316,7 @@ def test_a_sum_goes_to_another_group(tmp_path, ways):
     for channel in json.loads(tool("pp-run", tmp_path / "step.swx", "--info=json"))["channels"]:
         sent[channel["from"] // ways, channel["to"] // ways] += channel["bytes"]
     assert sent[0, 1] == (size if ways > 2 else 2 * size) and sent[1, 0] == 0
-    assert sum(sent.values()) - to_the_last("P", ways, size) == ((2 * ways - 1) * size if ways > 2 else 4 * size)
+    assert sum(sent.values()) - to_the_last("P", ways, 12, 24) == ((2 * ways - 1) * size if ways > 2 else 4 * size)
 
 
 def test_groups_that_overlap_are_refused(tmp_path):
@@ -210,6 +346,6 @@ def test_vectors_of_oneflow(tmp_path):
         step = Step(source, target, *value.shape, inner=value.shape[1])
         values = {"left": value, "right": np.eye(value.shape[1], dtype=np.float32), "to": np.zeros_like(value)}
         ways = len(last["ranks"])
-        assert step.run(tmp_path, ways, values) == table(source, target, ways, step.size) + to_the_last("S0", ways, step.size)
+        assert step.run(tmp_path, ways, values) == step.expected(ways)
         covered += 1
     assert covered == 5 and other == {"devices": 24, "sum": 1}

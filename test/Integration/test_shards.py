@@ -17,6 +17,7 @@ from tiers import thorough
 from workshop import BUILD, HERE, call, tool
 
 GPT = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
+HEADS = "*/qkv=1:3:8,*/o=0:1:8,*/fc=1,*/proj=0,params/head=1,params/wte=0"   # 4 heads, 128 hidden units, 64 words: also over 3
 LLAMA = "*/q=1,*/k=1,*/v=1,*/o=0,*/gate=1,*/up=1,*/down=0"
 TRANSLATOR = "*/q=1,*/k=1,*/v=1,*/o=0,*/up=1,*/down=0"
 MICROBATCHES = 4
@@ -36,8 +37,12 @@ CASES = [
     ("convnet.py:convnet", 2, "*/c1=3,*/c2=2", ()), ("convnet.py:convnet", 4, "*/c1=3,*/c2=2", ()),
     ("convnet.py:convnet", 4, "image=0,label=0", ()), ("gpt.py:gpt", 2, f"{GPT},ids=1,tgt=1", ()),   # samples, parts of the sequence
     ("graphs.py:graph_sage", 2, "features=0,ids=0,mask=0,classes=0", ()),   # a table of features split by nodes, and samples
+    # Parts that are not equal.
+    ("gpt.py:gpt", 3, HEADS, ()), ("gpt.py:gpt", 3, f"{GPT},ids=1,tgt=1", ()),
+    ("llama.py:llama", 3, "*/gate=1,*/up=1,*/down=0", ()), ("convnet.py:convnet", 3, "*/c1=3,*/c2=2", ()),
+    ("convnet.py:convnet", 3, "image=0,label=0", ()), ("moe.py:moe", 3, "params/h/*/up=0,params/h/*/down=0", ()),
     # Useless splits: values that do not fit are joined.
-    ("gpt.py:gpt", 2, "*=0", ()), ("llama.py:llama", 2, "*=0", ()),
+    ("gpt.py:gpt", 2, "*=0", ()), ("llama.py:llama", 2, "*=0", ()), ("gpt.py:gpt", 3, "*=0", ()),
 ]
 
 
@@ -123,12 +128,12 @@ def test_copies_of_shards_agree_with_jax(tmp_path, imported, model, hints, group
 STAGES = [
     ("gpt.py:gpt_deep", GPT, ("--stages=2",)), ("gpt.py:gpt_deep", GPT, ("--stages=2", "--schedule=zb-h1")),
     ("gpt.py:gpt_deep", GPT, ("--stages=4", "--schedule=interleaved")), ("gpt.py:gpt_deep", GPT, ("--stages=2", "--schedule=gpipe")),
+    *(("gpt.py:gpt_deep", GPT, ("--stages=4", f"--schedule={schedule}")) for schedule in ("zb-v", "v-half", "v-min", "dualpipe-v")),
     ("gpt.py:gpt_deep_tied", GPT, ("--stages=2",)), ("gpt.py:gpt_dropout", GPT, ("--stages=2",)),
     ("llama.py:llama", LLAMA, ("--stages=2",)), ("encoder_decoder.py:encoder_decoder", TRANSLATOR, ("--stages=2",)),
     ("convnet.py:convnet", "*/c1=3,*/c2=2", ("--stages=2",)),
 ]
 
-    *(("gpt.py:gpt_deep", GPT, ("--stages=4", f"--schedule={schedule}")) for schedule in ("zb-v", "v-half", "v-min", "dualpipe-v")),
 
 @pytest.mark.parametrize("model, hints, flags", STAGES, ids=lambda it: str(it).split(":")[-1] if it else "")
 def test_shards_of_stages_agree_with_jax(tmp_path, imported, model, hints, flags):
@@ -147,12 +152,12 @@ def test_shards_in_bfloat16_err_as_jax_does(tmp_path, imported):
 
 
 @MPI
-@pytest.mark.parametrize("ways, stages, copies", ((2, 1, 1), (4, 1, 1), (2, 2, 1), (2, 1, 2)))
+@pytest.mark.parametrize("ways, stages, copies", ((2, 1, 1), (3, 1, 1), (4, 1, 1), (2, 2, 1), (2, 1, 2)))
 def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages, copies):
     """Ranks read and write their parts of the files' tensors. With copies, MPI sums the gradients of whole
     parameters over all four ranks, in its own order."""
     folder = imported("gpt.py:gpt")
-    artifact = compiled(folder, tmp_path / "step.swx", ways, GPT, f"--stages={stages}", f"--data-parallel={copies}", groups=stages * copies)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, GPT if ways != 3 else HEADS, f"--stages={stages}", f"--data-parallel={copies}", groups=stages * copies)
     files = []
     for name, launch in (("threads", ()), ("mpi", ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways * stages * copies))):
         files.append(tmp_path / f"{name}.safetensors")
@@ -167,11 +172,12 @@ def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages, co
 
 
 @NEEDED
-@pytest.mark.parametrize("model, stages, copies, hints", (
-    ("gpt.py:gpt", 1, 1, GPT), ("gpt.py:gpt", 2, 1, GPT), ("gpt.py:gpt", 1, 2, GPT), *thorough((("llama.py:llama", 1, 1, LLAMA),))))
-def test_shards_on_devices(tmp_path, imported, model, stages, copies, hints):
+@pytest.mark.parametrize("model, ways, stages, copies, hints", (
+    ("gpt.py:gpt", 2, 1, 1, GPT), ("gpt.py:gpt", 2, 2, 1, GPT), ("gpt.py:gpt", 2, 1, 2, GPT), ("gpt.py:gpt", 3, 1, 1, HEADS),
+    *thorough((("llama.py:llama", 2, 1, 1, LLAMA),))))
+def test_shards_on_devices(tmp_path, imported, model, ways, stages, copies, hints):
     folder = imported(model)
-    artifact = compiled(folder, tmp_path / "step.swx", 2, hints, f"--stages={stages}", f"--data-parallel={copies}", "--target=cuda:sm_90a", cluster="h100")
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, f"--stages={stages}", f"--data-parallel={copies}", "--target=cuda:sm_90a", cluster="h100")
     agrees_with_jax(artifact, folder, emulated())
 
 

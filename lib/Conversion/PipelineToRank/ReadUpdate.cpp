@@ -60,7 +60,8 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
     it.slice = numberOf(facts, PipelineDialect::kSlice);
     for (StringRef name :
          {PipelineDialect::kSlice, PipelineDialect::kSliceDim,
-          PipelineDialect::kSliceOuter, PipelineDialect::kSliceParts})
+          PipelineDialect::kSliceOuter, PipelineDialect::kSliceUnit,
+          PipelineDialect::kSliceParts})
       if (Attribute value = facts ? facts.get(name) : Attribute())
         it.sliceFacts.emplace_back(StringAttr::get(function.getContext(), name),
                                    value);

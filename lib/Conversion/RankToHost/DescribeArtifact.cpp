@@ -92,6 +92,10 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
   struct Whole {
     unsigned first = 0; ///< The number of its first slice, or of itself.
     int64_t slices = 0;
+    /// Of the slices of a row, how many indices they have together in the
+    /// dimension along which it is sliced, and whether not all have the same.
+    int64_t size = 0;
+    bool isUneven = false;
   };
   llvm::MapVector<int64_t, Whole> wholes; // By position.
   for (unsigned i = 0; i < types.size(); ++i) {
@@ -105,6 +109,14 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     if (!sliced || whole.slices == 0)
       whole.first = i;
     whole.slices = sliced ? whole.slices + 1 : 0;
+    auto type = dyn_cast<RankedTensorType>(types[i]);
+    int64_t dim = number(of, "pipeline.slice_dim", -1);
+    int64_t parts = number(of, "pipeline.slice_parts", 0);
+    if (!type || dim < 0 || dim >= type.getRank() ||
+        (parts > 0 && whole.slices > parts))
+      continue;
+    whole.size += type.getDimSize(dim);
+    whole.isUneven |= types[i] != types[whole.first];
   }
   MLIRContext *context = step.getContext();
   StringAttr none = StringAttr::get(context, "");
@@ -127,7 +139,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     SmallVector<int64_t> shape(tensor.getShape());
     int64_t rows = 1;
     if (whole.slices > 0 && dim >= 0)
-      shape[dim] *= parts > 0 ? parts : whole.slices;
+      shape[dim] = whole.size;
     if (whole.slices > 0 && (dim < 0 || parts > 0)) {
       rows = std::max<int64_t>(whole.slices / std::max<int64_t>(parts, 1), 1);
       shape.insert(shape.begin(), rows);
@@ -137,6 +149,11 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     int64_t runs = number(of, "pipeline.slice_outer", 1);
     for (int64_t i = 0; i < dim; ++i)
       runs *= tensor.getDimSize(i);
+    // Of equal slices, any unit.
+    int64_t unit = 1;
+    if (whole.isUneven)
+      unit = number(of, "pipeline.slice_unit", 1) *
+             ShapedType::getNumElements(tensor.getShape().drop_front(dim + 1));
     StringAttr name = text(of, "pipeline.name");
     StringAttr role = text(of, "pipeline.role");
     StringAttr symbol;
@@ -148,7 +165,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
         RankedTensorType::get(shape, tensor.getElementType()), whole.slices,
         rows, runs, number(of, "pipeline.batch_dim", 0),
         text(of, "pipeline.combine"), number(of, "pipeline.of", -1),
-        of && of.contains(rank::RankDialect::kAveraging), symbol));
+        of && of.contains(rank::RankDialect::kAveraging), symbol, unit));
     if (!list.back())
       return failure();
   }

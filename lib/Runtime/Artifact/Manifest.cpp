@@ -181,6 +181,11 @@ std::string Interface::label() const {
   return std::to_string(position) + " ('" + name + "')";
 }
 
+int64_t Interface::runStart(int64_t number) const {
+  int64_t units = runBytes() / unit, parts = slicesOfRow();
+  return unit * (number * (units / parts) + std::min(number, units % parts));
+}
+
 size_t Collective::placeOf(int64_t rank) const {
   for (size_t i = 0; i < buckets.size(); ++i)
     if (buckets[i].rank == rank)

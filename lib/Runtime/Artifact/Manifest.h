@@ -39,8 +39,9 @@ struct Interface {
   int64_t slices = 0; ///< > 0: ranks own it in that many slices
   /// Dimension 0 is divided into `rows` equal rows, each with the same number
   /// of slices. A slice is `runs` equal runs of bytes; inside a row the runs of
-  /// its slices alternate.
-  int64_t rows = 1, runs = 1;
+  /// its slices alternate. A run is a number of units of `unit` bytes: the
+  /// first slices of a row have one more if they cannot all have as many.
+  int64_t rows = 1, runs = 1, unit = 1;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< of the argument's data in the artifact, or empty
   /// State of averaging over replicas, or of one replica: 0 at first, and no
@@ -51,6 +52,13 @@ struct Interface {
 
   /// "3 ('params/wte')", for errors.
   std::string label() const;
+
+  /// How many slices a row has.
+  int64_t slicesOfRow() const { return slices / rows; }
+  /// The bytes of the runs of all slices of a row with the same number.
+  int64_t runBytes() const { return bytes / rows / runs; }
+  /// Where the run of slice `number` of a row begins in these.
+  int64_t runStart(int64_t number) const;
 };
 
 /// How many slots a ring has.

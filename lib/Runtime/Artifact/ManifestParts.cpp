@@ -68,9 +68,14 @@ Interface parseInterface(const json &object, bool isResult) {
   it.rows = object.contains("rows") ? integer(object, "rows", 1, maxDepth) : 1;
   it.runs =
       object.contains("runs") ? integer(object, "runs", 1, kMostBytes) : 1;
+  it.unit =
+      dtypeSize(it.dtype) *
+      (object.contains("unit") ? integer(object, "unit", 1, kMostBytes) : 1);
   if (it.slices > 0 &&
-      (it.shape.empty() || it.bytes % it.slices != 0 ||
-       it.slices % it.rows != 0 || it.bytes / it.slices % it.runs != 0))
+      (it.shape.empty() || it.slices % it.rows != 0 ||
+       it.bytes % it.rows != 0 || it.bytes / it.rows % it.runs != 0 ||
+       it.runBytes() % it.unit != 0 ||
+       (it.bytes > 0 && it.runBytes() / it.unit < it.slicesOfRow())))
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
           " cannot have ", it.slices, " slices");
   it.batchDim = integer(object, "batch_dim", 0, 1000);
@@ -201,7 +206,12 @@ static void checkPart(const Buffer &buffer, const Interface &whole) {
   if (sliced && buffer.slice >= whole.slices)
     raise("malformed manifest: buffer '", buffer.name, "' is slice ",
           buffer.slice, " of '", whole.name, "', which has ", whole.slices);
-  int64_t expected = sliced ? whole.bytes / whole.slices : whole.bytes;
+  int64_t expected = whole.bytes;
+  if (sliced) {
+    int64_t number = buffer.slice % whole.slicesOfRow();
+    expected =
+        whole.runs * (whole.runStart(number + 1) - whole.runStart(number));
+  }
   if (buffer.bytes != expected)
     raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
           " bytes, but its part of '", whole.name, "' has ", expected);

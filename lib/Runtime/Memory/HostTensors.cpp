@@ -120,10 +120,10 @@ std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
   int64_t at = ring.at(microbatches - 1) - ring.offset;
   if (buffer.slice < 0)
     return {{at, 0, buffer.bytes, 1, buffer.bytes}};
-  int64_t run = buffer.bytes / whole.runs, parts = whole.slices / whole.rows;
-  int64_t row = buffer.slice / parts, part = buffer.slice % parts;
-  return {{at, (row * whole.runs * parts + part) * run, run, whole.runs,
-           parts * run}};
+  int64_t row = buffer.slice / whole.slicesOfRow();
+  int64_t start = whole.runStart(buffer.slice % whole.slicesOfRow());
+  return {{at, row * whole.runs * whole.runBytes() + start,
+           buffer.bytes / whole.runs, whole.runs, whole.runBytes()}};
 }
 
 /// `buffer` as the host sees it if it is one rank's `own` and not a slice.

@@ -125,6 +125,8 @@ private:
     entry("shape", it.getType().getShape());
     entry("slices", it.getSlices());
     ifAny("symbol", it.getSymbol());
+    if (it.getUnit() != 1)
+      entry("unit", it.getUnit());
   }
 
   void members(rank::ChannelAttr it, int64_t id) {

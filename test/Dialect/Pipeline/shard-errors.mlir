@@ -1,6 +1,8 @@
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=2" 2>&1 | FileCheck %s --check-prefix=RANGE
-// RUN: not pp-opt %s --pipeline-shard="ways=3 hints=w=0" 2>&1 | FileCheck %s --check-prefix=ODD
-// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=1:3" 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not pp-opt %s --pipeline-shard="ways=5 hints=w=0" 2>&1 | FileCheck %s --check-prefix=FEWER
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=1:3" 2>&1 | FileCheck %s --check-prefix=THIRDS
+// RUN: not pp-opt %s --pipeline-shard="ways=3 hints=w=1:1:2" 2>&1 | FileCheck %s --check-prefix=UNITS
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=1:1:0" 2>&1 | FileCheck %s --check-prefix=UNIT
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=v=0" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w" 2>&1 | FileCheck %s --check-prefix=HINT
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=0:x" 2>&1 | FileCheck %s --check-prefix=NUMBER
@@ -20,11 +22,13 @@
 // RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=2 --data-parallel=3 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=COPIES
 // RUN: not pp-compile %s --cluster=local:4 --data-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=ALONE
 
-// RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': dimension 2 must be a multiple of 2
-// ODD: error: parameter 'w' of type {{.*}} cannot be split over 3 shards by 'w=0': dimension 0 must be a multiple of 3
-// CHUNKS: dimension 1 must be a multiple of 6
+// RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': dimension 2 must have at least 2 elements
+// FEWER: error: parameter 'w' of type {{.*}} cannot be split over 5 shards by 'w=0': dimension 0 must have at least 5 elements
+// THIRDS: dimension 1 must have 3 equal chunks of at least 2 elements
+// UNITS: dimension 1 must have at least 3 units of 2
+// UNIT: '0' is not a size of units
 // NAME: error: no parameter has a name like 'v=0'
-// HINT: error: 'w' does not say how a parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, or GLOB=DIM:CHUNKS
+// HINT: error: 'w' does not say how a parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, GLOB=DIM:CHUNKS as in */qkv=1:3, or GLOB=DIM:CHUNKS:UNIT
 // NUMBER: 'x' is not a number of chunks
 // GLOB: error: '[=0' does not say how a parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0

@@ -8,7 +8,7 @@ module attributes {rank.plan = #rank.plan<
     promise = <time = 1.0e-3 : f64, bound = 5.0e-4 : f64, planner = "spp">,
     averaging = <every = 4, delay = 1, xi = 2.5e-1 : f64, merge = "convex">, idle = [0.25, 0.0], grid = "d0 F0\0A">} {
 // CHECK: rank.artifact "step" microbatches 8 only schedule "1f1b" arguments [
-// CHECK-NEXT: #rank.interface<position = 0, name = "w", role = "parameter", type = tensor<8x4xf32>, slices = 4, rows = 2, runs = 8, symbol = "data.0">,
+// CHECK-NEXT: #rank.interface<position = 0, name = "w", role = "parameter", type = tensor<8x4xf32>, slices = 4, rows = 2, runs = 8, symbol = "data.0", unit = 2>,
 // CHECK-NEXT: #rank.interface<position = 1, name = "x", role = "state", type = tensor<2xui32>, averaging = true>] results [
 // CHECK-NEXT: #rank.interface<position = 0, name = "dw", role = "gradient", type = tensor<8x4xf32>, combine = "sum", of = 0>] channels [
 // CHECK-NEXT: #rank.channel<name = "h", from = 0, to = 1, type = tensor<4xf32>, depth = 2, round = 1, messages = 3>,
@@ -24,7 +24,7 @@ module attributes {rank.plan = #rank.plan<
 // CHECK-NEXT: #rank.kernel<arguments = 2, block = [32, 1, 1], bytes = [64, 0], flops = 8, form = "elements", grid = [1, 1, 1], mean = true, name = "kernel_0", read = 32, shared = 16, sums = [0], written = 32>] constants [
 // CHECK-NEXT: #rank.constant<bytes = 32, symbol = "table">] device <kind = "cuda", architectures = ["sm_80"], ptx = ["sm_80"]>
 rank.artifact "step" microbatches 8 only schedule "1f1b"
-    arguments [#rank.interface<position = 0, name = "w", role = "parameter", type = tensor<8x4xf32>, slices = 4, rows = 2, runs = 8, symbol = "data.0">,
+    arguments [#rank.interface<position = 0, name = "w", role = "parameter", type = tensor<8x4xf32>, slices = 4, rows = 2, runs = 8, symbol = "data.0", unit = 2>,
                #rank.interface<position = 1, name = "x", role = "state", type = tensor<2xui32>, averaging = true>]
     results [#rank.interface<position = 0, name = "dw", role = "gradient", type = tensor<8x4xf32>, combine = "sum", of = 0>]
     channels [#rank.channel<name = "h", from = 0, to = 1, type = tensor<4xf32>, depth = 2, round = 1, messages = 3>,

@@ -58,7 +58,7 @@
 // INTERFACE2: error: position, slices and batch_dim must be at least 0, got -1
 // REDEFINE: %{change} = 's#rows = 2#rows = 0#'
 // RUN: %{run}=ROWS
-// ROWS: error: rows and runs must be at least 1, got 0
+// ROWS: error: rows, runs and unit must be at least 1, got 0
 // REDEFINE: %{change} = 's#depth = 2#depth = 0#'
 // RUN: %{run}=CHANNEL1
 // CHANNEL1: error: "h" has depth 0

@@ -258,6 +258,23 @@ TEST(Manifest, ContradictionsAreNamed) {
             "malformed manifest: 0 ranks, expected 1 to 4096");
 }
 
+TEST(Manifest, TheFirstSlicesOfARowHaveMoreUnits) {
+  Interface whole;
+  whole.bytes = 160, whole.slices = 4, whole.rows = 2, whole.runs = 2;
+  whole.unit = 8;
+  EXPECT_EQ(whole.slicesOfRow(), 2);
+  EXPECT_EQ(whole.runBytes(), 40);
+  EXPECT_EQ(whole.runStart(0), 0);
+  EXPECT_EQ(whole.runStart(1), 24);
+  EXPECT_EQ(whole.runStart(2), 40);
+  EXPECT_EQ(errorWith("/arguments/0/slices", 5),
+            "malformed manifest: 'params/w' of shape [4] cannot have 5 slices");
+  json argument = pipelineManifest()["arguments"][0];
+  argument["slices"] = 2, argument["unit"] = 3;
+  EXPECT_EQ(errorWith("/arguments/0", argument),
+            "malformed manifest: 'params/w' of shape [4] cannot have 2 slices");
+}
+
 TEST(Manifest, EveryMissingOrWronglyTypedMemberIsAnError) {
   json whole = pipelineManifest();
   json flat = whole.flatten();

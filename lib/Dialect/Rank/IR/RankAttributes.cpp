@@ -83,7 +83,7 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
                                     RankedTensorType type, int64_t slices,
                                     int64_t rows, int64_t runs,
                                     int64_t batchDim, StringAttr, int64_t, bool,
-                                    StringAttr) {
+                                    StringAttr, int64_t unit) {
   if (getElementName(type.getElementType()).empty()) // interface_c1
     return emitError() << name << " has element type " << type.getElementType()
                        << ", which no file of tensors can hold";
@@ -92,7 +92,8 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
   if (failed(atLeast(emitError, 0, {position, slices, batchDim},
                      "position, slices and batch_dim"))) // interface_c2
     return failure();
-  return atLeast(emitError, 1, {rows, runs}, "rows and runs"); // interface_c2
+  return atLeast(emitError, 1, {rows, runs, unit}, // interface_c2
+                 "rows, runs and unit");
 }
 
 /// Checks a ring of slots, or a bucket, which has depth 1.

@@ -62,7 +62,7 @@ FailureOr<SmallVector<Layout>> sharedBatches(func::FuncOp step,
       continue;
     layouts.back() = Layout::split(dim.getInt());
     auto name = step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kName);
-    if (!fits(type, layouts.back(), ways))
+    if (!fitsEvenly(type, layouts.back(), ways))
       return emitError(step.getLoc())
              << replicated->text() << " shares the samples of a microbatch "
              << "equally among " << ways << " devices, but '"

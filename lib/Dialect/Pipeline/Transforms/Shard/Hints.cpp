@@ -54,21 +54,30 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
   if (!layout.isSplit())
     return layout;
   auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
-  if (!type || !fits(type, layout, ways))
-    return emitError(step.getLoc())
-           << role() << " '" << name() << "' of type "
-           << step.getArgumentTypes()[number] << " cannot be split over "
-           << ways << " shards by " << source << ": dimension " << layout.dim
-           << " must be a multiple of " << layout.outer * ways;
-  return layout;
+  if (type && fits(type, layout, ways)) {
+    if (fitsEvenly(type, layout, ways))
+      layout.unit = 1;
+    return layout;
+  }
+  std::string chunks = layout.outer == 1
+                           ? ""
+                           : std::to_string(layout.outer) + " equal chunks of ";
+  return emitError(step.getLoc())
+         << role() << " '" << name() << "' of type "
+         << step.getArgumentTypes()[number] << " cannot be split over " << ways
+         << " shards by " << source << ": dimension " << layout.dim
+         << " must have " << chunks << "at least " << ways
+         << (layout.unit == 1 ? std::string(" elements")
+                              : " units of " + std::to_string(layout.unit));
 }
 
 static FailureOr<Hint> readHint(Location loc, StringRef text) {
   auto fail = [&](const Twine &why) {
     return emitError(loc) << "'" << text
                           << "' does not say how a parameter is split: " << why
-                          << "; write GLOB=DIM, GLOB=whole, GLOB=auto, or "
-                             "GLOB=DIM:CHUNKS as in */qkv=1:3";
+                          << "; write GLOB=DIM, GLOB=whole, GLOB=auto, "
+                             "GLOB=DIM:CHUNKS as in */qkv=1:3, or "
+                             "GLOB=DIM:CHUNKS:UNIT";
   };
   auto [names, where] = text.rsplit('=');
   Layout layout;
@@ -76,13 +85,17 @@ static FailureOr<Hint> readHint(Location loc, StringRef text) {
     return fail("it has no name");
   bool isAuto = where == "auto";
   if (where != "whole" && !isAuto) {
-    auto [dim, chunks] = where.split(':');
+    auto [dim, rest] = where.split(':');
+    auto [chunks, unit] = rest.split(':');
     layout = Layout::split(0);
     if (dim.getAsInteger(10, layout.dim) || layout.dim < 0)
       return fail("it has no dimension");
     if (!chunks.empty() &&
         (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
       return fail("'" + chunks + "' is not a number of chunks");
+    if (!unit.empty() &&
+        (unit.getAsInteger(10, layout.unit) || layout.unit < 1))
+      return fail("'" + unit + "' is not a size of units");
   }
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
   if (!glob)
@@ -151,7 +164,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
       Layout stated = Layout::split(dim.getInt(), outer ? outer.getInt() : 1);
       auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[i]);
       bool isDerived = bool(step.getArgAttr(i, kSplitDerived));
-      if (!isDerived || (type && fits(type, stated, ways))) {
+      if (!isDerived || (type && fitsEvenly(type, stated, ways))) {
         layout = parameter.take(stated, ways, "the model's own file");
         isAuto = false;
         result.isStated[i] = true;
@@ -199,8 +212,10 @@ std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts,
       return;
     text += (text.empty() ? "" : ",") + names.str() + "=" +
             std::to_string(layout.dim);
-    if (layout.outer != 1)
+    if (layout.outer != 1 || layout.unit != 1)
       text += ":" + std::to_string(layout.outer);
+    if (layout.unit != 1)
+      text += ":" + std::to_string(layout.unit);
   };
   llvm::StringSet<> written;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Users give hints by name: `GLOB=DIM`, `GLOB=DIM:CHUNKS` if the dimension
-// holds several arrays side by side, `GLOB=whole`, or `GLOB=auto` for the
-// fastest (Choose.h). The first hint that matches a name wins. A parameter that
-// no hint matches is split by `pipeline.split_dim`, which importers read from
-// the model's own file, or which follows from constraints on other values. All
-// others are whole; if there are no hints and the file splits no parameter,
-// they are auto. A batch or a constant is split by a hint with exactly its
-// name.
+// holds several arrays side by side, `GLOB=DIM:CHUNKS:UNIT` if as many elements
+// in a row must stay together, as those of a head, `GLOB=whole`, or `GLOB=auto`
+// for the fastest (Choose.h). The first hint that matches a name wins. A
+// parameter that no hint matches is split by `pipeline.split_dim`, which
+// importers read from the model's own file, or which follows from constraints
+// on other values. All others are whole; if there are no hints and the file
+// splits no parameter, they are auto. A batch or a constant is split by a hint
+// with exactly its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ struct HintedLayouts {
 /// The layouts of the arguments of `step` over `ways` shards: whole, except for
 /// parameters that `hints`, separated by commas, or attributes split. Fails
 /// with an error if a hint is malformed or applies to no argument, or if an
-/// argument cannot be split equally as given.
+/// argument has no part for every shard.
 mlir::FailureOr<HintedLayouts> readLayouts(mlir::func::FuncOp step,
                                            mlir::StringRef hints, int64_t ways);
 

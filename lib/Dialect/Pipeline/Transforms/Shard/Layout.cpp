@@ -10,18 +10,29 @@
 
 namespace stagewright::pipeline {
 
-bool fits(RankedTensorType type, Layout layout, int64_t ways) {
-  return !layout.isSplit() ||
-         (layout.dim < type.getRank() && layout.outer > 0 &&
-          type.getDimSize(layout.dim) > 0 &&
-          type.getDimSize(layout.dim) % (layout.outer * ways) == 0);
+ChunkParts chunkPartsOf(RankedTensorType type, Layout layout, int64_t ways) {
+  return {type.getDimSize(layout.dim) / layout.outer, layout.unit, ways};
 }
 
-RankedTensorType localType(RankedTensorType type, Layout layout, int64_t ways) {
+bool fits(RankedTensorType type, Layout layout, int64_t ways) {
+  return !layout.isSplit() ||
+         (layout.dim < type.getRank() && layout.outer > 0 && layout.unit > 0 &&
+          type.getDimSize(layout.dim) % layout.outer == 0 &&
+          chunkPartsOf(type, layout, ways).fit());
+}
+
+bool fitsEvenly(RankedTensorType type, Layout layout, int64_t ways) {
+  return fits(type, layout, ways) &&
+         (!layout.isSplit() || chunkPartsOf(type, layout, ways).areEqual());
+}
+
+RankedTensorType localType(RankedTensorType type, Layout layout, int64_t ways,
+                           int64_t shard) {
   if (!layout.isSplit())
     return type;
   SmallVector<int64_t> shape(type.getShape());
-  shape[layout.dim] /= ways;
+  shape[layout.dim] =
+      layout.outer * chunkPartsOf(type, layout, ways).sizeOf(shard);
   return type.clone(shape);
 }
 
@@ -29,11 +40,17 @@ std::optional<Layout> throughExpand(tensor::ExpandShapeOp op, Layout layout,
                                     int64_t ways) {
   auto type = cast<RankedTensorType>(op.getType());
   int64_t outer = layout.outer;
+  bool isEven = chunkPartsOf(op.getSrcType(), layout, ways).areEqual();
+  int64_t inner = op.getSrcType().getDimSize(layout.dim); // Behind `dim`.
   SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
   for (int64_t dim : groups[layout.dim]) {
-    Layout found = Layout::split(dim, outer);
-    if (fits(type, found, ways))
-      return found;
+    inner /= type.getDimSize(dim);
+    if (isEven ? fitsEvenly(type, Layout::split(dim, outer), ways)
+               : layout.unit % inner == 0) {
+      Layout found =
+          Layout::split(dim, outer, isEven ? 1 : layout.unit / inner);
+      return fits(type, found, ways) ? std::optional(found) : std::nullopt;
+    }
     // This dimension only counts chunks; the split one is an inner one.
     if (outer % type.getDimSize(dim) != 0)
       return std::nullopt;
@@ -48,13 +65,13 @@ std::optional<Layout> throughCollapse(tensor::CollapseShapeOp op, Layout layout,
   for (auto [number, group] : llvm::enumerate(op.getReassociationIndices())) {
     if (!llvm::is_contained(group, layout.dim))
       continue;
-    int64_t outer = layout.outer;
-    for (int64_t dim : group) {
-      if (dim == layout.dim)
-        break;
-      outer *= op.getSrcType().getDimSize(dim);
-    }
-    Layout found = Layout::split(int64_t(number), outer);
+    int64_t outer = layout.outer, inner = 1;
+    for (int64_t dim : group)
+      if (dim != layout.dim)
+        (dim < layout.dim ? outer : inner) *= op.getSrcType().getDimSize(dim);
+    bool isEven = chunkPartsOf(op.getSrcType(), layout, ways).areEqual();
+    Layout found =
+        Layout::split(int64_t(number), outer, isEven ? 1 : layout.unit * inner);
     return fits(type, found, ways) ? std::optional(found) : std::nullopt;
   }
   return std::nullopt;
@@ -65,7 +82,7 @@ std::optional<Layout> throughRange(Layout layout, int64_t size, int64_t first,
   int64_t chunk = size / layout.outer;
   if (first % chunk != 0 || count % chunk != 0 || count == 0)
     return std::nullopt;
-  return Layout::split(layout.dim, count / chunk);
+  return Layout::split(layout.dim, count / chunk, layout.unit);
 }
 
 std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
@@ -73,7 +90,7 @@ std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
   int64_t chunk = count / layout.outer;
   if (chunk == 0 || first % chunk != 0 || size % chunk != 0)
     return std::nullopt;
-  return Layout::split(layout.dim, size / chunk);
+  return Layout::split(layout.dim, size / chunk, layout.unit);
 }
 
 namespace {
@@ -98,14 +115,15 @@ struct Chunks {
   RankedTensorType expanded;
 };
 
-/// The offsets, sizes and strides of a shard's part in the whole.
+/// The offsets, sizes and strides of a part in the whole, of which dimension
+/// `dim` has the part from index `start` on.
 struct Place {
-  Place(OpBuilder &builder, RankedTensorType part, int64_t dim, int64_t shard)
+  Place(OpBuilder &builder, RankedTensorType part, int64_t dim, int64_t start)
       : offsets(part.getRank(), builder.getIndexAttr(0)),
         strides(part.getRank(), builder.getIndexAttr(1)) {
     for (int64_t size : part.getShape())
       sizes.push_back(builder.getIndexAttr(size));
-    offsets[dim] = builder.getIndexAttr(shard * part.getDimSize(dim));
+    offsets[dim] = builder.getIndexAttr(start);
   }
   SmallVector<OpFoldResult> offsets, sizes, strides;
 };
@@ -114,16 +132,17 @@ struct Place {
 Value takePart(OpBuilder &builder, Location loc, Value whole, Layout layout,
                int64_t ways, int64_t shard) {
   auto type = cast<RankedTensorType>(whole.getType());
-  RankedTensorType part = localType(type, layout, ways);
+  RankedTensorType part = localType(type, layout, ways, shard);
+  int64_t start = chunkPartsOf(type, layout, ways).start(shard);
   if (layout.outer == 1) {
-    Place place(builder, part, layout.dim, shard);
+    Place place(builder, part, layout.dim, start);
     return tensor::ExtractSliceOp::create(
         builder, loc, part, whole, place.offsets, place.sizes, place.strides);
   }
   Chunks all(type, layout), own(part, layout);
   Value chunks = tensor::ExpandShapeOp::create(builder, loc, all.expanded,
                                                whole, all.groups);
-  Place place(builder, own.expanded, layout.dim + 1, shard);
+  Place place(builder, own.expanded, layout.dim + 1, start);
   Value taken =
       tensor::ExtractSliceOp::create(builder, loc, own.expanded, chunks,
                                      place.offsets, place.sizes, place.strides);
@@ -133,6 +152,7 @@ Value takePart(OpBuilder &builder, Location loc, Value whole, Layout layout,
 Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,
                 ValueRange parts, Layout layout) {
   Chunks all(type, layout);
+  ChunkParts places = chunkPartsOf(type, layout, int64_t(parts.size()));
   bool chunked = layout.outer != 1;
   RankedTensorType shape = chunked ? all.expanded : type;
   Value joined = tensor::EmptyOp::create(builder, loc, shape.getShape(),
@@ -145,7 +165,7 @@ Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,
                                            own.groups);
     }
     Place place(builder, cast<RankedTensorType>(part.getType()),
-                layout.dim + chunked, int64_t(shard));
+                layout.dim + chunked, places.start(int64_t(shard)));
     joined = tensor::InsertSliceOp::create(
         builder, loc, part, joined, place.offsets, place.sizes, place.strides);
   }

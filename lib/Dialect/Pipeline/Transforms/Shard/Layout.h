@@ -10,6 +10,10 @@
 // each of which is split: with `outer` 3, shard s holds the s-th part of each
 // third, as for the fused projection to queries, keys and values.
 //
+// A chunk consists of units of `unit` indices, as heads. If the number of
+// shards does not divide the number of units, the first shards have one more
+// each. Where it does, `unit` is 1, so that equal layouts compare equal.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_LAYOUT_H
@@ -27,21 +31,45 @@ struct Layout {
     Largest  ///< It is the max of the shards' values.
   };
   Kind kind = Whole;
-  int64_t dim = 0, outer = 1;
+  int64_t dim = 0, outer = 1, unit = 1;
 
-  static Layout split(int64_t dim, int64_t outer = 1) {
-    return {Split, dim, outer};
+  static Layout split(int64_t dim, int64_t outer = 1, int64_t unit = 1) {
+    return {Split, dim, outer, unit};
   }
   bool isSplit() const { return kind == Split; }
   friend bool operator==(const Layout &, const Layout &) = default;
 };
 
-/// Whether `layout` splits `type` into equal parts for `ways` shards.
-bool fits(mlir::RankedTensorType type, Layout layout, int64_t ways);
+/// The parts of a chunk of `size` indices that `ways` shards hold, in units of
+/// `unit` indices.
+struct ChunkParts {
+  int64_t size, unit, ways;
 
-/// The type of the part of `type` that a shard holds.
+  /// The first index of a shard's part; for shard `ways`, `size`.
+  int64_t start(int64_t shard) const {
+    int64_t units = size / unit;
+    return unit * (shard * (units / ways) + std::min(shard, units % ways));
+  }
+  int64_t sizeOf(int64_t shard) const {
+    return start(shard + 1) - start(shard);
+  }
+  /// Whether every shard has at least one unit.
+  bool fit() const { return size % unit == 0 && size / unit >= ways; }
+  bool areEqual() const { return size > 0 && size / unit % ways == 0; }
+};
+/// The parts of each chunk of dimension `layout.dim` of `type`.
+ChunkParts chunkPartsOf(mlir::RankedTensorType type, Layout layout,
+                        int64_t ways);
+
+/// Whether `layout` gives each of `ways` shards a part of `type`, of at least
+/// one unit of every chunk.
+bool fits(mlir::RankedTensorType type, Layout layout, int64_t ways);
+/// Whether it does, and all parts are equal.
+bool fitsEvenly(mlir::RankedTensorType type, Layout layout, int64_t ways);
+
+/// The type of the part of `type` that `shard` holds.
 mlir::RankedTensorType localType(mlir::RankedTensorType type, Layout layout,
-                                 int64_t ways);
+                                 int64_t ways, int64_t shard);
 
 /// The layout of the result of a reshape or slice, given that of its operand;
 /// nothing if the shards would hold something else than parts of the result.

@@ -73,9 +73,12 @@ std::optional<Layout> Sharder::scatteredLayout(Value old) {
     return std::nullopt;
   // Not along the last dimension: operations along it then have all of it.
   auto type = dyn_cast<RankedTensorType>(old.getType());
-  for (int64_t dim = 0; type && dim + 1 < type.getRank(); ++dim)
-    if (canScatter(old, Layout::split(dim)))
-      return Layout::split(dim);
+  for (bool evenly : {true, false})
+    for (int64_t dim = 0; type && dim + 1 < type.getRank(); ++dim)
+      if (Layout layout = Layout::split(dim);
+          (!evenly || fitsEvenly(type, layout, ways)) &&
+          canScatter(old, layout))
+        return layout;
   return std::nullopt;
 }
 
@@ -152,9 +155,9 @@ SmallVector<Value> *Sharder::exchanged(Value old, Layout layout) {
     if (other == layout)
       return &parts;
   Level before = std::exchange(here, behindBox(entry.level));
-  RankedTensorType part = localType(type, layout, ways);
   SmallVector<Value> made;
   for (int64_t shard = 0; shard < ways; ++shard) {
+    RankedTensorType part = localType(type, layout, ways, shard);
     SmallVector<Value> parts = partsFor(shard, old, layout);
     made.push_back(joinParts(builder, at(old.getDefiningOp(), shard), part,
                              parts, entry.layout));

@@ -39,10 +39,11 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
     levels.push_back(levelOf(value, value != table));
   enter(*op, /*isSplit=*/true, levels);
   int64_t dim = layoutOf(table).dim;
+  ChunkParts parts = chunkPartsOf(cast<RankedTensorType>(table.getType()),
+                                  layoutOf(table), ways);
   SmallVector<Value> copies;
   for (int64_t shard = 0; shard < ways; ++shard) {
     Value part = entryOf(table).copies[shard];
-    int64_t rows = cast<RankedTensorType>(part.getType()).getDimSize(dim);
     auto copied = cast<linalg::LinalgOp>(
         copyWith(*op, whole(op.getDpsInits()[0], shard), op->getResultTypes(),
                  shard, std::pair(table, part)));
@@ -54,10 +55,10 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
       return arith::ConstantIndexOp::create(inside, loc, value);
     };
     Value place = arith::SubIOp::create(inside, loc, own.getIndices()[dim],
-                                        number(shard * rows));
+                                        number(parts.start(shard)));
     // Unsigned, so that a negative index is out of range as well.
     Value has = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::ult,
-                                      place, number(rows));
+                                      place, number(parts.sizeOf(shard)));
     Value there = arith::SelectOp::create(inside, loc, has, place, number(0));
     own.getIndicesMutable()[dim].set(there);
     inside.setInsertionPoint(end);

@@ -72,7 +72,7 @@ Layout layoutOfOperand(linalg::LinalgOp op, OpOperand &operand,
   if (!isa<RankedTensorType>(operand.get().getType()))
     return {};
   int64_t place = *placeOf(op.getMatchingIndexingMap(&operand), loop.number);
-  return place >= 0 ? Layout::split(place, loop.outer) : Layout();
+  return place >= 0 ? Layout::split(place, loop.outer, loop.unit) : Layout();
 }
 
 /// The layout in which the region of `op` can read `value`, defined outside, if
@@ -85,7 +85,7 @@ Layout layoutOfRead(linalg::LinalgOp op, Value value, const SplitLoop &loop) {
       continue;
     if (layout.isSplit()) // A diagonal.
       return {};
-    layout = Layout::split(dim, loop.outer);
+    layout = Layout::split(dim, loop.outer, loop.unit);
   }
   return layout;
 }
@@ -114,7 +114,9 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
         index->getParentOfType<linalg::LinalgOp>() == op)
       indices.push_back(index);
   });
-  int64_t chunk = size / loop.outer, part = chunk / ways;
+  int64_t chunk = size / loop.outer;
+  ChunkParts parts{chunk, loop.unit, ways};
+  int64_t part = parts.sizeOf(shard);
   for (linalg::IndexOp index : indices) {
     OpBuilder builder(index->getContext());
     builder.setInsertionPointAfter(index);
@@ -139,8 +141,8 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
           builder, loc,
           arith::MulIOp::create(builder, loc, chunks, constant(chunk)), inside);
     }
-    Value moved = keep(
-        arith::AddIOp::create(builder, loc, number, constant(shard * part)));
+    Value moved = keep(arith::AddIOp::create(builder, loc, number,
+                                             constant(parts.start(shard))));
     index.getResult().replaceAllUsesExcept(moved, own);
   }
 }
@@ -156,9 +158,11 @@ std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
     return std::nullopt;
   };
   int64_t range = op.getStaticLoopRanges()[loop.number];
-  if (range % (loop.outer * ways) != 0)
-    return fail("its range, " + Twine(range) + ", is not a multiple of " +
-                Twine(loop.outer * ways));
+  if (range % loop.outer != 0 ||
+      !ChunkParts{range / loop.outer, loop.unit, ways}.fit())
+    return fail("its range, " + Twine(range) + ", is not " + Twine(loop.outer) +
+                " times " + Twine(ways) + " or more units of " +
+                Twine(loop.unit));
   for (AffineMap map : op.getIndexingMapsArray())
     if (!placeOf(map, loop.number))
       return fail(kWindows);
@@ -175,7 +179,7 @@ std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
                        : "a result has no such dimension");
     results.push_back(adds   ? Layout{Layout::Partial}
                       : sums ? Layout{Layout::Largest}
-                             : Layout::split(place, loop.outer));
+                             : Layout::split(place, loop.outer, loop.unit));
   }
   return results;
 }
@@ -197,13 +201,13 @@ Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
     }
     auto type = cast<RankedTensorType>(operand.get().getType());
     operands.push_back(tensor::EmptyOp::create(
-        builder, at(op, shard), localType(type, layout, ways).getShape(),
+        builder, at(op, shard), localType(type, layout, ways, shard).getShape(),
         type.getElementType()));
   }
   SmallVector<Type> types;
   for (auto [result, layout] : llvm::zip_equal(op->getResults(), results))
-    types.push_back(
-        localType(cast<RankedTensorType>(result.getType()), layout, ways));
+    types.push_back(localType(cast<RankedTensorType>(result.getType()), layout,
+                              ways, shard));
   SmallVector<std::pair<Value, Value>> parts;
   for (Value value : capturedBy(op))
     if (readsPart(op, value, loop))
@@ -226,7 +230,7 @@ static std::optional<SplitLoop> loopFor(linalg::LinalgOp op, OpOperand &operand,
       op.getMatchingIndexingMap(&operand).getResult(unsigned(layout.dim)));
   if (!loop)
     return std::nullopt;
-  return SplitLoop{loop.getPosition(), layout.outer, scattered};
+  return SplitLoop{loop.getPosition(), layout.outer, layout.unit, scattered};
 }
 
 static bool worksOnParts(linalg::LinalgOp op) {
@@ -252,7 +256,8 @@ Sharder::splitReads(linalg::LinalgOp op) {
       continue;
     std::optional<SplitLoop> found;
     if (auto loop = loopReading(op, value, layout.dim))
-      found = SplitLoop{*loop, layout.outer, entryOf(value).scattered};
+      found =
+          SplitLoop{*loop, layout.outer, layout.unit, entryOf(value).scattered};
     reads.push_back({value, found});
   }
   for (auto &[value, loop] : reads)

@@ -13,29 +13,31 @@ namespace stagewright::pipeline {
 namespace {
 
 /// How a shard copies a shape operation: the layouts of operands and result,
-/// and how static sizes and offsets change to those of parts.
+/// and how static sizes and offsets change to those of its part.
 struct Plan {
   SmallVector<Layout> operands;
   Layout result;
-  std::function<void(Operation *)> resize = [](Operation *) {};
+  std::function<void(Operation *, int64_t)> resize = [](Operation *, int64_t) {
+  };
 };
 
-/// `values` with entry `dim` divided by `ways`.
-DenseI64ArrayAttr divided(MLIRContext *context, ArrayRef<int64_t> values,
-                          int64_t dim, int64_t ways) {
+/// `values`, of which entry `dim` is a number of whole chunks, for the parts of
+/// these chunks that `shard` has.
+DenseI64ArrayAttr partOf(MLIRContext *context, ArrayRef<int64_t> values,
+                         int64_t dim, ChunkParts parts, int64_t shard) {
   SmallVector<int64_t> all(values);
-  all[dim] /= ways;
+  all[dim] = all[dim] / parts.size * parts.sizeOf(shard);
   return DenseI64ArrayAttr::get(context, all);
 }
 
-/// Divides offset and size of a slice in `dim` by `ways`.
-template <typename SliceOp> auto resizeSlice(int64_t dim, int64_t ways) {
-  return [=](Operation *copied) {
+/// Sets offset and size of a slice in `dim` to those of a shard's part.
+template <typename SliceOp> auto resizeSlice(int64_t dim, ChunkParts parts) {
+  return [=](Operation *copied, int64_t shard) {
     auto slice = cast<SliceOp>(copied);
-    slice.setStaticOffsetsAttr(
-        divided(slice.getContext(), slice.getStaticOffsets(), dim, ways));
+    slice.setStaticOffsetsAttr(partOf(
+        slice.getContext(), slice.getStaticOffsets(), dim, parts, shard));
     slice.setStaticSizesAttr(
-        divided(slice.getContext(), slice.getStaticSizes(), dim, ways));
+        partOf(slice.getContext(), slice.getStaticSizes(), dim, parts, shard));
   };
 }
 
@@ -51,8 +53,9 @@ std::optional<Plan> planExtract(tensor::ExtractSliceOp op, Layout source,
   if (!range || left < 0)
     return std::nullopt;
   return Plan{{source},
-              Layout::split(left, range->outer),
-              resizeSlice<tensor::ExtractSliceOp>(dim, ways)};
+              Layout::split(left, range->outer, range->unit),
+              resizeSlice<tensor::ExtractSliceOp>(
+                  dim, chunkPartsOf(op.getSourceType(), source, ways))};
 }
 
 std::optional<Plan> planInsert(tensor::InsertSliceOp op, Layout source,
@@ -73,15 +76,16 @@ std::optional<Plan> planInsert(tensor::InsertSliceOp op, Layout source,
       auto range = throughRange(dest, type.getDimSize(dim), first, size);
       if (!range)
         return std::nullopt;
-      part = Layout::split(left, range->outer);
+      part = Layout::split(left, range->outer, range->unit);
     }
-    auto result = aroundRange(Layout::split(dim, part.outer),
+    auto result = aroundRange(Layout::split(dim, part.outer, part.unit),
                               type.getDimSize(dim), first, size);
     if (!result || !fits(type, *result, ways))
       return std::nullopt;
     return Plan{{part, *result},
                 *result,
-                resizeSlice<tensor::InsertSliceOp>(dim, ways)};
+                resizeSlice<tensor::InsertSliceOp>(
+                    dim, chunkPartsOf(type, *result, ways))};
   }
   return std::nullopt;
 }
@@ -96,12 +100,13 @@ std::optional<Plan> planPad(tensor::PadOp op, Layout source, int64_t ways) {
   if (!result || !fits(type, *result, ways))
     return std::nullopt;
   Plan plan{{source}, *result};
-  plan.resize = [=](Operation *copied) {
+  ChunkParts parts = chunkPartsOf(type, *result, ways);
+  plan.resize = [=](Operation *copied, int64_t shard) {
     auto pad = cast<tensor::PadOp>(copied);
     pad.setStaticLowAttr(
-        divided(pad.getContext(), pad.getStaticLow(), source.dim, ways));
-    pad.setStaticHighAttr(
-        divided(pad.getContext(), pad.getStaticHigh(), source.dim, ways));
+        partOf(pad.getContext(), pad.getStaticLow(), source.dim, parts, shard));
+    pad.setStaticHighAttr(partOf(pad.getContext(), pad.getStaticHigh(),
+                                 source.dim, parts, shard));
   };
   return plan;
 }
@@ -133,7 +138,7 @@ bool Sharder::copyTensorOp(Operation &op) {
         .Case([&](tensor::ExpandShapeOp it) {
           moved(throughExpand(it, first, ways));
           if (plan)
-            plan->resize = [](Operation *copied) {
+            plan->resize = [](Operation *copied, int64_t) {
               auto expand = cast<tensor::ExpandShapeOp>(copied);
               expand.setStaticOutputShape(
                   cast<RankedTensorType>(expand.getType()).getShape());
@@ -171,9 +176,9 @@ bool Sharder::copyTensorOp(Operation &op) {
     for (auto [operand, layout] :
          llvm::zip_equal(op.getOperands(), plan->operands))
       operands.push_back(in(operand, layout, shard));
-    Operation *copied =
-        copyWith(op, operands, localType(type, plan->result, ways), shard);
-    plan->resize(copied);
+    Operation *copied = copyWith(
+        op, operands, localType(type, plan->result, ways, shard), shard);
+    plan->resize(copied, shard);
     copies.push_back(copied->getResult(0));
   }
   bool isProduct = entryOf(op.getOperand(0)).isProduct;

@@ -47,10 +47,11 @@
 
 namespace stagewright::pipeline {
 
-/// A split loop: every shard has a part of each of its `outer` chunks.
+/// A split loop: every shard has a part of each of its `outer` chunks, in units
+/// of `unit` iterations.
 struct SplitLoop {
   unsigned number = 0;
-  int64_t outer = 1;
+  int64_t outer = 1, unit = 1;
   bool scattered = false; ///< Along the dimension of a scatter.
   bool samples = false;   ///< Along the samples of a batch.
 };

@@ -46,10 +46,10 @@ SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
         sharder.share(argument, whole, shared[i]);
       continue;
     }
-    RankedTensorType type =
-        localType(cast<RankedTensorType>(argument.getType()), layout, ways);
     SmallVector<Value> parts;
     for (int64_t part = 0; part < ways; ++part) {
+      RankedTensorType type = localType(
+          cast<RankedTensorType>(argument.getType()), layout, ways, part);
       parts.push_back(block.addArgument(rows ? rowType(type) : type, loc));
       if (rows)
         parts.back() = tensor::ExpandShapeOp::create(
@@ -86,6 +86,9 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
   list.set(PipelineDialect::kSliceDim, builder.getI64IntegerAttr(layout.dim));
   list.set(PipelineDialect::kSliceOuter,
            builder.getI64IntegerAttr(layout.outer));
+  if (layout.unit != 1)
+    list.set(PipelineDialect::kSliceUnit,
+             builder.getI64IntegerAttr(layout.unit));
   return list.getDictionary(context);
 }
 
