@@ -191,6 +191,19 @@ def hosts(file, counts, between):
     return file
 
 
+def test_heads_and_words_that_do_not_divide_are_split(tmp_path):
+    """As the compiler chooses: five heads of eight elements and 67 words over two shards, 3 + 2 and 34 + 33."""
+    sizes = {"STAGEWRIGHT_GPT": "V=67,D=40,H=5,L=2,T=16,B=2"}
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt", "-o", tmp_path / "step.mlir", env=sizes)
+    call(sys.executable, HERE / "golden.py", "make", HERE / "models/gpt.py:gpt", MICROBATCHES, "-o", tmp_path / "jax", env=sizes)
+    cluster = hosts(tmp_path / "cluster.json", (1, 1), 1e8)
+    done = subprocess.run([BUILD / "bin/pp-compile", tmp_path / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=2",
+                           f"--microbatches={MICROBATCHES}", "-o", tmp_path / "step.swx"], capture_output=True, text=True)
+    chosen = re.search("as by --shard='(.*?)'", done.stderr)[1].split(",")
+    assert {"params/h/*/qkv=1:3:8", "params/h/*/o=0:1:8", "params/head=1"} <= set(chosen), chosen
+    agrees_with_jax(tmp_path / "step.swx", tmp_path)
+
+
 def single(folder, layers, microbatches):
     """A GPT with one sequence per microbatch, which replicas cannot share."""
     size = {"STAGEWRIGHT_GPT": f"V=64,D=32,H=4,L={layers},T=16,B=1"}

@@ -1,5 +1,6 @@
 // RUN: pp-opt %s --pipeline-print-layouts -o /dev/null | FileCheck %s
 // RUN: pp-opt %s --pipeline-print-layouts=ways=3 -o /dev/null | FileCheck %s --check-prefix=THREE
+// RUN: pp-opt %s --pipeline-print-layouts=ways=5 -o /dev/null | FileCheck %s --check-prefix=FIVE
 
 // Two equal layers x up down and a pooling over windows of rows: hidden units can be split in both layers, with a sum in each;
 // rows up to the windows; what the pooling makes only where the width is split.
@@ -9,7 +10,7 @@
 // CHECK-EMPTY:
 // CHECK-NEXT: {{^}}h*
 // CHECK: {{^}}  2 classes of 12: h/*/up dim 1, h/*/down dim 0, 2 values inside
-// CHECK-NEXT: {{^}}    whole, or in any number of parts that divides 12
+// CHECK-NEXT: {{^}}    whole, or in up to 12 parts
 // CHECK-NEXT: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 99.0 % of contractions on parts; 2 sums, 0 joins, 0 exchanges
 // CHECK: {{^}}  1 class of 8: x dim 0, 4 values inside
 // CHECK: {{^}}    split by --shard='x=0': 99.0 % of contractions on parts; 0 sums, 1 join, 0 exchanges
@@ -20,11 +21,16 @@
 // CHECK: {{^}}  1 class of 4: 1 value inside
 // CHECK: {{^}}    not split: linalg.generic (add) in pool: no parameter or batch has this dimension
 
-// THREE: 2 linkage classes can be split of 8 over 3 devices
-// THREE-NEXT: 99.0 % of the flops
+// Parts need not be equal, but every device has one.
+// THREE: 6 linkage classes can be split of 8 over 3 devices
 // THREE: {{^}}  1 class of 4: h/*/up dim 0, x dim 1
-// THREE: {{^}}    not split: linalg.matmul (dot) in h*: 4 is not a multiple of 3
-// THREE: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 99.0 %
+// THREE-NEXT: {{^}}    whole, or in up to 4 parts
+// THREE-NEXT: {{^}}    split by --shard='h/0/up=0,x=1': 24.7 % of contractions on parts
+// FIVE: 3 linkage classes can be split of 8 over 5 devices
+// FIVE-NEXT: 99.0 % of the flops
+// FIVE: {{^}}  1 class of 4: h/*/up dim 0, x dim 1
+// FIVE: {{^}}    not split: linalg.matmul (dot) in h*: 4 is less than 5
+// FIVE: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 99.0 %
 
 func.func @step(%up: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.name = "h/0/up"},
                 %down: tensor<12x4xf32> {pipeline.role = "parameter", pipeline.name = "h/0/down"},

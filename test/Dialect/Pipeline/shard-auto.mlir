@@ -6,7 +6,7 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.slow.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=SLOW
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=w/0/up=whole,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=SOME
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=w/0/up=0,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=GIVEN
-// RUN: not pp-opt %s --pipeline-shard="ways=5" 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
+// RUN: not pp-opt %s --pipeline-shard="ways=25" 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
 // RUN: not pp-opt %s --pipeline-shard="ways=4 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
 // RUN: sed 's/role = "parameter"/role = "batch"/' %s | not pp-opt --pipeline-shard="ways=2 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=BATCHES
 // RUN: not pp-opt %s --pipeline-shard="ways=2 cluster=%t.none.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=CLUSTER
@@ -26,7 +26,7 @@
 // A hint decides for all that is linked to it, here the width of the model.
 // GIVEN: as by --shard='qkv=0,w/*/up=0,w/*/down=1'
 
-// NONE: error: no parameter can be split over 5 shards: none has a dimension, or heads or the like in one, that 5 divides
+// NONE: error: no parameter can be split over 25 shards: none has a dimension, or heads or the like in one, of at least 25
 // FEW: error: 4 shards need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4
 // BATCHES: error: no parameter is split over the 2 shards: the step has none
 // CLUSTER: error: {{.*}}none.json

@@ -101,9 +101,9 @@ Outcome Explainer::split(const LinkedClasses &kind) {
     outcome.refusal = first + ": no parameter or batch has this dimension";
     return outcome;
   }
-  if (kind.size % ways != 0) {
-    outcome.refusal = llvm::formatv("{0}: {1} is not a multiple of {2}", first,
-                                    kind.size, ways);
+  if (kind.size < ways) {
+    outcome.refusal =
+        llvm::formatv("{0}: {1} is less than {2}", first, kind.size, ways);
     return outcome;
   }
   OwningOpRef<ModuleOp> module = ModuleOp::create(step.getLoc());
@@ -113,9 +113,12 @@ Outcome Explainer::split(const LinkedClasses &kind) {
   SmallVector<Layout> layouts(step.getNumArguments());
   FunctionSplitter splitter{.ways = ways};
   splitter.batches = layouts;
-  for (auto [argument, layout] : kind.members)
+  for (auto [argument, layout] : kind.members) {
+    if (kind.size % ways == 0)
+      layout.unit = 1;
     (graph.isParameter(argument) ? layouts : splitter.batches)[argument] =
         layout;
+  }
   outcome.hints = writeHints(step, layouts, splitter.batches);
   splitter.trace = &outcome.trace;
   outcome.boxes = splitter.split(copy, &*own, layouts);
@@ -188,11 +191,11 @@ std::string Explainer::text() {
     Outcome outcome = split(kind);
     count += kind.count;
     refused += outcome.refusal.empty() ? 0 : kind.count;
-    layers[placesOf(kind)] +=
-        "  " + counted(kind.count, "class") + " of " +
-        std::to_string(kind.size) + ": " + membersOf(kind) +
-        "\n    whole, or in any number of parts that divides " +
-        std::to_string(kind.size) + "\n" + outcomeOf(kind, outcome);
+    layers[placesOf(kind)] += "  " + counted(kind.count, "class") + " of " +
+                              std::to_string(kind.size) + ": " +
+                              membersOf(kind) + "\n    whole, or in up to " +
+                              std::to_string(kind.size) + " parts\n" +
+                              outcomeOf(kind, outcome);
   }
   std::string text =
       llvm::formatv("{0} can be split of {1} over {2} devices\n{3} of the "

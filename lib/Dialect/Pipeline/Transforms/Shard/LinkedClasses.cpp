@@ -65,8 +65,9 @@ std::vector<LinkedClasses> linkedClassesOf(func::FuncOp step,
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     unsigned number = argument.getArgNumber();
     for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
-      Layout layout = Layout::split(dim);
+      Layout layout = Layout::split(dim, 1, type.getDimSize(dim));
       for (LinkedFactor factor : linkage.of(argument, dim)) {
+        layout.unit /= factor.size;
         LinkedClasses &own = classOf(factor);
         bool isTwice =
             !own.members.empty() && own.members.back().first == number;

@@ -107,8 +107,8 @@ private:
       return success();
     return emitError(step.getLoc())
            << group.annotation->text() << " splits no parameter: none that is "
-           << "used there has a dimension, or heads or the like in one, that "
-           << ways.getValue() << " divides and that no other split excludes";
+           << "used there has a dimension, or heads or the like in one, of at "
+           << "least " << ways.getValue() << " that no other split excludes";
   }
 
   /// Chooses how open parameters are split, and reports it in a remark.
@@ -137,7 +137,7 @@ private:
         return emitError(step.getLoc())
                << "no parameter can be split over " << ways.getValue()
                << " shards: none has a dimension, or heads or the like in one, "
-               << "that " << ways.getValue() << " divides";
+               << "of at least " << ways.getValue();
       auto percent = [&](double seconds) {
         return std::lround(100 * seconds / std::max(choice.all, 1e-30));
       };

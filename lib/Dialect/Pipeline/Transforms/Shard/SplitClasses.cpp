@@ -46,18 +46,19 @@ void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
       3 * double(bytesOf(value.getType())) / rates.device.bandwidth.value;
   seconds += moved;
   for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
-    int64_t outer = 1;
-    for (LinkedFactor factor : linkage.of(value, dim)) {
-      Layout split = Layout::split(dim, outer);
-      outer *= factor.size;
+    Linkage::Factors factors = linkage.of(value, dim);
+    for (auto [factor, split] :
+         llvm::zip_equal(factors, splitsOf(factors, dim))) {
       bool isGiven = !isOpen && layout == split;
-      if (factor.size % ways != 0 || !(isOpen || isGiven))
+      if (factor.size < ways || !(isOpen || isGiven))
         continue;
       auto [entry, isNew] =
           numbers.try_emplace(factor.linked, unsigned(classes.size()));
       if (isNew)
         classes.emplace_back();
       SplitClass &own = classes[entry->second];
+      own.share =
+          double(llvm::divideCeil(factor.size, ways)) / double(factor.size);
       own.isGiven |= isGiven;
       bool isTwice =
           !own.parameters.empty() && own.parameters.back().first == argument;
@@ -65,19 +66,31 @@ void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
         continue; // A parameter is split along one dimension.
       own.parameters.push_back({argument, split});
       own.parameterBytes += double(bytesOf(type));
-      own.saved += moved * double(ways - 1) / double(ways);
+      own.saved += moved * (1 - own.share);
     }
   }
 }
 
-void SplitClasses::addUses(const Linkage::Factors &factors, unsigned place,
-                           SmallVector<Use> &uses) const {
+SmallVector<Layout> SplitClasses::splitsOf(const Linkage::Factors &factors,
+                                           int64_t dim) const {
+  SmallVector<Layout> splits;
   int64_t outer = 1;
   for (LinkedFactor factor : factors) {
-    if (auto found = numbers.find(factor.linked); found != numbers.end())
-      uses.push_back({found->second, place, outer});
+    splits.push_back(Layout::split(dim, outer));
     outer *= factor.size;
   }
+  for (auto [factor, split] : llvm::zip_equal(factors, splits))
+    if (factor.size % ways != 0)
+      split.unit = outer / (split.outer * factor.size);
+  return splits;
+}
+
+void SplitClasses::addUses(const Linkage::Factors &factors, unsigned place,
+                           SmallVector<Use> &uses) const {
+  for (auto [factor, split] :
+       llvm::zip_equal(factors, splitsOf(factors, place)))
+    if (auto found = numbers.find(factor.linked); found != numbers.end())
+      uses.push_back({found->second, place, split});
 }
 
 SmallVector<SplitClasses::Use> SplitClasses::usesOf(Value value) const {
@@ -184,13 +197,12 @@ void SplitClasses::addStructured(linalg::LinalgOp op, double own) {
     bool isAlone = llvm::count_if(uses, [&](const Use &other) {
                      return other.number == use.number;
                    }) == 1;
-    auto results = isAlone
-                       ? resultsOf(op, SplitLoop{use.place, use.outer}, ways)
-                       : std::nullopt;
+    SplitLoop loop{use.place, use.split.outer, use.split.unit};
+    auto results = isAlone ? resultsOf(op, loop, ways) : std::nullopt;
     if (!results)
       continue;
     split.insert(use.number);
-    classes[use.number].saved += own * double(ways - 1) / double(ways);
+    classes[use.number].saved += own * (1 - classes[use.number].share);
     for (auto [result, layout] : llvm::zip_equal(op->getResults(), *results))
       if (!layout.isSplit())
         partials[result].push_back(use.number);
@@ -202,7 +214,7 @@ void SplitClasses::addStructured(linalg::LinalgOp op, double own) {
       bool isIndexed = isOperand || loopReading(op, value, use.place);
       if (isIndexed && split.contains(use.number))
         continue;
-      if (value == table && use.outer == 1)
+      if (value == table && use.split.outer == 1)
         partials[op->getResult(0)].push_back(use.number);
       else
         joins(value, use.number);

@@ -25,6 +25,7 @@ namespace stagewright::pipeline {
 struct SplitClass {
   double saved = 0, spent = 0; ///< Seconds per microbatch.
   double parameterBytes = 0;   ///< Of open parameters.
+  double share = 1;            ///< Of the largest part, in the whole.
   /// Open parameters and how they would be split.
   std::vector<std::pair<unsigned, Layout>> parameters;
   /// Classes of the same operations or values: at most one of them is split.
@@ -46,17 +47,19 @@ public:
   double seconds = 0; ///< Of all operations of a microbatch on one device.
 
 private:
-  /// A class as one factor of a dimension or loop; `outer`, the product of the
-  /// factors before it, is the number of chunks.
+  /// A class as one factor of a dimension or loop, which `split` splits.
   struct Use {
     unsigned number = 0; ///< In `classes`.
     unsigned place = 0;  ///< The dimension or loop.
-    int64_t outer = 1;
+    Layout split;
   };
 
   /// The classes of the dimensions of a value, or of the loops of an operation.
   llvm::SmallVector<Use> usesOf(mlir::Value value) const;
   llvm::SmallVector<Use> usesOf(mlir::linalg::LinalgOp op) const;
+  /// By factor of dimension or loop `dim`: how its class splits it.
+  llvm::SmallVector<Layout> splitsOf(const Linkage::Factors &factors,
+                                     int64_t dim) const;
   void addUses(const Linkage::Factors &factors, unsigned place,
                llvm::SmallVector<Use> &uses) const;
 
