@@ -72,7 +72,9 @@ cl::opt<std::string> shardHints(
     "shard",
     cl::desc("How to split parameters: comma-separated GLOB=DIM, or "
              "GLOB=DIM:CHUNKS if the dimension holds several arrays side by "
-             "side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', GLOB=whole, or "
+             "side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', "
+             "GLOB=DIM:CHUNKS:UNIT if so many elements stay together, "
+             "GLOB=whole, or "
              "GLOB=auto for the split that saves the most time. The first "
              "match wins, then the model's file. Without either, all "
              "parameters are auto. With the exact name of a "
