@@ -133,7 +133,10 @@ def to_the_last(layout, ways, rows, columns):
     size = 4 * rows * columns
     if layout == "P":
         return size if ways == 2 else (ways - 1) * size + to_the_last("S0", ways, rows, columns)
-    return 0 if layout == "B" else size - size // (columns if layout == "S1" else rows) * parts(columns if layout == "S1" else rows, ways)[-1]
+    if layout == "B":
+        return 0
+    count = columns if layout == "S1" else rows
+    return size - size // count * parts(count, ways)[-1]
 
 
 EVEN, UNEVEN = (12, 24, 12), (7, 11, 13)
@@ -179,9 +182,9 @@ LEAST = 16   # Elements of a sum: the compiler does not scatter smaller ones.
 
 
 class Chain:
-    """A value that goes through random layouts, on shapes that mostly cannot be split evenly: `steps` of them, beginning with the
-    product of `left` and `right`. Each operation needs its operand in the next layout: for S0 and S1 the sum with a parameter that is split so, for
-    B the sum of its reverse with one that is whole, for P a product with a parameter that is split by rows, which needs the columns (S1)."""
+    """A value that goes through random layouts, on shapes that mostly cannot be split evenly, beginning with the product of `left` and
+    `right`. Each operation needs its operand in the next layout: for S0 and S1 the sum with a parameter that is split so, for B the
+    sum of its reverse with one that is whole, for P a product with a parameter that is split by rows, which needs the columns (S1)."""
 
     def __init__(self, rng, ways):
         self.ways = ways
