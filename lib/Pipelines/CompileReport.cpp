@@ -103,8 +103,8 @@ void describePlan(ModuleOp module, CompileReport *report) {
     if (!report)
       continue;
     std::string times =
-        pipeline::describeTimes(pipeline::programOf(schedule), *data);
-    report->grid = *grid + "schedule " + data->kind +
+        pipeline::describeTimes(pipeline::programOf(schedule), data);
+    report->grid = *grid + "schedule " + data.kind +
                    (times.empty() ? "" : ": " + times) + "\n";
     if (std::optional<ArrayRef<int64_t>> credits = schedule.getCredits()) {
       llvm::raw_string_ostream stream(report->grid);
