@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Peak.h"
-#include "Tensors.h"
+#include "Training/StepTensors.h"
 
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Runtime/Error.h"

@@ -7,50 +7,50 @@
 
 #include "Flags.h"
 
-#include "stagewright/Runtime/Error.h"
-
 namespace stagewright::runtime {
 
 void declare(CLI::App &app, Options &options) {
-  app.add_option("artifact", options.artifact, "Artifact written by pp-compile")
+  app.add_option("artifact", options.run.artifact,
+                 "Artifact written by pp-compile")
       ->required()
       ->type_name("STEP.swx");
-  app.add_option("--inputs", options.inputs,
+  app.add_option("--inputs", options.run.inputs,
                  "Arguments by position; the first dimension of batch "
                  "arguments is the microbatch")
       ->type_name("FILE.safetensors");
   app.add_option(
-         "--init", options.init,
+         "--init", options.run.init,
          "Initialise what the inputs lack, for trials: parameters normal with "
          "standard deviation 0.02, one-dimensional ones 1, or 0 if their name "
          "contains bias; state 0; batches normal, or 0 if integers")
       ->type_name("SEED");
-  app.add_option("--outputs", options.outputs, "Write the results to this file")
+  app.add_option("--outputs", options.run.outputs,
+                 "Write the results to this file")
       ->type_name("FILE.safetensors");
-  app.add_option("--microbatches", options.microbatches,
+  app.add_option("--microbatches", options.run.microbatches,
                  "Number of microbatches (default: the compiled one)");
-  app.add_flag("--repeat-microbatch", options.repeat,
+  app.add_flag("--repeat-microbatch", options.run.repeat,
                "Batch arguments hold one microbatch; use it for all");
-  app.add_option("--steps", options.steps, "Number of steps to run");
-  app.add_option("--trace", options.trace,
+  app.add_option("--steps", options.run.steps, "Number of steps to run");
+  app.add_option("--trace", options.run.trace,
                  "Write a trace of the last step, for ui.perfetto.dev or "
                  "chrome://tracing. steps=10:12 selects steps; without a file "
                  "they go to trace.json")
       ->type_name("FILE.json|steps=A:B")
       ->allow_extra_args(false);
-  app.add_option("--profile", options.profile,
+  app.add_option("--profile", options.run.profile,
                  "Write the median time of every node, for "
                  "pipeline-estimate-cost, and print the idle time of the ranks")
       ->type_name("FILE.json");
-  app.add_flag("--check-memory", options.check,
+  app.add_flag("--check-memory", options.run.check,
                "Check the lifetime of every buffer and the printed live bytes");
-  app.add_option("--threads-per-rank", options.threads,
+  app.add_option("--threads-per-rank", options.run.threads,
                  "Threads per rank (default: 1)")
       ->type_name("N");
-  app.add_flag("--pin", options.pin,
+  app.add_flag("--pin", options.run.pin,
                "Pin the N threads of rank r to processors r * N and up");
   app.add_option(
-         "--dilate", options.dilate,
+         "--dilate", options.run.dilate,
          "Slow down the nodes of a rank on a CPU by this factor, to try "
          "a plan for unequal devices: it sleeps in proportion to its "
          "own CPU time, or to the time that --pace sets. More ranks with "
@@ -58,7 +58,7 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("RANK:FACTOR")
       ->join(',')
       ->allow_extra_args(false);
-  app.add_option("--pace", options.pace,
+  app.add_option("--pace", options.run.pace,
                  "Let every action of a kind take this time on a CPU, to try "
                  "schedules: the rank sleeps. jitter:MEAN delays the action of "
                  "one random rank for each kind and microbatch, by a random "
@@ -70,10 +70,10 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("KIND:TIME|sends")
       ->join(',')
       ->allow_extra_args(false);
-  app.add_option("--devices", options.devices,
+  app.add_option("--devices", options.run.devices,
                  "GPU of every rank, as 0,0,1,1 (default: in order)")
       ->type_name("LIST");
-  app.add_flag("--no-graph", options.direct,
+  app.add_flag("--no-graph", options.run.direct,
                "Enqueue every step anew instead of replaying a CUDA graph");
   CLI::Option *dry = app.add_flag(
       "--dry-run", options.dry,
@@ -97,16 +97,16 @@ void declare(CLI::App &app, Options &options) {
                  "'threads': all ranks run in this process; 'mpi': each is a "
                  "process started by mpirun or srun (default: as started)")
       ->type_name("NAME");
-  app.add_flag("--any-hosts", options.anyHosts,
+  app.add_flag("--any-hosts", options.run.anyHosts,
                "Run rank i in process i, whatever hosts the plan was made for");
-  app.add_flag("--any-order", options.anyOrder,
+  app.add_flag("--any-order", options.run.anyOrder,
                "Let GPU libraries sum in any order: faster and smaller, but "
                "results are not reproducible bit for bit");
   app.add_flag(
-      "--exact", options.exact,
+      "--exact", options.run.exact,
       "Refuse an artifact whose replicas average their parameters (pp-compile "
       "--average-every) instead of training synchronously");
-  app.add_option("--deadline", options.deadline,
+  app.add_option("--deadline", options.run.deadline,
                  "Max seconds that a rank may make no progress or a step on "
                  "GPUs may take (default: 10 times the median of the previous "
                  "steps, at least 2)")
@@ -117,30 +117,14 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--info{text}", options.info,
                "Print a summary of the artifact and exit; --info=json prints "
                "its manifest");
-  app.add_option("--nan", options.nan,
+  app.add_option("--nan", options.run.nan,
                  "If a loss or parameter is infinite or NaN: 'stop' the run or "
                  "'ignore' it (default: steps with an optimizer stop)")
       ->type_name("WHAT")
       ->group("Faults");
   declareRendezvous(app, options.rendezvous);
   declareSupervisor(app, options.supervisor);
-  declareTraining(app, options.training);
-}
-
-void check(const Options &options) {
-  if (options.microbatches && *options.microbatches < 1)
-    raise("the number of microbatches is ", *options.microbatches,
-          ", expected at least 1");
-  if (options.steps < 1)
-    raise("the number of steps is ", options.steps, ", expected at least 1");
-  if (options.threads < 1 || options.threads > 1024)
-    raise("the number of threads per rank is ", options.threads,
-          ", expected 1 to 1024");
-  if (!(options.deadline >= 0))
-    raise("--deadline is ", options.deadline, ", expected more than 0 seconds");
-  if (!options.nan.empty() && options.nan != "stop" && options.nan != "ignore")
-    raise("--nan is '", options.nan, "', expected 'stop' or 'ignore'");
-  checkTraining(options.training);
+  declareTraining(app, options.run.training);
 }
 
 } // namespace stagewright::runtime

@@ -1,4 +1,4 @@
-//===- Progress.cpp - progress and metrics of a run -----------------------===//
+//===- Progress.cpp - the line that shows a run's progress ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,17 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Progress.h"
-#include "Files/AtomicFile.h"
-#include "stagewright/Runtime/Error.h"
 
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
-#include <filesystem>
-#include <numeric>
 
-using namespace stagewright::runtime;
-using nlohmann::json;
+namespace stagewright::runtime {
 
 static std::string print(const char *format, ...) {
   char text[96];
@@ -27,7 +22,8 @@ static std::string print(const char *format, ...) {
   return text;
 }
 
-std::string printDuration(double seconds) {
+/// Formats a duration: "45 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
+static std::string printDuration(double seconds) {
   auto s = (long long)std::llround(std::max(0.0, seconds));
   if (s < 120)
     return print("%lld s", s);
@@ -47,64 +43,15 @@ static std::string printRate(double value) {
   return print(value < 100 ? "%.3g" : "%.0f", value) + units[unit];
 }
 
-static double mean(const std::vector<double> &values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) /
-         double(values.size());
-}
-
-/// Removes the lines of steps after `last`, which a killed run executed after
-/// its checkpoint and which will run again, and an incomplete last line.
-static void cutLines(const std::string &path, int64_t last) {
-  if (!std::filesystem::is_regular_file(path))
-    return;
-  std::string kept;
-  bool whole = true;
-  std::ifstream old(path);
-  for (std::string line; std::getline(old, line);) {
-    json it = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    bool torn = old.eof() && it.is_discarded();
-    if (torn || (it.is_object() && it.contains("step") &&
-                 it["step"].is_number_integer() && it["step"] > last))
-      whole = false;
-    else
-      kept += line + "\n";
-  }
-  if (whole)
-    return;
-  std::span<const std::byte> part(
-      reinterpret_cast<const std::byte *>(kept.data()), kept.size());
-  writeFileAtomically(path, part);
-}
-
-Progress::Progress(const std::string &path, std::optional<int64_t> resumed,
-                   bool terminal, Amounts amounts, json run)
-    : terminal(terminal), amounts(amounts), run(std::move(run)),
-      began(std::chrono::steady_clock::now()) {
-  if (path.empty())
-    return;
-  if (resumed)
-    cutLines(path, *resumed);
-  file.open(path, resumed ? std::ios::app : std::ios::trunc);
-  if (!file)
-    raise("cannot write '", path, "'");
-}
-
 void Progress::end() {
   if (open)
     std::fputc('\n', stderr);
   open = false;
 }
 
-void Progress::begin(int64_t done, int64_t wanted) {
-  first = done, all = wanted;
-  began = std::chrono::steady_clock::now();
-}
-
 void Progress::report(const StepFigures &figures) {
   if (figures.validation)
     validation = figures.validation;
-  if (file.is_open())
-    write(figures);
   if (!isDue(figures.step))
     return;
   shown = passed();
@@ -117,29 +64,6 @@ void Progress::report(const StepFigures &figures) {
   open = true;
   if (figures.step == all)
     end();
-}
-
-void Progress::write(const StepFigures &figures) {
-  json line = {
-      {"step", figures.step}, {"loss", nullptr}, {"seconds", figures.seconds}};
-  if (figures.loss)
-    line["loss"] = *figures.loss;
-  if (figures.validation)
-    line["validation_loss"] = *figures.validation;
-  if (amounts.samples)
-    line["samples_per_second"] = double(amounts.samples) / figures.seconds;
-  if (amounts.tokens)
-    line["tokens_per_second"] = double(amounts.tokens) / figures.seconds;
-  if (!figures.idle.empty()) {
-    line["bubble"] = mean(figures.idle);
-    line["idle"] = figures.idle;
-  }
-  if (!figures.liveBytes.empty())
-    line["live_bytes"] = figures.liveBytes;
-  if (!run.is_null())
-    line["run"] = std::move(run);
-  run = nullptr;
-  file << line.dump() << std::endl;
 }
 
 double Progress::passed() const {
@@ -163,13 +87,15 @@ std::string Progress::describe(const StepFigures &figures) const {
     text += print("  loss %.5g", *figures.loss);
   if (validation)
     text += print("  validation %.5g", *validation);
-  if (int64_t amount = amounts.tokens ? amounts.tokens : amounts.samples)
+  if (int64_t amount = tokens ? tokens : samples)
     text += "  " + printRate(double(amount) / figures.seconds) +
-            (amounts.tokens ? " tokens/s" : " samples/s");
+            (tokens ? " tokens/s" : " samples/s");
   if (!figures.idle.empty())
-    text += print("  bubble %.1f %%", 100 * mean(figures.idle));
+    text += print("  bubble %.1f %%", 100 * figures.bubble());
   return text + "  " +
          printDuration(passed() / double(figures.step - first) *
                        double(all - figures.step)) +
          " left";
 }
+
+} // namespace stagewright::runtime

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Training.h"
+#include "Flags.h"
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
 
 static void declareValidation(CLI::App &app, ValidationOptions &options) {
   const char *group = "Validation: the loss on other data";
@@ -106,26 +106,4 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
   declareValidation(app, options.validation);
 }
 
-void checkTraining(const TrainingOptions &options) {
-  if (options.every.value_or(1) < 1)
-    raise("--checkpoint-every is ", *options.every, ", expected at least 1");
-  if (options.keep < 1)
-    raise("--keep is ", options.keep, ", expected at least 1");
-  if (options.checkpoints.empty() && (options.every || options.resume))
-    raise(options.resume ? "--resume" : "--checkpoint-every",
-          " needs --checkpoints=FOLDER");
-  if (options.seed && options.data.empty())
-    raise("--shuffle needs --data");
-  const SourceOptions &source = options.source;
-  if (source.what.empty() && (source.seed != 0 || source.ahead != 2))
-    raise(source.seed ? "--source-seed" : "--source-ahead", " needs --source");
-  if (!source.what.empty() && !options.data.empty())
-    raise("--source gives all batch arguments; leave out --data");
-  if (!options.fetched.empty() && source.what.empty() && options.data.empty())
-    raise("--fetched counts rows in batches; it needs --source or --data");
-  if (source.ahead < 0 || source.ahead > 1000)
-    raise("--source-ahead is ", source.ahead, ", expected 0 to 1000");
-  if (!source.what.empty())
-    parseSourceName(source.what);
-  checkValidation(options.validation);
-}
+} // namespace stagewright::runtime

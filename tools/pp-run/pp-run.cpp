@@ -12,28 +12,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExplainTime.h"
-#include "Faults.h"
+#include "Figures.h"
 #include "Flags.h"
 #include "Info.h"
-#include "Report.h"
-#include "Tensors.h"
-#include "Tracing.h"
-#include "stagewright/Runtime/Launch.h"
+#include "Progress.h"
 
-#include "Files/AtomicFile.h"
-#include "Recording/Recorder.h"
-#include "Threads/Processors.h"
 #include "stagewright/Runtime/Deadline.h"
-#include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <numeric>
+#include <unistd.h>
 
 using namespace stagewright::runtime;
 using json = nlohmann::json;
@@ -57,7 +51,7 @@ Owned<sw_program> open(sw_program *(*how)(const char *),
 int info(const Options &options) {
   if (options.info != "text" && options.info != "json")
     raise("--info is '", options.info, "', expected 'text' or 'json'");
-  auto program = open(sw_inspect, options.artifact);
+  auto program = open(sw_inspect, options.run.artifact);
   json manifest = json::parse(sw_manifest(program.get()));
   if (options.info == "json")
     std::cout << manifest.dump(1) << "\n";
@@ -66,21 +60,12 @@ int info(const Options &options) {
   return 0;
 }
 
-/// Warns if there are more threads than processors.
-void warnOfThreads(int64_t ranks, int64_t threads) {
-  if (threads > 1 && ranks * threads > processors())
-    std::cerr << "pp-run: warning: " << ranks << " x " << threads
-              << " threads share " << processors() << " processor"
-              << (processors() == 1 ? "" : "s")
-              << " and will wait for each other; give fewer with "
-                 "--threads-per-rank\n";
-}
-
 int dryRun(const Options &options) {
-  check(options);
-  auto program = open(sw_load, options.artifact);
-  const char *text = sw_dry_run(program.get(), options.microbatches.value_or(0),
-                                options.devices.c_str(), options.processes);
+  check(options.run);
+  auto program = open(sw_load, options.run.artifact);
+  const char *text =
+      sw_dry_run(program.get(), options.run.microbatches.value_or(0),
+                 options.run.devices.c_str(), options.processes);
   if (!text)
     raiseLastError();
   std::cout << text;
@@ -89,7 +74,7 @@ int dryRun(const Options &options) {
   std::cout.flush(); // The query takes seconds per shape.
   int64_t missing = 0;
   const char *plans =
-      sw_library_plans(program.get(), options.microbatches.value_or(0),
+      sw_library_plans(program.get(), options.run.microbatches.value_or(0),
                        options.plans.c_str(), &missing);
   if (!plans)
     raiseLastError();
@@ -101,180 +86,111 @@ int dryRun(const Options &options) {
 }
 
 int explainTime(const Options &options) {
-  check(options);
-  auto program = open(sw_load, options.artifact);
+  check(options.run);
+  auto program = open(sw_load, options.run.artifact);
   const char *counts =
-      sw_count_step(program.get(), options.microbatches.value_or(0));
+      sw_count_step(program.get(), options.run.microbatches.value_or(0));
   if (!counts)
     raiseLastError();
   std::cout << estimatedTimes(counts, options.explainTime, options.json,
-                              options.anyOrder);
+                              options.run.anyOrder);
   return 0;
 }
 
-/// Writes the outputs and the profile, if requested. All processes call this.
-void writeFiles(const Options &options, Launch &launch,
-                const sw_program *program, sw_step *step, int64_t count) {
-  launch.together([&] {
-    if (!options.outputs.empty())
-      writeOutputs(program, step, count, launch.isMain(), options.outputs);
-  });
-  launch.together([&] {
-    if (!options.profile.empty() &&
-        sw_step_write_profile(step, options.profile.c_str()) != 0)
-      raiseLastError();
-  });
+/// Prints the deadline, which is how long a rank may make no progress: at the
+/// start, and after a step if the deadline has more than doubled or halved.
+class DeadlinePrinter {
+public:
+  /// `given`: the user's deadline in seconds, or 0.
+  DeadlinePrinter(bool prints, double given) : prints(prints && !(given > 0)) {
+    if (prints && given > 0)
+      print("deadline " + printSeconds(given));
+    else if (prints)
+      print("deadline " + printSeconds(Deadline::first) +
+            " for the first step, then " +
+            std::to_string(int(Deadline::factor)) +
+            " times the median step, at least " +
+            printSeconds(Deadline::minimum));
+  }
+  void after(const sw_step *step) {
+    double now = sw_step_deadline(step);
+    if (prints && (now > 2 * printed || 2 * now < printed))
+      print("deadline " + printSeconds(printed = now));
+  }
+
+private:
+  bool prints;
+  double printed = 0;
+};
+
+/// After SIGTERM, SIGINT or SIGUSR1 (which mpirun forwards) the run ends after
+/// the current step; the same signal again ends it at once.
+void catchSignals() {
+  for (int number : {SIGTERM, SIGINT, SIGUSR1})
+    std::signal(number, [](int which) {
+      sw_interrupt();
+      std::signal(which, SIG_DFL);
+    });
 }
 
-/// Runs one step, with its inputs and reports. Errors here are the run's.
-void runStep(const Options &options, Launch &launch, Training &training,
-             const sw_program *program, sw_step *step, const json &manifest,
-             int64_t count, int64_t number) {
-  launch.begin();
-  try {
-    training.feed(step, number);
-  } catch (const Error &error) { // Of this process alone.
-    raise(error.what(), training.lastGood());
-  }
-  try {
-    if (sw_step_run(step) != 0)
-      launch.raiseEverywhere();
-    // Ranks on devices neither check for NaN nor agree on errors themselves.
-    if (manifest.at("target").value("kind", "") == "cuda")
-      launch.together([&] {
-        if (stopsAtNan(options.nan, manifest))
-          requireFinite(readLoss(program, step, manifest, count));
-      });
-  } catch (const Error &error) {
-    std::string text = error.what();
-    if (training.saves())
-      text = "step " + std::to_string(number + 1) + ": " + text;
-    text += training.lastGood();
-    if (launch.joined())
-      throw AgreedError(text);
-    raise(text);
-  }
-  training.after(step, number);
-}
-
-void checkExact(const Options &options, const json &manifest) {
-  for (const json &rank : manifest.at("ranks"))
-    if (options.exact && rank.contains("averages"))
-      raise("--exact: replicas of '", options.artifact,
-            "' average their parameters every ",
-            rank.at("averages").at(0).at("every"),
-            " steps, so its steps are not the synchronous ones; compile it "
-            "without --average-every");
-}
-
-int run(const Options &options, Launch &launch) {
-  Owned<sw_program> program(nullptr, sw_unload);
-  launch.together([&] {
-    check(options);
-    // Load the artifact first: if it is invalid, that is the error to report.
-    program = open(sw_load, options.artifact);
-    if (options.inputs.empty() && !options.init)
-      raise("no arguments for the step; give them with --inputs=FILE, or "
-            "initialise them with --init=SEED");
-  });
-  json manifest = json::parse(sw_manifest(program.get()));
-  launch.together([&] { checkExact(options, manifest); });
-  int64_t count =
-      options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
-  Tracing tracing;
-  launch.together([&] {
-    tracing = Tracing(options.trace);
-    if (launch.isMain())
-      for (const std::string &path :
-           {options.outputs, options.profile, tracing.path()})
-        if (!path.empty())
-          requireWritable(path);
-  });
-  bool cuda = manifest.at("target").value("kind", "") == "cuda";
-  // On CPUs, recording a step has no measurable cost.
-  int64_t kept = std::max<int64_t>(tracing.kept(),
-                                   options.training.reports() && !cuda ? 1 : 0);
-  sw_options how = {sizeof(sw_options),
-                    count,
-                    int32_t(kept),
-                    options.check,
-                    !options.profile.empty(),
-                    options.pin,
-                    int32_t(options.threads),
-                    options.devices.c_str(),
-                    options.direct,
-                    options.deadline,
-                    launch.joined(),
-                    options.anyHosts,
-                    options.anyOrder,
-                    stopsAtNan(options.nan, manifest),
-                    options.dilate.c_str(),
-                    options.pace.c_str()};
-  if (!launch.joined())
-    warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
-  Owned<sw_step> step(nullptr, sw_step_destroy);
-  std::optional<Training> training;
-  int64_t first = 0;
-  // Each collective call has its own together(), so that others hear of errors.
-  launch.together([&] {
-    training.emplace(options.training,
-                     RunFacts{program.get(), manifest, count, options.artifact,
-                              options.inputs},
-                     launch);
-  });
-  launch.together([&] {
-    step.reset(sw_step_create(program.get(), &how));
-    if (!step)
-      raiseLastError();
-  });
-  launch.together([&] {
-    setInputs(program.get(), step.get(), manifest, count, training->fed(),
-              {options.inputs, options.repeat, options.init});
-    first = training->begin(step.get(), options.steps);
-    tracing.check(first + 1, options.steps);
-  });
-  launch.together([&] { training->beginTogether(step.get(), how); });
-
-  bool isLong = training->saves() || launch.joined();
-  if (isLong)
-    catchSignals();
-  DeadlinePrinter deadline(launch.isMain() && isLong, options.deadline);
-  RecentTimes seconds, enqueue;
-  Figures figures = options.figures();
-  int64_t begun = now();
-  for (int64_t i = first; i < options.steps && !sw_interrupted(); ++i) {
-    runStep(options, launch, *training, program.get(), step.get(), manifest,
-            count, i);
-    seconds.add(sw_step_seconds(step.get()));
-    if (cuda)
-      enqueue.add(sw_step_enqueue_seconds(step.get()));
-    deadline.after(step.get());
-    bool ends = i + 1 == options.steps || sw_interrupted();
-    if (tracing.due(i + 1, ends))
-      launch.together([&] { tracing.write(step.get()); });
-  }
-  figures.wall = double(now() - begun) * 1e-9;
-  launch.together([&] { training->finish(step.get()); });
-  if (sw_interrupted() && !training->saves())
-    return 128 + SIGTERM; // The work of the run is lost.
-  writeFiles(options, launch, program.get(), step.get(), count);
-
-  std::optional<double> loss =
-      readLoss(program.get(), step.get(), manifest, count);
+/// Prints what is known after the last step; the bytes sent are collected from
+/// all processes.
+void printFigures(const Options &options, Launch &launch, Run &run,
+                  Figures &figures) {
+  json manifest = json::parse(sw_manifest(run.program()));
+  std::optional<double> loss = run.loss();
   if (options.json)
-    launch.together([&] { figures.sent = sentBytes(step.get(), manifest); });
+    launch.together([&] { figures.sent = sentBytes(run.step(), manifest); });
   if (!launch.isMain())
-    return 0;
+    return;
   if (options.json) {
-    if (training->fetched().any())
-      figures.fetched = training->fetched().bytes();
-    reportJson(figures, step.get(), manifest, loss, seconds, enqueue);
-    return 0;
+    figures.fetched = run.fetched();
+    reportJson(figures, run.step(), manifest, loss);
+    return;
   }
   if (loss)
     std::printf("loss   %.9g\n", *loss);
   std::fflush(stdout);
-  report(figures, step.get(), manifest, seconds);
+  report(figures, run.step(), manifest);
+}
+
+int run(const Options &options, Launch &launch) {
+  Run run(options.run, launch);
+  if (std::string warning = run.warning(); !warning.empty())
+    print("warning: " + warning);
+  const TrainingOptions &training = options.run.training;
+  std::optional<Progress> progress;
+  if (training.reports() && launch.isMain())
+    progress.emplace(isatty(STDERR_FILENO) != 0, run, options.run.steps);
+  bool isLong = run.saves() || launch.joined();
+  if (isLong)
+    catchSignals();
+  DeadlinePrinter deadline(launch.isMain() && isLong, options.run.deadline);
+  Figures figures;
+  figures.idle = !options.run.profile.empty();
+  figures.memory = options.run.check;
+  auto begun = std::chrono::steady_clock::now();
+  while (run.done() < options.run.steps && !sw_interrupted()) {
+    StepFigures step = run.next();
+    figures.seconds.add(step.seconds);
+    if (run.onDevices())
+      figures.enqueue.add(sw_step_enqueue_seconds(run.step()));
+    if (progress)
+      progress->report(step);
+    deadline.after(run.step());
+  }
+  figures.wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun)
+          .count();
+  progress.reset();
+  run.finish();
+  if (sw_interrupted() && !run.saves())
+    return 128 + SIGTERM; // The work of the run is lost.
+  if (sw_interrupted() && launch.isMain())
+    print("interrupted after step " + std::to_string(run.done()) +
+          ", which is saved; --resume goes on");
+  run.writeFiles();
+  printFigures(options, launch, run, figures);
   return 0;
 }
 
@@ -305,7 +221,7 @@ int64_t ranksToStart(const Options &options) {
                                        : "under mpirun or srun");
   if (others && !options.processes)
     return 0;
-  Ranks ranks(options.artifact);
+  Ranks ranks(options.run.artifact);
   return options.processes || ranks.sum ? ranks.count : 0;
 }
 
@@ -320,7 +236,7 @@ std::optional<RendezvousPoint> rendezvous(const Options &options) {
   }
   bool devices = true;
   try {
-    devices = Ranks(options.artifact).devices;
+    devices = Ranks(options.run.artifact).devices;
   } catch (const std::exception &) {
     if (!options.rendezvous.asked() && launchedByMpi())
       return std::nullopt;
@@ -332,7 +248,7 @@ std::optional<RendezvousPoint> rendezvous(const Options &options) {
 std::optional<int> startRanks(Options &options, int64_t ranks) {
   options.transport = "sockets";
   double grace =
-      options.deadline > 0 ? std::min(1.0, options.deadline / 2) : 1.0;
+      options.run.deadline > 0 ? std::min(1.0, options.run.deadline / 2) : 1.0;
   return runChildren(ranks, grace, print);
 }
 
@@ -342,7 +258,7 @@ bool join(const Options &options, std::optional<Launch> &launch) {
   std::optional<RendezvousPoint> at = rendezvous(options);
   Owned<sw_program> program(nullptr, sw_unload);
   if (at)
-    program.reset(sw_inspect(options.artifact.c_str()));
+    program.reset(sw_inspect(options.run.artifact.c_str()));
   try {
     launch.emplace(options.transport, at, program.get());
     return true;
@@ -378,13 +294,14 @@ int launched(const Options &options) {
 /// Runs under the supervisor, with the deadline after which it restarts a
 /// stopped run.
 int supervised(const Options &options, int argc, char **argv) {
-  check(options);
+  check(options.run);
   std::vector<std::string> command = withoutSupervisor({argv + 1, argv + argc});
   command.insert(command.begin(),
                  std::filesystem::read_symlink("/proc/self/exe").string());
-  return supervise(options.supervisor, command, options.training.checkpoints,
-                   options.deadline > 0 ? options.deadline : Deadline::minimum,
-                   print);
+  return supervise(
+      options.supervisor, command, options.run.training.checkpoints,
+      options.run.deadline > 0 ? options.run.deadline : Deadline::minimum,
+      print);
 }
 
 } // namespace

@@ -90,10 +90,6 @@ private:
   int process = 0, status = 0; ///< process: 0 once it has ended.
 };
 
-/// In the process of a source: serves the library `what` on standard input
-/// until the other side closes it. Returns the exit status.
-int serveBatches(const std::string &what, uint64_t seed);
-
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_BATCHSOURCE_H

@@ -7,6 +7,7 @@
 
 #include "DType.h"
 #include "Training/BatchSource.h"
+#include "stagewright/Runtime/Training.h"
 
 #include "stagewright-rt/source.h"
 

@@ -1,12 +1,13 @@
-//===- Report.cpp - reports of a run --------------------------------------===//
+//===- Figures.cpp - the figures of a run ---------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Report.h"
-#include "Tensors.h"
+#include "Figures.h"
+
+#include "stagewright/Runtime/Launch.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <numeric>
 
 using nlohmann::json;
+using stagewright::runtime::FetchedBytes;
 using stagewright::runtime::raiseLastError;
 
 std::vector<double> RecentTimes::values() const {
@@ -68,15 +70,16 @@ static void reportIdle(sw_step *step, const json &manifest) {
   std::cout << "\n";
 }
 
-void report(const Figures &figures, sw_step *step, const json &manifest,
-            const RecentTimes &times) {
+void report(const Figures &figures, sw_step *step, const json &manifest) {
   size_t ranks = manifest.at("ranks").size();
-  std::vector<double> seconds = times.values();
+  std::vector<double> seconds = figures.seconds.values();
   std::sort(seconds.begin(), seconds.end());
   std::cout << "step   " << milliseconds(seconds[seconds.size() / 2]);
   if (seconds.size() > 1)
     std::cout << " (median of "
-              << (times.steps() > int64_t(seconds.size()) ? "the last " : "")
+              << (figures.seconds.steps() > int64_t(seconds.size())
+                      ? "the last "
+                      : "")
               << seconds.size() << ", fastest " << milliseconds(seconds[0])
               << ")";
   std::cout << "\narena  " << sw_step_arena_bytes(step, -1) << " bytes on "
@@ -106,17 +109,20 @@ json sentBytes(sw_step *step, const json &manifest) {
 }
 
 void reportJson(const Figures &figures, sw_step *step, const json &manifest,
-                std::optional<double> loss, const RecentTimes &seconds,
-                const RecentTimes &enqueue) {
+                std::optional<double> loss) {
   json found = {{"loss", nullptr},
-                {"seconds", seconds.values()},
+                {"seconds", figures.seconds.values()},
                 {"arena_bytes", sw_step_arena_bytes(step, -1)},
                 {"sent_bytes", figures.sent},
                 {"wall_seconds", figures.wall}};
-  if (!figures.fetched.is_null())
-    found["fetched_bytes"] = figures.fetched;
-  if (enqueue.steps() > 0)
-    found["enqueue_seconds"] = enqueue.values();
+  for (const FetchedBytes &it : figures.fetched)
+    found["fetched_bytes"].push_back({{"list", it.list},
+                                      {"table", it.table},
+                                      {"bytes", it.bytes},
+                                      {"padding", it.padding},
+                                      {"repeated", it.repeated}});
+  if (figures.enqueue.steps() > 0)
+    found["enqueue_seconds"] = figures.enqueue.values();
   if (loss)
     found["loss"] = *loss;
   if (figures.idle) {

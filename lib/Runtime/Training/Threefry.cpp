@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Threefry.h"
+#include "Training/Threefry.h"
 
 #include <bit>
+
+namespace stagewright::runtime {
 
 /// Encrypts the counter (0, number) with Threefry-2x32, 20 rounds (Salmon,
 /// Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
@@ -25,3 +27,5 @@ std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number) {
   }
   return {x, y};
 }
+
+} // namespace stagewright::runtime

@@ -10,21 +10,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_BATCHES_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_BATCHES_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_BATCHES_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_BATCHES_H
 
-#include "Fetches.h"
 #include "Training/BatchSource.h"
+#include "Training/Fetches.h"
+#include "stagewright/Runtime/Training.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-/// A process that computes the batches (Training/BatchSource.h).
-struct SourceOptions {
-  std::string what; ///< FILE.py:NAME or LIBRARY.so[:TEXT]; empty: none
-  uint64_t seed = 0;
-  int64_t ahead = 2; ///< Batches computed before their step begins.
-};
+namespace stagewright::runtime {
 
 class Batches {
 public:
@@ -63,21 +59,23 @@ public:
 private:
   struct Argument {
     int64_t position = 0;
-    stagewright::runtime::SourceArgument of; ///< One microbatch.
+    SourceArgument of; ///< One microbatch.
   };
   /// Adds an argument whose values this sets; its rows are samples.
-  const stagewright::runtime::SourceArgument &add(const nlohmann::json &it);
+  const SourceArgument &add(const nlohmann::json &it);
   void bind(const std::string &text, const char *option,
             const nlohmann::json &manifest);
 
   std::set<int64_t> places;
   std::vector<Argument> arguments;
-  std::vector<std::unique_ptr<stagewright::runtime::SampleFile>> files;
+  std::vector<std::unique_ptr<SampleFile>> files;
   SourceOptions from;
-  std::shared_ptr<stagewright::runtime::BatchSource> source;
-  std::optional<stagewright::runtime::Feed> feed;
+  std::shared_ptr<BatchSource> source;
+  std::optional<Feed> feed;
   Fetches fetches;
   int64_t microbatches, perStep = 0, tokensPerStep = 0, inFiles = 0;
 };
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_BATCHES_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_BATCHES_H

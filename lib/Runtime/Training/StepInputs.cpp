@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepInputs.h"
+#include "Training/StepInputs.h"
 #include "DType.h"
 #include "Files/Safetensors.h"
-#include "Tensors.h"
-#include "Threefry.h"
+#include "Training/StepTensors.h"
+#include "Training/Threefry.h"
 #include "stagewright/Runtime/Error.h"
 
 #include <cstring>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
+
 using nlohmann::json;
 
 StepInputs::StepInputs(const std::vector<std::string> &sources,
@@ -109,3 +110,5 @@ void StepInputs::set(sw_step *step, int64_t number) {
     setInput(step, seed.position, SW_I32, seed.shape, words.data());
   }
 }
+
+} // namespace stagewright::runtime

@@ -5,29 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Validation.h"
+#include "Training/Validation.h"
 #include "DType.h"
 #include "Files/Safetensors.h"
-#include "Tensors.h"
+#include "Training/StepTensors.h"
 #include "stagewright/Runtime/Error.h"
 
-using namespace stagewright::runtime;
-using nlohmann::json;
+namespace stagewright::runtime {
 
-void checkValidation(const ValidationOptions &options) {
-  if (options.every.value_or(1) < 1)
-    raise("--validate-every is ", *options.every, ", expected at least 1");
-  if (options.steps.value_or(1) < 1)
-    raise("--validation-steps is ", *options.steps, ", expected at least 1");
-  if (!options.given() &&
-      (options.every || options.steps || !options.data.empty()))
-    raise(options.every   ? "--validate-every"
-          : options.steps ? "--validation-steps"
-                          : "--validation-data",
-          " needs --validation=LOSS.swx, the loss compiled alone");
-  if (options.given() && options.data.empty())
-    raise("--validation needs --validation-data=NAME=FILE");
-}
+using nlohmann::json;
 
 Validation::Validation(const ValidationOptions &options, const json &training,
                        const std::string &inputs)
@@ -116,17 +102,17 @@ void Validation::bind(const json &training) {
     if (role == "batch")
       raise("--validation-data has no samples for batch argument '", name, "'");
     const json *result = find(training.at("results"), name, role);
-    const json *twin = find(training.at("arguments"), name, role);
-    if (!twin)
+    const json *same = find(training.at("arguments"), name, role);
+    if (!same)
       raise("--validation: '", options.artifact, "' takes ", role, " '", name,
             "', which the step has not; import both from one model");
-    auto shape = twin->at("shape").get<std::vector<int64_t>>();
-    auto dtype = *dtypeFromName(twin->at("dtype").get<std::string>());
+    auto shape = same->at("shape").get<std::vector<int64_t>>();
+    auto dtype = *dtypeFromName(same->at("dtype").get<std::string>());
     if (dtype != it.dtype || shape != it.shape)
       raise("--validation: ", role, " '", name, "' is ", dtypeName(it.dtype),
             printShape(it.shape), ", in the step ", dtypeName(dtype),
             printShape(shape));
-    const json &from = result ? *result : *twin;
+    const json &from = result ? *result : *same;
     (result ? shared : constants)
         .push_back({from.at("position"), it.position, dtype, shape});
   }
@@ -169,3 +155,5 @@ double Validation::run(sw_step *training, const Launch &launch) {
   }
   return sum / double(count);
 }
+
+} // namespace stagewright::runtime

@@ -5,15 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Fetches.h"
+#include "Training/Fetches.h"
+
 #include "DType.h"
 #include "stagewright/Runtime/Error.h"
 
 #include <algorithm>
 #include <cstring>
 
-using namespace stagewright::runtime;
 using nlohmann::json;
+
+namespace stagewright::runtime {
 
 static const json &argumentOf(const std::string &name, const json &manifest) {
   for (const json &it : manifest.at("arguments"))
@@ -22,7 +24,8 @@ static const json &argumentOf(const std::string &name, const json &manifest) {
   raise("--fetched: no argument is called '", name, "'");
 }
 
-Fetches::Fetches(const std::vector<std::string> &lists, const json &manifest) {
+Fetches::Fetches(const std::vector<std::string> &lists, const json &manifest,
+                 const std::set<int64_t> &fed) {
   for (const std::string &text : lists) {
     size_t equals = text.find('=');
     if (equals == std::string::npos)
@@ -37,6 +40,8 @@ Fetches::Fetches(const std::vector<std::string> &lists, const json &manifest) {
       raise("--fetched: '", it.list, "' is a ",
             list.at("role").get<std::string>(), " argument of type ", type,
             ", expected a batch argument of i32 or i64");
+    if (!fed.contains(list.at("position").get<int64_t>()))
+      raise("--fetched: '", it.list, "' is not given by --data or --source");
     auto shape = table.at("shape").get<std::vector<int64_t>>();
     if (shape.empty())
       raise("--fetched: '", it.table, "' has no rows");
@@ -79,13 +84,12 @@ void Fetches::count(int64_t position, std::span<const std::byte> values,
   }
 }
 
-json Fetches::bytes() const {
-  json found = json::array();
+std::vector<FetchedBytes> Fetches::bytes() const {
+  std::vector<FetchedBytes> found;
   for (const List &it : all)
-    found.push_back({{"list", it.list},
-                     {"table", it.table},
-                     {"bytes", it.rows * it.rowBytes},
-                     {"padding", it.padding * it.rowBytes},
-                     {"repeated", it.repeated * it.rowBytes}});
+    found.push_back({it.list, it.table, it.rows * it.rowBytes,
+                     it.padding * it.rowBytes, it.repeated * it.rowBytes});
   return found;
 }
+
+} // namespace stagewright::runtime

@@ -13,14 +13,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_STEPINPUTS_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_STEPINPUTS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_STEPINPUTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_STEPINPUTS_H
 
 #include "Training/Samples.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+
+namespace stagewright::runtime {
 
 class StepInputs {
 public:
@@ -43,7 +45,7 @@ private:
     int64_t position = 0;
     sw_dtype dtype = SW_F32;
     std::vector<int64_t> shape;
-    std::unique_ptr<stagewright::runtime::SampleFile> file;
+    std::unique_ptr<SampleFile> file;
   };
   struct Seed {
     int64_t position = 0;
@@ -55,4 +57,6 @@ private:
   std::vector<Seed> seeds;
 };
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_STEPINPUTS_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_STEPINPUTS_H

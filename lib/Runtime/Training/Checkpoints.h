@@ -13,15 +13,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_CHECKPOINTS_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_CHECKPOINTS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINTS_H
 
-#include "stagewright/Runtime/Launch.h"
+#include "stagewright/Runtime/Training.h"
 
 #include "Files/BackgroundWriter.h"
 #include "Training/Checkpoint.h"
 
 #include <nlohmann/json.hpp>
+
+namespace stagewright::runtime {
 
 class Checkpoints {
 public:
@@ -33,9 +35,13 @@ public:
   bool saves() const { return writer.has_value(); }
   /// Whether the step replaces any arguments, as one with an optimizer does.
   bool any() const { return !replaced.empty(); }
+  /// The arguments that the step replaces.
+  std::vector<RunValue> values() const {
+    return {replaced.begin(), replaced.end()};
+  }
 
   /// Called before the first step, when processes have their numbers.
-  void begin(const stagewright::runtime::Launch &launch);
+  void begin(const Launch &launch);
   /// Restores the newest checkpoint; returns the number of steps before it.
   int64_t resume(sw_step *step);
   /// Saves a checkpoint after `steps` steps, unless there is one already.
@@ -45,26 +51,23 @@ public:
   /// The newest checkpoint, as the end of an error message; empty if there is
   /// none. The process that writes for `launch` first waits for the write in
   /// progress; if that fails, the text has its error.
-  std::string lastGood(const stagewright::runtime::Launch &launch);
+  std::string lastGood(const Launch &launch);
 
 private:
-  /// A parameter or state: an argument of the step, and the result that is its
-  /// new value.
-  struct Replaced {
-    int64_t argument, result; ///< positions
-    std::string role, name;
-    sw_dtype dtype;
-    std::vector<int64_t> shape;
+  struct Replaced : RunValue {
+    int64_t argument; ///< position
   };
   void waitForWriting();
 
   std::string folder;
   int64_t keep;
   std::vector<Replaced> replaced; ///< in the order of roles and names
-  stagewright::runtime::CheckpointTensors tensors;
-  std::optional<stagewright::runtime::BackgroundWriter> writer;
+  CheckpointTensors tensors;
+  std::optional<BackgroundWriter> writer;
   bool writes = false; ///< whether this process writes
   int64_t saved = -1;  ///< count of steps
 };
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_CHECKPOINTS_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINTS_H

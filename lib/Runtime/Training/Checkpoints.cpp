@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Checkpoints.h"
+#include "Training/Checkpoints.h"
 #include "DType.h"
 #include "Training/SaveResults.h"
 
 #include <algorithm>
 #include <tuple>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
+
 using nlohmann::json;
 
 /// Throws if a new run finds checkpoints, which it would later take for its
@@ -42,9 +43,10 @@ Checkpoints::Checkpoints(std::string where, int64_t keep, bool resumes,
     for (const json &argument : manifest.at("arguments"))
       if (argument.at("role") == role && argument.at("name") == name)
         replaced.push_back(
-            {argument.at("position"), result.at("position"), role, name,
-             *dtypeFromName(result.at("dtype").get<std::string>()),
-             result.at("shape").get<std::vector<int64_t>>()});
+            {{role, name, result.at("position"),
+              *dtypeFromName(result.at("dtype").get<std::string>()),
+              result.at("shape").get<std::vector<int64_t>>()},
+             argument.at("position")});
   }
   std::sort(replaced.begin(), replaced.end(),
             [](const Replaced &a, const Replaced &b) {
@@ -104,7 +106,7 @@ void Checkpoints::save(sw_step *step, int64_t steps) {
   waitForWriting();
   std::vector<WholeResult> results;
   for (const Replaced &it : replaced)
-    results.push_back({it.result, tensors[it.role][it.name].bytes()});
+    results.push_back({it.position, tensors[it.role][it.name].bytes()});
   saveCheckpoint(step, results, writes, *writer,
                  std::make_shared<CheckpointDraft>(folder, steps, tensors),
                  keep);
@@ -131,3 +133,5 @@ std::string Checkpoints::lastGood(const Launch &launch) {
             folder + "'";
   return text;
 }
+
+} // namespace stagewright::runtime

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Batches.h"
+#include "Training/Batches.h"
 #include "DType.h"
-#include "Tensors.h"
+#include "Training/StepTensors.h"
 #include "stagewright/Runtime/Error.h"
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
+
 using nlohmann::json;
 
 /// Samples in a microbatch.
@@ -131,3 +132,5 @@ void Batches::set(sw_step *step, int64_t number) {
       raiseLastError();
   }
 }
+
+} // namespace stagewright::runtime

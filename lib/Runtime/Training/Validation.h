@@ -12,23 +12,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_VALIDATION_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_VALIDATION_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_VALIDATION_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_VALIDATION_H
 
-#include "Batches.h"
+#include "Training/Batches.h"
 #include "stagewright/Runtime/Launch.h"
 
-struct ValidationOptions {
-  std::string artifact;
-  std::vector<std::string> data;
-  std::optional<int64_t> every; ///< In steps; else only after the last one.
-  std::optional<int64_t> steps; ///< Number of batches; else all samples.
-
-  bool given() const { return !artifact.empty(); }
-};
-
-/// Throws if options contradict each other.
-void checkValidation(const ValidationOptions &options);
+namespace stagewright::runtime {
 
 class Validation {
 public:
@@ -45,7 +35,7 @@ public:
     return done == all || (options.every && done % *options.every == 0);
   }
   /// The mean loss with the current parameters of `training`.
-  double run(sw_step *training, const stagewright::runtime::Launch &launch);
+  double run(sw_step *training, const Launch &launch);
 
 private:
   struct Shared {
@@ -69,4 +59,6 @@ private:
   std::vector<Shared> constants; ///< Arguments, set once.
 };
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_VALIDATION_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_VALIDATION_H

@@ -12,24 +12,30 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_FETCHES_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_FETCHES_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_FETCHES_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_FETCHES_H
+
+#include "stagewright/Runtime/Training.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+namespace stagewright::runtime {
+
 class Fetches {
 public:
   Fetches() = default;
-  /// `lists`: LIST=TABLE, the names of two arguments. Throws an `Error` if one
-  /// does not fit the step.
-  Fetches(const std::vector<std::string> &lists,
-          const nlohmann::json &manifest);
+  /// `lists`: LIST=TABLE, the names of two arguments; `fed`: the positions of
+  /// arguments that batches set. Throws an `Error` if a list is none of them,
+  /// or does not fit the step.
+  Fetches(const std::vector<std::string> &lists, const nlohmann::json &manifest,
+          const std::set<int64_t> &fed);
 
   bool any() const { return !all.empty(); }
   /// Counts the batch of one step: `values` has the microbatches of the
@@ -37,7 +43,7 @@ public:
   void count(int64_t position, std::span<const std::byte> values,
              int64_t microbatches);
   /// The bytes of the last step, an object for each list.
-  nlohmann::json bytes() const;
+  std::vector<FetchedBytes> bytes() const;
 
 private:
   struct List {
@@ -49,4 +55,6 @@ private:
   std::vector<List> all;
 };
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_FETCHES_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_FETCHES_H

@@ -1,21 +1,22 @@
-//===- Init.cpp - initial values for arguments ----------------------------===//
+//===- InitialValues.cpp - initial values for arguments -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Init.h"
+#include "Training/InitialValues.h"
 #include "DType.h"
 #include "Elements.h"
-#include "Threefry.h"
+#include "Training/Threefry.h"
 #include "stagewright/Runtime/Error.h"
 
 #include <cmath>
 #include <cstring>
 #include <numbers>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
+
 using nlohmann::json;
 
 static constexpr double kDeviation = 0.02;
@@ -72,3 +73,5 @@ initialValue(const json &argument, const TensorDescription &it, uint32_t seed) {
   }
   return bytes;
 }
+
+} // namespace stagewright::runtime

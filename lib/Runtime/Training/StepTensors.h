@@ -1,4 +1,4 @@
-//===- Tensors.h - reads and writes a step's tensors ------------*- C++ -*-===//
+//===- StepTensors.h - reads and writes a step's tensors --------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_STEPTENSORS_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_STEPTENSORS_H
 
 #include "stagewright/Runtime/Launch.h"
 
@@ -20,6 +20,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+namespace stagewright::runtime {
 
 /// Where arguments come from.
 struct InputSources {
@@ -63,4 +65,6 @@ std::optional<double> readLoss(const sw_program *program, sw_step *step,
                                const nlohmann::json &manifest,
                                int64_t microbatches);
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_STEPTENSORS_H

@@ -1,12 +1,12 @@
-//===- Tracing.h - the steps of a trace -------------------------*- C++ -*-===//
+//===- TraceSteps.h - the steps of a trace ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_TRACING_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_TRACING_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_TRACESTEPS_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_TRACESTEPS_H
 
 #include "stagewright-rt/runtime.h"
 
@@ -14,13 +14,15 @@
 #include <string>
 #include <vector>
 
+namespace stagewright::runtime {
+
 /// The steps to be traced, and the file of the trace.
-class Tracing {
+class TraceSteps {
 public:
-  Tracing() = default;
+  TraceSteps() = default;
   /// From --trace: a file, `steps=FIRST:LAST`, or both. Without steps the last
   /// step is traced. Throws an `Error` that shows the expected form.
-  explicit Tracing(const std::vector<std::string> &texts);
+  explicit TraceSteps(const std::vector<std::string> &texts);
 
   /// The file of the trace; empty: no trace.
   const std::string &path() const { return file; }
@@ -43,4 +45,6 @@ private:
   bool written = false;
 };
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_TRACING_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_TRACESTEPS_H

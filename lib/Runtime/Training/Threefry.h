@@ -5,13 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_THREEFRY_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_THREEFRY_H
 
 #include <array>
 #include <cstdint>
 
+namespace stagewright::runtime {
+
 /// The key that jax.random.fold_in returns for a threefry key and a number.
 std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number);
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_THREEFRY_H

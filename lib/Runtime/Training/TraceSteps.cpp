@@ -1,18 +1,18 @@
-//===- Tracing.cpp - the steps of a trace ---------------------------------===//
+//===- TraceSteps.cpp - the steps of a trace ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tracing.h"
-#include "Tensors.h"
+#include "Training/TraceSteps.h"
+#include "Training/StepTensors.h"
 #include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/ParseNumber.h"
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
 
-Tracing::Tracing(const std::vector<std::string> &texts) {
+TraceSteps::TraceSteps(const std::vector<std::string> &texts) {
   constexpr std::string_view range = "steps=";
   constexpr int64_t maxSteps = 1000; // Viewers can still open this many.
   for (const std::string &text : texts) {
@@ -24,10 +24,10 @@ Tracing::Tracing(const std::vector<std::string> &texts) {
       continue;
     }
     std::string_view rest = std::string_view(text).substr(range.size());
-    first = last = stagewright::takeNumber(rest).value_or(0);
+    first = last = takeNumber(rest).value_or(0);
     if (first && rest.starts_with(':')) {
       rest.remove_prefix(1);
-      last = stagewright::takeNumber(rest).value_or(0);
+      last = takeNumber(rest).value_or(0);
     }
     if (!rest.empty() || first < 1 || last < first)
       raise("--trace is '", text,
@@ -40,14 +40,16 @@ Tracing::Tracing(const std::vector<std::string> &texts) {
     file = "trace.json";
 }
 
-void Tracing::check(int64_t begin, int64_t end) const {
+void TraceSteps::check(int64_t begin, int64_t end) const {
   if (first && (first < begin || last > end))
     raise("--trace is 'steps=", first, ":", last, "', but the run has steps ",
           begin, " to ", end);
 }
 
-void Tracing::write(sw_step *step) {
+void TraceSteps::write(sw_step *step) {
   written = true;
   if (sw_step_write_trace(step, file.c_str()) != 0)
     raiseLastError();
 }
+
+} // namespace stagewright::runtime

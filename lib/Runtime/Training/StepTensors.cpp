@@ -1,12 +1,12 @@
-//===- Tensors.cpp - reads and writes a step's tensors --------------------===//
+//===- StepTensors.cpp - reads and writes a step's tensors ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tensors.h"
-#include "Init.h"
+#include "Training/StepTensors.h"
+#include "Training/InitialValues.h"
 
 #include "DType.h"
 #include "Files/AtomicFile.h"
@@ -17,7 +17,8 @@
 
 #include <set>
 
-using namespace stagewright::runtime;
+namespace stagewright::runtime {
+
 using json = nlohmann::json;
 
 TensorDescription describe(int (*query)(const sw_program *, int64_t, int64_t,
@@ -188,3 +189,5 @@ std::optional<double> readLoss(const sw_program *program, sw_step *step,
       return readNumber(program, step, i, microbatches);
   return std::nullopt;
 }
+
+} // namespace stagewright::runtime

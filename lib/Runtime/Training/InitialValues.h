@@ -1,4 +1,4 @@
-//===- Init.h - initial values for arguments --------------------*- C++ -*-===//
+//===- InitialValues.h - initial values for arguments -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_INIT_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_INIT_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_INITIALVALUES_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_INITIALVALUES_H
 
-#include "Tensors.h"
+#include "Training/StepTensors.h"
 
 #include <cstddef>
+
+namespace stagewright::runtime {
 
 /// The bytes of `argument`, an entry of the manifest's arguments that `it`
 /// describes. Throws if the rule has no value: for constants, and for random
@@ -27,4 +29,6 @@
 std::vector<std::byte> initialValue(const nlohmann::json &argument,
                                     const TensorDescription &it, uint32_t seed);
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_INIT_H
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_INITIALVALUES_H

@@ -1,14 +1,16 @@
-//===- Report.h - reports of a run ------------------------------*- C++ -*-===//
+//===- Figures.h - the figures of a run -------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_TOOLS_PP_RUN_REPORT_H
-#define STAGEWRIGHT_TOOLS_PP_RUN_REPORT_H
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_FIGURES_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_FIGURES_H
 
 #include "stagewright-rt/runtime.h"
+
+#include "stagewright/Runtime/Training.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -32,13 +34,15 @@ private:
   int64_t count = 0;
 };
 
-/// What is reported besides times and arenas.
+/// What is reported besides the loss and the arenas.
 struct Figures {
-  bool idle = false;                ///< Whether to report idle shares.
-  bool memory = false;              ///< Whether to report live bytes.
-  double wall = 0;                  ///< Seconds of all steps and between them.
-  nlohmann::json sent = nullptr;    ///< Bytes by rank and kind, for JSON.
-  nlohmann::json fetched = nullptr; ///< Bytes of fetched rows; null: no lists.
+  RecentTimes seconds, enqueue;  ///< `enqueue` is empty for ranks on CPUs.
+  bool idle = false;             ///< Whether to report idle shares.
+  bool memory = false;           ///< Whether to report live bytes.
+  double wall = 0;               ///< Seconds of all steps and between them.
+  nlohmann::json sent = nullptr; ///< Bytes by rank and kind, for JSON.
+  /// Of the last step; for JSON.
+  std::vector<stagewright::runtime::FetchedBytes> fetched;
 };
 
 /// The bytes that every rank sent in the last step, an object for each. If
@@ -47,12 +51,10 @@ nlohmann::json sentBytes(sw_step *step, const nlohmann::json &manifest);
 
 /// Prints time, memory and the other figures asked for, as text.
 void report(const Figures &figures, sw_step *step,
-            const nlohmann::json &manifest, const RecentTimes &times);
+            const nlohmann::json &manifest);
 
-/// Prints the same as one line of JSON. The loss is null if the step has none;
-/// `enqueue` is empty for ranks on CPUs.
+/// Prints the same as one line of JSON. The loss is null if the step has none.
 void reportJson(const Figures &figures, sw_step *step,
-                const nlohmann::json &manifest, std::optional<double> loss,
-                const RecentTimes &seconds, const RecentTimes &enqueue);
+                const nlohmann::json &manifest, std::optional<double> loss);
 
-#endif // STAGEWRIGHT_TOOLS_PP_RUN_REPORT_H
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_FIGURES_H
