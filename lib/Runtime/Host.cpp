@@ -10,6 +10,7 @@
 #include "Cuda/StepWork.h"
 #include "DType.h"
 #include "Files/AtomicFile.h"
+#include "HostErrors.h"
 #include "Memory/HostTensors.h"
 #include "Processes/Processes.h"
 #include "Processes/Rendezvous.h"
@@ -33,27 +34,6 @@ struct sw_step {
 };
 
 namespace {
-
-std::string &lastError() {
-  static thread_local std::string text;
-  return text;
-}
-
-/// Runs `body`; after an exception returns `failure` and sets sw_error's text.
-template <typename Result, typename Body>
-Result guarded(Result failure, Body body) {
-  try {
-    lastError().clear();
-    return body();
-  } catch (const std::bad_alloc &) {
-    lastError() = "out of memory";
-  } catch (const std::exception &error) {
-    lastError() = error.what();
-  } catch (...) {
-    lastError() = "unknown failure";
-  }
-  return failure;
-}
 
 int describe(const std::vector<Interface> &list, int64_t index,
              HostTensor (*shapeOf)(const Interface &, int64_t),
@@ -103,6 +83,11 @@ void requireRank(const Runner &step, int64_t rank) {
 }
 
 } // namespace
+
+std::string &stagewright::runtime::lastError() {
+  static thread_local std::string text;
+  return text;
+}
 
 const char *sw_error(void) { return lastError().c_str(); }
 
@@ -185,9 +170,7 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
   return guarded<sw_step *>(nullptr, [&] {
     StepOptions own;
     if (options) {
-      if (options->size != sizeof(sw_options))
-        raise("sw_options has ", options->size, " bytes, expected ",
-              sizeof(sw_options), "; host and runtime differ in version");
+      requireSize("sw_options", options->size, sizeof(sw_options));
       if (options->trace < 0)
         raise("the number of steps to record is ", options->trace,
               ", expected at least 0");
@@ -332,9 +315,7 @@ int sw_connect(const char *transport) {
 
 int sw_connect_at(const sw_rendezvous *how) {
   return guarded(-1, [&] {
-    if (how->size != sizeof(sw_rendezvous))
-      raise("sw_rendezvous has ", how->size, " bytes, expected ",
-            sizeof(sw_rendezvous), "; host and runtime differ in version");
+    requireSize("sw_rendezvous", how->size, sizeof(sw_rendezvous));
     if (how->port < 1 || how->port > UINT16_MAX)
       raise("the port of '", how->host, "' is ", how->port,
             ", expected 1 to 65535");

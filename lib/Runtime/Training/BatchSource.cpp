@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <dlfcn.h>
 #include <filesystem>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -33,20 +34,26 @@ std::string print(sw_dtype dtype, const std::vector<int64_t> &shape) {
   return std::string(dtypeName(dtype)) + printShape(shape);
 }
 
-/// The command of a source: this program for a library; for Python the command
-/// beside this program, or else the one in PATH.
-std::vector<std::string> command(const std::string &what, uint64_t seed) {
+/// A command of ours: beside this program, in `bin` beside the folder of the
+/// library that this code is in, or else in PATH.
+std::string findCommand(const char *name) {
   namespace fs = std::filesystem;
-  fs::path self = fs::read_symlink("/proc/self/exe");
-  std::string program = self.string();
+  std::vector<fs::path> folders = {
+      fs::read_symlink("/proc/self/exe").parent_path()};
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void *>(&parseSourceName), &here) != 0)
+    folders.push_back(fs::path(here.dli_fname).parent_path() / "../bin");
+  for (const fs::path &folder : folders)
+    if (fs::path path = folder / name; access(path.c_str(), X_OK) == 0)
+      return path.string();
+  return name;
+}
+
+/// The command of a source: pp-run serves those in libraries.
+std::vector<std::string> command(const std::string &what, uint64_t seed) {
   bool isPython = parseSourceName(what).isPython;
-  if (isPython) {
-    fs::path beside = self.parent_path() / "stagewright";
-    program =
-        access(beside.c_str(), X_OK) == 0 ? beside.string() : "stagewright";
-  }
-  return {program, isPython ? "source" : "--serve-source", what,
-          std::to_string(seed)};
+  return {findCommand(isPython ? "stagewright" : "pp-run"),
+          isPython ? "source" : "--serve-source", what, std::to_string(seed)};
 }
 
 } // namespace
