@@ -86,7 +86,7 @@ static LogicalResult readSchedule(pipeline::ScheduleOp op,
   if (failed(pipeline::verifySchedule(op)))
     return failure();
   simulation.schedule = pipeline::readSchedule(op);
-  if (simulation.schedule.microbatches != simulation.problem.microbatches) {
+  if (simulation.schedule->microbatches != simulation.problem.microbatches) {
     FailureOr<ScheduleFamily> family = pipeline::familyOf(op);
     if (failed(family))
       return failure();
