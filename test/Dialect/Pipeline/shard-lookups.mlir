@@ -1,6 +1,7 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=ids=0" | FileCheck %s --check-prefix=IDS
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=1" | FileCheck %s --check-prefix=WIDTH
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=0" | FileCheck %s --check-prefix=ROWS
+// RUN: pp-opt %s --pipeline-shard="ways=3 hints=table=0" | FileCheck %s --check-prefix=THREE
 // Each shard works on its own samples, but looks up the rows of all: it needs its part of the table alone.
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=table=0,ids=0" | FileCheck %s --check-prefix=ROWS
 // A constant table, such as features of nodes, by its exact name.
@@ -29,6 +30,14 @@
 // ROWS: arith.cmpi ult
 // ROWS: tensor.extract %arg0[%{{.*}}, %{{.*}}] : tensor<4x4xf32>
 // ROWS: arith.addf
+
+// Three shards have three, three and two of the eight rows.
+// THREE: func.func @step(%arg0: tensor<3x4xf32> {{.*}} %arg1: tensor<3x4xf32> {{.*}} %arg2: tensor<2x4xf32>
+// THREE: %[[START:.*]] = arith.constant 6 : index
+// THREE: arith.subi %{{.*}}, %[[START]]
+// THREE: %[[COUNT:.*]] = arith.constant 2 : index
+// THREE: arith.cmpi ult, %{{.*}}, %[[COUNT]]
+// THREE: tensor.extract %arg2[
 
 // CLASSES: {{^}}  1 class of 8: table dim 0
 // CLASSES: {{^}}  1 class of 4: table dim 1, 1 value inside

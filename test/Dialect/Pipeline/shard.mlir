@@ -3,6 +3,7 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0" | FileCheck %s --check-prefix=ROWS
 // RUN: pp-opt %s --pipeline-shard="ways=4 hints=up=1:3,down=0:3 sequence-parallel=false" | FileCheck %s --check-prefix=PARTS
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1:3,down=0:3" | FileCheck %s --check-prefix=CHUNKS
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1:2:2,down=0:2:2" | FileCheck %s --check-prefix=UNITS
 // RUN: pp-opt %s --pipeline-shard | FileCheck %s --check-prefix=NONE
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=up=1,down=0 --microbatches=2 --emit=schedule | FileCheck %s --check-prefix=PLAN
 
@@ -56,6 +57,11 @@
 // PARTS: tensor.insert_slice {{.*}} : tensor<2x4xf32> into tensor<8x4xf32>
 
 // CHUNKS: %arg0: tensor<4x6xf32> {{.*}}pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 3 : i64}, %arg2: tensor<6x4xf32>
+
+// The first shard has two of the three units of two columns of each chunk.
+// UNITS: %arg0: tensor<4x8xf32> {{.*}}pipeline.slice_outer = 2 : i64, pipeline.slice_unit = 2 : i64}, %arg1: tensor<4x4xf32>
+// UNITS: linalg.matmul {{.*}} outs({{.*}} : tensor<8x8xf32>)
+// UNITS: linalg.matmul {{.*}} outs({{.*}} : tensor<8x4xf32>)
 
 // NONE: tensor<4x12xf32>
 // NONE-NOT: pipeline.slice
