@@ -70,8 +70,8 @@ public:
       : plan(planOf(bytes, trips)), self(messenger.self()), trips(trips),
         layouts{layOut(plan, 0, trips), layOut(plan, 1, trips)},
         arena(layouts[size_t(self)].total),
-        transport(plan, layouts, arena.base(), trips, false, spinsFor(1),
-                  messenger) {
+        transport(plan, layouts, arena.base(), trips, /*poison=*/false,
+                  /*paced=*/false, spinsFor(1), messenger) {
     arena.populate();
   }
 
