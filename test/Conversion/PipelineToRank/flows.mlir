@@ -40,8 +40,8 @@ pipeline.program @plan of @step on @hosts microbatches 2 {
   pipeline.stage 3 on [@d3] layers [3]
 }
 pipeline.schedule @orders of @plan kind "1f1b" {
-  pipeline.order 0 "0F0 0F1"
-  pipeline.order 1 "1F0 1F1"
-  pipeline.order 2 "2F0 2F1"
-  pipeline.order 3 "3F0 3F1"
+  pipeline.order 0 <0F0, 0F1>
+  pipeline.order 1 <1F0, 1F1>
+  pipeline.order 2 <2F0, 2F1>
+  pipeline.order 3 <3F0, 3F1>
 }
