@@ -7,9 +7,9 @@
 
 #include "DeviceStep.h"
 
-#include "Averages.h"
 #include "Averaging.h"
 #include "Constants.h"
+#include "DelayedAverages.h"
 #include "Execution.h"
 #include "Peers.h"
 #include "Prepare.h"
@@ -23,6 +23,7 @@
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace stagewright::runtime::cuda {
 

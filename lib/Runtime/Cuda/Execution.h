@@ -20,8 +20,8 @@
 #include "Graphs.h"
 #include "Messages.h"
 #include "Nvtx.h"
-#include "Plan.h"
 #include "ProcessSums.h"
+#include "StreamPlan.h"
 
 namespace stagewright::runtime::cuda {
 

@@ -15,7 +15,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_MESSAGES_H
 
 #include "Communicators.h"
-#include "Plan.h"
+#include "StreamPlan.h"
 
 #include <atomic>
 

@@ -9,7 +9,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_PLANNING_H
 
 #include "HostCopies.h"
-#include "Plan.h"
+#include "StreamPlan.h"
 
 #include <map>
 

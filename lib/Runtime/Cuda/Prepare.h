@@ -13,7 +13,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PREPARE_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_PREPARE_H
 
-#include "Plan.h"
+#include "StreamPlan.h"
 
 #include <string>
 

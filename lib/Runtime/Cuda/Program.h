@@ -7,9 +7,9 @@
 //
 // When a step is made, the calls of each rank's entry are recorded: one command
 // per call, in order, with the addresses on the device. From then on a step is
-// data: Order.h finds one total order of the commands of all ranks, Plan.h
-// assigns them to streams with events, Verify.h verifies the result, and a step
-// replays it without generated code.
+// data: Order.h finds one total order of the commands of all ranks,
+// StreamPlan.h assigns them to streams with events, Verify.h verifies the
+// result, and a step replays it without generated code.
 //
 // The calls of an entry may not depend on values that the device computes, so
 // recording it once is equivalent to running it in every step.

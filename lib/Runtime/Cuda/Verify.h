@@ -23,7 +23,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_VERIFY_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_VERIFY_H
 
-#include "Plan.h"
+#include "StreamPlan.h"
 
 namespace stagewright::runtime::cuda {
 

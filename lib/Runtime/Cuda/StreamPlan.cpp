@@ -1,4 +1,4 @@
-//===- Plan.cpp - a step as work on streams -------------------------------===//
+//===- StreamPlan.cpp - a step as work on streams -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Averages.h - averages of replicas on GPUs ----------------*- C++ -*-===//
+//===- DelayedAverages.h - averages of replicas on GPUs ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_AVERAGES_H
-#define STAGEWRIGHT_LIB_RUNTIME_CUDA_AVERAGES_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DELAYEDAVERAGES_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_DELAYEDAVERAGES_H
 
 #include "Device.h"
 #include "Program.h"
@@ -110,4 +110,4 @@ private:
 
 } // namespace stagewright::runtime::cuda
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_AVERAGES_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_DELAYEDAVERAGES_H

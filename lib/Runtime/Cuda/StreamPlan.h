@@ -1,4 +1,4 @@
-//===- Plan.h - a step as work on streams -----------------------*- C++ -*-===//
+//===- StreamPlan.h - a step as work on streams -----------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PLAN_H
-#define STAGEWRIGHT_LIB_RUNTIME_CUDA_PLAN_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_STREAMPLAN_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_STREAMPLAN_H
 
 #include "Order.h"
 
@@ -93,4 +93,4 @@ Plan planStep(const Manifest &manifest, const Memory &memory,
 
 } // namespace stagewright::runtime::cuda
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_PLAN_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_STREAMPLAN_H

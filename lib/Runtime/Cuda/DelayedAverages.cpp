@@ -1,11 +1,11 @@
-//===- Averages.cpp - averages of replicas on GPUs ------------------------===//
+//===- DelayedAverages.cpp - averages of replicas on GPUs -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Averages.h"
+#include "DelayedAverages.h"
 #include "Averaging.h"
 
 #include "DType.h"

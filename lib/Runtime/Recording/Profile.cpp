@@ -1,4 +1,4 @@
-//===- Report.cpp - profiles as JSON --------------------------------------===//
+//===- Profile.cpp - profiles as JSON -------------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Memory.cpp - addresses of buffers and messages ---------------------===//
+//===- Addresses.cpp - addresses of buffers and messages ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
