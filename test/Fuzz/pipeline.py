@@ -186,7 +186,7 @@ def _hints(module, shards):
                                    module.read_text().split("\n}", 1)[0]):
         name = re.search(r"pipeline\.name = \"([^\"]+)\"", facts)[1]
         sizes = [int(size) for size in shape.split("x")]["pipeline.slices" in facts:]
-        dims = [dim for dim, size in enumerate(sizes) if size % shards == 0]
+        dims = [dim for dim, size in enumerate(sizes) if size >= shards]
         if dims:
             hints.append(f"{name}={dims[sum(map(ord, name)) % len(dims)]}")
     return hints
