@@ -35,52 +35,6 @@ bool isSingle(Operation *op) {
          !op->hasAttr(kEpilogue) && linalgOp.hasPureTensorSemantics();
 }
 
-/// Sorts the block: members of a group are adjacent, after all that they read.
-class Order {
-public:
-  Order(Block &block, ArrayRef<SmallVector<Operation *>> groups)
-      : block(block), groups(groups) {
-    for (auto [i, group] : llvm::enumerate(groups))
-      for (Operation *op : group)
-        groupOf[op] = i;
-  }
-
-  void run() {
-    SmallVector<Operation *> ops;
-    for (Operation &op : block.without_terminator())
-      ops.push_back(&op);
-    for (Operation *op : ops) {
-      // A group is placed at its last member, unless a reader needs it before.
-      auto group = groupOf.find(op);
-      if (group == groupOf.end() || groups[group->second].back() == op)
-        place(op);
-    }
-  }
-
-private:
-  /// Places what `op` and its group read, then the group. The recursion is as
-  /// deep as the longest chain of unplaced operations.
-  void place(Operation *op) {
-    if (!reached.insert(op).second)
-      return;
-    auto group = groupOf.find(op);
-    SmallVector<Operation *> unit = {op};
-    if (group != groupOf.end())
-      unit.assign(groups[group->second]);
-    reached.insert(unit.begin(), unit.end());
-    for (Operation *member : unit)
-      for (Operation *read : bodies::readsOf(member))
-        place(read);
-    for (Operation *member : unit)
-      member->moveBefore(block.getTerminator());
-  }
-
-  Block &block;
-  ArrayRef<SmallVector<Operation *>> groups;
-  DenseMap<Operation *, size_t> groupOf;
-  llvm::DenseSet<Operation *> reached;
-};
-
 struct DeviceGroupKernelsPass
     : impl::DeviceGroupKernelsBase<DeviceGroupKernelsPass> {
   void runOnOperation() override {
@@ -129,7 +83,7 @@ struct DeviceGroupKernelsPass
       if (Value product = productOf(op))
         if (auto maker = product.getDefiningOp<linalg::ContractOp>())
           groups.push_back({maker, op});
-    Order(block, groups).run();
+    bodies::sortBlock(block, {groups});
     Builder builder(&getContext());
     for (ArrayRef<Operation *> group : ArrayRef(groups).take_front(kernels)) {
       for (Operation *op : group)

@@ -94,6 +94,20 @@ findRowGroups(mlir::Block &block, BlockLimits limits,
 /// The operations of its block whose results `op` or its regions read.
 llvm::SmallVector<mlir::Operation *> readsOf(mlir::Operation *op);
 
+struct BlockOrder {
+  /// Operations that become adjacent, each list in its order, at the place of
+  /// its last one or before the first that reads one of them.
+  llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> groups = {};
+  /// Operations that come just before the first that reads them. May be null.
+  llvm::function_ref<bool(mlir::Operation *)> late = nullptr;
+  /// Operations that come just after the last one that they read. May be null.
+  llvm::function_ref<bool(mlir::Operation *)> early = nullptr;
+};
+
+/// Sorts the operations of `block` so that each follows what it reads. Linear
+/// in the number of values read, except for those of early operations.
+void sortBlock(mlir::Block &block, const BlockOrder &order);
+
 } // namespace stagewright::bodies
 
 #endif // STAGEWRIGHT_CONVERSION_BODIESTOKERNELS_ROWGROUPS_H

@@ -282,15 +282,4 @@ void RowGroup::sortRows() {
     reorder(member.loops);
 }
 
-SmallVector<Operation *> readsOf(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  SetVector<Operation *> makers;
-  for (Value value : values)
-    if (Operation *maker = value.getDefiningOp();
-        maker && maker->getBlock() == op->getBlock())
-      makers.insert(maker);
-  return makers.takeVector();
-}
-
 } // namespace stagewright::bodies
