@@ -8,6 +8,7 @@
 #include "ScalarFunction.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "stagewright/Analysis/EvaluateScalar.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include <cmath>
 
@@ -137,25 +138,8 @@ static double valueOf(FloatAttr constant) {
 
 static std::optional<double> valueOf(Operation *op, ArrayRef<double> of) {
   FloatAttr constant;
-  if (matchPattern(op, m_Constant(&constant)))
-    return valueOf(constant);
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return of[0];
-  if (isa<arith::AddFOp>(op))
-    return of[0] + of[1];
-  if (isa<arith::SubFOp>(op))
-    return of[0] - of[1];
-  if (isa<arith::MulFOp>(op))
-    return of[0] * of[1];
-  if (isa<arith::DivFOp>(op))
-    return of[0] / of[1];
-  if (isa<arith::NegFOp>(op))
-    return -of[0];
-  if (isa<math::TanhOp>(op))
-    return std::tanh(of[0]);
-  if (isa<math::ExpOp>(op))
-    return std::exp(of[0]);
-  return std::nullopt;
+  return matchPattern(op, m_Constant(&constant)) ? valueOf(constant)
+                                                 : evaluateScalar(op, of);
 }
 
 bool ScalarFunction::is(
