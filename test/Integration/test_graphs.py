@@ -135,7 +135,7 @@ def sized(monkeypatch, request):
 @pytest.mark.parametrize("kind, plan, sized", [
     ("sage", "split", SMALL), ("gat", "stages", SMALL),
     *thorough([("sage", "stages", SMALL), ("gat", "split", SMALL), ("sage", "pairs", LARGE), ("sage", "stages", LARGE),
-               ("gat", "stages", LARGE)])], indirect=["sized"])
+               ("gat", "pairs", LARGE), ("gat", "stages", LARGE)])], indirect=["sized"])
 def test_three_hosts_with_two_ranks_each_equal_jax(workshop, sized, kind, plan):
     """The losses of ten steps with Adam, and gradients."""
     machines = workshop.path("hosts.json")

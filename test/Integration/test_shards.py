@@ -21,7 +21,7 @@ HEADS = "*/qkv=1:3:8,*/o=0:1:8,*/fc=1,*/proj=0,params/head=1,params/wte=0"   # 4
 LLAMA = "*/q=1,*/k=1,*/v=1,*/o=0,*/gate=1,*/up=1,*/down=0"
 TRANSLATOR = "*/q=1,*/k=1,*/v=1,*/o=0,*/up=1,*/down=0"
 MICROBATCHES = 4
-SMALL = {"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=2,T=16,B=2"}
+SMALL = {"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=2,T=16,B=2", "STAGEWRIGHT_GRAPHS": "N=60,E=400,C=4,F=8,H=128,K=3,L=2,B=12"}
 MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason="there is no MPI")
 
 CASES = [
@@ -37,6 +37,7 @@ CASES = [
     ("convnet.py:convnet", 2, "*/c1=3,*/c2=2", ()), ("convnet.py:convnet", 4, "*/c1=3,*/c2=2", ()),
     ("convnet.py:convnet", 4, "image=0,label=0", ()), ("gpt.py:gpt", 2, f"{GPT},ids=1,tgt=1", ()),   # samples, parts of the sequence
     ("graphs.py:graph_sage", 2, "features=0,ids=0,mask=0,classes=0", ()),   # a table of features split by nodes, and samples
+    ("graphs.py:graph_gat", 2, "features=0,ids=0,mask=0,classes=0", ()),   # four parts of a gradient in one function
     # Parts that are not equal.
     ("gpt.py:gpt", 3, HEADS, ()), ("gpt.py:gpt", 3, f"{GPT},ids=1,tgt=1", ()),
     ("llama.py:llama", 3, "*/gate=1,*/up=1,*/down=0", ()), ("convnet.py:convnet", 3, "*/c1=3,*/c2=2", ()),

@@ -8,8 +8,10 @@
 // A result that is summed over microbatches becomes `accumulator + result`, in
 // place: a linalg.generic whose output is the accumulator. The operation that
 // makes the result can then be fused with the addition, or add to the
-// accumulator itself, as a contraction does. Layers share bodies, so there is
-// one variant per body and set of results.
+// accumulator itself, as a contraction does. Several results of one sum are
+// added in turn: an argument for each would be the same memory twice, where
+// kernels take arguments to be apart. Layers share bodies, so there is one
+// variant per body and sets of results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +40,13 @@ static Value addInto(OpBuilder &builder, Location loc, Value value,
   return sum.getResult(0);
 }
 
+llvm::MapVector<int64_t, std::vector<unsigned>> NodePlan::sums() const {
+  llvm::MapVector<int64_t, std::vector<unsigned>> found;
+  for (auto [number, result] : accumulated)
+    found[result].push_back(number);
+  return found;
+}
+
 FailureOr<func::FuncOp> getVariant(const NodePlan &plan, SymbolTable &symbols,
                                    Variants &made) {
   pipeline::NodeOp node = plan.node;
@@ -46,9 +55,9 @@ FailureOr<func::FuncOp> getVariant(const NodePlan &plan, SymbolTable &symbols,
     return emitError(node.getLoc()) << "body @" << *node.getCallee()
                                     << " must be a function of one block";
   std::vector<unsigned> written(plan.written.begin(), plan.written.end());
-  std::vector<unsigned> summed;
-  for (auto [result, ignored] : plan.accumulated)
-    summed.push_back(result);
+  std::vector<std::vector<unsigned>> summed;
+  for (const auto &[ignored, numbers] : plan.sums())
+    summed.push_back(numbers);
   if (summed.empty() && written.size() == node.getNumResults())
     return body;
   func::FuncOp &variant = made[{body, written, summed}];
@@ -64,16 +73,17 @@ FailureOr<func::FuncOp> getVariant(const NodePlan &plan, SymbolTable &symbols,
   SmallVector<Value> results;
   for (unsigned number : written)
     results.push_back(end.getOperand(number));
-  for (unsigned number : summed) {
-    Value value = end.getOperand(number);
+  for (const std::vector<unsigned> &numbers : summed) {
+    Type type = end.getOperand(numbers.front()).getType();
     unsigned index = variant.getNumArguments();
     auto marks = builder.getDictionaryAttr(builder.getNamedAttr(
         rank::RankDialect::kAccumulate, builder.getUnitAttr()));
-    if (failed(variant.insertArgument(index, value.getType(), marks,
-                                      body.getLoc())))
+    if (failed(variant.insertArgument(index, type, marks, body.getLoc())))
       return failure();
-    results.push_back(
-        addInto(builder, end.getLoc(), value, block.getArgument(index)));
+    Value sum = block.getArgument(index);
+    for (unsigned number : numbers)
+      sum = addInto(builder, end.getLoc(), end.getOperand(number), sum);
+    results.push_back(sum);
   }
   end->setOperands(results);
   SmallVector<Type> types(ValueRange(results).getTypes());

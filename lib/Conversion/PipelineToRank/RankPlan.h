@@ -61,6 +61,9 @@ struct NodePlan {
   /// Results that the body adds to an accumulator: (result of the node, result
   /// of the step).
   mlir::SmallVector<std::pair<unsigned, int64_t>> accumulated;
+  /// `accumulated` by result of the step, in the order of the first ones: what
+  /// is added to the same accumulator.
+  llvm::MapVector<int64_t, std::vector<unsigned>> sums() const;
   /// First byte of the workspace after all values that are live in the call.
   int64_t workspaceTop = 0;
 };
@@ -336,11 +339,11 @@ mlir::LogicalResult readUpdate(mlir::ModuleOp module, Plan &plan);
 mlir::LogicalResult planAverages(Plan &plan);
 
 /// The body of `node` that writes `written` and adds `accumulated` to its last
-/// arguments; created if it does not exist yet (Accumulate.cpp). `made` caches
-/// the existing ones.
-using Variants = std::map<
-    std::tuple<mlir::Operation *, std::vector<unsigned>, std::vector<unsigned>>,
-    mlir::func::FuncOp>;
+/// arguments, one for each of `sums`; created if it does not exist yet
+/// (Accumulate.cpp). `made` caches the existing ones.
+using Variants = std::map<std::tuple<mlir::Operation *, std::vector<unsigned>,
+                                     std::vector<std::vector<unsigned>>>,
+                          mlir::func::FuncOp>;
 mlir::FailureOr<mlir::func::FuncOp>
 getVariant(const NodePlan &node, mlir::SymbolTable &symbols, Variants &made);
 

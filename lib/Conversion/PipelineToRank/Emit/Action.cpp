@@ -142,7 +142,7 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key,
     inputs.push_back(read(input, key));
   for (unsigned number : node.written)
     outs.push_back(write(op->getResult(number)));
-  for (auto [ignored, result] : node.accumulated)
+  for (const auto &[result, ignored] : node.sums())
     for (auto [number, buffer] : accumulators)
       if (plan.accumulators[number].result == result &&
           plan.accumulators[number].stage == plan.summingStage(key.stage))
