@@ -102,18 +102,18 @@ private:
 class Packer {
 public:
   explicit Packer(std::vector<PackItem> &items)
-      : items(items), meets(items.size()), offset(items.size()) {
-    std::vector<Moment> moments = momentsOf(items);
+      : items(items), moments(momentsOf(items)), offset(items.size()) {
     found.bound = mostAlive(items, moments);
-    findMeetings(moments);
   }
   Packing pack(bool mayExchange);
 
 private:
-  void findMeetings(const std::vector<Moment> &moments);
-  int64_t place(const std::vector<int> &order);
+  void findMeetings();
+  int64_t place(const std::vector<int> &order, int64_t most);
+  int64_t placeByStart(const std::vector<int> &order);
   template <typename Key> std::vector<int> orderBy(Key key) const;
   bool attempt(const std::vector<int> &order);
+  bool take(const std::vector<int> &order, int64_t total);
   void search();
   int64_t span(int i) const {
     return items[i].lives.empty()
@@ -122,9 +122,11 @@ private:
   }
 
   std::vector<PackItem> &items;
-  std::vector<std::vector<int>> meets; ///< Items whose lifetimes overlap it.
-  std::vector<int64_t> offset;         ///< In this attempt; -1: not yet.
-  std::vector<int> best;               ///< The best order.
+  std::vector<Moment> moments;
+  /// Items whose lifetimes overlap it; empty before findMeetings().
+  std::vector<std::vector<int>> meets;
+  std::vector<int64_t> offset; ///< In this attempt; -1: not yet.
+  std::vector<int> best;       ///< The best order.
   int64_t pairs = 0;
   Packing found{INT64_MAX, 0};
 };
@@ -134,7 +136,8 @@ constexpr int64_t kMostVisits = 4'000'000, kMostOrders = 2'000;
 
 } // namespace
 
-void Packer::findMeetings(const std::vector<Moment> &moments) {
+void Packer::findMeetings() {
+  meets.resize(items.size());
   // Items with several lifetimes may overlap several times. Duplicates are
   // found by `met`, or else removed below.
   Pairs met(items.size());
@@ -162,8 +165,10 @@ void Packer::findMeetings(const std::vector<Moment> &moments) {
 }
 
 /// Places every item of `order` at the lowest free offset; returns the total
-/// size.
-int64_t Packer::place(const std::vector<int> &order) {
+/// size, or a part of it that is above `most`.
+int64_t Packer::place(const std::vector<int> &order, int64_t most) {
+  if (meets.empty())
+    findMeetings();
   std::fill(offset.begin(), offset.end(), -1);
   std::vector<std::pair<int64_t, int64_t>> taken;
   int64_t total = 0;
@@ -181,6 +186,39 @@ int64_t Packer::place(const std::vector<int> &order) {
     }
     offset[item] = at;
     total = std::max(total, at + items[item].bytes);
+    if (total > most)
+      break;
+  }
+  return total;
+}
+
+/// place() for items with one lifetime each, in the order in which these begin:
+/// an item overlaps those before it that are alive when it begins.
+int64_t Packer::placeByStart(const std::vector<int> &order) {
+  struct Taken {
+    int64_t begin, end, last;
+  };
+  std::vector<Taken> alive; // By ascending offsets.
+  int64_t total = 0;
+  for (int item : order) {
+    auto [first, last] = items[item].lives.front();
+    int64_t bytes = items[item].bytes, at = 0;
+    size_t kept = 0, place = 0;
+    bool isFound = false;
+    for (const Taken &taken : alive) {
+      if (taken.last < first)
+        continue;
+      isFound = isFound || at + bytes <= taken.begin;
+      if (!isFound) {
+        at = std::max(at, taken.end);
+        place = kept + 1;
+      }
+      alive[kept++] = taken;
+    }
+    alive.resize(kept);
+    alive.insert(alive.begin() + std::ptrdiff_t(place), {at, at + bytes, last});
+    offset[item] = at;
+    total = std::max(total, at + bytes);
   }
   return total;
 }
@@ -196,7 +234,10 @@ template <typename Key> std::vector<int> Packer::orderBy(Key key) const {
 /// Places the items in `order` and keeps the result if it is the best so far.
 /// Returns whether it has reached the lower bound.
 bool Packer::attempt(const std::vector<int> &order) {
-  int64_t total = place(order);
+  return take(order, place(order, found.total - 1));
+}
+
+bool Packer::take(const std::vector<int> &order, int64_t total) {
   if (total < found.total) {
     found.total = total;
     best = order;
@@ -231,7 +272,7 @@ void Packer::search() {
                   next.begin() + from + 1);
     else
       std::swap(next[from], next[to]);
-    int64_t total = place(next);
+    int64_t total = place(next, reached);
     if (total > reached)
       continue;
     reached = total;
@@ -255,16 +296,18 @@ Packing Packer::pack(bool mayExchange) {
   auto with = [&](auto key) {
     return orderBy([=](int i) { return std::pair(key(i), bytes(i)); });
   };
-  auto byStart = [&] {
-    return attempt(with([&](int i) { return -first(i); }));
-  };
+  auto start = [&](int i) { return -first(i); };
   // Lifetimes of equal sizes reach the bound in the order in which they begin.
-  bool isQuick = !mayExchange && byStart();
+  bool isQuick = false;
+  if (!mayExchange) {
+    std::vector<int> order = with(start);
+    isQuick = take(order, placeByStart(order));
+  }
   if (isQuick || attempt(with(bytes)) || attempt(with([&](int i) {
         return double(bytes(i)) * double(span(i));
       })) ||
       attempt(with([&](int i) { return span(i); })) ||
-      (mayExchange && byStart()) || attempt(with(last)))
+      (mayExchange && attempt(with(start))) || attempt(with(last)))
     return found;
   if (mayExchange && found.total > found.bound + found.bound / 100)
     search();
