@@ -7,8 +7,8 @@
 
 #include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
 namespace stagewright {
 
@@ -20,7 +20,7 @@ public:
   void run(const Action &action, bool recomputes);
 
   StashPeak peak;
-  bool hasBackward = false;
+  bool isHere = false, hasBackward = false;
 
 private:
   int64_t held = 0, activation = 0, kept = 0, input = 0;
@@ -63,16 +63,22 @@ void StageStash::run(const Action &action, bool recomputes) {
 
 std::vector<StashPeak> stashPeaks(const Schedule &schedule) {
   std::vector<StashPeak> peaks;
+  std::vector<StageStash> stages(size_t(schedule.stages));
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     std::set<std::pair<int64_t, int64_t>> recomputed;
-    for (const Action &action : schedule.ranks[rank])
+    std::set<int64_t> own;
+    for (const Action &action : schedule.ranks[rank]) {
       if (action.kind == ActionKind::Recompute)
         recomputed.insert({action.stage, action.microbatch});
-    std::map<int64_t, StageStash> stages;
+      if (!std::exchange(stages[size_t(action.stage)].isHere, true))
+        own.insert(action.stage);
+    }
     for (const Action &action : schedule.ranks[rank])
-      stages[action.stage].run(
-          action, recomputed.contains({action.stage, action.microbatch}));
-    for (const auto &[stage, stash] : stages) {
+      stages[size_t(action.stage)].run(
+          action, !recomputed.empty() &&
+                      recomputed.contains({action.stage, action.microbatch}));
+    for (int64_t stage : own) {
+      StageStash stash = std::exchange(stages[size_t(stage)], {});
       peaks.push_back(stash.hasBackward ? stash.peak : StashPeak());
       peaks.back().rank = int64_t(rank);
       peaks.back().stage = stage;
@@ -83,17 +89,27 @@ std::vector<StashPeak> stashPeaks(const Schedule &schedule) {
 
 std::vector<StashLife> stashLives(const Order &order) {
   std::vector<StashLife> lives;
-  std::map<std::pair<int64_t, int64_t>, size_t> number;
+  // By stage and microbatch: the number of its life plus 1; 0: none.
+  std::vector<std::vector<uint32_t>> numbers;
+  auto numberOf = [&](const Action &action) -> uint32_t & {
+    auto stage = size_t(action.stage), microbatch = size_t(action.microbatch);
+    if (stage >= numbers.size())
+      numbers.resize(stage + 1);
+    std::vector<uint32_t> &own = numbers[stage];
+    if (microbatch >= own.size())
+      own.resize(std::max(2 * own.size(), microbatch + 1));
+    return own[microbatch];
+  };
   int64_t place = 0;
   for (const Action &action : order) {
     if (action.kind == ActionKind::Update)
       continue;
-    std::pair key = {action.stage, action.microbatch};
+    uint32_t &number = numberOf(action);
     if (action.kind == ActionKind::Forward) {
-      number[key] = lives.size();
       lives.push_back({action.stage, action.microbatch, place, -1, -1});
-    } else if (auto found = number.find(key); found != number.end()) {
-      StashLife &life = lives[found->second];
+      number = uint32_t(lives.size());
+    } else if (number > 0) {
+      StashLife &life = lives[number - 1];
       if (action.kind == ActionKind::InputGradient ||
           action.kind == ActionKind::Backward)
         life.input = place;
