@@ -260,17 +260,16 @@ static std::vector<std::vector<StashPeak>> heldByRank(const Schedule &schedule,
   return held;
 }
 
-static Bytes bytesOf(const Problem &problem, const LayerIndex &index,
-                     const std::vector<StagePlan> &stages,
-                     const std::vector<StashPeak> &held,
-                     const Schedule &schedule,
-                     const std::vector<StashLife> &lives, LifePacker *packer) {
+/// The memory of the stages `held` of a rank, which share nothing yet.
+static RankMemory memoryOfRank(const Problem &problem, const LayerIndex &index,
+                               const std::vector<StagePlan> &stages,
+                               const std::vector<StashPeak> &held,
+                               const Schedule &schedule) {
   RankMemory memory(schedule.kind);
   for (const StashPeak &peak : held)
     memory.add(stageMemory(problem, index, stages[peak.stage]), heldOf(peak),
                problem.microbatches, peak.stage);
-  memory.share(lives, packer);
-  return memory.total();
+  return memory;
 }
 
 /// The lives of the stashes of the stages `held` of a rank; none for a single
@@ -289,9 +288,11 @@ std::vector<Bytes> memoryOf(const Problem &problem,
   std::vector<Bytes> bytes(problem.cluster.devices.size());
   std::vector<size_t> devices = devicesOf(stages, where);
   auto held = heldByRank(schedule, where.ranks);
-  for (int64_t r = 0; r < where.ranks; ++r)
-    bytes[devices[r]] = bytesOf(problem, index, stages, held[r], schedule,
-                                livesOf(held[r], schedule), packer);
+  for (int64_t r = 0; r < where.ranks; ++r) {
+    RankMemory memory = memoryOfRank(problem, index, stages, held[r], schedule);
+    memory.share(livesOf(held[r], schedule), packer);
+    bytes[devices[r]] = memory.total();
+  }
   return bytes;
 }
 
@@ -309,8 +310,8 @@ void fitLevels(const Problem &problem, const LevelCurve &curve,
     for (const StashPeak &peak : held[r])
       here.push_back({&stages[peak.stage], double(peak.held)});
     curve.fit(std::move(here), classOf[devices[r]], [&] {
-      return bytesOf(problem, curve.layers(), stages, held[r], schedule, lives,
-                     packer) <= problem.cluster.devices[devices[r]].memory;
+      return memoryOfRank(problem, curve.layers(), stages, held[r], schedule)
+          .fits(lives, packer, problem.cluster.devices[devices[r]].memory);
     });
   }
 }

@@ -14,6 +14,7 @@
 #include "stagewright/Simulation/PipelineTimeline.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace stagewright {
@@ -121,6 +122,23 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
   return run;
 }
 
+/// By rank: the first rank that runs the same actions on as many microbatches.
+/// It differs only for pipelines side by side.
+static std::vector<size_t> firstsAlike(const Run &run) {
+  std::vector<size_t> first(run.ranks.devices.size());
+  std::iota(first.begin(), first.end(), 0);
+  std::map<int64_t, int64_t> pipelines; // By number of microbatches.
+  for (int64_t k = 0; k < run.ranks.pipelines; ++k) {
+    int64_t count = microbatchesOf(k, run.ranks.pipelines,
+                                   run.plan.schedule.microbatches),
+            alike = pipelines.try_emplace(count, k).first->second;
+    for (const std::vector<int64_t> &stage : run.ranks.ofStages)
+      if (alike != k)
+        first[size_t(stage[size_t(k)])] = size_t(stage[size_t(alike)]);
+  }
+  return first;
+}
+
 /// Sets the memory of every stage, its part of that of its devices, and checks
 /// that the devices have enough.
 static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
@@ -134,15 +152,18 @@ static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
   for (const StashPeak &peak : stashPeaks(run.plan.schedule))
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
                           run.first.microbatches, peak.stage);
-  LifePacker packer; // Shared: replicas have equal stashes.
+  std::vector<size_t> first = firstsAlike(run);
+  LifePacker packer;
   for (size_t r = 0; r < memory.size(); ++r) {
-    memory[r].share(run.plan.schedule.ranks[r], &packer);
-    for (auto [number, bytes] : memory[r].parts()) {
-      Bytes &stage = plan.stages[number].memory;
-      stage = std::max(stage, bytes);
+    if (first[r] == r) {
+      memory[r].share(run.plan.schedule.ranks[r], &packer);
+      for (auto [number, bytes] : memory[r].parts()) {
+        Bytes &stage = plan.stages[number].memory;
+        stage = std::max(stage, bytes);
+      }
     }
     const Device &device = problem.cluster.devices[run.ranks.devices[r]];
-    Bytes need = memory[r].total();
+    Bytes need = memory[first[r]].total();
     if (need > device.memory)
       return Error{plan.schedule + " needs " + toString(need) + " on device " +
                    device.name + ", has " + toString(device.memory) +

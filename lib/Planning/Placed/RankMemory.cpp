@@ -40,10 +40,8 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   stages.push_back(part);
 }
 
-void RankMemory::share(const std::vector<StashLife> &lives,
-                       LifePacker *packer) {
-  if (stages.size() < 2)
-    return;
+std::vector<PackItem>
+RankMemory::itemsOf(const std::vector<StashLife> &lives) const {
   std::map<int64_t, ByLife> stashOf;
   for (const Part &part : stages)
     stashOf[part.number] = part.stash;
@@ -62,7 +60,26 @@ void RankMemory::share(const std::vector<StashLife> &lives,
     }
     keep(stash.between, life.input, life.weight);
   }
+  return items;
+}
+
+void RankMemory::share(const std::vector<StashLife> &lives,
+                       LifePacker *packer) {
+  if (stages.size() < 2)
+    return;
+  std::vector<PackItem> items = itemsOf(lives);
   shared = packer ? packer->pack(items).total : liveBound(items);
+}
+
+bool RankMemory::fits(const std::vector<StashLife> &lives, LifePacker *packer,
+                      Bytes most) const {
+  if (with(rings) <= most || with(0) > most || stages.size() < 2)
+    return with(rings) <= most;
+  std::vector<PackItem> items = itemsOf(lives);
+  Bytes least = with(liveBound(items));
+  if (least > most || !packer)
+    return least <= most;
+  return with(packer->pack(items).total) <= most;
 }
 
 std::vector<std::pair<int64_t, Bytes>> RankMemory::parts() const {

@@ -38,9 +38,7 @@ public:
 
   void add(StageMemory stage, ByLife inFlight, int64_t microbatches,
            int64_t number = 0);
-  Bytes total() const {
-    return kept + Bytes(std::min(rings, shared) + temporaries);
-  }
+  Bytes total() const { return with(shared); }
 
   /// Lets stashes of stages that run in `order` share memory. Counts what is
   /// live at the same time or, with a `packer`, what packed slots take, which
@@ -51,6 +49,10 @@ public:
   }
   /// The same for an order with these lives.
   void share(const std::vector<StashLife> &lives, LifePacker *packer);
+  /// Whether total() is at most `most` after share(). Packs only if that
+  /// decides.
+  bool fits(const std::vector<StashLife> &lives, LifePacker *packer,
+            Bytes most) const;
   /// The part of each stage, by its number, in the total.
   std::vector<std::pair<int64_t, Bytes>> parts() const;
 
@@ -61,6 +63,11 @@ private:
     Bytes kept;
     int64_t ring, temporaries;
   };
+  std::vector<PackItem> itemsOf(const std::vector<StashLife> &lives) const;
+  Bytes with(int64_t shared) const {
+    return kept + Bytes(std::min(rings, shared) + temporaries);
+  }
+
   int64_t atOnce, leaving;
   std::vector<Part> stages;
   Bytes kept; ///< Without stashes and temporaries.
