@@ -29,9 +29,20 @@ PlacedSearch::PlacedSearch(const Problem &problem, const Network &network,
                            const PlacedRequest &request,
                            const std::vector<Generator> &generators)
     : problem(problem), roomy(problem), curve(problem), network(network),
-      request(request), where(request.where), generators(generators) {
+      request(request), where(request.where), generators(generators),
+      actionsOf(generators.size()), sums(problem.cluster.classes().size()) {
   for (Device &device : roomy.cluster.devices)
     device.memory = Bytes(std::numeric_limits<int64_t>::max());
+  for (size_t c = 0; c < sums.size(); ++c) {
+    StageTimes sum;
+    sums[c].push_back(sum);
+    for (const Layer &layer : problem.layers) {
+      sum.forward += layer.times[c].forward;
+      sum.inputGradient += layer.times[c].inputGradient;
+      sum.weightGradient += layer.times[c].weightGradient;
+      sums[c].push_back(sum);
+    }
+  }
 }
 
 ScheduleShape shapeOf(const Generator &generator,
@@ -210,8 +221,10 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
       generators[generator].generate(shapeOf(generators[generator], *costs));
   if (!schedule)
     return schedule.error();
+  int64_t &count = actionsOf[generator] = 0;
   for (const Order &order : schedule->ranks)
-    actions += int64_t(order.size());
+    count += int64_t(order.size());
+  actions += count;
   LifePacker *exact = leveled ? &packer : nullptr;
   fitLevels(problem, curve, where, *schedule, stages, exact);
   bool isLeveled =
@@ -256,6 +269,53 @@ Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
   return costs->front();
 }
 
+/// A lower bound on the time of a cut: a rank waits until a microbatch has
+/// passed the forwards of the stages before its first one, and runs all
+/// microbatches. If it runs no W alone, one still has to pass the backwards of
+/// these stages. Recomputation and transfers take no time here.
+Seconds PlacedSearch::leastTime(const std::vector<int64_t> &ends,
+                                size_t generator) const {
+  std::vector<Seconds> work(size_t(where.ranks)), ramp(size_t(where.ranks));
+  Seconds before;
+  std::vector<size_t> classOf = problem.cluster.classOfDevices();
+  for (size_t s = 0; s < ends.size(); ++s) {
+    auto rank =
+        size_t(rankOf(where.placement, where.ranks, where.chunks, int64_t(s)));
+    const std::vector<StageTimes> &all =
+        sums[classOf[rank * size_t(pipelines())]];
+    const StageTimes &first = all[s == 0 ? 0 : size_t(ends[s - 1])],
+                     &end = all[size_t(ends[s])];
+    Seconds forward = end.forward - first.forward,
+            backward = end.total() - first.total() - forward;
+    if (problem.forwardOnly)
+      backward = Seconds();
+    if (work[rank] == Seconds()) // Its first stage.
+      ramp[rank] = before;
+    work[rank] += forward + backward;
+    before += forward;
+    if (!generators[generator].splitsBackward)
+      before += backward;
+  }
+  Seconds least;
+  for (size_t rank = 0; rank < work.size(); ++rank)
+    least =
+        std::max(least, ramp[rank] + double(problem.microbatches) * work[rank]);
+  return least;
+}
+
+/// Whether a cut is certain to cost no less than `best` under its schedule.
+/// Counts the actions that need not be timed.
+bool PlacedSearch::skips(const std::vector<int64_t> &ends,
+                         const CutCost &best) {
+  size_t number = best.schedule;
+  if (best.excess > 0 || generators[number].isSearched ||
+      where.placement == Placement::Twin || actionsOf[number] == 0 ||
+      leastTime(ends, number) <= best.time * (1 + 4 * kRounding))
+    return false;
+  actions += actionsOf[number];
+  return true;
+}
+
 std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends,
                                            int64_t mostActions) {
   Result<CutCost> best = costOf(ends);
@@ -269,7 +329,7 @@ std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends,
         moved[s] += step;
         bool isEmpty =
             moved[s] <= (s == 0 ? 0 : moved[s - 1]) || moved[s] >= moved[s + 1];
-        if (isEmpty || actions >= mostActions)
+        if (isEmpty || actions >= mostActions || skips(moved, *best))
           continue;
         // Try only the current schedule; try all when no move helps.
         Result<CutCost> cost = costWith(moved, best->schedule);

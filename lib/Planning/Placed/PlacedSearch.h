@@ -72,6 +72,8 @@ private:
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends) const;
   Result<CutCost> costWith(const std::vector<int64_t> &ends, size_t generator,
                            std::vector<StagePlan> *leveled = nullptr);
+  Seconds leastTime(const std::vector<int64_t> &ends, size_t generator) const;
+  bool skips(const std::vector<int64_t> &ends, const CutCost &best);
 
   const Problem &problem;
   /// `problem` with unlimited memory, so that missing memory is no error.
@@ -82,6 +84,10 @@ private:
   const StagePlacement &where;
   const std::vector<Generator> &generators;
   int64_t actions = 0; ///< Timed so far.
+  /// Of the schedule of each generator; 0: not known.
+  std::vector<int64_t> actionsOf;
+  /// By device class: times of layers [0, l).
+  std::vector<std::vector<StageTimes>> sums;
   LifePacker packer;
 };
 
