@@ -97,6 +97,13 @@ Ticks PipelineEngine::finish() {
   return makespan <= limit ? makespan : kNever;
 }
 
+Ticks PipelineEngine::join(const PipelineEngine &other) {
+  latest = std::max(latest, other.latest);
+  for (size_t stage = 0; stage < stageEnds.size(); ++stage)
+    stageEnds[stage] = std::max(stageEnds[stage], other.stageEnds[stage]);
+  return finish();
+}
+
 /// The duration of `work` started at `start`, if it runs `slowdown` times
 /// slower until `until`.
 static Ticks slowed(Ticks work, Ticks start, Ticks until, double slowdown) {

@@ -49,6 +49,9 @@ public:
   /// must not deadlock.
   Ticks run(const PipelineModel &model, const SplitBackwards &split,
             const std::vector<Order> &orders);
+  /// The makespan of this run and `other` side by side, if they have the same
+  /// stages and only the collectives wait for both.
+  Ticks join(const PipelineEngine &other);
 
   PipelineRows rows;
   /// By row and microbatch, if recorded: times, and the order of the starts.

@@ -10,6 +10,7 @@
 #include "stagewright/Scheduling/Verify.h"
 #include "stagewright/Support/Names.h"
 #include <algorithm>
+#include <map>
 
 namespace stagewright {
 
@@ -131,8 +132,21 @@ static SplitBackwards splitOf(const Schedule &schedule) {
   return split;
 }
 
-Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
-                                          const Schedule &schedule) {
+/// A step in the orders of a schedule.
+struct ScheduleRun {
+  PipelineModel model; ///< On the ranks of the schedule.
+  SplitBackwards split;
+  PipelineEngine engine;
+  Ticks makespan = 0;
+
+  PipelineTimeline report() const {
+    return reportOf(model, engine, &split, makespan);
+  }
+};
+
+/// Checks and runs a step.
+static Status runSchedule(const PipelineModel &model, const Schedule &schedule,
+                          ScheduleRun &run) {
   if (Status status = model.check(); !status)
     return status.error();
   if (schedule.stages != static_cast<int64_t>(model.stages.size()) ||
@@ -144,11 +158,118 @@ Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
                  std::to_string(model.microbatches)};
   if (Status status = verify(schedule, graphOf(model)); !status)
     return status.error();
-  PipelineModel placed = onRanks(model, schedule);
-  SplitBackwards split = splitOf(schedule);
-  PipelineEngine engine;
-  Ticks makespan = engine.run(placed, split, schedule.ranks);
-  return reportOf(placed, engine, &split, makespan);
+  run.model = onRanks(model, schedule);
+  run.split = splitOf(schedule);
+  run.makespan = run.engine.run(run.model, run.split, schedule.ranks);
+  return {};
+}
+
+Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
+                                          const Schedule &schedule) {
+  ScheduleRun run;
+  if (Status status = runSchedule(model, schedule, run); !status)
+    return status.error();
+  return run.report();
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines side by side
+//===----------------------------------------------------------------------===//
+
+/// Whether the pipelines use links in the same way, and none of them together.
+static bool areApart(const PipelineModel &model, size_t pipelines) {
+  if (pipelines < 2 || model.microbatches < static_cast<int64_t>(pipelines) ||
+      model.sharing != LinkSharing::Turns || model.collectiveSlowdown != 1)
+    return false;
+  for (const PipelineStage &stage : model.stages)
+    if (stage.copying > Seconds())
+      return false;
+  std::vector<size_t> ownerOf(model.numLinks, pipelines), front;
+  for (size_t k = 0; k < pipelines; ++k) {
+    std::map<size_t, size_t> numbers; // By link, in the order of their uses.
+    std::vector<size_t> uses;
+    bool isOwn = true;
+    auto addAll = [&](const std::vector<size_t> &links) {
+      uses.push_back(links.size());
+      for (size_t link : links) {
+        isOwn &= ownerOf[link] == pipelines || ownerOf[link] == k;
+        ownerOf[link] = k;
+        uses.push_back(numbers.try_emplace(link, numbers.size()).first->second);
+      }
+    };
+    for (const PipelineChannel &channel : model.channels) {
+      if (channel.distance > 0 || channel.forwardLanes.size() != pipelines ||
+          channel.backwardLanes.size() != pipelines)
+        return false;
+      addAll({channel.forwardLanes[k], channel.backwardLanes[k]});
+      if (!channel.forwardShared.empty())
+        addAll(channel.forwardShared[k]);
+      if (!channel.backwardShared.empty())
+        addAll(channel.backwardShared[k]);
+    }
+    if (k == 0)
+      front = uses;
+    if (!isOwn || uses != front)
+      return false;
+  }
+  return true;
+}
+
+/// Pipeline `number` of several side by side.
+static PipelineModel oneOf(const PipelineModel &model, size_t pipelines,
+                           size_t number) {
+  PipelineModel one = model;
+  one.microbatches =
+      microbatchesOf(static_cast<int64_t>(number),
+                     static_cast<int64_t>(pipelines), model.microbatches);
+  for (PipelineStage &stage : one.stages)
+    stage.processors.resize(1);
+  for (PipelineChannel &channel : one.channels) {
+    channel.forwardLanes = {channel.forwardLanes[number]};
+    channel.backwardLanes = {channel.backwardLanes[number]};
+    for (auto *shared : {&channel.forwardShared, &channel.backwardShared})
+      if (!shared->empty())
+        *shared = {std::vector<size_t>((*shared)[number])};
+  }
+  return one;
+}
+
+static Seconds busiestOf(const PipelineTimeline &timeline) {
+  Seconds most;
+  for (Seconds work : timeline.compute)
+    most = std::max(most, work);
+  return most;
+}
+
+Result<StepTime> stepTimeOf(const PipelineModel &model,
+                            const Schedule &schedule,
+                            const ReplicaRanks &ranks) {
+  auto pipelines = static_cast<size_t>(pipelinesOf(ranks));
+  if (!areReplicas(ranks) || !areApart(model, pipelines)) {
+    Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
+    if (!timeline)
+      return timeline.error();
+    return StepTime{timeline->makespan, busiestOf(*timeline)};
+  }
+  // The first ones have a microbatch more, unless all have equally many.
+  auto more = static_cast<size_t>(model.microbatches) % pipelines;
+  std::vector<size_t> numbers = {0};
+  if (more > 0)
+    numbers.push_back(more);
+  std::vector<ScheduleRun> runs(numbers.size());
+  StepTime time;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (Status status = runSchedule(
+            oneOf(model, pipelines, numbers[i]),
+            oneOf(schedule, ranks, static_cast<int64_t>(numbers[i])), runs[i]);
+        !status)
+      return status.error();
+    time.busiest = std::max(time.busiest, busiestOf(runs[i].report()));
+  }
+  Ticks makespan =
+      runs.size() == 1 ? runs[0].makespan : runs[0].engine.join(runs[1].engine);
+  time.makespan = runs[0].engine.rows.scale.seconds(makespan);
+  return time;
 }
 
 } // namespace stagewright

@@ -21,6 +21,7 @@
 #ifndef STAGEWRIGHT_SIMULATION_PIPELINETIMELINE_H
 #define STAGEWRIGHT_SIMULATION_PIPELINETIMELINE_H
 
+#include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Simulation/Pipeline.h"
 
 namespace stagewright {
@@ -99,6 +100,18 @@ Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
 /// deadlock names the ranks and what each waits for.
 Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
                                           const Schedule &schedule);
+
+/// The makespan of a step, and the longest busy time of a processor.
+struct StepTime {
+  Seconds makespan, busiest;
+};
+
+/// Those of simulatePipeline() in the orders of `schedule`, with stages on
+/// `ranks`. Pipelines side by side that share no links are simulated once for
+/// each number of microbatches.
+Result<StepTime> stepTimeOf(const PipelineModel &model,
+                            const Schedule &schedule,
+                            const ReplicaRanks &ranks);
 
 /// The values that the stages of `model` send to each other, for verify().
 StageGraph graphOf(const PipelineModel &model);

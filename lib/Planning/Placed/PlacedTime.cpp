@@ -182,14 +182,12 @@ Status evaluatePlaced(const Problem &problem, const Network &network,
   if (Status status = fillMemory(run->first, *run, plan); !status)
     return status;
   const auto &[model, schedule, devices] = run->plan;
-  Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
-  if (!timeline)
-    return timeline.error();
-  plan.time = timeline->makespan;
+  Result<StepTime> time = stepTimeOf(model, schedule, run->ranks.ofStages);
+  if (!time)
+    return time.error();
+  plan.time = time->makespan;
   plan.value = plan.time.value;
-  Seconds least;
-  for (Seconds work : timeline->compute)
-    least = std::max(least, work);
+  Seconds least = time->busiest;
   if (!generator.splitsBackward)
     least = std::max(least, planLowerBound(model));
   plan.planBound = boundOf(least, plan.time);

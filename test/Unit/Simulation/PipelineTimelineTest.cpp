@@ -8,6 +8,7 @@
 #include "stagewright/Simulation/PipelineTimeline.h"
 #include "PipelineModels.h"
 #include "stagewright/Scheduling/Generators.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace stagewright;
@@ -299,4 +300,66 @@ TEST(PipelineTimeline, CriticalPathSaysWhatWasWaitedFor) {
   EXPECT_EQ(timeline->makespan, Seconds(16.5));
   EXPECT_EQ(timeline->collectives.size(), 1u);
   EXPECT_EQ(timeline->bubbles[1], Seconds(16.5 - 9));
+}
+
+/// A chain in several pipelines side by side, pipeline k of which has the ranks
+/// from k * stages on and, in some models, shares links with itself or others.
+static PipelineModel sideBySideModel(std::mt19937 &random, size_t stages,
+                                     size_t pipelines) {
+  auto time = [&] { return Seconds(double(random() % 7)); };
+  PipelineModel model;
+  model.numProcessors = stages * pipelines;
+  model.microbatches = int64_t(pipelines + random() % 9);
+  size_t sharing = random() % 3; // None, each its own, all the same.
+  model.numLinks = pipelines;
+  for (size_t s = 0; s < stages; ++s) {
+    PipelineStage stage{{time(), time(), time()}, time(), Seconds(), {}};
+    for (size_t k = 0; k < pipelines; ++k)
+      stage.processors.push_back(k * stages + s);
+    model.stages.push_back(stage);
+  }
+  for (size_t s = 0; s + 1 < stages; ++s) {
+    PipelineChannel channel;
+    channel.from = s;
+    channel.to = s + 1;
+    channel.forward = time();
+    channel.backward = time();
+    for (size_t k = 0; k < pipelines; ++k) {
+      channel.forwardLanes.push_back(model.numLinks++);
+      channel.backwardLanes.push_back(model.numLinks++);
+      if (sharing > 0)
+        channel.forwardShared.push_back({sharing == 1 ? k : 0});
+    }
+    model.channels.push_back(channel);
+  }
+  model.ties.push_back({stages - 1, 0, time()});
+  return model;
+}
+
+TEST(PipelineTimeline, PipelinesSideBySideAreTimedOnce) {
+  const unsigned seed = 5;
+  std::mt19937 random(seed);
+  for (int round = 0; round < 600; ++round) {
+    size_t stages = 1 + random() % 4, pipelines = 1 + random() % 4;
+    PipelineModel model = sideBySideModel(random, stages, pipelines);
+    ReplicaRanks ranks(stages);
+    for (size_t s = 0; s < stages; ++s)
+      for (size_t k = 0; k < pipelines; ++k)
+        ranks[s].push_back(int64_t(k * stages + s));
+    ScheduleShape shape;
+    shape.ranks = int64_t(stages);
+    shape.microbatches = model.microbatches;
+    Result<Generator> generator =
+        findGenerator(round % 2 == 0 ? "1f1b" : "zb-h1");
+    Result<Schedule> schedule = pipelines == 1
+                                    ? generator->generate(shape)
+                                    : generateInTurn(*generator, shape, ranks);
+    ASSERT_TRUE(schedule) << schedule.error().message;
+    Result<PipelineTimeline> all = simulatePipeline(model, *schedule);
+    Result<StepTime> time = stepTimeOf(model, *schedule, ranks);
+    ASSERT_TRUE(all && time);
+    EXPECT_EQ(time->makespan, all->makespan) << "round " << round;
+    EXPECT_EQ(time->busiest,
+              *std::max_element(all->compute.begin(), all->compute.end()));
+  }
 }
