@@ -26,12 +26,18 @@ static constexpr int64_t kMostAcrossHosts = 8;
 
 std::vector<int64_t> numbersOfShards(const Cluster &cluster) {
   auto devices = int64_t(cluster.devices.size()), most = kMostAcrossHosts;
-  llvm::SmallDenseMap<int64_t, int64_t> ofHost;
+  llvm::MapVector<int64_t, int64_t> ofHost;
   for (const Device &each : cluster.devices)
     most = std::max(most, ++ofHost[each.node]);
+  // Shards of a layer that fit on a host are on one.
+  auto staysInside = [&](int64_t ways) {
+    return llvm::all_of(ofHost, [&](const auto &host) {
+      return host.second < ways || host.second % ways == 0;
+    });
+  };
   std::vector<int64_t> numbers;
   for (int64_t ways = 1; ways <= std::min(devices, most); ++ways)
-    if (devices % ways == 0)
+    if (devices % ways == 0 && staysInside(ways))
       numbers.push_back(ways);
   return numbers;
 }

@@ -12,9 +12,12 @@
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Scheduling/Generators.h"
 
+#include <algorithm>
+#include <cmath>
 #include <future>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 
 namespace stagewright {
@@ -24,6 +27,8 @@ namespace {
 class Best {
 public:
   void take(int64_t ways, Result<Planned> planned);
+  /// For a number of shards without a plan as fast as another one.
+  void skip(int64_t ways, Seconds atLeast);
   Result<Planned> result() &&;
 
 private:
@@ -33,10 +38,19 @@ private:
 };
 } // namespace
 
+static std::string textOf(int64_t ways) {
+  return ways == 1 ? "whole layers"
+                   : "layers over " + std::to_string(ways) + " shards";
+}
+
+void Best::skip(int64_t ways, Seconds atLeast) {
+  outcomes.push_back(textOf(ways) + ": none as fast, at least " +
+                     toString(atLeast));
+  bound = std::min(bound, atLeast);
+}
+
 void Best::take(int64_t ways, Result<Planned> planned) {
-  std::string text = ways == 1
-                         ? "whole layers"
-                         : "layers over " + std::to_string(ways) + " shards";
+  std::string text = textOf(ways);
   if (!planned) {
     outcomes.push_back(text + ": " + planned.error().message);
     return;
@@ -57,23 +71,19 @@ Result<Planned> Best::result() && {
   return std::move(*best);
 }
 
-/// `planned` with `plan`, which gets the bound of `family`.
-static Result<std::optional<Planned>> withBound(Planned planned, Plan plan,
-                                                const GangProblems &problems,
-                                                const PlacedFamily &family) {
-  Result<Seconds> bound = gangBound(problems, family);
-  if (!bound)
-    return bound.error();
-  plan.familyBound = std::min(*bound, plan.time);
-  planned.plan = std::move(plan);
-  return std::optional(std::move(planned));
-}
+namespace {
+/// One form of the backwards of layers over shards.
+struct Form {
+  Input input;
+  PlacedFamily family; ///< That of the bound if a plan is given.
+  Seconds bound;       ///< Of all its plans.
+};
+} // namespace
 
-/// Plans the gangs of one form of the backwards; no plan if there is no
-/// schedule for it.
-static Result<std::optional<Planned>>
-planForm(const PlanOptions &options, Input input, const std::string &fixed) {
-  GangProblems &problems = *input.gangs;
+/// Plans the gangs of one form of the backwards.
+static Result<Planned> planForm(const PlanOptions &options, Form form,
+                                const std::string &fixed) {
+  GangProblems &problems = *form.input.gangs;
   Planned planned{problems.most, {}, {}};
   if (options.uniform) {
     Result<std::vector<UniformPlan>> uniform = uniformPlans(problems.most);
@@ -81,27 +91,19 @@ planForm(const PlanOptions &options, Input input, const std::string &fixed) {
       return uniform.error();
     planned.uniform = std::move(*uniform);
   }
-  if (!fixed.empty()) {
-    planned.problem.fixedPlan = fixed;
-    Result<Plan> plan = makePlan(planned.problem, {"fixed", options.schedule,
-                                                   options.chunks.value_or(0),
-                                                   options.placement});
-    if (!plan)
-      return plan.error();
-    return withBound(std::move(planned), std::move(*plan), problems,
-                     gangFamily(problems.most, ""));
-  }
-  PlacedFamily family = gangFamily(
-      problems.most, options.schedule == "auto" ? "" : options.schedule);
-  family.chunks = options.chunks.value_or(0);
-  if (family.generators.empty())
-    return std::optional<Planned>();
-  Result<Plan> plan = options.repeatsLayers && options.recompute
-                          ? planRepeating(problems.most, family)
-                          : planPlaced(problems.most, family);
+  planned.problem.fixedPlan = fixed;
+  Result<Plan> plan =
+      !fixed.empty() ? makePlan(planned.problem,
+                                {"fixed", options.schedule,
+                                 options.chunks.value_or(0), options.placement})
+      : options.repeatsLayers && options.recompute
+          ? planRepeating(problems.most, form.family)
+          : planPlaced(problems.most, form.family);
   if (!plan)
     return plan.error();
-  return withBound(std::move(planned), std::move(*plan), problems, family);
+  plan->familyBound = std::min(form.bound, plan->time);
+  planned.plan = std::move(*plan);
+  return planned;
 }
 
 /// The better plan of two forms of the backwards.
@@ -118,51 +120,118 @@ static Planned better(Planned one, Planned other) {
   return best;
 }
 
-/// The better plan of whole backwards and of halves, each planned on a thread
-/// of its own.
-static Result<Planned> planWays(const PlanOptions &options, size_t file,
-                                const std::string &fixed, int64_t ways) {
-  std::optional<bool> form; // The only one of the schedule or the plan.
+/// Reads layers over `ways` shards, in both forms of their backwards, or in
+/// that of the schedule or the plan that the options give.
+static Result<std::vector<Form>> readForms(const PlanOptions &options,
+                                           size_t file,
+                                           const std::string &fixed,
+                                           int64_t ways) {
+  std::optional<bool> only;
+  bool isChosen = options.schedule == "auto";
   if (!fixed.empty()) {
-    form = splitsBackward(fixed);
-  } else if (options.schedule != "auto") {
+    only = splitsBackward(fixed);
+  } else if (!isChosen) {
     Result<Generator> generator = findGenerator(options.schedule);
     if (!generator)
       return generator.error();
-    form = generator->splitsBackward;
+    only = generator->splitsBackward;
   }
-  std::vector<Input> inputs;
-  std::optional<Error> problem;
+  std::vector<Form> forms;
   for (InputReader reader(options, file, ways); bool halves : {false, true}) {
-    if (problem || (form && halves != *form))
+    if (only && halves != *only)
       continue;
     Result<Input> input = reader.read(halves);
-    if (!input && inputs.empty())
-      problem = input.error();
-    else if (input && (!halves || !input->problem.forwardOnly))
-      inputs.push_back(std::move(*input));
-  }
-  std::vector<std::future<Result<std::optional<Planned>>>> forms;
-  for (Input &input : inputs)
-    forms.push_back(std::async(std::launch::async, [&] {
-      return planForm(options, std::move(input), fixed);
-    }));
-  std::optional<Planned> best;
-  for (auto &future : forms) {
-    Result<std::optional<Planned>> found = future.get();
-    if (!found && !problem)
-      problem = found.error();
-    if (!found || !*found)
+    if (!input && forms.empty())
+      return input.error();
+    if (!input || (halves && input->problem.forwardOnly))
       continue;
-    best = best ? better(std::move(*best), std::move(**found))
-                : std::move(**found);
+    Form form{std::move(*input), {}, {}};
+    const GangProblems &problems = *form.input.gangs;
+    form.family = gangFamily(
+        problems.most, isChosen || !fixed.empty() ? "" : options.schedule);
+    if (fixed.empty())
+      form.family.chunks = options.chunks.value_or(0);
+    if (fixed.empty() && form.family.generators.empty())
+      continue;
+    Result<Seconds> bound = gangBound(problems, form.family);
+    if (!bound)
+      return bound.error();
+    form.bound = *bound;
+    forms.push_back(std::move(form));
   }
-  if (best)
-    return std::move(*best);
-  return problem ? *problem
-                 : Error{"the schedule '" + options.schedule +
-                         "' does not go around the devices, as those of shards "
-                         "do; use another one, such as interleaved-zb"};
+  if (forms.empty())
+    return Error{"the schedule '" + options.schedule +
+                 "' does not go around the devices, as those of shards do; use "
+                 "another one, such as interleaved-zb"};
+  return forms;
+}
+
+/// The better plan of the forms, each planned on a thread of its own.
+static Result<Planned> planForms(const PlanOptions &options,
+                                 std::vector<Form> forms,
+                                 const std::string &fixed) {
+  std::vector<std::future<Result<Planned>>> plans;
+  for (Form &form : forms)
+    plans.push_back(std::async(std::launch::async, [&] {
+      return planForm(options, std::move(form), fixed);
+    }));
+  Result<Planned> best = Error{};
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Result<Planned> found = plans[i].get();
+    if (best && found)
+      best = better(std::move(*best), std::move(*found));
+    else if (i == 0 || found)
+      best = std::move(found);
+  }
+  return best;
+}
+
+/// Reads layers over `ways` shards.
+static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
+                                   const std::string &fixed, int64_t ways) {
+  Result<std::vector<Form>> read = readForms(options, file, fixed, ways);
+  if (!read)
+    return read.error();
+  Seconds bound(std::numeric_limits<double>::infinity());
+  for (const Form &form : *read)
+    bound = std::min(bound, form.bound);
+  auto forms = std::make_shared<std::vector<Form>>(std::move(*read));
+  return ReadLayers{bound, [&options, &fixed, forms] {
+                      return planForms(options, std::move(*forms), fixed);
+                    }};
+}
+
+/// Plans layers over each of `numbers` of shards in the order of their bounds,
+/// so that a number need not be planned if its bound exceeds the time of a plan
+/// with another one.
+static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
+                                   std::vector<Result<ReadLayers>> &layers) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (layers[i])
+      order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return layers[a]->bound < layers[b]->bound;
+  });
+  Seconds least(std::numeric_limits<double>::infinity());
+  std::vector<std::optional<Result<Planned>>> plans(numbers.size());
+  for (size_t i : order) {
+    if (layers[i]->bound > least && std::isfinite(layers[i]->bound.value))
+      continue;
+    plans[i] = layers[i]->plan();
+    if (*plans[i])
+      least = std::min(least, (*plans[i])->plan.time);
+  }
+  Best best;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (!layers[i])
+      best.take(numbers[i], layers[i].error());
+    else if (plans[i])
+      best.take(numbers[i], std::move(*plans[i]));
+    else
+      best.skip(numbers[i], layers[i]->bound);
+  }
+  return std::move(best).result();
 }
 
 /// The cluster of the options, or else of the module.
@@ -175,24 +244,27 @@ static Result<Cluster> clusterOf(const PlanOptions &options, size_t file) {
   return input->problem.cluster;
 }
 
-Result<Planned> planShards(const PlanOptions &options, size_t file,
-                           const std::string &fixed,
-                           const std::function<Result<Planned>()> &whole) {
-  if (options.tensorParallel != "auto")
-    return planWays(options, file, fixed, *options.shards());
+Result<Planned>
+planShards(const PlanOptions &options, size_t file, const std::string &fixed,
+           const std::function<Result<ReadLayers>()> &readWhole) {
+  auto read = [&](int64_t ways) {
+    return ways == 1 ? readWhole() : readWays(options, file, fixed, ways);
+  };
+  if (options.tensorParallel != "auto") {
+    Result<ReadLayers> layers = read(*options.shards());
+    return layers ? layers->plan() : layers.error();
+  }
   Result<Cluster> cluster = clusterOf(options, file);
   if (!cluster)
     return cluster.error();
   std::vector<int64_t> numbers = numbersOfShards(*cluster);
-  std::vector<std::future<Result<Planned>>> plans;
+  std::vector<std::future<Result<ReadLayers>>> readers;
   for (int64_t ways : numbers)
-    plans.push_back(std::async(std::launch::async, [&, ways] {
-      return ways == 1 ? whole() : planWays(options, file, fixed, ways);
-    }));
-  Best best;
-  for (size_t i = 0; i < numbers.size(); ++i)
-    best.take(numbers[i], plans[i].get());
-  return std::move(best).result();
+    readers.push_back(std::async(std::launch::async, read, ways));
+  std::vector<Result<ReadLayers>> layers;
+  for (auto &reader : readers)
+    layers.push_back(reader.get());
+  return planInOrder(numbers, layers);
 }
 
 } // namespace stagewright

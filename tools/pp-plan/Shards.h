@@ -25,12 +25,18 @@ struct Planned {
   std::vector<SearchOutcome> searches = {};
 };
 
+/// Layers that have been read, all whole or over one number of shards.
+struct ReadLayers {
+  Seconds bound; ///< No plan of them takes less; 0 if that is not known.
+  std::function<Result<Planned>()> plan; ///< Called once.
+};
+
 /// The best plan of a module whose layers are split as --tensor-parallel asks
-/// for, with a bound on all such plans. `whole` plans whole layers; `fixed` is
-/// the plan of --plan, of gangs, or empty.
-Result<Planned> planShards(const PlanOptions &options, size_t file,
-                           const std::string &fixed,
-                           const std::function<Result<Planned>()> &whole);
+/// for, with a bound on all such plans. `readWhole` reads whole layers; `fixed`
+/// is the plan of --plan, of gangs, or empty.
+Result<Planned>
+planShards(const PlanOptions &options, size_t file, const std::string &fixed,
+           const std::function<Result<ReadLayers>()> &readWhole);
 
 } // namespace stagewright
 

@@ -17,6 +17,7 @@
 #include "Searches.h"
 
 #include "stagewright/InitAllPasses.h"
+#include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
@@ -24,6 +25,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <future>
 #include <iostream>
 #include <set>
 
@@ -93,41 +95,68 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
          (request.planner == "auto" || request.planner == "placed");
 }
 
-/// Plans whole layers.
-Result<Planned> planWhole(const PlanOptions &options, size_t number,
-                          const std::string &fixed) {
+/// A bound on all plans that planWhole() chooses from.
+Seconds boundOf(const Problem &whole, const Problem &apart) {
+  Result<Network> network = Network::create(whole.cluster);
+  PlacedFamily family;
+  for (const Generator &generator : allGenerators())
+    if (generator.placement != Placement::Twin)
+      family.generators.push_back(generator);
+  Result<Seconds> bound = placedFamilyBound(apart, family);
+  return network && bound ? std::min(*bound, familyLowerBound(whole, *network))
+                          : Seconds();
+}
+
+/// The better plan of `whole` and of `apart`, whose backwards are split.
+Result<Planned> planWhole(const PlanOptions &options, Problem whole,
+                          std::optional<Problem> apart, PlanRequest request) {
+  PlanRequest placed = request;
+  placed.planner = "placed";
+  std::future<Result<Planned>> other;
+  if (apart)
+    other = std::async(std::launch::async, planProblem, std::cref(options),
+                       std::move(*apart), std::cref(placed));
+  Result<Planned> one = planProblem(options, std::move(whole), request);
+  if (!other.valid())
+    return one;
+  Result<Planned> halves = other.get();
+  if (!halves || !one)
+    return halves ? halves : one;
+  bool isBetter = savesEnough(halves->plan.time, one->plan.time);
+  Planned &best = isBetter ? *halves : *one, &rest = isBetter ? *one : *halves;
+  best.plan.familyBound = // Valid for both kinds of plans.
+      std::min(best.plan.familyBound, rest.plan.familyBound);
+  for (UniformPlan &it : rest.uniform)
+    best.uniform.push_back(std::move(it));
+  sortByTime(best.uniform);
+  return best;
+}
+
+/// Reads whole layers. `isBounded`: with their bound.
+Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
+                             const std::string &fixed, bool isBounded) {
   InputReader reader(options, number);
   Result<Input> input = reader.read(splitsBackward(fixed));
   if (!input)
     return input.error();
-  input->problem.fixedPlan = fixed;
+  Problem &problem = input->problem;
+  problem.fixedPlan = fixed;
   PlanRequest request = {options.planner, options.schedule,
                          options.chunks.value_or(0), options.placement};
   if (request.planner.empty())
     request.planner =
         input->isModule && options.orders.empty() ? "auto" : "spp";
-  bool hasHalves = choosesHalves(options, input->problem, request);
-  Result<Planned> whole =
-      planProblem(options, std::move(input->problem), request);
-  if (!hasHalves)
-    return whole;
-  Result<Input> apart = reader.read(/*halves=*/true);
-  if (!apart)
-    return whole;
-  request.planner = "placed";
-  Result<Planned> halves =
-      planProblem(options, std::move(apart->problem), request);
-  if (!halves || !whole)
-    return halves ? halves : whole;
-  bool isBetter = savesEnough(halves->plan.time, whole->plan.time);
-  Planned &best = isBetter ? *halves : *whole;
-  Planned &other = isBetter ? *whole : *halves;
-  best.plan.familyBound = // Valid for both kinds of plans.
-      std::min(best.plan.familyBound, other.plan.familyBound);
-  for (UniformPlan &it : other.uniform)
-    best.uniform.push_back(std::move(it));
-  sortByTime(best.uniform);
-  return best;
+  std::optional<Problem> apart;
+  Seconds bound;
+  if (choosesHalves(options, problem, request))
+    if (Result<Input> halves = reader.read(/*halves=*/true)) {
+      apart = std::move(halves->problem);
+      if (isBounded && request.planner == "auto")
+        bound = boundOf(problem, *apart);
+    }
+  return ReadLayers{bound, [&options, problem, apart, request] {
+                      return planWhole(options, problem, apart, request);
+                    }};
 }
 
 Result<Planned> planFile(const PlanOptions &options, size_t number) {
@@ -144,9 +173,12 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
                  "), and --search plans whole layers; leave out one of them"};
   if (*annotated > 1)
     own.tensorParallel = std::to_string(*annotated);
-  auto whole = [&] { return planWhole(own, number, *fixed); };
-  return own.tensorParallel.empty() ? whole()
-                                    : planShards(own, number, *fixed, whole);
+  bool isSharded = !own.tensorParallel.empty();
+  auto whole = [&] { return readWhole(own, number, *fixed, isSharded); };
+  if (isSharded)
+    return planShards(own, number, *fixed, whole);
+  Result<ReadLayers> layers = whole();
+  return layers ? layers->plan() : layers.error();
 }
 
 /// The best plan of all files; files without a plan are skipped.

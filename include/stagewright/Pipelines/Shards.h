@@ -14,8 +14,9 @@
 namespace stagewright {
 
 /// The numbers of shards among which `kChooseShards` chooses for `cluster`:
-/// those that divide its devices, up to 8 or the devices of a host. With more,
-/// each layer waits for links between hosts several times.
+/// those that divide its devices, up to 8 or the devices of a host. They divide
+/// the devices of every host that has at least as many: else some layers wait
+/// for links between hosts several times, as with more shards.
 std::vector<int64_t> numbersOfShards(const Cluster &cluster);
 
 /// The problems of gangs for `graph`, whose layers pipeline-shard has split
