@@ -29,15 +29,17 @@ std::vector<int64_t> numbersOfShards(const Cluster &cluster) {
   llvm::MapVector<int64_t, int64_t> ofHost;
   for (const Device &each : cluster.devices)
     most = std::max(most, ++ofHost[each.node]);
-  // Shards of a layer that fit on a host are on one.
-  auto staysInside = [&](int64_t ways) {
-    return llvm::all_of(ofHost, [&](const auto &host) {
-      return host.second < ways || host.second % ways == 0;
-    });
+  // Shards of a layer that fit on a host are on one; but most dimensions can be
+  // split by a power of two, and some by nothing else.
+  auto isTried = [&](int64_t ways) {
+    return llvm::has_single_bit(uint64_t(ways)) ||
+           llvm::all_of(ofHost, [&](const auto &host) {
+             return host.second < ways || host.second % ways == 0;
+           });
   };
   std::vector<int64_t> numbers;
   for (int64_t ways = 1; ways <= std::min(devices, most); ++ways)
-    if (devices % ways == 0 && staysInside(ways))
+    if (devices % ways == 0 && isTried(ways))
       numbers.push_back(ways);
   return numbers;
 }

@@ -33,6 +33,8 @@ public:
   Ticks ticks(Seconds seconds) const;
   Seconds seconds(Ticks ticks) const;
 
+  friend bool operator==(const TickScale &, const TickScale &) = default;
+
 private:
   double power = 1;     ///< Ticks per second, or seconds per tick.
   bool divides = false; ///< Seconds per tick: a tick exceeds a second.

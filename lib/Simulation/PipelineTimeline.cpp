@@ -176,7 +176,14 @@ Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
 // Pipelines side by side
 //===----------------------------------------------------------------------===//
 
-/// Whether the pipelines use links in the same way, and none of them together.
+/// Whether `lists` has one list for each of `pipelines`, or none.
+static bool areGiven(const std::vector<std::vector<size_t>> &lists,
+                     size_t pipelines) {
+  return lists.empty() || lists.size() == pipelines;
+}
+
+/// Whether the pipelines of a valid model use links in the same way, and none
+/// of them together.
 static bool areApart(const PipelineModel &model, size_t pipelines) {
   if (pipelines < 2 || model.microbatches < static_cast<int64_t>(pipelines) ||
       model.sharing != LinkSharing::Turns || model.collectiveSlowdown != 1)
@@ -199,7 +206,9 @@ static bool areApart(const PipelineModel &model, size_t pipelines) {
     };
     for (const PipelineChannel &channel : model.channels) {
       if (channel.distance > 0 || channel.forwardLanes.size() != pipelines ||
-          channel.backwardLanes.size() != pipelines)
+          channel.backwardLanes.size() != pipelines ||
+          !areGiven(channel.forwardShared, pipelines) ||
+          !areGiven(channel.backwardShared, pipelines))
         return false;
       addAll({channel.forwardLanes[k], channel.backwardLanes[k]});
       if (!channel.forwardShared.empty())
@@ -244,13 +253,17 @@ static Seconds busiestOf(const PipelineTimeline &timeline) {
 Result<StepTime> stepTimeOf(const PipelineModel &model,
                             const Schedule &schedule,
                             const ReplicaRanks &ranks) {
-  auto pipelines = static_cast<size_t>(pipelinesOf(ranks));
-  if (!areReplicas(ranks) || !areApart(model, pipelines)) {
+  auto simulateAll = [&]() -> Result<StepTime> {
     Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
     if (!timeline)
       return timeline.error();
     return StepTime{timeline->makespan, busiestOf(*timeline)};
-  }
+  };
+  if (Status status = model.check(); !status)
+    return status.error();
+  auto pipelines = static_cast<size_t>(pipelinesOf(ranks));
+  if (!areReplicas(ranks) || !areApart(model, pipelines))
+    return simulateAll();
   // The first ones have a microbatch more, unless all have equally many.
   auto more = static_cast<size_t>(model.microbatches) % pipelines;
   std::vector<size_t> numbers = {0};
@@ -266,6 +279,9 @@ Result<StepTime> stepTimeOf(const PipelineModel &model,
       return status.error();
     time.busiest = std::max(time.busiest, busiestOf(runs[i].report()));
   }
+  // Times of two scales cannot be joined.
+  if (runs.size() > 1 && runs[0].engine.rows.scale != runs[1].engine.rows.scale)
+    return simulateAll();
   Ticks makespan =
       runs.size() == 1 ? runs[0].makespan : runs[0].engine.join(runs[1].engine);
   time.makespan = runs[0].engine.rows.scale.seconds(makespan);

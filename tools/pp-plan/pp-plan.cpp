@@ -95,16 +95,26 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
          (request.planner == "auto" || request.planner == "placed");
 }
 
-/// A bound on all plans that planWhole() chooses from.
+/// A bound on all plans that planWhole() chooses from; 0 if none is known, as
+/// where samples limit the replicas of a stage.
 Seconds boundOf(const Problem &whole, const Problem &apart) {
   Result<Network> network = Network::create(whole.cluster);
-  PlacedFamily family;
-  for (const Generator &generator : allGenerators())
-    if (generator.placement != Placement::Twin)
-      family.generators.push_back(generator);
-  Result<Seconds> bound = placedFamilyBound(apart, family);
-  return network && bound ? std::min(*bound, familyLowerBound(whole, *network))
-                          : Seconds();
+  auto devices = int64_t(whole.cluster.devices.size());
+  if (!network || (whole.samples > 0 && whole.samples < devices))
+    return Seconds();
+  PlacedFamily halves, wholes;
+  for (const Generator &generator : allGenerators()) {
+    if (generator.placement == Placement::Twin)
+      continue;
+    halves.generators.push_back(generator);
+    if (!generator.splitsBackward)
+      wholes.generators.push_back(generator);
+  }
+  Result<Seconds> one = placedFamilyBound(apart, halves);
+  Result<Seconds> other = placedFamilyBound(whole, wholes);
+  return one && other
+             ? std::min({*one, *other, familyLowerBound(whole, *network)})
+             : Seconds();
 }
 
 /// The better plan of `whole` and of `apart`, whose backwards are split.

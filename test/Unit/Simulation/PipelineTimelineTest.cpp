@@ -336,6 +336,26 @@ static PipelineModel sideBySideModel(std::mt19937 &random, size_t stages,
   return model;
 }
 
+// With 13,334 microbatches of 3 seconds a tick is ten times as long as with
+// 13,333, see TickScale.
+TEST(PipelineTimeline, PipelinesWithTicksOfTwoLengthsAreNotJoined) {
+  PipelineModel model;
+  model.numProcessors = 2;
+  model.microbatches = 26667;
+  model.stages.push_back(
+      {{Seconds(1), Seconds(1), Seconds(0)}, Seconds(), Seconds(), {0, 1}});
+  ReplicaRanks ranks = {{0, 1}};
+  ScheduleShape shape;
+  shape.ranks = 1;
+  shape.microbatches = model.microbatches;
+  Result<Schedule> schedule =
+      generateInTurn(*findGenerator("1f1b"), shape, ranks);
+  ASSERT_TRUE(schedule) << schedule.error().message;
+  Result<StepTime> time = stepTimeOf(model, *schedule, ranks);
+  ASSERT_TRUE(time) << time.error().message;
+  EXPECT_NEAR(time->makespan.value, 2 * 13334, 1e-6);
+}
+
 TEST(PipelineTimeline, PipelinesSideBySideAreTimedOnce) {
   const unsigned seed = 5;
   std::mt19937 random(seed);
