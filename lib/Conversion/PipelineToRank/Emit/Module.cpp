@@ -57,10 +57,10 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
       });
 }
 
-/// Distributes the rates of flows between two hosts equally over the pairs of
-/// ranks that send microbatches from one to the other. Flows from one host to
-/// another have equal rates, and as many as there are such pairs if every stage
-/// is on one device. Stages of flows cannot be used, since replicas were split.
+/// Distributes the rates of flows between two hosts over the pairs of ranks
+/// that send microbatches from one to the other, by the number of connections
+/// of each pair: two stages, one of each rank. Flows from one host to another
+/// have equal rates. Stages of flows cannot be used, since replicas were split.
 static void emitFlows(const Plan &plan, ModuleOp module) {
   auto flows = pipeline::ProgramOp(plan.program)
                    ->getAttrOfType<ArrayAttr>(pipeline::kFlows);
@@ -79,14 +79,20 @@ static void emitFlows(const Plan &plan, ModuleOp module) {
     };
     rates[{host("from_host"), host("to_host")}] += rate.getValueAsDouble();
   }
-  std::map<Pair, std::set<Pair>> senders; // By nodes: ranks.
+  std::map<Pair, std::map<Pair, std::set<Pair>>> stages; // By nodes, ranks.
   for (const ChannelPlan &channel : plan.channels)
-    senders[{plan.nodeOfRank[channel.from], plan.nodeOfRank[channel.to]}]
-        .insert({channel.from, channel.to});
+    stages[{plan.nodeOfRank[channel.from],
+            plan.nodeOfRank[channel.to]}][{channel.from, channel.to}]
+        .insert({plan.stageNumber(plan.values.lookup(channel.value).made.stage),
+                 plan.stageNumber(channel.stage)});
   rank::FlowRates found;
-  for (auto &[nodes, rate] : rates)
-    for (const Pair &ranks : senders[nodes])
-      found[ranks] = rate / double(senders[nodes].size());
+  for (auto &[nodes, rate] : rates) {
+    size_t connections = 0;
+    for (auto &[ranks, between] : stages[nodes])
+      connections += between.size();
+    for (auto &[ranks, between] : stages[nodes])
+      found[ranks] = rate * double(between.size()) / double(connections);
+  }
   module->setAttr(rank::kFlows,
                   rank::writeFlowRates(module.getContext(), found));
 }
