@@ -16,6 +16,7 @@ from ..harness.sides import call
 
 GRAPHS = ("ogbn-products", "reddit", "ogbn-papers100M", "ogbn-arxiv")
 SETUPS = ("even", "apart", "tight")
+PARTS = tuple(f"{graph}-{setup}" for graph in GRAPHS for setup in SETUPS)
 POLICIES = ("oes", "fair", "fifo")
 MACHINES = 4
 TRAINERS = 2  # of each machine; each adds two tasks
@@ -32,7 +33,7 @@ def run(session):
         "gain", "connections of a NIC", "time / critical path", "evaluations"])
     result = Result("flows", [table])
     source = json.loads((ROOT.parent / "shared/data/gnn/dataset_params.json").read_text())
-    for name in session.parts([f"{graph}-{setup}" for graph in GRAPHS for setup in SETUPS]):
+    for name in session.parts(PARTS):
         graph, setup = name.rsplit("-", 1)
         file, placement = session.work / f"{name}.json", session.work / f"{name}.placement.json"
         file.write_text(json.dumps(dataflow(source[graph], source["dgl-baseline"], setup)))

@@ -145,8 +145,9 @@ def report_placements(result, predicted, plans, measured):
         step = median(measured[name, False])
         error, ratio = predicted[name] / step - 1, best / step
         table.rows.append([name, ", ".join(map(str, placed)), time(predicted[name]), time(step), f"{100 * error:+.1f} %",
-                           result.want(f"{name}: error of the prediction", abs(error), ERROR), f"{ratio:.2f}",
-                           result.want(f"explored relative to {name}", ratio, SHARE if name == "one host" else 1)])
+                           result.want(f"{name}: error of the prediction", abs(error), ERROR),
+                           *(("", "") if name == "explored" else
+                           (f"{ratio:.2f}", result.want(f"explored relative to {name}", ratio, SHARE if name == "one host" else 1)))])
     return table
 
 
