@@ -29,12 +29,13 @@ public:
   explicit PacedSends(double rate)
       : rate(rate), burst(4 * double(partBytes(rate))), tokens(burst) {}
 
-  /// Bytes of each part of a message but the last: 2 ms at this rate, and not
-  /// so little that MPI's work for a part counts.
+  /// Bytes of each part of a message but the last: 2 ms at this rate, at most 1
+  /// GiB, and not so little that MPI's work for a part counts.
   static int64_t partBytes(double rate) {
     constexpr double seconds = 2e-3;
     constexpr int64_t least = 16 << 10, line = 64;
-    return std::max(least, int64_t(rate * seconds) / line * line);
+    int64_t most = int64_t(std::min(rate * seconds, 0x1p30));
+    return std::max(least, most / line * line);
   }
 
   /// Appends the next part of a message, at most partBytes().

@@ -58,6 +58,27 @@ TEST(PacedSends, KeepUpWithTheRate) {
   EXPECT_LE(double(now) / second, 500 * double(part) / rate + 0.005);
 }
 
+/// A bucket that nothing was taken from for long holds no more than a burst.
+TEST(PacedSends, DoNotSaveUpTheRateOfAnIdleTime) {
+  constexpr double rate = 50e6;
+  Sends sends(rate);
+  int64_t part = Sends::partBytes(rate), begun = 0;
+  auto startAt = [&](int64_t now) {
+    sends.advance(now, [&](int) { ++begun; });
+  };
+  sends.add(0, part);
+  startAt(second);
+  EXPECT_EQ(begun, 1);
+  for (int i = 0; i < 20; ++i)
+    sends.add(i, part);
+  startAt(1000 * second);
+  EXPECT_EQ(begun, 1 + 4);
+}
+
+TEST(PacedSends, PartsOfFastConnectionsHaveALimit) {
+  EXPECT_EQ(Sends::partBytes(1e300), 1 << 30);
+}
+
 TEST(PacedSends, PartsOfSlowConnectionsAreNotTiny) {
   EXPECT_EQ(Sends::partBytes(1000), 16 << 10);
   Sends sends(1000);
