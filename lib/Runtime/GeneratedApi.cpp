@@ -184,23 +184,23 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
   });
 }
 
-/// MPI sums across processes progress only during MPI calls, and one node may
-/// take longer than one step of a sum.
-void moveSums(const sw_rank *rank) {
-  if (!threadContext().shares && rank->transport->hasSums())
+/// MPI sums across processes progress only during MPI calls, and paced sends
+/// start only then; one node may take longer than one step of a sum.
+void moveMessages(const sw_rank *rank) {
+  if (!threadContext().shares && rank->transport->needsCalls())
     rank->transport->progress();
 }
 
 void contract(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
   sw_rank *rank = threadContext().rank;
-  moveSums(rank);
+  moveMessages(rank);
   guarded(rank, [&] { parallelGemm(*rank, *desc, a, b, c); });
 }
 
 void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
               void **arguments, int64_t extent, int64_t grain) {
   sw_rank *rank = threadContext().rank;
-  moveSums(rank);
+  moveMessages(rank);
   if (!rank->pool || threadContext().shares || extent <= grain)
     return body(arguments, 0, extent);
   guarded(rank, [&] {
@@ -212,6 +212,7 @@ void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
 void convolve(const sw_convolution_desc *desc, const void *a, const void *b,
               void *c) {
   sw_rank *rank = threadContext().rank;
+  moveMessages(rank);
   guarded(rank, [&] { parallelConvolution(*rank, *desc, a, b, c); });
 }
 

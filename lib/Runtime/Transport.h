@@ -70,8 +70,9 @@ public:
 
   /// Advances messages in flight, if that needs calls of the rank.
   virtual void progress() noexcept {}
-  /// Whether sums in flight need frequent calls. For the rank's thread only.
-  bool hasSums() const { return sumsUnderWay > 0; }
+  /// Whether sums in flight, or parts of messages that wait for their rate,
+  /// need frequent calls of progress(). For the rank's thread only.
+  bool needsCalls() const { return sumsUnderWay + partsWaiting > 0; }
 
   /// Stops every rank; the first text is kept.
   virtual void fail(int64_t rank, const std::string &text) = 0;
@@ -97,7 +98,7 @@ protected:
   void forgetSent() { sent.assign(sent.size(), {}); }
 
   alignas(64) std::atomic<bool> failed{false}; ///< read often by all ranks
-  int64_t sumsUnderWay = 0;
+  int64_t sumsUnderWay = 0, partsWaiting = 0;
   std::vector<RankPosition> places; ///< by rank
 
 private:

@@ -22,10 +22,10 @@ int64_t RankPosition::awaitedRank(const Manifest &manifest) const {
 
 std::string RankPosition::describe(const Manifest &manifest,
                                    int64_t rank) const {
-  if (end.load(relaxed) == Ended)
-    return "all actions done";
   std::string text = "before its first action";
-  if (int32_t letter = kind.load(relaxed))
+  if (end.load(relaxed) == Ended)
+    text = waits() ? "after its last action" : "all actions done";
+  else if (int32_t letter = kind.load(relaxed))
     text = "action " + std::to_string(stage.load(relaxed)) + char(letter) +
            std::to_string(microbatch.load(relaxed));
   const auto &nodes = manifest.ranks[size_t(rank)].nodes;

@@ -41,6 +41,9 @@ MessageTransport::MessageTransport(const Manifest &manifest,
   if (paced && !manifest.flows)
     raise("pace has 'sends', but the artifact has no rates of its messages; "
           "compile it with pp-compile --policy=oes");
+  if (paced && manifest.flows->empty())
+    raise("pace has 'sends', but no microbatches of the artifact go from one "
+          "host to another; leave it out, or plan for several hosts");
   if (paced)
     rates = *manifest.flows;
   for (auto [ranks, rate] : rates)
@@ -116,21 +119,15 @@ void MessageTransport::startPaced() {
   for (auto &[to, sends] : paced)
     sends.advance(now(), [&](Slot *slot) {
       messenger.start(slot->transfers[slot->begun++]);
+      --partsWaiting, ++moved;
     });
-}
-
-void MessageTransport::startRest() {
-  auto isEmpty = [](const auto &entry) { return entry.second.isEmpty(); };
-  PollTimeout rest(spins, 0);
-  for (; !failed.load() && !std::ranges::all_of(paced, isEmpty); rest.pause())
-    progress();
 }
 
 /// Whether the present message of a slot has been sent, or received.
 bool MessageTransport::isDone(Slot &slot) {
   startPaced();
   while (slot.ended < slot.begun && messenger.done(slot.transfers[slot.ended]))
-    ++slot.ended;
+    ++slot.ended, ++moved;
   return slot.ended == slot.transfers.size();
 }
 
@@ -204,7 +201,9 @@ void MessageTransport::waitUntil(Condition come, RankPosition::Wait what,
     raise(where.describe(manifest, self), why);
   };
   PollTimeout timeout(spins, limit);
-  while (!come()) {
+  for (uint64_t seen = moved; !come();) {
+    if (moved != seen) // A slow message, not a rank that hangs.
+      seen = moved, timeout.restart(limit);
     if (timeout.isCheckDue())
       lookForStop();
     if (timeout.hasExpired())
@@ -237,6 +236,7 @@ void MessageTransport::send(int64_t rank, int64_t channel, int64_t m) {
     int64_t part = PacedSends<Slot *>::partBytes(rates.at({self, of.to}));
     for (size_t i = 0; i < slot.transfers.size(); ++i)
       sends->second.add(&slot, std::min(part, of.bytes - int64_t(i) * part));
+    partsWaiting += int64_t(slot.transfers.size());
     startPaced();
   } else {
     start(slot);
@@ -288,6 +288,24 @@ void MessageTransport::waitForAny(int64_t rank, std::span<const Need> needs) {
       },
       first.sends ? RankPosition::ToSend : RankPosition::ToReceive,
       first.channel, first.m);
+}
+
+void MessageTransport::startRest() {
+  try {
+    for (size_t number = 0; number < ends.size() && partsWaiting > 0; ++number)
+      for (Slot &slot : ends[number].slots)
+        if (slot.state == Sent)
+          waitUntil(
+              [&] {
+                startPaced();
+                return slot.begun == slot.transfers.size();
+              },
+              RankPosition::ToSend, int64_t(number), slot.m);
+  } catch (const Stopped &) {
+  } catch (const std::exception &problem) {
+    fail(self, problem.what());
+    finish(self);
+  }
 }
 
 /// The transfer of a collective; throws if `rank` is not part of it.

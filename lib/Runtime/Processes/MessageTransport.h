@@ -69,11 +69,13 @@ public:
   std::string result() override;
 
   /// At the end of a step: starts the sends that still wait for their rates.
+  /// Fails like any other wait.
   void startRest();
 
   /// The report of this rank: where it is in the step, or why it failed.
   FailureReport report() const;
-  /// Sets the max duration of one wait, in seconds.
+  /// Sets the max duration of one wait in which no part of a message moves, in
+  /// seconds.
   void limitWaits(double seconds) { limit = seconds; }
   /// Whether the step has failed, on this rank or on another.
   bool stopped() const { return failed.load(); }
@@ -124,6 +126,7 @@ private:
   mutable std::mutex mutex;  ///< guards `error`: any thread may fail
   std::string error;
   int64_t failedAt = 0;
+  uint64_t moved = 0;  ///< parts of messages that began or ended
   bool inVain = false; ///< it failed while waiting for another rank
 };
 
