@@ -120,6 +120,8 @@ RankRates parseFlows(const json &list, int64_t ranks) {
   for (const json &flow : list) {
     int64_t from = integer(flow, "from", 0, ranks - 1),
             to = integer(flow, "to", 0, ranks - 1);
+    if (from == to)
+      raise("malformed manifest: a flow from rank ", from, " to itself");
     auto rate = flow.at("rate").get<double>();
     if (!(rate > 0))
       raise("malformed manifest: the flow from rank ", from, " to rank ", to,

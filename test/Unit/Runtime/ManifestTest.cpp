@@ -58,6 +58,8 @@ TEST(Manifest, RatesOfFlowsAreOfPairsOfRanks) {
             "0, expected more than 0");
   EXPECT_EQ(errorWith("/flows", json::array({flow(1, 1), flow(1, 2)})),
             "malformed manifest: two flows from rank 0 to rank 1");
+  EXPECT_EQ(errorWith("/flows", json::array({flow(0, 1)})),
+            "malformed manifest: a flow from rank 0 to itself");
   EXPECT_NE(errorWith("/flows", json::array({flow(2, 1)})), "");
 }
 
