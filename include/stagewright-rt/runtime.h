@@ -307,7 +307,8 @@ typedef struct sw_options {
   const char *pace;     ///< on CPUs: times of actions in place of those that
                         ///< they take, "F:5ms,B:10ms", random delays,
                         ///< "jitter:0.5,seed:7", of messages between threads
-                        ///< "hop:1ms", rates of others "sends"; null: none
+                        ///< "hop:1ms"; "sends": messages between processes
+                        ///< keep to the rates in the artifact; null: none
 } sw_options;
 
 /// The reason for the last failure on this thread; empty if there was none.
