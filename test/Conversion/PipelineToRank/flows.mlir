@@ -7,6 +7,7 @@
 // RUN: sed 's/rank.flows = .*],/rank.flows = 1 : i64,/; s/rank.flows = .*]}/rank.flows = 1 : i64}/' %t.mlir | not pp-opt - 2>&1 | FileCheck %s --check-prefix=ARRAY
 // RUN: sed 's/to = 3/to = 2/' %t.mlir | not pp-opt - 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: sed 's/to = 3/to = 0/' %t.mlir | not pp-opt - 2>&1 | FileCheck %s --check-prefix=ITSELF
+// RUN: sed 's/to = 3/to = 4/' %t.mlir | not pp-opt - 2>&1 | FileCheck %s --check-prefix=BEYOND
 
 // CHECK: module attributes {rank.flows = [{from = 0 : i64, rate = 2.000000e+00 : f64, to = 2 : i64}, {from = 0 : i64, rate = 2.000000e+00 : f64, to = 3 : i64}, {from = 1 : i64, rate = 2.000000e+00 : f64, to = 2 : i64}, {from = 2 : i64, rate = 3.000000e+00 : f64, to = 3 : i64}]}
 // NONE-NOT: rank.flows
@@ -14,6 +15,7 @@
 // ZERO: error: rank.flows has the rate 0.000000e+00 : f64, expected more than 0 bytes per second
 // ARRAY: error: rank.flows must be an array, got 1 : i64
 // TWICE: error: rank.flows has two rates from rank 0 to rank 2, expected one
+// BEYOND: error: rank.flows has a rate from rank 0 to rank 4, and there are 4 ranks
 // ITSELF: error: rank.flows must have a rate from one rank to another, as {from = 0 : i64, rate = 1.0e+06 : f64, to = 1 : i64}, got {from = 0 : i64, rate = 2.000000e+00 : f64, to = 0 : i64}
 func.func private @one(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func private @join(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }

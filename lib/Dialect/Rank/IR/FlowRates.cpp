@@ -7,6 +7,9 @@
 
 #include "stagewright/Dialect/Rank/IR/FlowRates.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -25,10 +28,20 @@ ArrayAttr writeFlowRates(MLIRContext *context, const FlowRates &rates) {
   return builder.getArrayAttr(entries);
 }
 
+/// The number of ranks of an artifact, or of a module with rank programs; else
+/// 0.
+static int64_t numRanks(Operation *op) {
+  if (auto artifact = dyn_cast<ArtifactOp>(op))
+    return int64_t(artifact.getPrograms().size());
+  auto module = dyn_cast<ModuleOp>(op);
+  return module ? llvm::range_size(module.getOps<ProgramOp>()) : 0;
+}
+
 LogicalResult verifyFlowRates(Operation *op, Attribute attribute) {
   auto entries = dyn_cast<ArrayAttr>(attribute);
   if (!entries)
     return op->emitError() << kFlows << " must be an array, got " << attribute;
+  int64_t ranks = numRanks(op);
   std::set<std::pair<int64_t, int64_t>> pairs;
   for (Attribute element : entries) {
     auto entry = dyn_cast<DictionaryAttr>(element);
@@ -43,6 +56,10 @@ LogicalResult verifyFlowRates(Operation *op, Attribute attribute) {
                                 "as {from = 0 : i64, rate = 1.0e+06 : f64, to "
                                 "= 1 : i64}, got "
                              << element;
+    if (ranks > 0 && std::max(from.getInt(), to.getInt()) >= ranks)
+      return op->emitError() << kFlows << " has a rate from rank "
+                             << from.getInt() << " to rank " << to.getInt()
+                             << ", and there are " << ranks << " ranks";
     double bytes = rate.getValueAsDouble();
     if (!(bytes > 0) || !std::isfinite(bytes))
       return op->emitError() << kFlows << " has the rate " << rate
