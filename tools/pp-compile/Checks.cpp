@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "stagewright/Simulation/Pipeline.h"
 #include "stagewright/Target/DeviceTarget.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -97,6 +98,23 @@ LogicalResult checkExecution(const CompileOptions &options) {
   return success();
 }
 
+/// Reports a policy that is unknown, or that no pass reads.
+LogicalResult checkPolicy(const Options &options) {
+  if (options.compile.policy.empty())
+    return success();
+  Result<LinkSharing> policy = parseLinkSharing(options.compile.policy);
+  std::string problem;
+  if (!policy)
+    problem = policy.error().message;
+  else if (options.emit == Emit::Graph || options.emit == Emit::Program)
+    problem = "--policy is about the messages of a schedule; give "
+              "--emit=schedule or a later level, or leave --policy out";
+  if (problem.empty())
+    return success();
+  llvm::errs() << "error: " << problem << "\n";
+  return failure();
+}
+
 } // namespace
 
 LogicalResult check(const Options &options) {
@@ -108,7 +126,8 @@ LogicalResult check(const Options &options) {
                  << how.planner << " searches for them; give one of the two\n";
     return failure();
   }
-  if (failed(checkShards(how)) || failed(checkExecution(how)))
+  if (failed(checkShards(how)) || failed(checkExecution(how)) ||
+      failed(checkPolicy(options)))
     return failure();
   if (options.emit == Emit::Artifact &&
       (options.output.empty() || options.output == "-")) {
