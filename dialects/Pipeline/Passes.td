@@ -89,19 +89,20 @@ def Shard : StepPass<"pipeline-shard"> {
     **Why** Several devices together compute a layer that is too large or too slow for one.
     **Expects** `@step` with roles; without them the passes that infer them run first.
     **Leaves** A `@step` with separate operations for every shard, on its parts of the parameters that `hints` or
-    `pipeline.split_dim` split, the first shards having one element more where not all can have as many. Parts are summed or joined where an operation needs more than its shard has. Each part of a
-    parameter, of its gradient and of an optimizer's state is an argument or result of its own (`pipeline.slice`). Locations
-    name one layer per level of the model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level to the
-    next, so the layers of a level run in parallel. Parameters of layers with `split(n)` are split, those with `replicate(n)`
-    are whole, and each shard computes its samples with them.
+    `pipeline.split_dim` split, the first shards having one element more if the number of shards does not divide the dimension.
+    Parts are summed or joined where an operation needs more than its shard has. Each part of a parameter, of its gradient and
+    of an optimizer's state is an argument or result of its own (`pipeline.slice`). Locations name one layer per level of the
+    model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level to the next, so the layers of a level run
+    in parallel. Parameters of layers with `split(n)` are split, those with `replicate(n)` are whole, and each shard computes
+    its samples with them.
     **Never** changes a value except through the order in which a sum over a split dimension is added.
   }];
   let options = [
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
-           "several arrays side by side; GLOB=DIM:CHUNKS:UNIT if so many elements stay together; GLOB=whole; GLOB=auto for the fastest choice; NAME=DIM of a batch; default: "
-           "`pipeline.split_dim`, else auto">,
+           "several arrays side by side; GLOB=DIM:CHUNKS:UNIT if so many elements stay together; GLOB=whole; "
+           "GLOB=auto for the fastest choice; NAME=DIM of a batch; default: `pipeline.split_dim`, else auto">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Devices and links that auto optimises for: preset or file; default: the module's, else this host">,
     Option<"scatters", "sequence-parallel", "bool", "true",
