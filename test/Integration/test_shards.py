@@ -39,7 +39,8 @@ CASES = [
     ("graphs.py:graph_sage", 2, "features=0,ids=0,mask=0,classes=0", ()),   # a table of features split by nodes, and samples
     ("graphs.py:graph_gat", 2, "features=0,ids=0,mask=0,classes=0", ()),   # four parts of a gradient in one function
     # Parts that are not equal.
-    ("gpt.py:gpt", 3, HEADS, ()), ("gpt.py:gpt", 3, f"{GPT},ids=1,tgt=1", ()),
+    ("gpt.py:gpt", 3, HEADS, ()), ("gpt.py:gpt_dropout", 3, HEADS, ()), ("gpt.py:gpt_tied", 3, HEADS.replace("params/head=1,", ""), ()),
+    ("gpt.py:gpt", 3, f"{GPT},ids=1,tgt=1", ()),
     ("llama.py:llama", 3, "*/gate=1,*/up=1,*/down=0", ()), ("convnet.py:convnet", 3, "*/c1=3,*/c2=2", ()),
     ("convnet.py:convnet", 3, "image=0,label=0", ()), ("moe.py:moe", 3, "params/h/*/up=0,params/h/*/down=0", ()),
     # Useless splits: values that do not fit are joined.
@@ -133,14 +134,15 @@ STAGES = [
     ("gpt.py:gpt_deep_tied", GPT, ("--stages=2",)), ("gpt.py:gpt_dropout", GPT, ("--stages=2",)),
     ("llama.py:llama", LLAMA, ("--stages=2",)), ("encoder_decoder.py:encoder_decoder", TRANSLATOR, ("--stages=2",)),
     ("convnet.py:convnet", "*/c1=3,*/c2=2", ("--stages=2",)),
+    ("gpt.py:gpt", HEADS, ("--stages=2",)),   # over three devices, in parts that are not equal
 ]
 
 
 @pytest.mark.parametrize("model, hints, flags", STAGES, ids=lambda it: str(it).split(":")[-1] if it else "")
 def test_shards_of_stages_agree_with_jax(tmp_path, imported, model, hints, flags):
-    """Each stage is on a pair of devices, which share its layers."""
+    """Each stage is on two or three devices, which share its layers."""
     folder = imported(model)
-    artifact = compiled(folder, tmp_path / "step.swx", 2, hints, *flags, groups=2)
+    artifact = compiled(folder, tmp_path / "step.swx", 3 if hints == HEADS else 2, hints, *flags, groups=2)
     agrees_with_jax(artifact, folder)
 
 
