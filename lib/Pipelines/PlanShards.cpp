@@ -67,6 +67,10 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
     return emitError(loc) << groups.stages << " stages are not a multiple of "
                           << groups.chunks << " on each device; give a "
                           << "multiple with --stages";
+  if (groups.placement == Placement::V && groups.count() < 2)
+    return emitError(loc) << "'" << options.schedule << "' goes to the last "
+                          << "group and back, and needs 2 groups; give "
+                          << "--stages=4 or more";
   return groups;
 }
 

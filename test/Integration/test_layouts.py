@@ -302,7 +302,7 @@ def test_a_sum_is_closed_before_parts_are_added(tmp_path, source, target):
 def test_every_device_needs_a_part(tmp_path, hints):
     step = Step({"left=0": "S0", "right=1": "S1", "right=0": "P"}[hints], "B", rows=3, columns=3, inner=3)
     said = compiled(tmp_path, step.text, 4, step.hints, fails=True)
-    assert f"cannot be split over 4 shards by '{hints}': dimension {hints[-1]} must have at least 4 elements" in said
+    assert f"cannot be split over 4 shards by '{hints}': dimension {hints[-1]} must be at least 4, got 3" in said
 
 
 def chain(rows=12, columns=24, hidden=48):

@@ -14,6 +14,7 @@
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --emit=rank 2>&1 | FileCheck %s --check-prefix=LEVELS
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=3 --schedule=interleaved --emit=rank 2>&1 | FileCheck %s --check-prefix=MULTIPLE
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --schedule=dualpipe --emit=rank 2>&1 | FileCheck %s --check-prefix=AROUND
+// RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --stages=2 --schedule=zb-v --emit=rank 2>&1 | FileCheck %s --check-prefix=BACK
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --chunks=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=CHUNKED
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --schedule=auto --emit=rank 2>&1 | FileCheck %s --check-prefix=NAMED
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=1 --shard=w=0 --microbatches=1 --emit=rank > /dev/null
@@ -22,10 +23,10 @@
 // RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=2 --data-parallel=3 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=COPIES
 // RUN: not pp-compile %s --cluster=local:4 --data-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=ALONE
 
-// RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': dimension 2 must have at least 2 elements
-// FEWER: error: parameter 'w' of type {{.*}} cannot be split over 5 shards by 'w=0': dimension 0 must have at least 5 elements
-// THIRDS: dimension 1 must have 3 equal chunks of at least 2 elements
-// UNITS: dimension 1 must have at least 3 units of 2
+// RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': it has no dimension 2
+// FEWER: error: parameter 'w' of type {{.*}} cannot be split over 5 shards by 'w=0': dimension 0 must be at least 5, got 4
+// THIRDS: dimension 1 must be a multiple of 3, and at least 6, got 4
+// UNITS: dimension 1 must be a multiple of 2, and at least 6, got 4
 // UNIT: '0' is not a size of units
 // NAME: error: no parameter has a name like 'v=0'
 // HINT: error: 'w' does not say how a parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, GLOB=DIM:CHUNKS as in */qkv=1:3, or GLOB=DIM:CHUNKS:UNIT
@@ -39,6 +40,7 @@
 // LEVELS: error: layers that are split over shards cannot be cut into 4 stages, but into 1 at most
 // MULTIPLE: error: 3 stages are not a multiple of 2 on each device; give a multiple with --stages
 // AROUND: error: stages of shards go around the devices or back, as for 1f1b, interleaved or zb-v; 'dualpipe' with 1 on each places them otherwise
+// BACK: error: 'zb-v' goes to the last group and back, and needs 2 groups; give --stages=4 or more
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
 // NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself

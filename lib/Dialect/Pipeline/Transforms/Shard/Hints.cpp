@@ -59,16 +59,17 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
       layout.unit = 1;
     return layout;
   }
-  std::string chunks = layout.outer == 1
-                           ? ""
-                           : std::to_string(layout.outer) + " equal chunks of ";
-  return emitError(step.getLoc())
-         << role() << " '" << name() << "' of type "
-         << step.getArgumentTypes()[number] << " cannot be split over " << ways
-         << " shards by " << source << ": dimension " << layout.dim
-         << " must have " << chunks << "at least " << ways
-         << (layout.unit == 1 ? std::string(" elements")
-                              : " units of " + std::to_string(layout.unit));
+  auto error = emitError(step.getLoc());
+  error << role() << " '" << name() << "' of type "
+        << step.getArgumentTypes()[number] << " cannot be split over " << ways
+        << " shards by " << source << ": ";
+  if (!type || layout.dim >= type.getRank())
+    return error << "it has no dimension " << layout.dim;
+  error << "dimension " << layout.dim << " must be ";
+  if (int64_t multiple = layout.outer * layout.unit; multiple != 1)
+    error << "a multiple of " << multiple << ", and ";
+  return error << "at least " << layout.outer * ways * layout.unit << ", got "
+               << type.getDimSize(layout.dim);
 }
 
 static FailureOr<Hint> readHint(Location loc, StringRef text) {

@@ -160,9 +160,12 @@ std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
   int64_t range = op.getStaticLoopRanges()[loop.number];
   if (range % loop.outer != 0 ||
       !ChunkParts{range / loop.outer, loop.unit, ways}.fit())
-    return fail("its range, " + Twine(range) + ", is not " + Twine(loop.outer) +
-                " times " + Twine(ways) + " or more units of " +
-                Twine(loop.unit));
+    return fail("its range, " + Twine(range) + ", has no " + Twine(ways) +
+                (loop.unit == 1 ? Twine(" elements")
+                                : " units of " + Twine(loop.unit)) +
+                (loop.outer == 1
+                     ? Twine()
+                     : " in each of " + Twine(loop.outer) + " chunks"));
   for (AffineMap map : op.getIndexingMapsArray())
     if (!placeOf(map, loop.number))
       return fail(kWindows);
