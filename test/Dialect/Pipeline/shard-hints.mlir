@@ -6,6 +6,9 @@
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=*=whole" 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: pp-opt %s --pipeline-shard="ways=4" | FileCheck %s --check-prefix=UNEVEN
 // RUN: sed 's/split_dim = 1 : i64/split_dim = 1 : i64, pipeline.split_derived/; s/split_dim = 0 : i64/split_dim = 0 : i64, pipeline.split_derived/' %s | pp-opt --pipeline-shard="ways=4" 2>&1 | FileCheck %s --check-prefix=DERIVED
+// RUN: sed 's/split_dim = [01] : i64/&, pipeline.split_derived, pipeline.split_unit = 2 : i64/' %s > %t.units.mlir
+// RUN: pp-opt %t.units.mlir --pipeline-shard="ways=3" 2>&1 | FileCheck %s --check-prefix=PAIRS --implicit-check-not=remark: --implicit-check-not=split_
+// RUN: pp-opt %t.units.mlir --pipeline-shard="ways=2" 2>&1 | FileCheck %s --check-prefix=TORN
 // RUN: sed 's/split_dim = 0/split_dim = 2/' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=RANGE
 
 // FILE: func.func @step(%{{.*}}: tensor<4x3xf32> {pipeline.name = "a", pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64, pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 1 : i64},
@@ -20,6 +23,10 @@
 // What only follows from constraints of other values yields where it does not fit evenly, and the compiler chooses: here the dimensions of 4.
 // DERIVED: remark: layers are split over 4 shards as by --shard='a=0
 // DERIVED: func.func @step(%{{.*}}: tensor<1x6xf32> {pipeline.name = "a"
+// Three pairs, as heads, are split over three shards. Over two shards they would not be equal, although 6 is a multiple of 2.
+// PAIRS: func.func @step(%{{.*}}: tensor<4x2xf32> {pipeline.name = "a"
+// PAIRS-SAME: tensor<2x4xf32> {pipeline.name = "b"
+// TORN: remark: layers are split over 2 shards as by --shard=
 // RANGE: error: 'pipeline.split_dim' of argument 1 must be an integer from 0 to 1, got 2
 
 func.func @step(%a: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name = "a", pipeline.split_dim = 1 : i64},

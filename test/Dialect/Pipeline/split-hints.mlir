@@ -28,7 +28,7 @@ func.func @step(%up: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name
 // -----
 
 // CHECK-LABEL: func.func @step(
-// CHECK-SAME: pipeline.name = "qkv"{{[^}]*}}pipeline.split_derived, pipeline.split_dim = 1 : i64, pipeline.split_outer = 3 : i64}
+// CHECK-SAME: pipeline.name = "qkv"{{[^}]*}}pipeline.split_derived, pipeline.split_dim = 1 : i64, pipeline.split_outer = 3 : i64, pipeline.split_unit = 2 : i64}
 func.func @step(%qkv: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.name = "qkv"},
                 %x: tensor<8x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<8x2x2xf32> {pipeline.role = "output"}) {
   %zero = arith.constant 0.0 : f32

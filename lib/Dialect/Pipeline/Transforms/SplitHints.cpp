@@ -34,8 +34,8 @@ static SmallVector<SplitHint> takeHints(func::FuncOp step) {
   return hints;
 }
 
-/// Writes to parameter `argument` that its chunks `layout.outer` of dimension
-/// `layout.dim` are split, unless the model's file states its split.
+/// Writes to parameter `argument` that it is split as by `layout`, unless the
+/// model's file states its split.
 static void writeSplit(func::FuncOp step, unsigned argument, Layout layout) {
   if (step.getArgAttr(argument, PipelineDialect::kSplitDim))
     return;
@@ -46,6 +46,9 @@ static void writeSplit(func::FuncOp step, unsigned argument, Layout layout) {
   if (layout.outer != 1)
     step.setArgAttr(argument, PipelineDialect::kSplitOuter,
                     builder.getI64IntegerAttr(layout.outer));
+  if (layout.unit != 1)
+    step.setArgAttr(argument, kSplitUnit,
+                    builder.getI64IntegerAttr(layout.unit));
 }
 
 void readSplitHints(func::FuncOp step) {
@@ -71,7 +74,9 @@ void readSplitHints(func::FuncOp step) {
       continue;
     for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
       Layout layout = Layout::split(dim);
+      layout.unit = type.getDimSize(dim);
       for (LinkedFactor factor : linkage.of(step.getArgument(i), dim)) {
+        layout.unit /= factor.size;
         if (auto entry = found.find(factor.linked); entry != found.end()) {
           entry->second = true;
           writeSplit(step, i, layout);

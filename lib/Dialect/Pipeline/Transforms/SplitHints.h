@@ -16,10 +16,15 @@ namespace stagewright::pipeline {
 /// about another value: the split is dropped where it does not fit.
 inline constexpr llvm::StringLiteral kSplitDerived = "pipeline.split_derived";
 
+/// Attribute of such a parameter: so many indices in a row (1), the extent of
+/// the factors inside the one that is split, are on one device.
+inline constexpr llvm::StringLiteral kSplitUnit = "pipeline.split_unit";
+
 /// Removes all `pipeline.split_hint` from `step`, which has roles. Parameters
 /// with a dimension, or a factor of one, that is linked to the dimension of a
-/// hint (Analysis/Linkage.h) get it as `pipeline.split_dim` and `split_outer`,
-/// unless they have one. Emits a remark if hints are linked to no parameter.
+/// hint (Analysis/Linkage.h) get it as `pipeline.split_dim`, `split_outer` and
+/// `split_unit`, unless they have one. Emits a remark if hints are linked to no
+/// parameter.
 void readSplitHints(mlir::func::FuncOp step);
 
 } // namespace stagewright::pipeline

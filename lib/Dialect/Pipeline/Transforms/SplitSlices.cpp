@@ -279,6 +279,7 @@ private:
     else {
       list.erase(PipelineDialect::kSplitOuter);
       list.erase(kSplitDerived);
+      list.erase(kSplitUnit);
     }
     list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(row));
     return list.getDictionary(&getContext());

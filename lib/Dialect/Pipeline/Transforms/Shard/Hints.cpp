@@ -160,9 +160,13 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
       result.isStated[i] = !isAuto;
       layout = parameter.take(hint->layout, ways, "'" + hint->text + "'");
     } else if (dim) {
-      auto outer =
-          step.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kSplitOuter);
-      Layout stated = Layout::split(dim.getInt(), outer ? outer.getInt() : 1);
+      auto number = [&](StringRef attribute) {
+        auto stated = step.getArgAttrOfType<IntegerAttr>(i, attribute);
+        return stated ? stated.getInt() : 1;
+      };
+      Layout stated =
+          Layout::split(dim.getInt(), number(PipelineDialect::kSplitOuter),
+                        number(kSplitUnit));
       auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[i]);
       bool isDerived = bool(step.getArgAttr(i, kSplitDerived));
       if (!isDerived || (type && fitsEvenly(type, stated, ways))) {

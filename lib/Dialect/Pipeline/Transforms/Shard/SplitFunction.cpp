@@ -71,6 +71,7 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
     list.erase(PipelineDialect::kSplitDim);
     list.erase(PipelineDialect::kSplitOuter);
     list.erase(kSplitDerived);
+    list.erase(kSplitUnit);
   }
   if (!layout.isSplit())
     return list.getDictionary(context);
