@@ -17,6 +17,7 @@
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Planning/Evaluate.h"
 
@@ -30,6 +31,31 @@ static int64_t mostTemporaries(func::FuncOp body) {
       bytes += pipeline::bytesOf(type);
   });
   return bytes;
+}
+
+/// An upper bound of the memory of a device that has the layers of `shard`, in
+/// any plan of `graph`.
+static Bytes mostMemory(pipeline::GraphOp graph, const Problem &problem,
+                        int64_t shard) {
+  std::vector<bool> isHere;
+  for (Attribute name : graph.getLayers())
+    isHere.push_back(
+        pipeline::shardPlaceOf(cast<StringAttr>(name).getValue()).shard ==
+        shard);
+  StageMemory own = stageMemory(problem, isHere, /*recompute=*/false);
+  for (const Value &value : problem.values)
+    if (llvm::any_of(value.uses,
+                     [&](LayerPhase use) { return isHere[use.layer]; })) {
+      own.receivedStash.toWeight += value.bytes.value;
+      own.received += value.bytes.value;
+    }
+  Bytes most = own.with(problem.microbatches, problem.microbatches, 1);
+  auto module = graph->getParentOfType<ModuleOp>();
+  for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
+    if (auto callee = node.getCalleeAttr(); callee && isHere[node.getLayer()])
+      if (auto body = module.lookupSymbol<func::FuncOp>(callee))
+        most += Bytes(mostTemporaries(body));
+  return most;
 }
 
 /// Whether some plan of `graph` might not fit on a device.
@@ -49,14 +75,11 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
   problem->microbatches =
       microbatches.value_or(pipeline::statedMicrobatches(module).value_or(
           pipeline::kDefaultMicrobatches));
-  Bytes most = mostMemory(*problem);
-  for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
-    if (auto callee = node.getCalleeAttr())
-      if (auto body = module.lookupSymbol<func::FuncOp>(callee))
-        most += Bytes(mostTemporaries(body));
-  // A device has one shard of each layer, and shards are about equally large.
-  if (int64_t ways = options.shards.value_or(1); ways > 1)
-    most = Bytes(llvm::divideCeil(most.value, ways));
+  // A device has one shard of each layer, and the first ones may be larger.
+  Bytes most;
+  for (int64_t shard = 0;
+       shard < std::max<int64_t>(1, options.shards.value_or(1)); ++shard)
+    most = std::max(most, mostMemory(graph, *problem, shard));
   Result<Bytes> limit = parseBytes(options.memory);
   return llvm::any_of((*cluster)->devices, [&](const Device &device) {
     return most > (options.memory.empty() || !limit ? device.memory : *limit);
