@@ -59,6 +59,7 @@ void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
       SplitClass &own = classes[entry->second];
       own.share =
           double(llvm::divideCeil(factor.size, ways)) / double(factor.size);
+      own.least = double(factor.size / ways) / double(factor.size);
       own.isGiven |= isGiven;
       bool isTwice =
           !own.parameters.empty() && own.parameters.back().first == argument;
@@ -119,10 +120,14 @@ void SplitClasses::exclude(ArrayRef<Use> uses) {
 // Savings and costs
 //===----------------------------------------------------------------------===//
 
+void SplitClasses::receives(Value value, unsigned number, double share) {
+  classes[number].spent +=
+      double(bytesOf(value.getType())) * share / rates.bandwidth +
+      rates.latency;
+}
+
 void SplitClasses::joins(Value value, unsigned number) {
-  classes[number].spent += double(bytesOf(value.getType())) * double(ways - 1) /
-                               double(ways) / rates.bandwidth +
-                           rates.latency;
+  receives(value, number, 1 - classes[number].least);
 }
 
 void SplitClasses::addUp(Value value, ArrayRef<unsigned> left) {
@@ -135,9 +140,9 @@ void SplitClasses::addUp(Value value, ArrayRef<unsigned> left) {
       kept.push_back(number);
       continue;
     }
-    // As in a ring: a scatter, then a join.
-    joins(value, number);
-    joins(value, number);
+    // As in a ring: a scatter, then a join, of rows in equal parts.
+    for (int i = 0; i < 2; ++i)
+      receives(value, number, double(ways - 1) / double(ways));
   }
   found->second = kept;
 }

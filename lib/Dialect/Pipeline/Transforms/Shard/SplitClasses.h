@@ -26,6 +26,7 @@ struct SplitClass {
   double saved = 0, spent = 0; ///< Seconds per microbatch.
   double parameterBytes = 0;   ///< Of open parameters.
   double share = 1;            ///< Of the largest part, in the whole.
+  double least = 1;            ///< Of the smallest part.
   /// Open parameters and how they would be split.
   std::vector<std::pair<unsigned, Layout>> parameters;
   /// Classes of the same operations or values: at most one of them is split.
@@ -68,7 +69,9 @@ private:
   void addStructured(mlir::linalg::LinalgOp op, double seconds);
   /// Records that the classes of one operation or value exclude each other.
   void exclude(llvm::ArrayRef<Use> uses);
-  /// Adds to class `number` the cost of joining a value in every shard.
+  /// Adds to class `number` the cost of receiving `share` of a value.
+  void receives(mlir::Value value, unsigned number, double share);
+  /// Adds that of joining it in every shard, from parts by that class.
   void joins(mlir::Value value, unsigned number);
   /// Adds the cost of summing the partial values that `op` reads, unless `op`
   /// keeps them partial. addUp: of one value, except for the classes in `left`.
