@@ -126,6 +126,12 @@ Status Planner::run(ShardPlans &result) const {
   family.chunks = options.chunks.value_or(0);
   Status pipeline = addPipeline(*problems, family, result),
          group = addGroup(*problems, family, result);
+  if (result.plans.empty() && family.generators.empty())
+    return Error{"the planner of groups has only schedules that go around "
+                 "them, not '" +
+                 options.schedule +
+                 "'; use another one, such as interleaved-zb, or give "
+                 "--tensor-parallel=N and --stages"};
   return pipeline ? group : pipeline;
 }
 

@@ -160,9 +160,10 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
     forms.push_back(std::move(form));
   }
   if (forms.empty())
-    return Error{"the schedule '" + options.schedule +
-                 "' does not go around the devices, as those of shards do; use "
-                 "another one, such as interleaved-zb"};
+    return Error{"the planner of groups has only schedules that go around "
+                 "them, not '" +
+                 options.schedule +
+                 "'; use another one, such as interleaved-zb"};
   return forms;
 }
 

@@ -78,9 +78,10 @@ struct GangProblems {
 Result<GangProblems> gangProblems(const Problem &problem,
                                   const ShardedLayers &layers);
 
-/// The pipelines of gangs, of all schedules that lower-pipeline-to-rank has for
-/// shards: those that go around the devices and are not searched. `schedule`:
-/// one of them; empty: any.
+/// The pipelines of gangs by schedules that go around the devices and are not
+/// searched. Those that go to the last gang and back, such as zb-v, are only
+/// for a given number of stages. `schedule`: one of the family, else it is
+/// empty; empty: any.
 PlacedFamily gangFamily(const Problem &problem, const std::string &schedule);
 
 /// planPlaced() of `problem`, whose layers repeat, or of the same without the

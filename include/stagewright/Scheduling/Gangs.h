@@ -15,7 +15,8 @@
 //
 // In a pipeline that goes back over the gangs, two stages follow each other on
 // the last gang. Where one ends and the other begins does not matter for
-// messages: each has half of the levels.
+// messages, and ranks do not tell: each has half of the levels, even if a plan
+// was cut elsewhere to balance their times.
 //
 //===----------------------------------------------------------------------===//
 

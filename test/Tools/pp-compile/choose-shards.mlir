@@ -6,6 +6,7 @@
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=auto --schedule=auto --emit=program 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=some --emit=program 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=auto --schedule=gpipe --microbatches=1 --emit=schedule | FileCheck %s --check-prefix=NAMED
+// RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=auto --schedule=zb-v --microbatches=8 --emit=program 2>&1 | FileCheck %s --check-prefix=BACK
 
 // CHECK: remark: whole layers: {{.*}} a step
 // CHECK: remark: layers over 2 shards: {{.*}} a step{{.*}}; at least {{.*}}
@@ -24,6 +25,7 @@
 // NOWHERE: error: choosing the number of shards needs a cluster; name one, as --cluster=local:4
 // ORDER: error: the number of shards can be chosen for a schedule by name, such as 1f1b, or for the planner's own, but not for 'auto'
 // WORD: error: --tensor-parallel must be auto or a positive number, but is 'some'
+// BACK: remark: layers over 2 shards have no plan: the planner of groups has only schedules that go around them, not 'zb-v'; use another one, such as interleaved-zb, or give --tensor-parallel=N and --stages
 // NAMED: pipeline.schedule @gpipe of @plan kind "gpipe"
 
 func.func @step(%up: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.name = "up"},
