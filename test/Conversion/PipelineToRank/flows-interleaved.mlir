@@ -31,7 +31,7 @@ pipeline.program @plan of @step on @hosts microbatches 2 {
   pipeline.stage 5 on [@d2] layers [5]
 }
 pipeline.schedule @orders of @plan kind "interleaved" {
-  pipeline.order 0 "0F0 0F1 3F0 3F1"
-  pipeline.order 1 "1F0 1F1 4F0 4F1"
-  pipeline.order 2 "2F0 2F1 5F0 5F1"
+  pipeline.order 0 <0F0, 0F1, 3F0, 3F1>
+  pipeline.order 1 <1F0, 1F1, 4F0, 4F1>
+  pipeline.order 2 <2F0, 2F1, 5F0, 5F1>
 }
