@@ -46,8 +46,8 @@ static std::vector<std::vector<Cell>> cellsOf(const Timeline &timeline) {
           cells.back().start == timed.start && cells.back().end == timed.end)
         cells.back().text += "&" + text;
       else
-        cells.push_back({timed.start, timed.end, text,
-                         letter(timed.action.kind)});
+        cells.push_back(
+            {timed.start, timed.end, text, letter(timed.action.kind)});
     }
   }
   return ranks;

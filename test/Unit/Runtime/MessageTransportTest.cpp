@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Processes/MessageTransport.h"
-#include "Error.h"
+#include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
 
