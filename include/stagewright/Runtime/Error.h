@@ -1,13 +1,12 @@
-//===- Error.h - errors inside the runtime ----------------------*- C++ -*-===//
+//===- Error.h - errors of the runtime --------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Inside the runtime an error is an exception whose text is for the user: lower
-// case, no full stop, expected and actual value, a way out. No exception
-// crosses the C ABI.
+// An error is an exception whose text is for the user: lower case, no full
+// stop, expected and actual value, a way out. No exception crosses the C ABI.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,7 +37,7 @@ struct RendezvousPoint {
 struct RendezvousOptions {
   std::string address; ///< "HOST:PORT"
   std::optional<int64_t> rank, ranks;
-  double seconds = 60;
+  double seconds = 60; ///< to wait for all to connect
 
   bool asked() const { return !address.empty() || rank || ranks; }
 };
@@ -67,9 +67,11 @@ class AgreedError : public Error {
 /// Throws the error that the last failed call of the C ABI left in `sw_error`.
 [[noreturn]] void raiseLastError();
 
+/// The group of this process, for its lifetime.
 class Launch {
 public:
-  /// Of a process that runs all ranks, or that its program has connected.
+  /// Without other processes; or, `joined`, with those that the program has
+  /// connected to by `sw_connect` or `sw_connect_at`, which it also leaves.
   explicit Launch(bool joined = false) : isJoined(joined) {}
   /// Connects to the others: at `rendezvous` if given, else by `transport`, or
   /// by MPI if that is empty and the environment is that of an MPI launcher.
@@ -78,6 +80,7 @@ public:
          const std::optional<RendezvousPoint> &rendezvous,
          const sw_program *program);
   ~Launch();
+  Launch(const char *) = delete; ///< Not a `joined`.
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
@@ -98,7 +101,7 @@ public:
     } catch (const std::exception &problem) {
       if (!isJoined)
         throw;
-      error = problem.what();
+      error = *problem.what() ? problem.what() : "unknown error";
     }
     if (isJoined && sw_agree(error.c_str()) != 0)
       throw AgreedError(sw_error());

@@ -8,7 +8,12 @@
 // The parent of a run: `runChildren` starts a process for every rank on this
 // host and ends all if one fails; `supervise` starts a whole run as a command,
 // through a launcher (mpirun) if there is one, and restarts it from its last
-// checkpoint after a fault. Processes that they start die with their parent.
+// checkpoint after a fault. The processes that they start themselves die with
+// their parent.
+//
+// Both take over the process and are for programs like pp-run: no other thread
+// may exist, and handlers or masks of SIGTERM and SIGINT stay as they set them.
+// So the caller exits with the status that they return. Both throw `Error`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,25 +31,27 @@ namespace stagewright::runtime {
 using PrintLine = void (*)(const std::string &line);
 
 /// Starts `count` children, which communicate over sockets, and waits for all;
-/// returns the exit status. In a child it returns nullopt, and the child goes
-/// on as one of the processes. If a child fails or dies, one error is printed,
-/// and the others have `grace` seconds to end. SIGTERM and SIGINT are forwarded
-/// to the children.
+/// returns 0, or 3 if one failed. In a child it returns nullopt, and the child
+/// goes on as one of the processes. If a child fails or dies, the others have
+/// `grace` seconds to end and are then killed; the error is printed, unless the
+/// children have printed it. SIGTERM and SIGINT are forwarded to the children.
 std::optional<int> runChildren(int64_t count, double grace, PrintLine print);
 
 struct SupervisorOptions {
-  std::optional<int64_t> restarts;
-  std::string launcher;
+  std::optional<int64_t> restarts; ///< At most so many, after faults.
+  std::string launcher;            ///< A command such as "mpirun -n 4".
 
   bool asked() const { return restarts || !launcher.empty(); }
 };
 
 /// Runs `command`, a pp-run without these options, and returns the exit status
-/// of its last run. Before a restart all its descendants have ended. Restarts
-/// get --resume if `checkpoints`, the folder of the run's checkpoints, has one.
-/// A run that is stopped (SIGSTOP) for more than `stopTimeout` seconds counts
-/// as failed. SIGTERM and SIGINT are forwarded to the run, which saves its last
-/// step and exits with status 0.
+/// of its last run, or 3 if that died, hung, or had a fault and was the last
+/// one. Before a restart all descendants of this process have been killed.
+/// Restarts get --resume if `checkpoints`, the folder of the run's checkpoints,
+/// has one. A run that is stopped (SIGSTOP) for more than `stopTimeout` seconds
+/// counts as failed. SIGTERM and SIGINT are forwarded to the run (through a
+/// launcher as SIGUSR1), which then saves its last step, if it has checkpoints,
+/// and ends.
 int supervise(const SupervisorOptions &options,
               std::vector<std::string> command, const std::string &checkpoints,
               double stopTimeout, PrintLine print);
