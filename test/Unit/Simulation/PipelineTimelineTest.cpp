@@ -336,6 +336,24 @@ static PipelineModel sideBySideModel(std::mt19937 &random, size_t stages,
   return model;
 }
 
+TEST(PipelineTimeline, LinksThatDoNotExistAreErrors) {
+  std::mt19937 random(5);
+  PipelineModel model = sideBySideModel(random, 2, 2);
+  model.microbatches = 4;
+  model.channels[0].forwardLanes[1] = model.numLinks;
+  ReplicaRanks ranks = {{0, 2}, {1, 3}};
+  ScheduleShape shape;
+  shape.ranks = 2;
+  shape.microbatches = model.microbatches;
+  Result<Schedule> schedule =
+      generateInTurn(*findGenerator("1f1b"), shape, ranks);
+  ASSERT_TRUE(schedule) << schedule.error().message;
+  Result<StepTime> time = stepTimeOf(model, *schedule, ranks);
+  ASSERT_FALSE(time);
+  EXPECT_EQ(time.error().message,
+            simulatePipeline(model, *schedule).error().message);
+}
+
 // With 13,334 microbatches of 3 seconds a tick is ten times as long as with
 // 13,333, see TickScale.
 TEST(PipelineTimeline, PipelinesWithTicksOfTwoLengthsAreNotJoined) {
