@@ -97,7 +97,8 @@ def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collec
 def Rank_BufferAttr : Rank_Facts<"Buffer", "buffer", "A `rank.buffer`, with its argument and its result"> {
   let description = [{
     `argument` and `result` are positions in the step, and -1 if it has none; so are `own_argument` and `own_result` of what a
-    replica has for itself, and `weight` is that of the replica in `result`. `starts` numbers a list of the program.
+    replica has for itself, and `weight` is that of the replica in `result`. `starts` numbers a list of the program. If several
+    ranks have parts of `result`, microbatch m is in the buffer whose `turns` have m mod `period`.
 
     ```mlir
     #rank.buffer<name = "params/w", kind = parameter, type = tensor<8x4xf32>, argument = 0>
@@ -110,7 +111,8 @@ def Rank_BufferAttr : Rank_Facts<"Buffer", "buffer", "A `rank.buffer`, with its 
                         "::mlir::RankedTensorType":$type, Rank_Number<"1">:$depth, Rank_Number<"-1">:$argument,
                         Rank_Number<"-1">:$result, Rank_Number<"-1">:$slice, Rank_Number<"-1">:$place,
                         Rank_Number<"-1">:$starts, Rank_Flag:$on_host, Rank_Number<"-1">:$own_argument,
-                        Rank_Number<"-1">:$own_result, Rank_Real:$weight);
+                        Rank_Number<"-1">:$own_result, Rank_Real:$weight, Rank_List<"int64_t">:$turns,
+                        Rank_Number<"0">:$period);
   let genVerifyDecl = 1;
 }
 

@@ -165,7 +165,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     | `gradient N` | 1 | the program: sum over microbatches, then the result at position N |
     | `gradient` | 1 | the program: a part of a gradient that another rank has, or that ranks sum together |
     | `accumulator N` | 1 | the program: sum over microbatches of a loss or output, the result at position N |
-    | `output N` | all, or 1 where the last microbatch counts | the program, one slot per microbatch of result N |
+    | `output N` | all, or 1 where the last microbatch counts | the program, one slot per microbatch of result N that the rank runs |
     | `stash` | depth | a forward, for its backward; held from `rank.acquire` to `rank.release` |
     | `workspace` | 1 | values inside one action, and the own workspace of stage functions |
 
@@ -181,6 +181,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %o = rank.buffer "layer1.F.0" stash depth 2 at 1024 starts [64, 0, 128, 64] : memref<2x4xf32>
     %h = rank.buffer "layer0.F.1.host" stash host depth 4 : memref<2x4xf32>
     %v = rank.buffer "params/v" parameter 1 own 7 weight 0.25 : memref<8x4xf32>
+    %y = rank.buffer "logits" output 0 depth all turns [1] of 2 : memref<2x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
     `at 1024` places the slots of a stash in the workspace, the first at that byte: other values use these bytes while no
@@ -191,6 +192,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     `own 7` is for a parameter, gradient or state of a replica that differs from the others: the host also reads and sets this rank's
     buffer as the state at position 7 of the step. `weight 0.25` is its weight in the parameter, gradient or accumulator that the
     host reads, the sum over the replicas.
+    `turns [1] of 2` is for an output that several ranks write, because replicas take microbatches in turn: this rank writes the
+    slot of microbatch m if m mod 2 is 1, and the host reads it there.
     A `host` stash lies in the memory of the device's host. Nothing computes on it: `rank.offload` fills it, `rank.fetch`
     empties it.
 
@@ -207,17 +210,20 @@ def Rank_BufferOp : Rank_Op<"buffer", [
       microbatches;
     - (buffer_c8) only a stash without a place lies on the host;
     - (buffer_c9) only a parameter or state is a replica's own, of the type of the step's argument there, and only a parameter,
-      gradient or accumulator with a position has a weight, above 0 and at most 1.
+      gradient or accumulator with a position has a weight, above 0 and at most 1;
+    - (buffer_c10) only an output with a slot for every microbatch has turns: some of the numbers from 0 to below `of`, in
+      increasing order.
   }];
   let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
                        OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,
                        Rank_MemoryTypeAttr:$type, OptionalAttr<Rank_IntAttr>:$place,
                        OptionalAttr<DenseI64ArrayAttr>:$starts, UnitAttr:$on_host,
-                       OptionalAttr<Rank_IntAttr>:$own, OptionalAttr<F64Attr>:$weight);
+                       OptionalAttr<Rank_IntAttr>:$own, OptionalAttr<F64Attr>:$weight,
+                       OptionalAttr<DenseI64ArrayAttr>:$turns, OptionalAttr<Rank_IntAttr>:$period);
   let results = (outs Rank_Buffer:$buffer);
   let assemblyFormat = [{
     $buffer_name $kind (`host` $on_host^)? ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? (`at` $place^)?
-    (`starts` $starts^)? (`own` $own^)? (`weight` $weight^)?
+    (`starts` $starts^)? (`own` $own^)? (`weight` $weight^)? (`turns` $turns^ `of` $period)?
     attr-dict `:` $type
   }];
   let hasVerifier = 1;

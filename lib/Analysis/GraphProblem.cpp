@@ -225,7 +225,6 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   problem.cluster = cluster;
   problem.forwardOnly = isForwardOnly(graph);
   problem.wholeBackward = hasWholeBackward(graph);
-  problem.joinsResults = joinsResults(graph);
   // The nodes of a profile have no bodies, and their values no slots to align.
   if (llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
                    [](NodeOp node) { return node.getCallee().has_value(); }))
@@ -263,15 +262,6 @@ std::optional<int64_t> statedMicrobatches(ModuleOp module) {
   return stated ? std::optional(stated.getInt()) : std::nullopt;
 }
 
-bool joinsResults(GraphOp graph) {
-  for (unsigned number = 0; number < graph.getNumResults(); ++number)
-    if (auto combine = graph.getResultAttrOfType<StringAttr>(
-            number, PipelineDialect::kCombine);
-        combine && combine.getValue() == "concat")
-      return true;
-  return false;
-}
-
 void shareMicrobatches(GraphOp graph, Problem &problem) {
   problem.samples = rowsOf(graph).samples;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
@@ -282,10 +272,6 @@ void shareMicrobatches(GraphOp graph, Problem &problem) {
                                   std::max<int64_t>(1, problem.samples))));
   }
   addSampleTemporaries(graph, problem);
-  bool turns = llvm::any_of(
-      problem.layers, [](const Layer &layer) { return !layer.sliceable; });
-  if (turns && joinsResults(graph))
-    problem.maxReplicas = 1;
 }
 
 } // namespace stagewright::pipeline

@@ -91,7 +91,7 @@ Status Planner::addGroup(const GangProblems &problems, PlacedFamily family,
       (generator && generator->splitsBackward))
     return {};
   int64_t most = std::min(int64_t(problems.most.cluster.devices.size()),
-                          fine.joinsResults ? 1 : fine.microbatches);
+                          fine.microbatches);
   int64_t copies = options.dataParallel.value_or(most);
   if (copies > most) // Takes other devices, or has nothing to do.
     return {};

@@ -26,7 +26,6 @@ MICROBATCHES = 2
 
 # Expected refusals: (pattern of the message, why the compiler does not support it).
 KNOWN_REFUSALS = [
-    (r"is joined over microbatches that ranks \d+ and \d+ run", "replicas that mix samples return sums only"),
     (r"operation 'chlo.next_after'", "no neighbours of floating-point numbers in linalg"),
 ]
 

@@ -18,15 +18,15 @@ CASES = [("2x2", schedule) for schedule in SCHEDULES] + [("4x1", "1f1b"), ("2+1"
 CASES += thorough([("4x1", "gpipe"), ("4x1", "zb-h1"), ("2+1", "zb-h1"), ("1+2", "1f1b"), ("1+2", "gpipe")])
 
 
-def compiled(workshop, plan, schedule, *flags):
+def compiled(workshop, plan, schedule, *flags, model=GPT):
     devices, stages = PLANS[plan]
 
     def make():
-        path = workshop.path("turns", plan, schedule, *flags, "swx")
-        tool("pp-compile", workshop.module(GPT), f"--cluster=local:{devices}", f"--plan={stages}",
+        path = workshop.path("turns", model, plan, schedule, *flags, "swx")
+        tool("pp-compile", workshop.module(model), f"--cluster=local:{devices}", f"--plan={stages}",
              f"--schedule={schedule}", "--microbatches=8", "--quiet", "-o", path, *flags)
         return path
-    return workshop.once(("turns", plan, schedule, *flags), make)
+    return workshop.once(("turns", model, plan, schedule, *flags), make)
 
 
 @pytest.mark.parametrize("plan,schedule", CASES)
@@ -73,3 +73,25 @@ def test_several_stages_on_a_device_are_planned_for_pipelines_side_by_side(works
     results, _ = workshop.run_artifact(model, artifact, "--check-memory", microbatches=8)
     wrong = golden.disagreements(workshop.golden(model, 8)[1], results)
     assert not wrong, "\n".join(wrong)
+
+
+LOGITS = [("gpt.py:gpt_forward_single", "2x2", "forward-only", 8), ("gpt.py:gpt_forward_single", "1+2", "forward-only", 8),
+          ("gpt.py:gpt_single_logits", "2x2", "1f1b", 8), ("gpt.py:gpt_single_logits", "2x2", "1f1b", 3),
+          ("gpt.py:gpt_single_logits", "1+2", "1f1b", 8),
+          *thorough([("gpt.py:gpt_forward_single", "4x1", "forward-only", 8), ("gpt.py:gpt_single_logits", "4x1", "1f1b", 1),
+                     ("gpt.py:gpt_single_logits", "4x1", "1f1b", 13),
+                     ("gpt.py:gpt_single_logits", "2+1", "zb-h1", 8), ("gpt.py:gpt_single_logits", "2x2", "zb-h1", 5)])]
+
+
+@pytest.mark.parametrize("model,plan,schedule,microbatches", LOGITS)
+def test_results_of_replicas_are_joined(workshop, model, plan, schedule, microbatches):
+    """Each replica has the logits of its own microbatches."""
+    artifact = compiled(workshop, plan, schedule, model=model)
+    results, _ = workshop.run_artifact(model, artifact, "--check-memory", microbatches=microbatches)
+    wrong = golden.disagreements(workshop.golden(model, microbatches)[1], results)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_inference_that_cannot_be_sliced_is_planned_for_several_devices(workshop):
+    printed = tool("pp-compile", workshop.module("gpt.py:gpt_forward_single"), "--cluster=local:4", "--microbatches=16", "--emit=program")
+    assert re.search(r"pipeline\.stage 0 on \[@d0, @d1", printed), printed

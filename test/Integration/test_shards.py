@@ -114,7 +114,8 @@ def test_linkage_classes_are_split_or_refused(tmp_path, imported, model, most):
 COPIES = [
     ("gpt.py:gpt", GPT, 2, ()), ("gpt.py:gpt", GPT, 3, ()), ("gpt.py:gpt_dropout", GPT, 2, ()), ("llama.py:llama", LLAMA, 2, ()),
     ("moe.py:moe", "params/h/*/up=0,params/h/*/down=0", 2, ()), ("gpt.py:gpt_deep", GPT, 4, ("--stages=2",)),
-    ("gpt.py:gpt_deep_tied", GPT, 4, ("--stages=2", "--schedule=zb-h1")),
+    ("gpt.py:gpt_deep_tied", GPT, 4, ("--stages=2", "--schedule=zb-h1")), ("gpt.py:gpt_forward", GPT, 2, ()),
+    ("gpt.py:gpt_forward", GPT, 4, ("--stages=2",)),
 ]
 
 
@@ -174,9 +175,20 @@ def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages, co
             assert np.linalg.norm(threads[name] - processes[name]) <= 1e-6 * np.linalg.norm(threads[name]), name
 
 
+@MPI
+def test_processes_join_the_results_of_copies(tmp_path, imported):
+    """Every process of a copy has the logits of its microbatches."""
+    folder, file = imported("gpt.py:gpt_forward"), tmp_path / "mpi.safetensors"
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--data-parallel=2", groups=2)
+    call("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 4, BUILD / "bin/pp-run", artifact,
+         f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={file}")
+    assert (load_file(file)["0"] == results(artifact, folder)["0"]).all()
+
+
 @NEEDED
 @pytest.mark.parametrize("model, ways, stages, copies, hints", (
     ("gpt.py:gpt", 2, 1, 1, GPT), ("gpt.py:gpt", 2, 2, 1, GPT), ("gpt.py:gpt", 2, 1, 2, GPT), ("gpt.py:gpt", 3, 1, 1, HEADS),
+    ("gpt.py:gpt_forward", 2, 1, 2, GPT),
     *thorough((("llama.py:llama", 2, 1, 1, LLAMA),))))
 def test_shards_on_devices(tmp_path, imported, model, ways, stages, copies, hints):
     folder = imported(model)

@@ -30,14 +30,9 @@ std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
 /// lack. A node without a cost is an error.
 mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
 
-/// Whether a result of `graph` is concatenated over microbatches. The replicas
-/// of a stage then cannot take microbatches in turn.
-bool joinsResults(GraphOp graph);
-
 /// Fills `samples`, and so decides how replicas of a stage may share the
 /// microbatches of `graph`; pipeline-infer-sliceable must have run. If a layer
-/// cannot be sliced, replicas would take turns; if a result is concatenated
-/// over microbatches too, stages are limited to one device each.
+/// cannot be sliced, replicas take turns.
 void shareMicrobatches(GraphOp graph, Problem &problem);
 
 /// The stages of `program` on their devices, as evaluate() needs them, and the

@@ -185,9 +185,6 @@ struct Problem {
   /// Whether the backward of a layer is one body, which cannot be split into I
   /// and W.
   bool wholeBackward = false;
-  /// Whether results are concatenated over microbatches. These then cannot be
-  /// divided among several pipelines.
-  bool joinsResults = false;
   /// Samples of a microbatch, its max number of slices; 0: unknown, no limit.
   int64_t samples = 0;
 

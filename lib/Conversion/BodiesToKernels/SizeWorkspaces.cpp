@@ -273,7 +273,8 @@ struct BodySizeWorkspacesPass
           IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
           TypeAttr::get(MemRefType::get({0}, builder.getI8Type())),
           IntegerAttr(), DenseI64ArrayAttr(), /*on_host=*/UnitAttr(),
-          /*own=*/IntegerAttr(), /*weight=*/FloatAttr());
+          /*own=*/IntegerAttr(), /*weight=*/FloatAttr(),
+          /*turns=*/DenseI64ArrayAttr(), /*period=*/IntegerAttr());
     program.getEntry().walk([&](rank::CallOp call) {
       auto body = symbols.lookup<func::FuncOp>(call.getCallee());
       auto bytes =

@@ -22,7 +22,8 @@ private:
   void addStash(ValuePlan &made, ActionKey key, unsigned position);
   LogicalResult addResult(Value value, int64_t result);
   LogicalResult checkSum(Type type, int64_t result);
-  LogicalResult passThrough(BlockArgument argument, int64_t result);
+  void passThrough(BlockArgument argument, int64_t result);
+  void addOutput(int64_t result, int64_t stage);
   void addAccumulator(int64_t result, int64_t stage);
   LogicalResult chooseOwner(int64_t result);
   void chooseHomes();
@@ -112,7 +113,7 @@ void Placer::addAccumulator(int64_t result, int64_t stage) {
 
 /// A result that is an argument of the graph: the first stage that uses the
 /// argument writes it, or stage 0 if none does.
-LogicalResult Placer::passThrough(BlockArgument argument, int64_t result) {
+void Placer::passThrough(BlockArgument argument, int64_t result) {
   int64_t stage = -1;
   for (Operation *user : argument.getUsers())
     if (isa<pipeline::NodeOp>(user)) {
@@ -126,21 +127,20 @@ LogicalResult Placer::passThrough(BlockArgument argument, int64_t result) {
     if (plan.combineOf(result) == "last" && !isLast)
       continue;
     int64_t taker = copy * plan.numStages + stage;
-    if (plan.combineOf(result) == "concat" &&
-        plan.rankOfStage[taker] != plan.rankOfStage[stage])
-      return emitError(plan.graph.getLoc())
-             << "result " << result << " is joined over microbatches that "
-             << "ranks " << plan.rankOfStage[stage] << " and "
-             << plan.rankOfStage[taker]
-             << " run; a stage on several ranks can only sum its results: give "
-                "it "
-             << "one device, or leave the result out";
     plan.actions[{ActionKind::Forward, taker}].passedThrough.push_back(result);
-    plan.rankOfResult[result] = plan.rankOfStage[taker];
     if (plan.isAccumulated(result))
       addAccumulator(result, taker);
+    else
+      addOutput(result, taker);
   }
-  return success();
+}
+
+/// The rank of `stage` makes a result that is not summed.
+void Placer::addOutput(int64_t result, int64_t stage) {
+  int64_t rank = plan.rankOfStage[stage];
+  const auto &microbatches = plan.microbatchesOf[stage / plan.numStages];
+  plan.outputs[{result, rank}].insert(microbatches.begin(), microbatches.end());
+  plan.rankOfResult[result] = rank;
 }
 
 /// Checks that a sum over microbatches is of numbers, and a mean of floats.
@@ -162,7 +162,8 @@ LogicalResult Placer::addResult(Value value, int64_t result) {
   if (sums && failed(checkSum(value.getType(), result)))
     return failure();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    return passThrough(argument, result);
+    passThrough(argument, result);
+    return success();
   }
   ValuePlan &made = plan.values[value];
   if (sums) {
@@ -173,7 +174,7 @@ LogicalResult Placer::addResult(Value value, int64_t result) {
     return success();
   }
   made.outputs.push_back(result);
-  plan.rankOfResult[result] = plan.rankOf(made.made);
+  addOutput(result, made.made.stage);
   return success();
 }
 

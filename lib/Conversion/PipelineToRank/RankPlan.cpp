@@ -197,8 +197,10 @@ static LogicalResult assignNodes(Plan &plan) {
 
 FailureOr<Plan> readSchedule(ModuleOp module) {
   Plan plan;
-  if (failed(findSchedule(module, plan)) || failed(checkParts(plan)) ||
-      failed(makeRoutes(plan)) || failed(assignNodes(plan)))
+  if (failed(findSchedule(module, plan)) || failed(checkParts(plan)))
+    return failure();
+  makeRoutes(plan);
+  if (failed(assignNodes(plan)))
     return failure();
   readOrders(plan);
   return plan;

@@ -198,6 +198,9 @@ struct Plan {
   std::vector<BucketPlan> buckets;     ///< In the order in which they begin.
   std::vector<int64_t> bucketOfResult; ///< -1: has an owner that adds parts.
   std::vector<int64_t> rankOfResult;
+  /// By result that is not summed, and rank: the microbatches of which the rank
+  /// makes the result.
+  std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> outputs;
   std::vector<int64_t> workspaceOfRank; ///< Bytes.
   std::optional<Update> update;         ///< The optimizer, if there is one.
   /// If set, replicas update parameters of their own and average them; buckets
@@ -295,7 +298,7 @@ mlir::FailureOr<Plan> readSchedule(mlir::ModuleOp module);
 
 /// Finds the routes of `plan.data` and makes a copy of the nodes for each but
 /// the first, and the nodes of phase R (Routes.cpp).
-mlir::LogicalResult makeRoutes(Plan &plan);
+void makeRoutes(Plan &plan);
 
 /// Sets the orders and the devices of the ranks (Orders.cpp).
 void readOrders(Plan &plan);

@@ -9,7 +9,8 @@
 // whether its forward runs again before the backward. Microbatches of one route
 // share a copy of the nodes. Copies share parameters. Each copy yields its own
 // part of every gradient and loss; the owner adds the parts once per step, as
-// for a parameter that several stages use.
+// for a parameter that several stages use. Results that are joined over
+// microbatches stay where they are made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +36,13 @@ public:
   explicit Router(Plan &plan)
       : plan(plan), yield(cast<pipeline::YieldOp>(
                         plan.graph.getBody().front().getTerminator())) {}
-  LogicalResult run();
+  void run();
 
 private:
   void readRoutes();
   void findPipelines();
   void cloneNodes();
-  LogicalResult yieldParts();
+  void yieldParts();
   void recompute(int64_t copy, int64_t stage);
 
   bool isOf(pipeline::NodeOp node, int64_t copy, int64_t stage) {
@@ -126,35 +127,23 @@ void Router::cloneNodes() {
       plan.copyOf[builder.clone(*node, maps[copy])] = copy;
 }
 
-/// Adds the values of all copies to the results. Summed results get a part from
-/// each; a result of the last microbatch only from the copy that runs it.
-LogicalResult Router::yieldParts() {
+/// Adds the values of all copies to the results. Summed and joined results get
+/// a part from each; a result of the last microbatch only from the copy that
+/// runs it.
+void Router::yieldParts() {
   SmallVector<Value> values;
   SmallVector<int64_t> results;
-  auto rankOf = [&](Value value, size_t copy) {
-    auto node = value.getDefiningOp<pipeline::NodeOp>();
-    return routes[copy][plan.stageOfLayer[node.getLayer()]].rank;
-  };
   for (size_t copy = 0; copy < routes.size(); ++copy)
     for (auto [value, result] :
          llvm::zip(yield.getValues(), yield.getResults())) {
       // Arguments that are results are handled per copy in Places.cpp.
       bool isArgument = isa<BlockArgument>(value);
-      StringRef combine = plan.combineOf(result);
-      bool last = combine == "last";
+      bool last = plan.combineOf(result) == "last";
       if (last ? plan.microbatchesOf[copy].back() + 1 !=
                          plan.data.microbatches &&
                      !isArgument
                : isArgument && copy > 0)
         continue;
-      if (combine == "concat" && !isArgument &&
-          rankOf(value, copy) != rankOf(value, 0))
-        return emitError(plan.graph.getLoc())
-               << "result " << result << " is joined over microbatches that "
-               << "ranks " << rankOf(value, 0) << " and " << rankOf(value, copy)
-               << " run; a stage on several ranks can only sum its results: "
-                  "give it "
-               << "one device, or leave the result out";
       values.push_back(maps[copy].lookupOrDefault(value));
       results.push_back(result);
     }
@@ -163,7 +152,6 @@ LogicalResult Router::yieldParts() {
                                          builder.getDenseI64ArrayAttr(results));
   yield.erase();
   yield = parts;
-  return success();
 }
 
 /// Clones the forward nodes of a stage that its backward reads, directly or
@@ -203,18 +191,16 @@ void Router::recompute(int64_t copy, int64_t stage) {
       input.set(map.lookupOrDefault(input.get()));
 }
 
-LogicalResult Router::run() {
+void Router::run() {
   readRoutes();
   cloneNodes();
-  if (failed(yieldParts()))
-    return failure();
+  yieldParts();
   for (size_t copy = 0; copy < routes.size(); ++copy)
     for (size_t stage = 0; stage < routes[copy].size(); ++stage)
       if (routes[copy][stage].recomputes)
         recompute(copy, stage);
-  return success();
 }
 
-LogicalResult makeRoutes(Plan &plan) { return Router(plan).run(); }
+void makeRoutes(Plan &plan) { Router(plan).run(); }
 
 } // namespace stagewright::torank

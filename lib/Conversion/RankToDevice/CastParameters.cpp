@@ -250,7 +250,8 @@ private:
         rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Stash),
         IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
         TypeAttr::get(memory), IntegerAttr(), DenseI64ArrayAttr(),
-        /*on_host=*/UnitAttr(), /*own=*/IntegerAttr(), /*weight=*/FloatAttr());
+        /*on_host=*/UnitAttr(), /*own=*/IntegerAttr(), /*weight=*/FloatAttr(),
+        /*turns=*/DenseI64ArrayAttr(), /*period=*/IntegerAttr());
 
     // It is live from the beginning, after slots and constants, to the last
     // use.

@@ -230,8 +230,9 @@ rank::BufferAttr describe(rank::BufferOp buffer, Replaced &replaced,
       buffer.getContext(), buffer.getBufferNameAttr(), buffer.getKind(),
       tensorOf(buffer.getType()), buffer.getDepth(), ofArgument ? position : -1,
       result, slice, buffer.getPlace().value_or(-1), list, buffer.getOnHost(),
-      own.value_or(-1), own ? replaced[{*own, -1}] : -1,
-      buffer.getWeightAttr());
+      own.value_or(-1), own ? replaced[{*own, -1}] : -1, buffer.getWeightAttr(),
+      buffer.getTurns().value_or(ArrayRef<int64_t>()),
+      buffer.getPeriod().value_or(0));
 }
 
 /// Describes the averages over replicas of a rank, in the order of its program.

@@ -320,7 +320,6 @@ Problem Builder::build() {
   result.shards = int64_t(ways);
   result.forwardOnly = fine.forwardOnly;
   result.wholeBackward = fine.wholeBackward;
-  result.joinsResults = fine.joinsResults;
   result.samples = 1; // Replicas take whole microbatches.
   result.slotAlignment = fine.slotAlignment;
   result.microbatches = fine.microbatches;

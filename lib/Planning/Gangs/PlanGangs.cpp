@@ -41,8 +41,8 @@ static Result<Seconds> boundOfSingle(const Problem &problem,
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  int64_t most = std::min(int64_t(problem.cluster.devices.size()),
-                          problem.joinsResults ? 1 : problem.microbatches);
+  int64_t most =
+      std::min(int64_t(problem.cluster.devices.size()), problem.microbatches);
   std::vector<PipelineShape> shapes;
   for (int64_t copies = 1; copies <= most; ++copies)
     if (family.pipelines == 0 || family.pipelines == copies)

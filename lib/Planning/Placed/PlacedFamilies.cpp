@@ -95,8 +95,7 @@ static bool areAlike(const Cluster &cluster) {
 }
 
 int64_t Families::mostPipelines(const StagePlacement &where) const {
-  if (where.placement == Placement::Twin || problem.joinsResults ||
-      !areAlike(problem.cluster))
+  if (where.placement == Placement::Twin || !areAlike(problem.cluster))
     return family.pipelines > 1 ? 0 : 1;
   int64_t most = std::min(devices / where.ranks, problem.microbatches);
   if (family.pipelines > 0)

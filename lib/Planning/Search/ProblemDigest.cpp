@@ -89,9 +89,9 @@ uint64_t ChainSpace::digest() const {
              model.optimizerState, model.unevenSlices, model.directSkips,
              model.sharesRings);
   digest.all(problem.shards, problem.forwardOnly, problem.wholeBackward,
-             problem.joinsResults, problem.samples, problem.slotAlignment,
-             problem.microbatches, problem.stages, maxReplicas,
-             problem.recompute, problem.level, problem.offload);
+             problem.samples, problem.slotAlignment, problem.microbatches,
+             problem.stages, maxReplicas, problem.recompute, problem.level,
+             problem.offload);
   digest.all(problem.orders, problem.layers, problem.values, problem.residents);
   const Cluster &cluster = problem.cluster;
   digest.all(cluster.devices, classOf, cluster.links, cluster.fabric.inside,

@@ -22,7 +22,7 @@ namespace {
 /// Since version 2 stashes may have starts, since 3 they may be on the host,
 /// since 4 ranks may choose what they run, and replicas average their
 /// parameters.
-constexpr int64_t manifestVersion = 4;
+constexpr int64_t manifestVersion = 5;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;
@@ -60,17 +60,42 @@ void checkNumbers(const json &list, const char *key) {
             ", expected ", i);
 }
 
-/// Every result, or else every slice of it, must have exactly one owner.
+/// Checks that ranks which have microbatches of one result in turn have each
+/// once: `turns` are their buffers.
+void checkTurns(const Interface &result,
+                const std::vector<const Buffer *> &turns) {
+  std::set<int64_t> seen;
+  for (const Buffer *buffer : turns) {
+    if (buffer->period != turns[0]->period)
+      raise("malformed manifest: result ", result.label(), " has turns of ",
+            turns[0]->period, " and of ", buffer->period);
+    for (int64_t turn : buffer->turns)
+      if (!seen.insert(turn).second)
+        raise("malformed manifest: two ranks have turn ", turn, " of result ",
+              result.label());
+  }
+  if (!turns.empty() && int64_t(seen.size()) != turns[0]->period)
+    raise("malformed manifest: ranks have ", seen.size(), " of ",
+          turns[0]->period, " turns of result ", result.label());
+}
+
+/// Every result, or else every slice or turn of it, must have exactly one
+/// owner.
 void checkOwners(const Manifest &manifest) {
   std::map<std::pair<int64_t, int64_t>, size_t> owner;
+  std::vector<std::vector<const Buffer *>> turns(manifest.results.size());
   for (size_t r = 0; r < manifest.ranks.size(); ++r)
     for (const Buffer &buffer : manifest.ranks[r].buffers) {
       if (buffer.ownResult >= 0)
         owner.insert({{buffer.ownResult, -1}, r});
       if (buffer.result < 0)
         continue;
+      std::vector<const Buffer *> &others = turns[size_t(buffer.result)];
       auto [it, added] = owner.insert({{buffer.result, buffer.slice}, r});
-      if (!added && buffer.weight == 0)
+      bool inTurn = buffer.period > 0 && !others.empty();
+      if (buffer.period > 0)
+        others.push_back(&buffer);
+      if (!added && buffer.weight == 0 && !inTurn)
         raise("malformed manifest: result ",
               manifest.results[buffer.result].label(), " is owned by rank ",
               it->second, " and by rank ", r);
@@ -84,6 +109,7 @@ void checkOwners(const Manifest &manifest) {
     if (!whole && (result.slices == 0 || parts != result.slices))
       raise("malformed manifest: no rank owns result ", result.label(),
             result.slices ? " completely" : "");
+    checkTurns(result, turns[i]);
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "stagewright-rt/runtime.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -161,6 +162,16 @@ struct Buffer : RingSize {
   /// `result`; 0: it is the result.
   int64_t ownArgument = -1, ownResult = -1;
   double weight = 0;
+  /// If several ranks have microbatches of `result`: those that this one has,
+  /// modulo `period`; 0: it has all.
+  std::vector<int64_t> turns;
+  int64_t period = 0;
+
+  /// Whether it has a slot of `result` for microbatch `m`.
+  bool has(int64_t m) const {
+    return period == 0 ||
+           std::find(turns.begin(), turns.end(), m % period) != turns.end();
+  }
 };
 
 /// A kernel of the device code, with its launch configuration.

@@ -13,6 +13,7 @@
 #include "stagewright/Support/Limits.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace stagewright::runtime {
@@ -271,6 +272,25 @@ static void parseOwn(const json &object, const Manifest &manifest,
           "that can be summed");
 }
 
+/// Reads which microbatches of a result the buffer has.
+static void parseTurns(const json &object, const Manifest &manifest,
+                       Buffer &buffer) {
+  if (!object.contains("period"))
+    return;
+  buffer.period = integer(object, "period", 1, maxDepth);
+  buffer.turns = integers(object, "turns", 0, buffer.period - 1);
+  bool joined = buffer.result >= 0 && buffer.depthAll && buffer.depth == 1 &&
+                manifest.results[size_t(buffer.result)].combine == "concat";
+  bool isSorted =
+      std::adjacent_find(buffer.turns.begin(), buffer.turns.end(),
+                         std::greater_equal()) == buffer.turns.end();
+  if (!joined || !isSorted || buffer.turns.empty())
+    raise("malformed manifest: buffer '", buffer.name, "' has ",
+          buffer.turns.size(), " turns of ", buffer.period,
+          ", expected some in increasing order, of a result that is joined "
+          "from a slot for every microbatch");
+}
+
 Averaging parseAveraging(const json &object, const RankManifest &rank) {
   Averaging it;
   it.collective = integer(object, "collective", 0, maxDepth);
@@ -335,6 +355,7 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
                           integer(object, "result", -1, maxDepth), buffer.name);
 
   parseOwn(object, manifest, buffer);
+  parseTurns(object, manifest, buffer);
 
   // Kind and role must agree: the kind determines how the host's array is read,
   // the role its size.

@@ -113,8 +113,9 @@ std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
     int64_t inner = buffer.bytes / outer;
     std::vector<Strip> strips;
     for (int64_t m = 0; m < microbatches; ++m)
-      strips.push_back(
-          {m * ring.stride, m * inner, inner, outer, microbatches * inner});
+      if (buffer.has(m))
+        strips.push_back(
+            {m * ring.stride, m * inner, inner, outer, microbatches * inner});
     return strips;
   }
   int64_t at = ring.at(microbatches - 1) - ring.offset;
@@ -210,8 +211,9 @@ void forParts(const HostArenas &arenas, size_t result, ByteRange range,
     std::vector<Strip> strips = stripsOf(seen, arenas.layouts[r].buffers[b],
                                          whole, arenas.microbatches);
     BufferPart all = spanOf(r, b, range, strips);
-    size_t step =
-        all.bytes > pieceBytes ? 1 : std::max<size_t>(strips.size(), 1);
+    // Between the slots of a rank's turns are those of others.
+    bool each = all.bytes > pieceBytes || seen.period > 0;
+    size_t step = each ? 1 : std::max<size_t>(strips.size(), 1);
     for (size_t i = 0; i < strips.size(); i += step)
       if (BufferPart part =
               spanOf(r, b, range, std::span(strips).subspan(i, step));

@@ -175,11 +175,13 @@ private:
       entry("own_argument", it.getOwnArgument());
       entry("own_result", it.getOwnResult());
     }
+    ifAny("period", it.getPeriod());
     entry("place", it.getPlace());
     entry("result", it.getResult());
     entry("shape", it.getType().getShape());
     entry("slice", it.getSlice());
     entry("starts", it.getStarts());
+    ifAny("turns", it.getTurns());
     ifAny("weight", it.getWeight());
   }
 
@@ -319,6 +321,9 @@ private:
               return buffer.getOnHost();
             }));
       needs(4, !it.getRows().empty() || !it.getAverages().empty());
+      needs(5, llvm::any_of(it.getBuffers(), [](rank::BufferAttr buffer) {
+              return buffer.getPeriod() > 0;
+            }));
     }
     return version;
   }

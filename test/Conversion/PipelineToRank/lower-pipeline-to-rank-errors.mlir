@@ -62,29 +62,6 @@ pipeline.schedule @s of @plan kind "gpipe" {
 
 // -----
 
-// A result that is joined over microbatches of two ranks.
-func.func private @id(%x: tensor<4xf32>) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
-}
-// expected-error @below {{result 0 is joined over microbatches that ranks 0 and 1 run; a stage on several ranks can only sum its results: give it one device, or leave the result out}}
-pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch"}) -> (tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}) attributes {layers = ["a"]} {
-  %0 = pipeline.node "n" @id phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
-  pipeline.yield %0 results [0] : tensor<4xf32>
-}
-pipeline.cluster @local {
-  pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
-  pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
-}
-pipeline.program @plan of @step on @local microbatches 2 {
-  pipeline.stage 0 on [@d0, @d1] layers [0]
-}
-pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 <0F0>
-  pipeline.order 1 <0F1>
-}
-
-// -----
-
 // A mean of integers.
 func.func private @id(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %x : tensor<4xi32>

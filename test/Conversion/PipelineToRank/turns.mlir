@@ -33,10 +33,18 @@
 // EQUAL: rank.action U stage 0
 // EQUAL: rank.all_reduce @gradients.0(%{{.*}}) at %c-1 of %[[LAST]]
 
+// What is joined over microbatches stays on the rank that runs them, in the slot of each.
+// EQUAL-LABEL: rank.program @turns.3
+// EQUAL: %[[Y:.*]] = rank.buffer "output/y" output 2 depth all turns [1] of 2 : memref<4xf32>
+// EQUAL: rank.action F stage 1 microbatch %[[NUMBER:.*]] {
+// EQUAL: rank.slot %[[Y]][%[[NUMBER]]]
+
 // GPIPE: rank.buffer "a.F.1" stash depth all by 2 : memref<4xf32>
 
 // Unequal replicas meet: orders count the microbatches of the step, and slots those of each route, every second.
 // UNEQUAL-DAG: rank.channel @a.F.0.to1.stage1 from 0 to 1 depth 2 sparse : memref<4xf32>
+// UNEQUAL-LABEL: rank.program @turns.1
+// UNEQUAL: rank.buffer "output/y" output 2 depth all : memref<4xf32>
 // UNEQUAL-LABEL: rank.program @turns.2
 // UNEQUAL-SAME: microbatches 8 only
 // UNEQUAL: %[[X:.*]] = rank.buffer "argument1" batch 1 depth all
@@ -59,13 +67,14 @@ func.func private @b(%d: tensor<4xf32>, %k: tensor<4xf32>) -> tensor<4xf32> {
   return %k : tensor<4xf32>
 }
 pipeline.graph @turns(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
-    -> (tensor<f32> {pipeline.role = "loss", pipeline.combine = "mean"}, tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.combine = "mean"})
+    -> (tensor<f32> {pipeline.role = "loss", pipeline.combine = "mean"}, tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.combine = "mean"},
+        tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat", pipeline.name = "y"})
     attributes {layers = ["a", "b"]} {
   %h, %k = pipeline.node "a.F" @f phase F layer 0 (%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   %kept, %l = pipeline.node "b.F" @l phase F layer 1 (%h) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>)
   %d = pipeline.node "b.B" @b phase B layer 1 (%kept, %kept) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %g = pipeline.node "a.B" @b phase B layer 0 (%d, %k) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  pipeline.yield %l, %g results [0, 1] : tensor<f32>, tensor<4xf32>
+  pipeline.yield %l, %g, %kept results [0, 1, 2] : tensor<f32>, tensor<4xf32>, tensor<4xf32>
 }
 pipeline.cluster @local {
   pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09

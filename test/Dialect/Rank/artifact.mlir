@@ -20,7 +20,7 @@ module attributes {rank.plan = #rank.plan<
 // CHECK-SAME: starts = {{\[\[}}0, 64]], nodes = ["layer0.F"], memory = {arena = 128 : i64},
 // CHECK-SAME: averages = [<collective = 0, every = 4, delay = 1, xi = 2.500000e-01 : f64, corrected = true, weight = 5.000000e-01 : f64, turns = 2, step = 0, sum = 1, snapshot = 1, parameters = [0]>]
 // CHECK-SAME: rows = [<name = "0F0", lane = 0, turn = 1, receives = [1, 0], claims = [0, 0]>, <name = "0F1", lane = 0, turn = 2, after = [0]>]>,
-// CHECK-NEXT: #rank.program<device = "d1", host = 1, entry = "step.1">] plan <stages = [<index = 0>]> kernels [
+// CHECK-NEXT: #rank.program<device = "d1", host = 1, entry = "step.1", buffers = [<name = "y", kind = output, type = tensor<4xf32>, depth = -1, result = 1, turns = [0, 2], period = 3>]>] plan <stages = [<index = 0>]> kernels [
 // CHECK-NEXT: #rank.kernel<arguments = 2, block = [32, 1, 1], bytes = [64, 0], flops = 8, form = "elements", grid = [1, 1, 1], mean = true, name = "kernel_0", read = 32, shared = 16, sums = [0], written = 32>] constants [
 // CHECK-NEXT: #rank.constant<bytes = 32, symbol = "table">] device <kind = "cuda", architectures = ["sm_80"], ptx = ["sm_80"]>
 rank.artifact "step" microbatches 8 only schedule "1f1b"
@@ -38,7 +38,8 @@ rank.artifact "step" microbatches 8 only schedule "1f1b"
                              turns = 2, step = 0, sum = 1, snapshot = 1, parameters = [0]>],
                 rows = [<name = "0F0", lane = 0, turn = 1, receives = [1, 0], claims = [0, 0]>,
                         <name = "0F1", lane = 0, turn = 2, after = [0]>]>,
-              #rank.program<device = "d1", host = 1, entry = "step.1">]
+              #rank.program<device = "d1", host = 1, entry = "step.1",
+                buffers = [<name = "y", kind = output, type = tensor<4xf32>, depth = -1, result = 1, turns = [0, 2], period = 3>]>]
     plan <stages = [<index = 0>]>
     kernels [#rank.kernel<arguments = 2, block = [32, 1, 1], bytes = [64, 0], flops = 8, form = "elements", grid = [1, 1, 1], mean = true,
                           name = "kernel_0", read = 32, shared = 16, sums = [0], written = 32>]

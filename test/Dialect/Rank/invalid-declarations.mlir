@@ -298,6 +298,61 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "h
 
 // -----
 
+// buffer_c10
+rank.step @step() -> (tensor<4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'output' and depth 1 cannot have turns; an output of depth all can}}
+  %a = rank.buffer "y" output 0 turns [0] of 2 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c10
+rank.step @step() -> (tensor<4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'stash' and depth all cannot have turns; an output of depth all can}}
+  %a = rank.buffer "k" stash depth all turns [0] of 2 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c10
+rank.step @step() -> (tensor<4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{needs turns from 0 to below 2 in increasing order, got [1, 0]}}
+  %a = rank.buffer "y" output 0 depth all turns [1, 0] of 2 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c10
+rank.step @step() -> (tensor<4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{needs turns from 0 to below 2 in increasing order, got [2]}}
+  %a = rank.buffer "y" output 0 depth all turns [2] of 2 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c10
+rank.step @step() -> (tensor<4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{needs both turns and their period}}
+  %a = "rank.buffer"() <{buffer_name = "y", kind = 8 : i32, position = 0 : i64, depth = -1 : i64, type = memref<4xf32>, turns = array<i64: 0>}> : () -> !rank.buffer
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
 // buffer_c5
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {

@@ -44,6 +44,8 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
   %loss = rank.buffer "loss" accumulator 0 : memref<f32>
   // CHECK: rank.buffer "out" output 2 depth all : memref<2x4xf32>
   %out = rank.buffer "out" output 2 depth all : memref<2x4xf32>
+  // CHECK: rank.buffer "some" output 2 depth all turns [0, 2] of 3 : memref<2x4xf32>
+  %some = rank.buffer "some" output 2 depth all turns [0, 2] of 3 : memref<2x4xf32>
   // CHECK: %[[STASH:.*]] = rank.buffer "k" stash depth 2 : memref<2x4xf32>
   %k = rank.buffer "k" stash depth 2 : memref<2x4xf32>
   // CHECK: rank.buffer "placed" stash at 128 : memref<2x4xf32>

@@ -175,6 +175,20 @@ def gpt_bfloat16():
     return _made(bfloat16_loss, parameters)
 
 
-def gpt_forward():
-    s = sizes("STAGEWRIGHT_GPT", **DEFAULT)
+def gpt_forward(default=DEFAULT):
+    s = sizes("STAGEWRIGHT_GPT", **default)
     return functools.partial(logits, heads=s["H"]), (parameters(**s), tokens(s["V"], s["B"], s["T"])[0])
+
+
+def gpt_forward_single():
+    return gpt_forward({**SLICES, "B": 1})
+
+
+def gpt_single_logits():
+    """Training that also returns the logits."""
+    s = sizes("STAGEWRIGHT_GPT", **{**SLICES, "B": 1})
+
+    def both(params, ids, tgt):
+        found = logits(params, ids, s["H"])
+        return -jnp.take_along_axis(jax.nn.log_softmax(found), tgt[..., None], -1).mean(), found
+    return jax.value_and_grad(both, has_aux=True), (parameters(**s), *tokens(s["V"], s["B"], s["T"]))

@@ -142,7 +142,6 @@ TEST(SearchLog, IsOfOneProblem) {
       [](Problem &p) { p.cluster.fabric.port = Bandwidth(1); },
       [](Problem &p) { p.orders.pop_back(); },
       [](Problem &p) { p.forwardOnly = true; },
-      [](Problem &p) { p.joinsResults = true; },
       [](Problem &p) { p.wholeBackward = true; },
       [](Problem &p) { p.slotAlignment = 64; },
       [](Problem &p) { p.shards = 2; },

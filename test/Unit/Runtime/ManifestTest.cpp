@@ -63,6 +63,56 @@ TEST(Manifest, RatesOfFlowsAreOfPairsOfRanks) {
   EXPECT_NE(errorWith("/flows", json::array({flow(2, 1)})), "");
 }
 
+/// The fixture's manifest with the joined result on both ranks.
+json inTurn(json first, json second, int64_t period = 3) {
+  json manifest = pipelineManifest();
+  json &own = manifest["ranks"][1]["buffers"][3];
+  own["turns"] = std::move(second);
+  own["period"] = period;
+  json other = own;
+  other["id"] = 6;
+  other["turns"] = std::move(first);
+  other["period"] = 3;
+  manifest["ranks"][0]["buffers"].push_back(other);
+  return manifest;
+}
+
+TEST(Manifest, RanksHaveAResultInTurn) {
+  Manifest manifest = parseManifest(inTurn({1}, {0, 2}).dump());
+  const Buffer &own = manifest.ranks[1].buffers[3];
+  EXPECT_TRUE(own.has(0) && own.has(5) && !own.has(4));
+  auto errorOf = [](const json &text) {
+    try {
+      parseManifest(text.dump());
+      return std::string();
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(errorOf(inTurn({1}, {2})),
+            "malformed manifest: ranks have 2 of 3 turns of result 2 ('y')");
+  EXPECT_EQ(errorOf(inTurn({1, 2}, {0, 2})),
+            "malformed manifest: two ranks have turn 2 of result 2 ('y')");
+  EXPECT_EQ(errorOf(inTurn({1}, {0}, 2)),
+            "malformed manifest: result 2 ('y') has turns of 3 and of 2");
+  EXPECT_NE(errorOf(inTurn({1}, {0, 3})), "");
+  EXPECT_NE(errorOf(inTurn({1}, {2, 0})), "");
+  EXPECT_NE(errorOf(inTurn({}, {0, 1, 2})), "");
+  // A rank that has all microbatches beside one that has some.
+  json twice = inTurn({1}, {0, 2});
+  twice["ranks"][1]["buffers"][3].erase("period");
+  EXPECT_EQ(errorOf(twice), "malformed manifest: result 2 ('y') is owned by "
+                            "rank 0 and by rank 1");
+  // Only what is joined over microbatches.
+  json loss = pipelineManifest();
+  loss["ranks"][1]["buffers"][2]["turns"] = {0};
+  loss["ranks"][1]["buffers"][2]["period"] = 1;
+  EXPECT_EQ(errorOf(loss),
+            "malformed manifest: buffer 'loss' has 1 turns of 1, expected some "
+            "in increasing order, of a result that is joined from a slot for "
+            "every microbatch");
+}
+
 json kernel() {
   return {{"name", "step.k0"},
           {"grid", {8, 2, 1}},
@@ -215,8 +265,8 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
 }
 
 TEST(Manifest, ContradictionsAreNamed) {
-  EXPECT_EQ(errorWith("/stagewright", 5),
-            "malformed manifest: 'stagewright' is 5, expected 1 to 4");
+  EXPECT_EQ(errorWith("/stagewright", 6),
+            "malformed manifest: 'stagewright' is 6, expected 1 to 5");
   EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
             "malformed manifest: element type 'f31' is unknown");
   EXPECT_EQ(errorWith("/arguments/0/shape", {8}),

@@ -46,7 +46,8 @@ Value RankEmitter::declare(Twine name, BufferKind kind,
       number(place ? place->slice : std::nullopt),
       builder.getI64IntegerAttr(depth), TypeAttr::get(type), IntegerAttr(),
       DenseI64ArrayAttr(), onHost ? builder.getUnitAttr() : UnitAttr(),
-      /*own=*/IntegerAttr(), /*weight=*/FloatAttr());
+      /*own=*/IntegerAttr(), /*weight=*/FloatAttr(),
+      /*turns=*/DenseI64ArrayAttr(), /*period=*/IntegerAttr());
 }
 
 LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
@@ -162,15 +163,31 @@ void RankEmitter::declareResults() {
         declareAccumulator(plan.accumulatorOf(result, rank));
   for (unsigned number = 0; number < plan.accumulators.size(); ++number)
     declareAccumulator(number);
-  for (int64_t index = 0; index < int64_t(plan.rankOfResult.size()); ++index)
-    if (!plan.isAccumulated(index) && plan.rankOfResult[index] == rank) {
+  for (const auto &[made, microbatches] : plan.outputs)
+    if (auto [index, by] = made; by == rank) {
       Place place = placeOfResult(graph, index);
       place.slice = std::nullopt;
       outputs[index] =
           declare(nameOfResult(graph, index), BufferKind::Output, place,
                   keepsLastOnly(index) ? 1 : RankDialect::kAll,
                   memoryOf(graph.getResultTypes()[index]));
+      if (!keepsLastOnly(index) &&
+          int64_t(microbatches.size()) < plan.data.microbatches)
+        setTurns(outputs[index].getDefiningOp<rank::BufferOp>(), microbatches);
     }
+}
+
+/// Sets which microbatches of a result are in `buffer`, and not in those of
+/// other ranks.
+void RankEmitter::setTurns(rank::BufferOp buffer,
+                           const std::set<int64_t> &microbatches) {
+  if (plan.pipelines > 1) { // For any number of microbatches.
+    buffer.setTurns(ArrayRef(plan.pipelineOfRank[rank]));
+    buffer.setPeriod(plan.pipelines);
+    return;
+  }
+  buffer.setTurns(llvm::to_vector(microbatches));
+  buffer.setPeriod(plan.data.microbatches);
 }
 
 void RankEmitter::declareStashes() {

@@ -65,6 +65,7 @@ private:
                       mlir::MemRefType type, bool onHost = false);
   mlir::LogicalResult declareArguments();
   void declareResults();
+  void setTurns(rank::BufferOp buffer, const std::set<int64_t> &microbatches);
   void declareAccumulator(unsigned number);
   bool keepsLastOnly(int64_t index) const;
   void declareStashes();

@@ -127,7 +127,7 @@ LogicalResult BufferAttr::verify(EmitError emitError, StringAttr name,
                                  BufferKind, RankedTensorType type,
                                  int64_t depth, int64_t, int64_t, int64_t,
                                  int64_t, int64_t, bool, int64_t, int64_t,
-                                 FloatAttr) {
+                                 FloatAttr, ArrayRef<int64_t>, int64_t) {
   return verifyRing(emitError, name, type, depth);
 }
 

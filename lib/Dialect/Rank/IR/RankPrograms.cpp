@@ -315,6 +315,30 @@ static LogicalResult verifyStarts(BufferOp buffer) {
   return success();
 }
 
+/// Checks buffer_c10.
+static LogicalResult verifyTurns(BufferOp buffer) {
+  std::optional<ArrayRef<int64_t>> turns = buffer.getTurns();
+  if (!turns && !buffer.getPeriod())
+    return success();
+  if (!turns || !buffer.getPeriod())
+    return buffer.emitOpError() << "needs both turns and their period";
+  if (buffer.getKind() != BufferKind::Output || !buffer.isDepthAll())
+    return buffer.emitOpError()
+           << "of kind '" << stringifyBufferKind(buffer.getKind())
+           << "' and depth " << depthText(buffer.getDepth())
+           << " cannot have turns; an output of depth all can";
+  int64_t period = *buffer.getPeriod(), least = 0;
+  bool isSorted = !turns->empty();
+  for (int64_t turn : *turns) {
+    isSorted &= turn >= least && turn < period;
+    least = turn + 1;
+  }
+  if (isSorted)
+    return success();
+  return buffer.emitOpError() << "needs turns from 0 to below " << period
+                              << " in increasing order, got [" << *turns << "]";
+}
+
 LogicalResult BufferOp::verify() {
   StringRef kind = stringifyBufferKind(getKind());
   bool never = llvm::is_contained(
@@ -376,7 +400,7 @@ LogicalResult BufferOp::verify() {
            << "of kind '" << kind << "' cannot have weight " << weight
            << "; a parameter, gradient or accumulator "
            << "with a position may have one above 0 and at most 1";
-  if (failed(verifyStarts(*this)))
+  if (failed(verifyStarts(*this)) || failed(verifyTurns(*this)))
     return failure();
   return verifySlotType(*this, getType());
 }

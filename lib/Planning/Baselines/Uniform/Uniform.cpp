@@ -46,7 +46,7 @@ void Shape::take(Plan plan, int64_t level) {
 
 /// Replicas are parallel pipelines that take whole microbatches in turn.
 void Shape::tryInTurn(const Problem &leveled, int64_t level) {
-  if (replicas > leveled.microbatches || (replicas > 1 && leveled.joinsResults))
+  if (replicas > leveled.microbatches)
     return;
   PlacedRequest request{where, {}, replicas};
   for (const Generator &generator : allGenerators())
