@@ -137,7 +137,7 @@ static LogicalResult addNode(NodeOp node, FlopCounter &counter,
   addLayerFacts(node, problem.layers[layer]);
   ArrayRef<double> transfer = node.getTransfer().value_or(ArrayRef<double>());
   for (OpResult result : node->getResults()) {
-    stagewright::Value value = {
+    stagewright::LayerValue value = {
         Bytes(bytesOf(result.getType())), {layer, phase}, {}};
     if (result.getResultNumber() < transfer.size())
       value.transfer = Seconds(transfer[result.getResultNumber()]);

@@ -23,8 +23,8 @@ static constexpr int64_t kWrittenBytesPerFlop = 16;
 /// repeated: their operands are about as large as their results.
 static bool isExpanding(Operation *op, const StashPrices &prices) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (prices.keep == Keep::Written || prices.repeatRatio < 1 || !linalgOp ||
-      op->getNumResults() != 1 || !isContraction(op) ||
+  if (prices.keep == StashKeep::Written || prices.repeatRatio < 1 ||
+      !linalgOp || op->getNumResults() != 1 || !isContraction(op) ||
       !linalg::isaContractionOpInterface(linalgOp))
     return false;
   double flops = 2;
@@ -289,11 +289,12 @@ Stash chooseStash(const StepGraph &graph, const Layers &layers,
   llvm::DenseSet<Value> rootSet(roots.begin(), roots.end());
   std::vector<bool> isFactor = findFactors(graph, layers, rootSet);
   std::vector<bool> isWritten =
-      prices.keep == Keep::Written ? findWritten(graph, layers)
-                                   : std::vector<bool>(graph.ops.size(), false);
+      prices.keep == StashKeep::Written
+          ? findWritten(graph, layers)
+          : std::vector<bool>(graph.ops.size(), false);
   // A factor that a contraction reads is in memory wherever it is computed.
   for (auto [number, entry] : llvm::enumerate(graph.ops))
-    if (prices.keep == Keep::Written && isFactor[number])
+    if (prices.keep == StashKeep::Written && isFactor[number])
       isWritten[number] = llvm::any_of(entry.users, [&](unsigned user) {
         return isContraction(graph.ops[user].op);
       });

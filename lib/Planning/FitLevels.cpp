@@ -15,7 +15,7 @@ std::vector<std::vector<double>> bytesKept(const Problem &problem) {
   std::vector<std::vector<double>> kept;
   for (const Layer &layer : problem.layers)
     kept.emplace_back(layer.levels.size() + 1, 0);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
     // The producer keeps the value if its own backward uses it, else the first

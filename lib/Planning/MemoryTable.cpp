@@ -67,7 +67,7 @@ MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
                                    double(resident.bytes.value));
       }
       for (size_t i : index.values[layer]) {
-        const Value &value = problem.values[i];
+        const LayerValue &value = problem.values[i];
         int64_t bytes = problem.slotOf(value.bytes).value;
         ValuePlace &place = places[i];
         if (int64_t *counter = counterOf(value, place, recompute, sum))

@@ -77,7 +77,7 @@ static Problem alternativeProblem(const Problem &problem,
       layer.times[c] =
           timesOf(*chosen.of[l], layer.times[c], speedOf(problem, c));
   }
-  for (Value &value : result.values) {
+  for (LayerValue &value : result.values) {
     double most = 0;
     int64_t from = value.producer.layer;
     for (const LayerPhase &use : value.uses)

@@ -155,7 +155,7 @@ static Status checkCover(const Problem &problem, const Plan &plan,
 /// Checks that values of the forward go to the same or a later stage.
 static Status checkFlow(const Problem &problem,
                         const std::vector<int64_t> &stageOf) {
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
     for (const LayerPhase &use : value.uses)

@@ -21,7 +21,7 @@ struct Traffic {
   Seconds given;
   bool any = false;
 
-  void add(const Value &value) {
+  void add(const LayerValue &value) {
     any = true;
     if (value.transfer)
       given += *value.transfer;
@@ -52,7 +52,7 @@ private:
   void collectTraffic();
   std::set<int64_t> firstUsers(int64_t from,
                                const std::set<int64_t> &users) const;
-  void carry(const Value &value, int64_t from, int64_t to);
+  void carry(const LayerValue &value, int64_t from, int64_t to);
   /// Replicas, and their shares of a microbatch.
   struct Runners {
     std::vector<size_t> devices;
@@ -120,7 +120,7 @@ std::set<int64_t> Channels::firstUsers(int64_t from,
 /// else from stage to stage, once over every cut on its way. Between shards it
 /// is sent once to each device (pipeline-send-once).
 void Channels::collectTraffic() {
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     int64_t from = facts.stageOf[value.producer.layer];
     std::set<int64_t> users;
     for (const LayerPhase &use : value.uses)
@@ -141,7 +141,7 @@ void Channels::collectTraffic() {
   }
 }
 
-void Channels::carry(const Value &value, int64_t from, int64_t to) {
+void Channels::carry(const LayerValue &value, int64_t from, int64_t to) {
   auto &[forward, backward] = traffic[{std::min(from, to), std::max(from, to)}];
   (from < to ? forward : backward).add(value);
 }

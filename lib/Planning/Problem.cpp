@@ -102,7 +102,7 @@ static Status checkValues(const Problem &problem) {
     return Error{std::string(what) + " names layer " + std::to_string(layer) +
                  ", the graph has " + std::to_string(problem.layers.size())};
   };
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.bytes.value < 0)
       return Error{"a value has " + std::to_string(value.bytes.value) +
                    " bytes"};

@@ -87,7 +87,7 @@ public:
     memory.addTemporaries(problem, layer, levels[layer]);
   }
 
-  void addValue(const Value &value) {
+  void addValue(const LayerValue &value) {
     ValuePlace place;
     place.producer = isHere(value.producer.layer);
     place.offloaded = offload.contains(value.producer.layer);
@@ -129,7 +129,7 @@ static StageMemory sumAll(const Problem &problem, std::vector<int64_t> levels,
   for (size_t layer = 0; layer < problem.layers.size(); ++layer)
     if (isHere[layer])
       sum.addLayer(layer);
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     sum.addValue(value);
   return sum.memory;
 }
@@ -233,7 +233,7 @@ double StageMemory::temporariesOf(double share) const {
 Bytes mostMemory(const Problem &problem) {
   StageMemory all = stageMemory(
       problem, std::vector<bool>(problem.layers.size(), true), false);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     all.receivedStash.toWeight += value.bytes.value;
     all.received += value.bytes.value;
   }

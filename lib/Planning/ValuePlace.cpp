@@ -22,8 +22,8 @@ void ValuePlace::addUse(ActionKind phase) {
   }
 }
 
-int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
-                   StageMemory &memory) {
+int64_t *counterOf(const LayerValue &value, const ValuePlace &place,
+                   bool recompute, StageMemory &memory) {
   bool forward = value.producer.phase == ActionKind::Forward;
   bool weight = value.producer.phase == ActionKind::WeightGradient;
   bool kept =

@@ -27,8 +27,8 @@ struct ValuePlace {
 
 /// The counter of `memory` to which `value` adds in a stage that has it as
 /// `place` describes; null if the stage does not hold it between actions.
-int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
-                   StageMemory &memory);
+int64_t *counterOf(const LayerValue &value, const ValuePlace &place,
+                   bool recompute, StageMemory &memory);
 
 } // namespace stagewright
 

@@ -83,7 +83,7 @@ void LinkFlows::raiseEqually() {
 }
 
 /// The part of a link's rate that is an error of rounding, not left over.
-constexpr double kRounding = 1e-12;
+constexpr double kRateRounding = 1e-12;
 
 /// Each transfer takes all that earlier ones leave.
 void LinkFlows::giveInOrder() {
@@ -94,7 +94,7 @@ void LinkFlows::giveInOrder() {
       rates[i] = std::min(rates[i], left[link]);
     for (uint32_t link : links) {
       left[link] -= rates[i];
-      if (left[link] < kRounding * capacity[link])
+      if (left[link] < kRateRounding * capacity[link])
         left[link] = 0;
     }
   }

@@ -23,10 +23,11 @@
 // operation (pipeline.attention), its output and statistics are kept: it is
 // never repeated and has no scores.
 //
-// Keeping a value that is written to memory anyway (Keep::Written) takes no
-// time. A forward writes the values that another of its kernels reads: operands
-// and results of contractions, values live across one, and values that another
-// layer reads. Elementwise values between them are kept if that is cheaper.
+// Keeping a value that is written to memory anyway (StashKeep::Written) takes
+// no time. A forward writes the values that another of its kernels reads:
+// operands and results of contractions, values live across one, and values that
+// another layer reads. Elementwise values between them are kept if that is
+// cheaper.
 //
 // Operations that read only forward values but are read only by the backward
 // (factors: 1 - tanh(x)^2) may be on either side of the cut at no cost; the
@@ -43,7 +44,7 @@
 namespace stagewright::pipeline {
 
 /// What a forward keeps for its backward.
-enum class Keep {
+enum class StashKeep {
   /// As few bytes as repeating cheap work allows.
   Least,
   /// The values that the forward writes to memory anyway. Keeping them takes no
@@ -54,14 +55,14 @@ enum class Keep {
 
 /// The costs of keeping and repeating.
 struct StashPrices {
-  Keep keep = Keep::Least;
+  StashKeep keep = StashKeep::Least;
 
   /// Cost of keeping a byte, in scalar operations: it is written once and read
   /// once. A core of 64 GFLOP/s and 10 GB/s does 6.4 operations in the time of
   /// moving one byte; with the cluster preset "local" it is 8.
   int64_t flopsPerByte = 13;
   /// Min ratio of the bytes of a contraction's result to those of its operands
-  /// for it to be repeated; 0: none is. Used with Keep::Least.
+  /// for it to be repeated; 0: none is. Used with StashKeep::Least.
   int64_t repeatRatio = 4;
 };
 

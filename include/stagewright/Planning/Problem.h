@@ -102,7 +102,7 @@ struct LayerPhase {
 inline constexpr size_t kMostLevels = 32;
 
 /// A value that one phase of a layer makes for others, once per microbatch.
-struct Value {
+struct LayerValue {
   Bytes bytes;
   LayerPhase producer;
   std::vector<LayerPhase> uses;
@@ -179,7 +179,7 @@ struct Problem {
   /// (GangProblem.h).
   int64_t shards = 1;
   std::vector<Layer> layers;
-  std::vector<Value> values;
+  std::vector<LayerValue> values;
   std::vector<Resident> residents;
   bool forwardOnly = false;
   /// Whether the backward of a layer is one body, which cannot be split into I

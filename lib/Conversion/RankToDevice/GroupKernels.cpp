@@ -27,7 +27,6 @@ constexpr int64_t kFewestRows = 64;
 constexpr int64_t kFewestTurns = 32;
 
 using bodies::RowGroup;
-using bodies::RowMember;
 
 bool isSingle(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
@@ -128,7 +127,7 @@ struct DeviceGroupKernelsPass
     if (group.numRows() < kFewestRows)
       return members;
     llvm::DenseSet<Operation *> out;
-    for (const RowMember &member : group.members) {
+    for (const bodies::RowMember &member : group.members) {
       Operation *op = member.op;
       SetVector<Value> reads(op->operand_begin(), op->operand_end());
       getUsedValuesDefinedAbove(op->getRegions(), reads);

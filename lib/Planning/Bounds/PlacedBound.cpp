@@ -61,7 +61,7 @@ LeastTimes::LeastTimes(const Problem &problem, const Network &network)
       bandwidths(groupBandwidths(network)) {
   size_t layers = problem.layers.size();
   std::vector<bool> feeds(layers, false), gets(layers, false);
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses) {
       bool isForward = value.producer.phase == ActionKind::Forward;
       if (isForward && use.layer == value.producer.layer + 1 &&

@@ -9,12 +9,10 @@
 #include "Chains/IntervalCosts.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Planners.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 static double larger(double a, double b) { return std::max(a, b); }
 static double sum(double a, double b) { return a + b; }

@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chains/BestCut.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<int64_t> bestCut(int64_t layers, int64_t stages,
                              const StageCost &cost,

@@ -52,7 +52,7 @@ void IntervalCosts::sumCuts() {
   size_t cuts = problem.layers.size() + 1;
   forwardBytes.assign(cuts, 0);
   backwardBytes.assign(cuts, 0);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     int64_t low = value.producer.layer, high = low;
     for (const LayerPhase &use : value.uses) {
       low = std::min(low, use.layer);

@@ -6,13 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Dapple/DappleArrangements.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 #include <map>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
 /// The first stages of a plan, without the rest.

@@ -57,7 +57,7 @@ private:
   /// The level at which a layer of the gang repeats its whole forward; none if
   /// no level does.
   std::optional<size_t> wholeLevel(int64_t layer) const;
-  bool addUse(Value &own, const LayerPhase &use);
+  bool addUse(LayerValue &own, const LayerPhase &use);
   void addValues();
   void addResidents();
 
@@ -94,7 +94,7 @@ void Builder::chooseShard() {
 void Builder::collectMessages() {
   for (auto &ofPhase : messages)
     ofPhase.assign(cells.size(), std::vector<int64_t>(ways, 0));
-  for (const Value &value : fine.values) {
+  for (const LayerValue &value : fine.values) {
     auto [from, sender] = placeOf(value.producer.layer);
     std::vector<bool> isSent(ways, false);
     for (const LayerPhase &use : value.uses) {
@@ -246,7 +246,7 @@ uint32_t Builder::levelsOf(const LayerPhase &use) const {
 
 /// Adds a use of the chosen shard. Returns whether it needs a value that the
 /// forward of its own layer makes, and the whole level makes again.
-bool Builder::addUse(Value &own, const LayerPhase &use) {
+bool Builder::addUse(LayerValue &own, const LayerPhase &use) {
   LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
   bool isHere = there.layer == own.producer.layer,
        isForward = own.producer.phase == ActionKind::Forward;
@@ -270,11 +270,11 @@ bool Builder::addUse(Value &own, const LayerPhase &use) {
 void Builder::addValues() {
   for (size_t layer = 0; layer < result.layers.size(); ++layer)
     wholes.push_back(wholeLevel(int64_t(layer)));
-  for (const Value &value : fine.values) {
-    Value own{value.bytes,
-              {layerOf(value.producer.layer), value.producer.phase},
-              {},
-              value.transfer};
+  for (const LayerValue &value : fine.values) {
+    LayerValue own{value.bytes,
+                   {layerOf(value.producer.layer), value.producer.phase},
+                   {},
+                   value.transfer};
     bool isRepeated = false;
     for (const LayerPhase &use : value.uses)
       if (placeOf(use.layer).shard == chosen)
@@ -343,7 +343,7 @@ static std::vector<bool> linkedLayers(const Problem &problem,
   std::vector<int64_t> ofLevel = layersByLevel(sharded.ends);
   std::vector<bool> gets(sharded.ends.size(), false),
       returns(sharded.ends.size(), problem.forwardOnly);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     int64_t from = ofLevel[sharded.places[size_t(value.producer.layer)].level];
     bool isForward = value.producer.phase == ActionKind::Forward;
     for (const LayerPhase &use : value.uses) {

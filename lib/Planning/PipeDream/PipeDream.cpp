@@ -46,7 +46,7 @@ static std::vector<PipeDreamNode> allNodes(const Problem &problem) {
       nodes[layer].seconds = std::max(
           nodes[layer].seconds,
           problem.forwardOnly ? times.forward.value : times.total().value);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
     std::vector<size_t> &to = nodes[value.producer.layer].successors;

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/PipeDream.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
 #include <cmath>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
 /// The best stages for a range of states on a number of workers. If `cut` is

@@ -70,7 +70,7 @@ static std::vector<std::pair<Load, Load>>
 loadsOf(const Problem &problem, const std::vector<int64_t> &stageOf,
         size_t stages) {
   std::vector<std::pair<Load, Load>> loads(stages);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     int64_t from = stageOf[value.producer.layer];
     bool next = false, previous = false;
     for (const LayerPhase &use : value.uses) {

@@ -7,6 +7,7 @@
 
 #include "Placed/PlacedSearch.h"
 #include "stagewright/Scheduling/Timing.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -96,8 +97,6 @@ struct StageLoads {
   int64_t lastEnd(int64_t s) const { return layers - (count - 1 - s); }
 };
 } // namespace
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The min over all cuts of the max load.
 static double leastMaximum(const StageLoads &loads) {

@@ -27,7 +27,7 @@ MoveMaker::MoveMaker(const Problem &problem) : problem(problem) {
     secondsOf.push_back(layer.times.front().total().value);
   in.resize(layers);
   out.resize(layers);
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
     std::set<int64_t> consumers;

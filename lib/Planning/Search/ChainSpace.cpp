@@ -42,7 +42,7 @@ ChainSpace::ChainSpace(const Problem &problem, const Network &network,
   allSliced = !takesTurns(0, costs.layers);
   knowsTransfers = std::none_of(
       problem.values.begin(), problem.values.end(),
-      [](const Value &value) { return value.transfer.has_value(); });
+      [](const LayerValue &value) { return value.transfer.has_value(); });
   ideal = std::max(leastWork.back() / double(network.size()), 1e-30);
   size_t most = std::min(costs.layers, network.size());
   sharings.assign(most + 1, std::vector<long double>(network.size() + 1, 0));

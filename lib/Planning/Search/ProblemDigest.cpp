@@ -63,7 +63,7 @@ public:
   void add(const LayerPhase &phase) {
     all(phase.layer, phase.phase, phase.levels);
   }
-  void add(const Value &value) {
+  void add(const LayerValue &value) {
     all(value.bytes, value.producer, value.uses, value.transfer);
   }
   void add(const Resident &resident) {

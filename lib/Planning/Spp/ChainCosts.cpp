@@ -12,7 +12,7 @@ namespace stagewright {
 
 static void addTraffic(const Problem &problem, double bandwidth,
                        bool surelyNext, std::vector<CutTraffic> &cuts) {
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (problem.forwardOnly && value.producer.phase != ActionKind::Forward)
       continue;
     double bytes = value.transfer ? value.transfer->value * bandwidth
@@ -74,7 +74,7 @@ ChainCosts::ChainCosts(const Problem &problem, const Network &network,
   addTraffic(problem, network.largestBandwidth(), surelyNext, cuts);
   feeds.assign(layers + 1, false);
   returns = feeds;
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses) {
       int64_t producer = value.producer.layer;
       if (use.layer == producer + 1 &&

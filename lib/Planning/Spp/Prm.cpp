@@ -7,14 +7,13 @@
 
 #include "Spp/Prm.h"
 #include "Spp/PrmLoads.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
 #include <cmath>
 
 namespace stagewright {
 
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// The dynamic program over one list of devices.
 class Solver {
 public:

@@ -6,16 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Spp/PrmBlocks.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace stagewright {
 
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Fills the blocks of one device list.
 class Builder {
 public:

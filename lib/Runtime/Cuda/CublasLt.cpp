@@ -13,7 +13,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-constexpr LibraryName name = {
+constexpr LibraryName cublasLtName = {
     {"libcublasLt.so.13", "libcublasLt.so.12"},
     "STAGEWRIGHT_CUBLASLT_LIBRARY",
     "contractions on a GPU need it",
@@ -21,7 +21,7 @@ constexpr LibraryName name = {
     "and with nvidia-cublas or nvidia-cublas-cu12 of PyPI"};
 
 CublasLt openCublasLt() {
-  Library library(name);
+  Library library(cublasLtName);
   CublasLt it;
   STAGEWRIGHT_CUBLASLT(STAGEWRIGHT_LOOK_UP)
   library.find(it.statusString, "cublasLtGetStatusString");

@@ -13,10 +13,11 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-constexpr LibraryName name = {{"libcuda.so.1"},
-                              "STAGEWRIGHT_CUDA_LIBRARY",
-                              "an artifact for a GPU needs it to run",
-                              "NVIDIA's driver (Debian package libcuda1)"};
+constexpr LibraryName driverName = {
+    {"libcuda.so.1"},
+    "STAGEWRIGHT_CUDA_LIBRARY",
+    "an artifact for a GPU needs it to run",
+    "NVIDIA's driver (Debian package libcuda1)"};
 
 /// The table of functions. It is filled before the first call that may fail,
 /// so that fail() can use it.
@@ -26,7 +27,7 @@ Driver &table() {
 }
 
 bool openDriver() {
-  Library library(name);
+  Library library(driverName);
   Driver it;
   STAGEWRIGHT_CUDA_DRIVER(STAGEWRIGHT_LOOK_UP)
   it.path = library.path();

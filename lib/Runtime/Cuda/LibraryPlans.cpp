@@ -34,7 +34,7 @@ int numberOf(const std::string &name) {
 
 /// The key of a call: its printed name, and the bytes of its description.
 using Key = std::pair<std::string, std::string>;
-template <typename Call> Key keyOf(const Call &it) {
+template <typename Call> Key printedKeyOf(const Call &it) {
   return {nameOf(it),
           {reinterpret_cast<const char *>(&it.desc), sizeof(it.desc)}};
 }
@@ -80,9 +80,9 @@ Calls callsOf(const Artifact &artifact, int64_t microbatches) {
   Calls calls;
   for (const RankProgram &program : recordStep(artifact, microbatches)) {
     for (const Attention &it : program.attentions)
-      calls.attentions.emplace(keyOf(it), it);
+      calls.attentions.emplace(printedKeyOf(it), it);
     for (const Convolution &it : program.convolutions)
-      calls.convolutions.emplace(keyOf(it), it);
+      calls.convolutions.emplace(printedKeyOf(it), it);
   }
   return calls;
 }

@@ -13,7 +13,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-constexpr LibraryName name = {
+constexpr LibraryName ncclName = {
     {"libnccl.so.2"},
     "STAGEWRIGHT_NCCL_LIBRARY",
     "ranks in several processes send by it",
@@ -26,12 +26,12 @@ void requireVersion(Nccl &it) {
   if (it.release < ncclOldest)
     raise("'", it.path, "' is NCCL ", printNcclVersion(it.release),
           ", expected at least ", printNcclVersion(ncclOldest),
-          "; a newer one comes with ", name.package, ", and ", name.variable,
-          " names another place");
+          "; a newer one comes with ", ncclName.package, ", and ",
+          ncclName.variable, " names another place");
 }
 
 Nccl openNccl() {
-  Library library(name);
+  Library library(ncclName);
   Nccl it;
   STAGEWRIGHT_NCCL(STAGEWRIGHT_LOOK_UP)
   library.find(it.errorString, "ncclGetErrorString");
@@ -43,7 +43,7 @@ Nccl openNccl() {
 
 } // namespace
 
-const char *const ncclPackage = name.package;
+const char *const ncclPackage = ncclName.package;
 
 std::string printNcclVersion(int version) {
   return std::to_string(version / 10000) + "." +

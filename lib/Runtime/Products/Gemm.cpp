@@ -19,7 +19,7 @@ namespace {
 
 /// If the rows of C are contiguous and its columns are not, the transposed
 /// contraction, C^T = B^T A^T, and swaps `a` and `b`; else `d` itself.
-sw_gemm_desc rowMajor(const sw_gemm_desc &d, const void *&a, const void *&b) {
+sw_gemm_desc asRowMajor(const sw_gemm_desc &d, const void *&a, const void *&b) {
   if (d.c_col == 1 || d.c_row != 1)
     return d;
   sw_gemm_desc flipped = d;
@@ -47,7 +47,7 @@ void takeBatch(sw_gemm_desc &d, int dim, Product &product, int row) {
 template <typename T>
 void gemmByTiles(const sw_gemm_desc &desc, const void *a, const void *b,
                  void *c) {
-  sw_gemm_desc d = rowMajor(desc, a, b);
+  sw_gemm_desc d = asRowMajor(desc, a, b);
   Product product = productOf(d);
   takeBatch(d, 0, product, 0);
   takeBatch(d, 1, product, 1);

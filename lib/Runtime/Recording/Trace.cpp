@@ -17,7 +17,7 @@
 
 namespace stagewright::runtime {
 
-using json = TraceEvents::Json;
+using Json = TraceEvents::Json;
 
 namespace {
 
@@ -46,7 +46,7 @@ private:
   void addStep(size_t step);
   void addActions(size_t rank, size_t step);
   void addChoice(const Event &event, const RankManifest &rank,
-                 std::vector<int64_t> &ran, json &args) const;
+                 std::vector<int64_t> &ran, Json &args) const;
   void addTransfer(const Event &event);
   void addSum(const Event &event, size_t rank);
   void addArrow(const Event &sent, const Event &received);
@@ -111,11 +111,11 @@ void Trace::addNames() {
 /// what it waited for.
 /// `ran`: by lane, rows that have run before.
 void Trace::addChoice(const Event &event, const RankManifest &rank,
-                      std::vector<int64_t> &ran, json &args) const {
+                      std::vector<int64_t> &ran, Json &args) const {
   if (event.choice.row < 0)
     return;
   ran.resize(size_t(rank.rows.back().lane) + 1);
-  json ready = json::array();
+  Json ready = Json::array();
   std::vector<int64_t> seen(ran.size());
   for (const ReadyRow &row : rank.rows) {
     bool isNext = seen[size_t(row.lane)]++ == ran[size_t(row.lane)];
@@ -150,7 +150,7 @@ void Trace::addActions(size_t rank, size_t step) {
     auto next = std::upper_bound(received.begin(), received.end(), event.end);
     if (next != received.begin())
       bar.begin = std::max(bar.begin, *(next - 1));
-    json args = {{"stage", event.id}, {"microbatch", event.m}};
+    Json args = {{"stage", event.id}, {"microbatch", event.m}};
     addChoice(event, manifest.ranks[rank], ran, args);
     events.bar(title(event), category(event), bar.row, micros(bar.begin),
                bar.micros(), std::move(args));

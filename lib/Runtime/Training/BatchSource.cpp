@@ -28,7 +28,7 @@ namespace {
 /// Limits on what a source may announce, which is allocated before it is read.
 constexpr int64_t maxName = 4096, maxDimensions = 64, maxMessage = 1 << 16;
 /// Seconds that a source has to end when the run does.
-constexpr double grace = 1;
+constexpr double graceSeconds = 1;
 
 std::string print(sw_dtype dtype, const std::vector<int64_t> &shape) {
   return std::string(dtypeName(dtype)) + printShape(shape);
@@ -154,7 +154,7 @@ void BatchSource::stop() { shutdown(socket.get(), SHUT_RDWR); }
 
 BatchSource::~BatchSource() {
   socket = Socket();
-  if (!ends(grace))
+  if (!ends(graceSeconds))
     kill();
 }
 
@@ -164,7 +164,7 @@ void BatchSource::receive(void *data, size_t bytes) {
   if (errno == ETIMEDOUT)
     raise("the source has sent nothing for ", printSeconds(limit),
           "; if it is only slow, give more with --deadline");
-  if (!ends(grace))
+  if (!ends(graceSeconds))
     raise("the source has closed its socket");
   if (WIFSIGNALED(status))
     raise("the source died: ", strsignal(WTERMSIG(status)));

@@ -134,7 +134,7 @@ void GraphWriter::createNode(const NodePlan &node, Block &block) {
   for (size_t number : node.inputs)
     inputs.push_back(made[number]);
   for (size_t number : node.outputs) {
-    const stagewright::Value &value = problem.values[number];
+    const stagewright::LayerValue &value = problem.values[number];
     outputs.push_back(bytesType(value.bytes));
     if (value.transfer)
       transfer.push_back(value.transfer->value);

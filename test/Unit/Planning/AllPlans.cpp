@@ -104,7 +104,7 @@ private:
       return sharesOf(problem, stagewright::stageOf(0, layers, devices));
     };
     Bytes bytes;
-    for (const Value &value : problem.values)
+    for (const LayerValue &value : problem.values)
       if (value.producer.phase == ActionKind::Forward &&
           value.producer.layer + 1 == int64_t(cut))
         bytes += value.bytes;

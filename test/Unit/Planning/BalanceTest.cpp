@@ -166,7 +166,7 @@ static double exhaustive(const Problem &problem) {
         double load = 0, cut = 0;
         for (int64_t l = at; l < ends[s]; ++l)
           load += problem.layers[l].times[0].total().value;
-        for (const Value &value : problem.values)
+        for (const LayerValue &value : problem.values)
           for (const LayerPhase &use : value.uses)
             if (std::min(use.layer, value.producer.layer) < at &&
                 std::max(use.layer, value.producer.layer) >= at)
@@ -210,7 +210,7 @@ TEST(Balance, EqualsExhaustiveSearch) {
     double most = 0;
     for (const StagePlan &stage : plan->stages) {
       double cut = 0;
-      for (const Value &value : problem.values)
+      for (const LayerValue &value : problem.values)
         for (const LayerPhase &use : value.uses)
           if (std::min(use.layer, value.producer.layer) <
                   stage.layers.front() &&

@@ -92,7 +92,7 @@ public:
         held[resident.layers[0] + 1] += double(resident.bytes.value);
     for (size_t l = 1; l < held.size(); ++l)
       held[l] += held[l - 1];
-    for (const Value &value : problem.values)
+    for (const LayerValue &value : problem.values)
       if (value.producer.phase == ActionKind::Forward)
         for (int64_t cut = value.producer.layer + 1; cut <= lastUse(value);
              ++cut)
@@ -124,7 +124,7 @@ public:
   }
 
 private:
-  static int64_t lastUse(const Value &value) {
+  static int64_t lastUse(const LayerValue &value) {
     int64_t last = 0;
     for (const LayerPhase &use : value.uses)
       last = std::max(last, use.layer);

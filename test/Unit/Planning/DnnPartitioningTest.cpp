@@ -133,12 +133,12 @@ TEST(DnnPartitioning, OneValuePerProducerBothWays) {
   EXPECT_EQ(problem->layers[2].times[0].inputGradient, Seconds(2));
   // Forward: 0 to 1 and 2, these to 3; backward: 3 to 1 and 2, these to 0.
   ASSERT_EQ(problem->values.size(), 6u);
-  const Value &fork = problem->values[0];
+  const LayerValue &fork = problem->values[0];
   EXPECT_EQ(fork.producer.layer, 0);
   EXPECT_EQ(fork.uses.size(), 2u);
   EXPECT_EQ(fork.bytes, Bytes(8));
   EXPECT_EQ(fork.transfer, Seconds(0.5));
-  const Value &back = problem->values[5];
+  const LayerValue &back = problem->values[5];
   EXPECT_EQ(back.producer.layer, 3);
   EXPECT_EQ(back.producer.phase, ActionKind::InputGradient);
   EXPECT_EQ(back.uses.size(), 2u);
@@ -155,7 +155,7 @@ TEST(DnnPartitioning, GradientsDrawnForwardsFlowBackwards) {
                           "diamond.json");
   ASSERT_TRUE(problem) << problem.error().message;
   ASSERT_EQ(problem->values.size(), 6u);
-  for (const Value &value : problem->values)
+  for (const LayerValue &value : problem->values)
     if (value.producer.phase == ActionKind::InputGradient) {
       for (const LayerPhase &use : value.uses)
         EXPECT_LT(use.layer, value.producer.layer);
@@ -171,7 +171,7 @@ TEST(DnnPartitioning, BackwardOnlyClassStandsWhereItsMirrorIs) {
   ASSERT_TRUE(problem) << problem.error().message;
   ASSERT_EQ(problem->layers.size(), 5u);
   std::set<std::string> before, after;
-  for (const Value &value : problem->values)
+  for (const LayerValue &value : problem->values)
     for (const LayerPhase &use : value.uses)
       if (value.transfer == Seconds(0)) {
         before.insert(problem->layers[value.producer.layer].name);

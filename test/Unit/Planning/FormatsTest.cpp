@@ -45,7 +45,7 @@ int64_t bytes(const Problem &problem, ResidentKind kind, int64_t layer = -1) {
 /// Bytes of the forward values that cross the cut after `layer`, each once.
 int64_t cutBehind(const Problem &problem, int64_t layer) {
   int64_t sum = 0;
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward ||
         value.producer.layer > layer)
       continue;
@@ -61,7 +61,7 @@ int64_t cutBehind(const Problem &problem, int64_t layer) {
 /// Edges of the forward graph.
 size_t edges(const Problem &problem) {
   size_t count = 0;
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     if (value.producer.phase == ActionKind::Forward)
       count += value.uses.size() / 2; // Each edge: a forward, a backward use.
   return count;
@@ -150,7 +150,7 @@ TEST(Formats, DataHasNoGradient) {
   Problem problem = readShared("hpgo/bert_48.txt", "pipedream");
   ASSERT_EQ(problem.layers[1].name, "node2 attention_mask");
   EXPECT_EQ(cutBehind(problem, 1), 3538944);
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses)
       EXPECT_TRUE(use.layer >= 2 || use.phase == ActionKind::Forward ||
                   value.producer.phase == ActionKind::Forward);

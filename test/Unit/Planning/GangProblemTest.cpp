@@ -246,7 +246,7 @@ TEST(GangProblem, JoinsLayersThatAreNoChain) {
   std::mt19937 random(9);
   Sharded sharded(2, 3, 2, random);
   // Nothing returns from the last layer of the gang to the one before.
-  std::erase_if(sharded.problem.values, [](const Value &value) {
+  std::erase_if(sharded.problem.values, [](const LayerValue &value) {
     return value.producer.phase == ActionKind::InputGradient &&
            value.producer.layer / 2 == 4;
   });

@@ -47,7 +47,7 @@ Problem randomProblem(std::mt19937 &random, size_t count, size_t devices,
     problem.layers.push_back(layer);
     problem.residents.push_back(
         {Bytes(int64_t(random() % 30)), ResidentKind::Constant, {int64_t(a)}});
-    Value value{Bytes(0), {int64_t(a), ActionKind::Forward}, {}, {}};
+    LayerValue value{Bytes(0), {int64_t(a), ActionKind::Forward}, {}, {}};
     for (size_t b = a + 1; b < count; ++b)
       if (random() % 3 == 0)
         value.uses.push_back({int64_t(b), ActionKind::Forward});
@@ -65,7 +65,7 @@ Problem randomProblem(std::mt19937 &random, size_t count, size_t devices,
 
 /// Whether no forward value goes to an earlier stage, and all devices fit.
 bool isAllowed(const Problem &problem, const std::vector<size_t> &stageOf) {
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses)
       if (value.producer.phase == ActionKind::Forward &&
           stageOf[value.producer.layer] > stageOf[use.layer])

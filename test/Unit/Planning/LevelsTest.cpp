@@ -167,7 +167,7 @@ TEST(Levels, ArePartOfTheSearch) {
     Problem without = problem;
     for (Layer &layer : without.layers)
       layer.levels.clear();
-    for (Value &value : without.values)
+    for (LayerValue &value : without.values)
       value.uses.front().levels = ~0u;
     return planSpp(without);
   }();

@@ -37,7 +37,7 @@ inline double maxLoad(const Problem &problem,
     load[deviceOf[layer]] += times.total().value;
   }
   std::vector<std::string> names = problem.cluster.classes();
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     std::vector<size_t> devices = {deviceOf[value.producer.layer]};
     for (const LayerPhase &use : value.uses)
       devices.push_back(deviceOf[use.layer]);

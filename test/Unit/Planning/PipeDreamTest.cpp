@@ -99,7 +99,7 @@ private:
       for (int64_t layer : plan.stages[i].layers)
         isBefore[layer] = true;
     double bytes = 0;
-    for (const Value &value : problem.values)
+    for (const LayerValue &value : problem.values)
       if (value.producer.phase == ActionKind::Forward &&
           isBefore[value.producer.layer])
         for (const LayerPhase &use : value.uses)
@@ -220,7 +220,7 @@ TEST(PipeDream, StatesAreTheAugmentedAntichains) {
   for (auto [path, states] : cases) {
     Problem problem = sharedProfile(path, "pipedream");
     std::vector<PipeDreamNode> nodes(problem.layers.size() - 1);
-    for (const Value &value : problem.values)
+    for (const LayerValue &value : problem.values)
       for (const LayerPhase &use : value.uses)
         if (value.producer.phase == ActionKind::Forward &&
             use.phase == ActionKind::Forward && value.producer.layer > 0)
@@ -328,9 +328,9 @@ TEST(PipeDream, EveryGraphsPlanIsAPlan) {
     for (size_t i = 0; i < nodes.size(); ++i) {
       problem.layers.push_back({"l" + std::to_string(i),
                                 {{Seconds(nodes[i].seconds), Seconds(1), {}}}});
-      Value value{Bytes(int64_t(nodes[i].outputBytes)),
-                  {int64_t(i), ActionKind::Forward},
-                  {}};
+      LayerValue value{Bytes(int64_t(nodes[i].outputBytes)),
+                       {int64_t(i), ActionKind::Forward},
+                       {}};
       for (size_t to : nodes[i].successors)
         value.uses.push_back({int64_t(to), ActionKind::Forward});
       if (!value.uses.empty())

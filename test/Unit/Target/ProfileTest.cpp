@@ -41,7 +41,7 @@ std::vector<std::string> factsOf(const Problem &problem) {
   auto place = [](const LayerPhase &at) {
     return std::to_string(at.layer) + char(at.phase);
   };
-  for (const stagewright::Value &value : problem.values) {
+  for (const stagewright::LayerValue &value : problem.values) {
     std::vector<std::string> uses;
     for (const LayerPhase &use : value.uses)
       uses.push_back(place(use));

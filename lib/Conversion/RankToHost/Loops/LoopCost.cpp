@@ -37,9 +37,10 @@ std::optional<int64_t> turnsOf(scf::ForOp loop) {
   return std::max<int64_t>(0, (*upper - *lower + *step - 1) / *step);
 }
 
-static double bytesOf(Type type) {
+static double bytesLoaded(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
-    return double(vector.getNumElements()) * bytesOf(vector.getElementType());
+    return double(vector.getNumElements()) *
+           bytesLoaded(vector.getElementType());
   return type.isIntOrFloat() ? double(type.getIntOrFloatBitWidth()) / 8 : 8;
 }
 
@@ -75,9 +76,9 @@ static double ofOperation(Operation &op, SymbolTable &symbols) {
     return call.getCallee() == "sw_gemm" ? ofContraction(call, symbols) : 0;
   if (auto access = dyn_cast<MemoryEffectOpInterface>(op)) {
     if (access.hasEffect<MemoryEffects::Write>())
-      return bytesOf(op.getOperand(0).getType()) / kBytesPerNanosecond;
+      return bytesLoaded(op.getOperand(0).getType()) / kBytesPerNanosecond;
     if (access.hasEffect<MemoryEffects::Read>() && op.getNumResults() == 1)
-      return bytesOf(op.getResult(0).getType()) / kBytesPerNanosecond;
+      return bytesLoaded(op.getResult(0).getType()) / kBytesPerNanosecond;
   }
   bool computes = llvm::any_of(op.getResultTypes(), [](Type type) {
     return isa<FloatType, VectorType>(type);

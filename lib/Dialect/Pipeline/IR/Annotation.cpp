@@ -9,8 +9,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace llvm;
-using namespace stagewright::pipeline;
+namespace stagewright::pipeline {
+
+using llvm::SmallVector, llvm::StringRef, llvm::Twine;
 
 std::string Annotation::text() const {
   return std::string(splits ? "split(" : "replicate(") + std::to_string(count) +
@@ -43,8 +44,7 @@ static std::string quoted(StringRef text) {
   return result;
 }
 
-std::optional<Annotation>
-stagewright::pipeline::parseAnnotation(StringRef form) {
+std::optional<Annotation> parseAnnotation(StringRef form) {
   SmallVector<StringRef, 5> parts;
   form.split(parts, ':');
   Annotation result;
@@ -60,9 +60,11 @@ stagewright::pipeline::parseAnnotation(StringRef form) {
   return result;
 }
 
-std::string stagewright::pipeline::formOf(bool splits, int64_t count,
-                                          int64_t number, StringRef place) {
+std::string formOf(bool splits, int64_t count, int64_t number,
+                   StringRef place) {
   return (kAnnotationScope + (splits ? "split:" : "replicate:") + Twine(count) +
           ":" + Twine(number) + ":" + quoted(place))
       .str();
 }
+
+} // namespace stagewright::pipeline

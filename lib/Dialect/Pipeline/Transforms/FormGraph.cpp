@@ -50,7 +50,7 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       return emitError(getOperation().getLoc())
              << "stash must be least or written, got '" << kept.getValue()
              << "'";
-    prices.keep = kept == "least" ? Keep::Least : Keep::Written;
+    prices.keep = kept == "least" ? StashKeep::Least : StashKeep::Written;
     FailureOr<std::optional<Cluster>> found =
         findCluster(getOperation(), cluster);
     if (failed(found))

@@ -8,13 +8,11 @@
 #include "stagewright/Planning/Baselines/Alpa.h"
 #include "stagewright/Planning/Baselines/Baselines.h"
 #include "stagewright/Planning/ChainCosts.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
 /// The cluster as a mesh: its hosts if all have the same power of two of

@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Baselines/Alpa.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<AlpaMesh> alpaMeshes(int64_t hosts, int64_t perHost) {
   std::vector<AlpaMesh> meshes;

@@ -90,8 +90,9 @@ static void addValue(Problem &problem, const DnnNode &node, int64_t layer,
                      const std::set<std::pair<int64_t, bool>> &uses) {
   ActionKind phase =
       node.backward ? ActionKind::InputGradient : ActionKind::Forward;
-  Value value{node.bytes, {layer, phase}, {}, node.cost};
-  Value back{node.bytes, {layer, ActionKind::InputGradient}, {}, node.cost};
+  LayerValue value{node.bytes, {layer, phase}, {}, node.cost};
+  LayerValue back{
+      node.bytes, {layer, ActionKind::InputGradient}, {}, node.cost};
   int64_t last = layer;
   for (auto [user, backward] : uses) {
     LayerPhase use{user,
@@ -108,7 +109,7 @@ static void addValue(Problem &problem, const DnnNode &node, int64_t layer,
         std::swap(use.layer, value.producer.layer);
     back.uses.clear();
   }
-  for (Value &made : {std::ref(value), std::ref(back)})
+  for (LayerValue &made : {std::ref(value), std::ref(back)})
     if (!made.uses.empty())
       problem.values.push_back(std::move(made));
 }

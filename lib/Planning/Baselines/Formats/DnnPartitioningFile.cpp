@@ -21,9 +21,9 @@ namespace stagewright {
 static constexpr double kSameCost = 1e-6;
 
 namespace {
-class Parser {
+class DnnParser {
 public:
-  Parser(const std::string &file, DnnFile &result)
+  DnnParser(const std::string &file, DnnFile &result)
       : file(file), result(result) {}
 
   Status parse(const json &root);
@@ -57,7 +57,7 @@ static Result<bool> parseFlag(const json &object, const std::string &where,
                found->dump()};
 }
 
-Status Parser::parseRequest(const json &root) {
+Status DnnParser::parseRequest(const json &root) {
   JsonFields fields(root, file);
   double memory = fields.number("maxSizePerFPGA");
   result.devices = fields.integer("maxFPGAs");
@@ -82,7 +82,7 @@ Status Parser::parseRequest(const json &root) {
   return {};
 }
 
-Status Parser::parseNode(const json &object, size_t index) {
+Status DnnParser::parseNode(const json &object, size_t index) {
   std::string where = file + ": node number " + std::to_string(index);
   DnnNode node;
   JsonFields head(object, where);
@@ -130,7 +130,7 @@ Status Parser::parseNode(const json &object, size_t index) {
   return {};
 }
 
-Status Parser::parseEdge(const json &object, size_t index) {
+Status DnnParser::parseEdge(const json &object, size_t index) {
   std::string where = file + ": edge number " + std::to_string(index);
   JsonFields fields(object, where);
   int64_t ends[] = {fields.integer("sourceId"), fields.integer("destId")};
@@ -168,7 +168,7 @@ Status Parser::parseEdge(const json &object, size_t index) {
 
 /// Checks that the graph has no cycles. The error names a node on a cycle or
 /// reachable from one.
-Status Parser::checkCycles() const {
+Status DnnParser::checkCycles() const {
   Successors next;
   for (const DnnNode &node : result.nodes)
     next.push_back(node.to);
@@ -182,7 +182,7 @@ Status Parser::checkCycles() const {
                "') lies on it or behind it; a step needs a graph without one"};
 }
 
-Status Parser::parse(const json &root) {
+Status DnnParser::parse(const json &root) {
   if (Status status = parseRequest(root); !status)
     return status;
   for (const json &object : root["nodes"])
@@ -208,7 +208,7 @@ Result<DnnFile> parseDnnFile(const std::string &text, const std::string &file) {
   if (!root)
     return root.error();
   DnnFile result;
-  if (Status status = Parser(file, result).parse(*root); !status)
+  if (Status status = DnnParser(file, result).parse(*root); !status)
     return status.error();
   return result;
 }

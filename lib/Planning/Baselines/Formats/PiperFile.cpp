@@ -18,9 +18,9 @@ using nlohmann::json;
 namespace stagewright {
 
 namespace {
-class Parser {
+class PiperParser {
 public:
-  Parser(const std::string &file, PiperFile &result)
+  PiperParser(const std::string &file, PiperFile &result)
       : file(file), result(result) {}
 
   Status parse(const json &root);
@@ -49,7 +49,7 @@ static Status checkRange(int64_t number, int64_t most, const std::string &where,
                std::to_string(most) + ", got " + std::to_string(number)};
 }
 
-Status Parser::parseRequest(const json &root) {
+Status PiperParser::parseRequest(const json &root) {
   JsonFields fields(root, file);
   double memory = fields.number("maxMemoryPerDevice");
   result.devices = fields.integer("maxDevices");
@@ -70,7 +70,7 @@ Status Parser::parseRequest(const json &root) {
   return checkRange(result.microbatches, kMostMicrobatches, file, "mbsInBatch");
 }
 
-Status Parser::parseIds(const json &list) {
+Status PiperParser::parseIds(const json &list) {
   if (list.empty())
     return Error{file + ": field 'nodes' is empty"};
   for (size_t i = 0; i < list.size(); ++i) {
@@ -91,7 +91,7 @@ Status Parser::parseIds(const json &list) {
   return {};
 }
 
-Status Parser::parseEdges(const json &list) {
+Status PiperParser::parseEdges(const json &list) {
   std::set<std::pair<size_t, size_t>> known;
   for (size_t i = 0; i < list.size(); ++i) {
     std::string where = file + ": entry " + std::to_string(i) + " of 'edges'";
@@ -116,9 +116,9 @@ Status Parser::parseEdges(const json &list) {
   return {};
 }
 
-Status Parser::parseSyncs(const json &object, bool incoming,
-                          const std::string &where, size_t position,
-                          std::map<int64_t, double> &syncs) {
+Status PiperParser::parseSyncs(const json &object, bool incoming,
+                               const std::string &where, size_t position,
+                               std::map<int64_t, double> &syncs) {
   const char *field = incoming ? "syncTimeFw" : "syncTimeBw";
   JsonFields fields(object, where);
   const json &found = fields.object(field);
@@ -150,8 +150,9 @@ Status Parser::parseSyncs(const json &object, bool incoming,
                std::to_string(result.nodes[*neighbours.begin()].id)};
 }
 
-Status Parser::parseAlternative(const json &object, const std::string &where,
-                                size_t position, Alternative &way) {
+Status PiperParser::parseAlternative(const json &object,
+                                     const std::string &where, size_t position,
+                                     Alternative &way) {
   JsonFields fields(object, where);
   way.name = fields.text("id");
   way.recompute = way.name.find("recomp") != std::string::npos;
@@ -175,7 +176,7 @@ Status Parser::parseAlternative(const json &object, const std::string &where,
   return parseSyncs(object, false, where, position, way.syncOut);
 }
 
-Status Parser::parseWays(const json &node, size_t position) {
+Status PiperParser::parseWays(const json &node, size_t position) {
   PiperNode &to = result.nodes[position];
   std::string where = file + ": node " + std::to_string(to.id);
   JsonFields fields(node, where);
@@ -211,7 +212,7 @@ Status Parser::parseWays(const json &node, size_t position) {
   return {};
 }
 
-Status Parser::parse(const json &root) {
+Status PiperParser::parse(const json &root) {
   if (Status status = parseRequest(root); !status)
     return status;
   JsonFields fields(root, file);
@@ -234,7 +235,7 @@ Result<PiperFile> parsePiperFile(const std::string &text,
   if (!root)
     return root.error();
   PiperFile result;
-  if (Status status = Parser(file, result).parse(*root); !status)
+  if (Status status = PiperParser(file, result).parse(*root); !status)
     return status.error();
   return result;
 }

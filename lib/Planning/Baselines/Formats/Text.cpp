@@ -87,7 +87,7 @@ void addActivation(Problem &problem, int64_t layer, Bytes bytes,
                    const std::vector<int64_t> &consumers, bool learns) {
   if (consumers.empty())
     return;
-  Value output = {bytes, {layer, ActionKind::Forward}, {}};
+  LayerValue output = {bytes, {layer, ActionKind::Forward}, {}};
   for (int64_t consumer : consumers) {
     output.uses.push_back({consumer, ActionKind::Forward});
     output.uses.push_back({consumer, ActionKind::InputGradient});

@@ -36,7 +36,7 @@ static size_t rootOf(std::vector<size_t> &parent, size_t layer) {
 static std::vector<size_t> contract(const Problem &problem,
                                     const std::vector<int64_t> &ignored) {
   GraphEdges edges;
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     bool back = value.producer.phase != ActionKind::Forward;
     bool isNothing = value.bytes.value == 0 &&
                      (!value.transfer || value.transfer->value == 0);
@@ -76,7 +76,7 @@ static std::vector<size_t> contract(const Problem &problem,
 static std::set<std::pair<size_t, size_t>>
 edgesBetween(const Problem &problem, const std::vector<size_t> &groupOf) {
   std::set<std::pair<size_t, size_t>> edges;
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses) {
       size_t a = groupOf[value.producer.layer], b = groupOf[use.layer];
       if (a != b && value.producer.phase == ActionKind::Forward)
@@ -127,7 +127,7 @@ static Problem coarsen(const Problem &problem,
       layer.times[c].weightGradient += part.times[c].weightGradient;
     }
   }
-  for (Value &value : coarse.values) {
+  for (LayerValue &value : coarse.values) {
     value.producer.layer = groupOf[value.producer.layer];
     for (LayerPhase &use : value.uses)
       use.layer = groupOf[use.layer];

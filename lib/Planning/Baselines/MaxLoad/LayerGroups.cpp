@@ -11,7 +11,7 @@
 
 namespace stagewright {
 
-std::set<int64_t> layersOf(const Value &value) {
+std::set<int64_t> layersOf(const LayerValue &value) {
   std::set<int64_t> layers = {value.producer.layer};
   for (const LayerPhase &use : value.uses)
     layers.insert(use.layer);
@@ -19,7 +19,7 @@ std::set<int64_t> layersOf(const Value &value) {
 }
 
 /// Whether the forward of the user waits for the forward of the producer.
-bool isForward(const Value &value, const LayerPhase &use) {
+bool isForward(const LayerValue &value, const LayerPhase &use) {
   return value.producer.phase == ActionKind::Forward &&
          use.phase == ActionKind::Forward && use.layer != value.producer.layer;
 }
@@ -45,7 +45,7 @@ private:
 Groups::Groups(const Problem &problem)
     : problem(problem), neighbours(problem.layers.size()),
       netsOf(problem.layers.size()) {
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     for (const LayerPhase &use : value.uses)
       if (isForward(value, use)) {
         neighbours[use.layer].insert(value.producer.layer);

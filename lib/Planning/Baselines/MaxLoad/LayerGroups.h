@@ -22,10 +22,10 @@
 namespace stagewright {
 
 /// The layers that `value` touches.
-std::set<int64_t> layersOf(const Value &value);
+std::set<int64_t> layersOf(const LayerValue &value);
 
 /// Whether the forward of the user waits for the forward of the producer.
-bool isForward(const Value &value, const LayerPhase &use);
+bool isForward(const LayerValue &value, const LayerPhase &use);
 
 /// The layer to which each layer is joined; for most, the layer itself.
 std::vector<int64_t> groupLayers(const Problem &problem);

@@ -29,7 +29,7 @@ double LoadGraph::leastTime(int node) const {
 static std::vector<int> numberNodes(const Problem &problem, LoadGraph &graph) {
   std::vector<int64_t> groupOf = groupLayers(problem);
   std::set<std::pair<int64_t, int64_t>> edges;
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     for (const LayerPhase &use : value.uses) {
       int64_t a = groupOf[value.producer.layer], b = groupOf[use.layer];
       if (a != b && isForward(value, use))
@@ -112,7 +112,7 @@ LoadGraph makeLoadGraph(const Problem &problem, const Network &network,
   LoadGraph graph;
   std::vector<int> nodeOf = numberNodes(problem, graph);
   std::map<std::vector<int>, NetCost> costOf;
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     std::set<int> nodes;
     for (int64_t layer : layersOf(value))
       nodes.insert(nodeOf[layer]);

@@ -10,13 +10,11 @@
 #include "MaxLoad/StageFit.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int64_t mostStages(const Problem &problem, const LoadGraph &graph) {
   size_t most = std::min(problem.cluster.devices.size(), graph.size());

@@ -8,14 +8,13 @@
 #include "MaxLoad/MaxLoadSplit.h"
 #include "MaxLoad/DevicePool.h"
 #include "MaxLoad/StageFit.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
 
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Tolerance for rounding: sums are added in another order.
-static constexpr double kSlack = 1e-9;
+static constexpr double kTolerance = 1e-9;
 /// Max number of steps of all walks together; about a minute.
 static constexpr int64_t kMostSteps = 3'000'000'000;
 /// Max number of entries of W; 16 bytes each.
@@ -151,7 +150,7 @@ Status Search::walkFrom(int ideal) {
 }
 
 Status Search::run(double newLimit, Aim newAim) {
-  limit = newLimit * (1 + kSlack);
+  limit = newLimit * (1 + kTolerance);
   aim = newAim;
   if (ideals.size() > kMostEntries / pool.size())
     return Error{"the graph has too many ideals for the devices"};

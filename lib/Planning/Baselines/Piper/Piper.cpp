@@ -11,12 +11,10 @@
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/PiperStep.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Max number of downsets: 1,500 have 10^6 pairs. With more, only the chain is
 /// searched.

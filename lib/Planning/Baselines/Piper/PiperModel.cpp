@@ -93,7 +93,7 @@ void PiperModel::addLayer(const Problem &problem, int64_t layer,
 
 void PiperModel::addEdges(const Problem &problem) {
   std::map<std::pair<int64_t, int64_t>, double> seconds;
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
     std::set<int64_t> consumers;

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Piper/PiperSearch.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
-#include <limits>
 
 namespace stagewright {
 
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Tolerance for sums that were added in different orders.
 static constexpr double kSlack = 1 + 1e-12;
 

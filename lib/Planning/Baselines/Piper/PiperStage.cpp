@@ -6,13 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Piper/PiperStage.h"
+#include "stagewright/Support/Infinity.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace stagewright {
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Seconds, for a whole sample, of the edges from `layer` to other stages or
 /// back.

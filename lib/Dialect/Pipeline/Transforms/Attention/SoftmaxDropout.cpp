@@ -12,7 +12,7 @@
 namespace stagewright::pipeline {
 
 /// Max depth to which a factor is traced back to the condition of dropout.
-constexpr unsigned kDepth = 8;
+constexpr unsigned kConditionDepth = 8;
 
 /// The operand of `value`, if that is an argument of a linalg body; else
 /// `value`.
@@ -27,7 +27,7 @@ static Value tensorOf(Value value) {
 /// The i1 tensor that `value` is computed from, element by element: a factor
 /// may be the condition, converted to a number and divided. Null if there is
 /// none.
-static Value conditionBehind(Value value, unsigned depth = kDepth) {
+static Value conditionBehind(Value value, unsigned depth = kConditionDepth) {
   value = tensorOf(value);
   if (getElementTypeOrSelf(value.getType()).isInteger(1))
     return isa<RankedTensorType>(value.getType()) ? value : Value();

@@ -7,9 +7,9 @@
 
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
-using namespace llvm;
-
 namespace stagewright::pipeline {
+
+using llvm::StringLiteral, llvm::StringRef, llvm::Twine;
 
 static constexpr StringLiteral kLevel = ".t", kTail = "b", kShard = ".s",
                                kOperation = "/op";
