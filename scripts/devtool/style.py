@@ -30,12 +30,12 @@ def run(options):
 
 def tidy(names):
     """clang-tidy over `names`, or over every source of lib/ and tools/; needs the generated headers."""
-    setup.everything(targets=["all"])
+    setup.everything("tidy", ["stagewright-headers"])
     names = names or _files("lib/*.cpp", "tools/*.cpp")
     progress, failed = Progress("clang-tidy"), []
 
     def one(name):
-        return subprocess.run(["clang-tidy-22", "-p", setup.tree("release"), "--quiet", "--warnings-as-errors=*", name],
+        return subprocess.run(["clang-tidy-22", "-p", setup.tree("tidy"), "--quiet", "--warnings-as-errors=*", name],
                               cwd=ROOT, capture_output=True, text=True)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
