@@ -42,17 +42,22 @@ def BodyRaiseConvolutions
     : Pass<"body-raise-convolutions", "::mlir::func::FuncOp"> {
   let summary = "recognise convolutions and their gradients";
   let description = [{
-    **Why** A convolution is a sum of products in which two loops index one dimension together; the runtime has code for it. A
+    **Why** A convolution is a sum of products in which two loops index one dimension together. The runtime has code for it, and
+    a device's library computes it and its gradients on tensor cores, without padding or dilating anything in memory. A
     gradient arrives as a convolution over a tensor dilated with zeros, so most of its work is multiplication by zero.
     **Expects** A body on tensors, before fusion.
     **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a `rank.contract`,
     unless its window has one element in some dimension. Dilated operands are avoided: a weight gradient reads the original
     operand with a stride; an input gradient becomes one convolution for each phase of the stride, interleaved into its result.
-    **Never** changes pooling or a depthwise convolution, which have no columns to multiply.
+    With `library`, a `rank.convolve` for every convolution of float32, float16 or bfloat16 over one to three spatial dimensions
+    and every gradient of one. Padding, dilation or reversal of its operands becomes part of its attributes. All three operands
+    are channels last, or all channels first if the image is, and are transposed where they are not. For others, which become
+    kernels, only dilated operands are avoided.
+    **Never** changes pooling or a depthwise convolution, which have no columns to multiply. With `library`, grouped convolutions
+    and negative padding stay sums of products.
   }];
   let options = [
-    Option<"calls", "calls", "bool", "true",
-           "Make convolutions calls; without it only dilated operands are avoided, for kernels of a device">];
+    Option<"library", "library", "bool", "false", "Make convolutions operations of a device's library">];
   let statistics = [
     Statistic<"numRaised", "convolutions-raised", "Convolutions recognised">,
     Statistic<"numNarrowed", "convolutions-narrowed", "Convolutions over zeros replaced">];

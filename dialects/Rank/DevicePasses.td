@@ -153,21 +153,6 @@ def DeviceCallAttention : Pass<"device-call-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def DeviceRaiseConvolutions : Pass<"device-raise-convolutions", "::mlir::func::FuncOp"> {
-  let summary = "recognise convolutions and their gradients for the device's library";
-  let description = [{
-    **Why** The library implements all three on tensor cores, without padding the image or dilating the gradient in memory.
-    **Expects** A body on tensors, before fusion.
-    **Leaves** `rank.convolve` for every sum of products of float32, float16 or bfloat16 that is a convolution over one to three
-    spatial dimensions or a gradient of one. Padding, dilation or reversal of its operands becomes part of its attributes. All
-    three operands are channels last, or all channels first if the image is, and are transposed where they are not.
-    **Never** changes pooling, grouped convolutions or negative padding: those stay sums of products.
-  }];
-  let statistics = [Statistic<"numRaised", "convolutions-raised", "Convolutions raised">];
-  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
-}
-
 def DeviceCallConvolutions : Pass<"device-call-convolutions", "::mlir::ModuleOp"> {
   let summary = "lower convolutions to calls of the runtime";
   let description = [{

@@ -30,7 +30,6 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     body.addPass(device::createDeviceMarkLoops());
     body.addPass(device::createDeviceSplitAttention());
     body.addPass(device::createDeviceReadScalars());
-    body.addPass(device::createDeviceRaiseConvolutions());
     buildFusion(body, options, /*keepTypes=*/true);
     body.addPass(device::createDeviceFinishContractions());
     body.addPass(createCanonicalizerPass());

@@ -23,7 +23,7 @@ void buildFusion(OpPassManager &body, const HostPipelineOptions &options,
   body.addPass(createCSEPass());
   // Contractions are raised before fusion, which would fuse elementwise
   // operations into them, and after it: moving reshapes can break one up.
-  body.addPass(bodies::createBodyRaiseConvolutions({/*calls=*/!keepTypes}));
+  body.addPass(bodies::createBodyRaiseConvolutions({/*library=*/keepTypes}));
   bool bytes = keepTypes && options.bytes;
   body.addPass(bodies::createBodyRaiseContractions({keepTypes, bytes}));
   body.addPass(bodies::createBodySumSlices());

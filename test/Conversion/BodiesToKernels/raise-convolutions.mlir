@@ -1,5 +1,5 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-raise-convolutions,canonicalize,cse))' -split-input-file | FileCheck %s
-// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-raise-convolutions{calls=false}))' -split-input-file | FileCheck %s --check-prefix=KERNELS
+// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-raise-convolutions{library=true}))' -split-input-file | FileCheck %s --check-prefix=KERNELS
 // KERNELS-NOT: rank.contract
 
 // A named convolution becomes one operation with its stride in the map.

@@ -1,4 +1,4 @@
-// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(device-raise-convolutions,canonicalize,cse))' | FileCheck %s
+// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-raise-convolutions{library=true},canonicalize,cse))' | FileCheck %s
 
 // A stride of 2 over an image padded behind; the filters, which lie as places, channels, filters, are transposed.
 // CHECK-LABEL: func @forward(

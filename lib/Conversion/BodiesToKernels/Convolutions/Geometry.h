@@ -21,13 +21,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_CONVOLUTIONS_GEOMETRY_H
-#define STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_CONVOLUTIONS_GEOMETRY_H
+#ifndef STAGEWRIGHT_LIB_CONVERSION_BODIESTOKERNELS_CONVOLUTIONS_GEOMETRY_H
+#define STAGEWRIGHT_LIB_CONVERSION_BODIESTOKERNELS_CONVOLUTIONS_GEOMETRY_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 
-namespace stagewright::device {
+namespace stagewright::bodies {
 
 using Numbers = llvm::SmallVector<int64_t>;
 
@@ -44,6 +44,6 @@ struct Geometry {
   static std::optional<Geometry> get(mlir::linalg::GenericOp op);
 };
 
-} // namespace stagewright::device
+} // namespace stagewright::bodies
 
-#endif // STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_CONVOLUTIONS_GEOMETRY_H
+#endif // STAGEWRIGHT_LIB_CONVERSION_BODIESTOKERNELS_CONVOLUTIONS_GEOMETRY_H

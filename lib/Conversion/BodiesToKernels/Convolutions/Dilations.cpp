@@ -1,4 +1,4 @@
-//===- RaiseConvolutions.cpp - convolutions and their gradients -----------===//
+//===- Dilations.cpp - gradients of convolutions without dilated operands -===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,49 +17,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "Dilations.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "stagewright/Conversion/BodiesToKernels/ContractionDims.h"
+#include "mlir/IR/IRMapping.h"
 #include "stagewright/Conversion/BodiesToKernels/LinearMap.h"
-#include "stagewright/Conversion/BodiesToKernels/Passes.h"
 #include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
-#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::bodies {
-#define GEN_PASS_DEF_BODYRAISECONVOLUTIONS
-#include "stagewright/Conversion/BodiesToKernels/Passes.h.inc"
 
-bool isConvolution(Operation *maybe) {
-  auto op = dyn_cast<linalg::GenericOp>(maybe);
-  if (!op || op.getNumDpsInputs() != 2 || !matchSumOfProducts(op))
-    return false;
-  Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
-  if (!element.isF32() && !element.isF64())
-    return false;
-  for (Value operand : op->getOperands()) {
-    auto type = dyn_cast<ShapedType>(operand.getType());
-    if (!type || type.getElementType() != element || !type.hasStaticShape())
-      return false;
-  }
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!maps[2].isProjectedPermutation() ||
-      (maps[0].isProjectedPermutation() && maps[1].isProjectedPermutation()))
-    return false;
-  for (AffineMap map : maps)
-    if (!coefficientsOf(map))
-      return false;
-  ContractionDims dims = ContractionDims::get(maps);
-  return dims.complete && !dims.m.empty() && !dims.n.empty() && !dims.k.empty();
+tensor::InsertSliceOp matchInsertIntoZeros(Value value) {
+  auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert || !isZero(insert.getDest()) ||
+      insert.getSourceType().getRank() != insert.getDestType().getRank() ||
+      ShapedType::isDynamicShape(insert.getStaticOffsets()) ||
+      ShapedType::isDynamicShape(insert.getStaticStrides()))
+    return {};
+  return insert;
 }
 
 namespace {
-
-bool isNamedConvolution(Operation *op) {
-  return isa<linalg::Conv1DNwcWcfOp, linalg::Conv1DNcwFcwOp,
-             linalg::Conv2DNhwcHwcfOp, linalg::Conv2DNhwcFhwcOp,
-             linalg::Conv2DNchwFchwOp, linalg::Conv3DNdhwcDhwcfOp,
-             linalg::Conv3DNcdhwFcdhwOp>(op);
-}
 
 /// A tensor widened with zeros: element i of dimension d of `source` is at
 /// index offsets[d] + i * strides[d].
@@ -68,17 +46,12 @@ struct Widened {
   ArrayRef<int64_t> offsets, strides;
 
   static std::optional<Widened> match(Value value) {
-    auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
-    if (!insert || !isZero(insert.getDest()) ||
-        insert.getSourceType().getRank() != insert.getDestType().getRank())
+    tensor::InsertSliceOp insert = matchInsertIntoZeros(value);
+    if (!insert || llvm::all_of(insert.getStaticStrides(),
+                                [](int64_t s) { return s == 1; }))
       return std::nullopt;
-    Widened widened = {insert.getSource(), insert.getStaticOffsets(),
-                       insert.getStaticStrides()};
-    if (ShapedType::isDynamicShape(widened.offsets) ||
-        ShapedType::isDynamicShape(widened.strides) ||
-        llvm::all_of(widened.strides, [](int64_t s) { return s == 1; }))
-      return std::nullopt;
-    return widened;
+    return Widened{insert.getSource(), insert.getStaticOffsets(),
+                   insert.getStaticStrides()};
   }
 };
 
@@ -115,66 +88,31 @@ SmallVector<OpFoldResult> indices(OpBuilder &builder, ArrayRef<int64_t> list) {
   return getAsIndexOpFoldResult(builder.getContext(), list);
 }
 
-/// Whether `op` has no points, or sums over one element in some loop: it is
-/// simplified later.
-bool isTrivial(linalg::GenericOp op) {
-  return llvm::any_of(
-      llvm::zip_equal(op.getIteratorTypesArray(), op.getStaticLoopRanges()),
-      [](auto loop) {
-        auto [type, range] = loop;
-        return range == 0 ||
-               (type == utils::IteratorType::reduction && range == 1);
-      });
-}
+class DilationRewriter {
+public:
+  DilationRewriter(RewriterBase &rewriter,
+                   function_ref<Value(linalg::GenericOp)> raise)
+      : rewriter(rewriter), raise(raise) {}
 
-struct BodyRaiseConvolutionsPass
-    : impl::BodyRaiseConvolutionsBase<BodyRaiseConvolutionsPass> {
-  using BodyRaiseConvolutionsBase::BodyRaiseConvolutionsBase;
-
-  void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
-    generalizeNamed(getOperation(), rewriter, isNamedConvolution);
-    SmallVector<linalg::GenericOp> generics;
-    getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
-    for (linalg::GenericOp op : generics) {
-      if (!isConvolution(op) || !op.hasPureTensorSemantics())
-        continue;
-      rewriter.setInsertionPoint(op);
-      if (narrowSum(op, rewriter) || splitIntoPhases(op, rewriter)) {
-        ++numNarrowed;
-        continue;
-      }
-      raise(op, rewriter);
-      ++numRaised;
-    }
+  bool rewrite(linalg::GenericOp op) {
+    return narrowSum(op) || splitIntoPhases(op);
   }
 
-  /// Makes a convolution one operation, unless it becomes a kernel.
-  Value raise(linalg::GenericOp op, IRRewriter &rewriter) {
-    if (!calls || isTrivial(op))
-      return op->getResult(0);
-    auto made = rank::ContractOp::create(
-        rewriter, op.getLoc(), rank::Update::Accumulate,
-        op.getIndexingMapsArray(), op.getDpsInputs()[0], op.getDpsInputs()[1],
-        op.getDpsInits()[0]);
-    rewriter.replaceOp(op, made);
-    return made.getOutput();
-  }
-
+private:
   /// The convolution `op` of other operands.
   Value replaceOperands(linalg::GenericOp op, ValueRange inputs, Value init,
-                        ArrayRef<AffineMap> maps, IRRewriter &rewriter) {
+                        ArrayRef<AffineMap> maps) {
     auto made = linalg::GenericOp::create(
         rewriter, op.getLoc(), TypeRange{init.getType()}, inputs,
         ValueRange{init}, maps, op.getIteratorTypesArray());
     IRMapping mapping;
     op.getRegion().cloneInto(&made.getRegion(), mapping);
-    return raise(made, rewriter);
+    return raise(made);
   }
 
   /// If only reduction loops index the widened dimensions of an operand (a
   /// weight gradient), sums over its source instead.
-  bool narrowSum(linalg::GenericOp op, IRRewriter &rewriter) {
+  bool narrowSum(linalg::GenericOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     for (unsigned i : {0u, 1u}) {
       auto widened = Widened::match(op.getDpsInputs()[i]);
@@ -207,7 +145,7 @@ struct BodyRaiseConvolutionsPass
       inputs[i] = widened->source;
       inputs[other] = op.getDpsInputs()[other];
       rewriter.replaceOp(
-          op, replaceOperands(op, inputs, op.getDpsInits()[0], maps, rewriter));
+          op, replaceOperands(op, inputs, op.getDpsInits()[0], maps));
       return true;
     }
     return false;
@@ -243,20 +181,20 @@ struct BodyRaiseConvolutionsPass
   }
 
   /// Rewrites an input gradient as one convolution per phase.
-  bool splitIntoPhases(linalg::GenericOp op, IRRewriter &rewriter) {
+  bool splitIntoPhases(linalg::GenericOp op) {
     for (unsigned image : {0u, 1u}) {
       auto widened = Widened::match(op.getDpsInputs()[image]);
       if (!widened || !isZero(op.getDpsInits()[0]))
         continue;
       auto dims = matchPhased(op, image, *widened);
-      if (dims && emitPhases(op, image, *widened, *dims, rewriter))
+      if (dims && emitPhases(op, image, *widened, *dims))
         return true;
     }
     return false;
   }
 
   bool emitPhases(linalg::GenericOp op, unsigned image, const Widened &widened,
-                  ArrayRef<PhasedDim> dims, IRRewriter &rewriter) {
+                  ArrayRef<PhasedDim> dims) {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     auto wide = cast<RankedTensorType>(op.getDpsInputs()[image].getType());
@@ -303,8 +241,8 @@ struct BodyRaiseConvolutionsPass
     Value result = createZero(rewriter, loc, type);
     SmallVector<size_t> at(dims.size(), 0);
     while (true) {
-      result = emitPhase(op, image, dims, phases, at, low, padded, weights,
-                         result, rewriter);
+      result =
+          emitPhase(op, image, dims, phases, at, low, padded, weights, result);
       size_t d = 0;
       while (d < dims.size() && ++at[d] == phases[d].size())
         at[d++] = 0;
@@ -319,7 +257,7 @@ struct BodyRaiseConvolutionsPass
   Value emitPhase(linalg::GenericOp op, unsigned image,
                   ArrayRef<PhasedDim> dims, ArrayRef<SmallVector<Phase>> phases,
                   ArrayRef<size_t> at, ArrayRef<int64_t> low, Value padded,
-                  Value weights, Value result, IRRewriter &rewriter) {
+                  Value weights, Value result) {
     Location loc = op.getLoc();
     auto shapeOf = [](Value value) {
       return llvm::to_vector(
@@ -353,12 +291,21 @@ struct BodyRaiseConvolutionsPass
         indices(rewriter, weightSize), indices(rewriter, weightStep));
     auto type = cast<RankedTensorType>(result.getType()).clone(resultSize);
     Value part = replaceOperands(op, inputs, createZero(rewriter, loc, type),
-                                 op.getIndexingMapsArray(), rewriter);
+                                 op.getIndexingMapsArray());
     return tensor::InsertSliceOp::create(
         rewriter, loc, part, result, indices(rewriter, resultAt),
         indices(rewriter, resultSize), indices(rewriter, resultStep));
   }
+
+  RewriterBase &rewriter;
+  function_ref<Value(linalg::GenericOp)> raise;
 };
 
 } // namespace
+
+bool avoidDilation(linalg::GenericOp op, RewriterBase &rewriter,
+                   function_ref<Value(linalg::GenericOp)> raise) {
+  return DilationRewriter(rewriter, raise).rewrite(op);
+}
+
 } // namespace stagewright::bodies

@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Geometry.h"
+#include "Dilations.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Conversion/BodiesToKernels/LinearMap.h"
 #include "stagewright/Conversion/BodiesToKernels/TensorUtils.h"
 
-namespace stagewright::device {
+namespace stagewright::bodies {
 
 namespace {
 
@@ -65,11 +66,8 @@ private:
   }
 
   bool peelInsert() {
-    auto insert = source.getDefiningOp<tensor::InsertSliceOp>();
-    if (!insert || !bodies::isZero(insert.getDest()) ||
-        insert.getSourceType().getRank() != insert.getDestType().getRank() ||
-        ShapedType::isDynamicShape(insert.getStaticOffsets()) ||
-        ShapedType::isDynamicShape(insert.getStaticStrides()))
+    tensor::InsertSliceOp insert = matchInsertIntoZeros(source);
+    if (!insert)
       return false;
     enter(insert.getSource(), insert.getStaticOffsets(),
           insert.getStaticStrides());
@@ -81,7 +79,7 @@ private:
 /// tensor; else null. A dimension of extent 1 counts as reversed or not.
 Value matchReversed(Value value, const llvm::SmallDenseSet<unsigned> &flipped) {
   Value source;
-  AffineMap map = bodies::matchCopy(value, source);
+  AffineMap map = matchCopy(value, source);
   if (!map || source.getType() != value.getType())
     return {};
   auto type = cast<RankedTensorType>(value.getType());
@@ -107,7 +105,7 @@ struct Place {
 
 /// The loops of a convolution by the operands that they index: I is the image
 /// operand, K the other input, C the result.
-struct Loops {
+struct PlacedLoops {
   SmallVector<AffineMap> maps; ///< of I, K and C
   int batch = -1;              ///< I and C
   int sum = -1;                ///< I and K
@@ -119,11 +117,11 @@ struct Loops {
         getAffineDimExpr(unsigned(loop), maps[operand].getContext()));
   }
 
-  static std::optional<Loops> get(linalg::GenericOp op, unsigned image) {
+  static std::optional<PlacedLoops> get(linalg::GenericOp op, unsigned image) {
     SmallVector<AffineMap> all = op.getIndexingMapsArray();
-    Loops loops;
+    PlacedLoops loops;
     loops.maps = {all[image], all[1 - image], all[2]};
-    auto steps = bodies::coefficientsOf(all[image]);
+    auto steps = coefficientsOf(all[image]);
     if (!steps || !loops.maps[1].isProjectedPermutation() ||
         !loops.maps[2].isProjectedPermutation())
       return std::nullopt;
@@ -177,7 +175,7 @@ private:
 /// Matches an operation as a convolution or as one of its two gradients.
 class Reader {
 public:
-  Reader(linalg::GenericOp op, unsigned image, const Loops &loops)
+  Reader(linalg::GenericOp op, unsigned image, const PlacedLoops &loops)
       : op(op), loops(loops), imageValue(op.getDpsInputs()[image]),
         kernel(op.getDpsInputs()[1 - image]), peeled(imageValue),
         ranges(op.getStaticLoopRanges()) {}
@@ -282,7 +280,7 @@ private:
   }
 
   linalg::GenericOp op;
-  const Loops &loops;
+  const PlacedLoops &loops;
   Value imageValue, kernel;
   Peeled peeled;
   SmallVector<int64_t> ranges;
@@ -292,7 +290,7 @@ private:
 
 std::optional<Geometry> Geometry::get(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 2 ||
-      op->getNumResults() != 1 || !bodies::matchSumOfProducts(op))
+      op->getNumResults() != 1 || !matchSumOfProducts(op))
     return std::nullopt;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (!element.isF32() && !element.isF16() && !element.isBF16())
@@ -303,9 +301,9 @@ std::optional<Geometry> Geometry::get(linalg::GenericOp op) {
       return std::nullopt;
   }
   for (unsigned image : {0u, 1u})
-    if (auto loops = Loops::get(op, image))
+    if (auto loops = PlacedLoops::get(op, image))
       return Reader(op, image, *loops).read();
   return std::nullopt;
 }
 
-} // namespace stagewright::device
+} // namespace stagewright::bodies
