@@ -37,30 +37,33 @@ std::optional<Use> classify(Operation *user, Value product) {
     return std::nullopt;
   FailureOr<ScalarFunction> function = ScalarFunction::get(op);
   using Leaf = ScalarFunction::Leaf;
-  using Arguments = ArrayRef<double>;
+  using Arguments = ArrayRef<Formula>;
   Leaf own{product, false};
   if (failed(function) || !llvm::is_contained(function->leaves(), own))
     return std::nullopt;
   Use use{op, *function, "", {}};
   if (function->leaves().size() == 1) {
-    if (function->is({own}, [](Arguments of) { return gelu(of[0]); }))
+    if (function->is({own}, [](Formulas &formulas, Arguments of) {
+          return gelu(formulas, of[0]);
+        }))
       use.kind = "gelu";
   } else if (function->leaves().size() == 2) {
     Leaf other = function->leaves()[function->leaves()[0] == own ? 1 : 0];
     use.other = other.array;
-    bool adds =
-        function->is({own, other}, [](Arguments of) { return of[0] + of[1]; });
+    bool adds = function->is(
+        {own, other}, [](Formulas &, Arguments of) { return of[0] + of[1]; });
     if (adds && other.isRow)
       use.kind = "bias";
     else if (adds && other.array.getType() == product.getType())
       use.kind = "add";
-    else if (other.isRow && function->is({own, other}, [](Arguments of) {
-               return gelu(of[0] + of[1]);
+    else if (other.isRow &&
+             function->is({own, other}, [](Formulas &formulas, Arguments of) {
+               return gelu(formulas, of[0] + of[1]);
              }))
       use.kind = "bias_gelu";
     else if (!other.isRow && other.array.getType() == product.getType() &&
-             function->is({other, own}, [](Arguments of) {
-               return of[1] * geluDerivative(of[0]);
+             function->is({other, own}, [](Formulas &formulas, Arguments of) {
+               return of[1] * geluDerivative(formulas, of[0]);
              }))
       use.kind = "dgelu";
   }

@@ -8,7 +8,6 @@
 #include "ScalarFunction.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "stagewright/Analysis/EvaluateScalar.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include <cmath>
 
@@ -18,14 +17,20 @@ namespace stagewright::device {
 static const double kOuter = std::sqrt(2 / std::acos(-1.0));
 constexpr double kCubic = 0.044715;
 
-double gelu(double x) {
-  return 0.5 * x * (1 + std::tanh(kOuter * (x + kCubic * x * x * x)));
+/// tanh in both functions.
+static Formula tanhOf(Formulas &formulas, const Formula &x) {
+  return formulas.tanh(Formula(kOuter) * (x + Formula(kCubic) * x * x * x));
 }
 
-double geluDerivative(double x) {
-  double t = std::tanh(kOuter * (x + kCubic * x * x * x));
-  return 0.5 * (1 + t) +
-         0.5 * x * (1 - t * t) * kOuter * (1 + 3 * kCubic * x * x);
+Formula gelu(Formulas &formulas, const Formula &x) {
+  return Formula(0.5) * x * (Formula(1) + tanhOf(formulas, x));
+}
+
+Formula geluDerivative(Formulas &formulas, const Formula &x) {
+  Formula t = tanhOf(formulas, x);
+  return Formula(0.5) * (Formula(1) + t) +
+         Formula(0.5 * kOuter) * x * (Formula(1) - t * t) *
+             (Formula(1) + Formula(3 * kCubic) * x * x);
 }
 
 /// The operation that makes `array`, if its elements are functions of other
@@ -117,7 +122,7 @@ FailureOr<ScalarFunction> ScalarFunction::get(linalg::GenericOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Values
+// Formulas
 //===----------------------------------------------------------------------===//
 
 /// The value of a constant; the exact one if it is a rounded constant of GELU.
@@ -136,46 +141,30 @@ static double valueOf(FloatAttr constant) {
   return value;
 }
 
-static std::optional<double> valueOf(Operation *op, ArrayRef<double> of) {
-  FloatAttr constant;
-  return matchPattern(op, m_Constant(&constant)) ? valueOf(constant)
-                                                 : evaluateScalar(op, of);
-}
-
 bool ScalarFunction::is(
     ArrayRef<Leaf> leaves,
-    llvm::function_ref<double(ArrayRef<double>)> wanted) const {
-  constexpr int kPoints = 61;
-  constexpr double kTolerance = 1e-6;
+    llvm::function_ref<Formula(Formulas &, ArrayRef<Formula>)> wanted) const {
   if (leaves.size() != list.size() ||
       !llvm::all_of(list, [&](const Leaf &leaf) {
         return llvm::is_contained(leaves, leaf);
       }))
     return false;
-  for (int point = 0; point < kPoints; ++point) {
-    // The first argument runs from -6 to 6, the others take another order.
-    SmallVector<double> arguments;
-    for (size_t i = 0; i < leaves.size(); ++i)
-      arguments.push_back(double(int64_t(point) *
-                                 (i == 0 ? 1 : int64_t(i) * 23 + 2) % kPoints) *
-                              (12.0 / (kPoints - 1)) -
-                          6);
-    auto leaf = [&](const Leaf &leaf) {
-      return std::optional(
-          arguments[size_t(llvm::find(leaves, leaf) - leaves.begin())]);
-    };
-    auto operation = [](Operation *inner, ArrayRef<double> of) {
-      return valueOf(inner, of);
-    };
-    std::optional<double> made = Walk<double>{leaf, operation}.of(result);
-    if (!made)
-      return false;
-    double expected = wanted(arguments);
-    if (!(std::fabs(*made - expected) <=
-          kTolerance * (1 + std::fabs(expected))))
-      return false;
-  }
-  return true;
+  Formulas formulas;
+  SmallVector<Formula> arguments;
+  for (size_t i = 0; i < leaves.size(); ++i)
+    arguments.push_back(formulas.leaf(int64_t(i)));
+  auto leaf = [&](const Leaf &leaf) {
+    return std::optional(
+        arguments[size_t(llvm::find(leaves, leaf) - leaves.begin())]);
+  };
+  auto operation = [&](Operation *inner, ArrayRef<Formula> of) {
+    FloatAttr constant;
+    return std::optional(matchPattern(inner, m_Constant(&constant))
+                             ? Formula(valueOf(constant))
+                             : formulas.apply(inner, of));
+  };
+  return *Walk<Formula>{leaf, operation}.of(result) ==
+         wanted(formulas, arguments);
 }
 
 Value ScalarFunction::write(

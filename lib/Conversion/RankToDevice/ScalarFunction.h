@@ -7,11 +7,8 @@
 //
 // An elementwise operation, together with the elementwise operations that make
 // its operands, as one function of the elements of a few arrays at the same
-// indices. Frameworks, differentiation and simplification write one function in
-// many ways, so functions are compared by their values: two are equal if they
-// agree to six digits at 61 points. Rounding to narrower types is ignored. A
-// constant of a narrow type that is a rounded constant of GELU counts as that
-// constant.
+// indices. Two are compared by their formulas. A constant of a narrow type that
+// is a rounded constant of GELU counts as that constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +16,7 @@
 #define STAGEWRIGHT_CONVERSION_RANKTODEVICE_SCALARFUNCTION_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Analysis/Formula.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace stagewright::device {
@@ -40,10 +38,11 @@ public:
   /// The arrays it depends on.
   llvm::ArrayRef<Leaf> leaves() const { return list; }
 
-  /// Whether it equals the function `wanted`, whose arguments are `leaves` in
+  /// Whether it equals the formula `wanted`, whose arguments are `leaves` in
   /// this order. False if `leaves` are not exactly its leaves.
   bool is(llvm::ArrayRef<Leaf> leaves,
-          llvm::function_ref<double(llvm::ArrayRef<double>)> wanted) const;
+          llvm::function_ref<Formula(Formulas &, llvm::ArrayRef<Formula>)>
+              wanted) const;
 
   /// Writes it into the body of another operation. A leaf may already have the
   /// type to which the function rounds it.
@@ -56,8 +55,8 @@ private:
 };
 
 /// The tanh approximation of GELU, and its derivative.
-double gelu(double x);
-double geluDerivative(double x);
+Formula gelu(Formulas &formulas, const Formula &x);
+Formula geluDerivative(Formulas &formulas, const Formula &x);
 
 } // namespace stagewright::device
 

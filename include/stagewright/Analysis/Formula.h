@@ -1,0 +1,100 @@
+//===- Formula.h - scalar functions in a normal form ------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A real function as a sum of products of powers of atoms: of given leaves, of
+// exp, tanh and reciprocals of other such sums. Frameworks, differentiation and
+// simplification write one function in many ways. Two ways that the laws of
+// arithmetic make equal have the same form, up to rounding of constants, so
+// equal forms prove that two programs compute the same function.
+//
+// Nothing is rounded to narrow types. Leaves are finite, and smaller than 1e30.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_FORMULA_H
+#define STAGEWRIGHT_ANALYSIS_FORMULA_H
+
+#include "mlir/IR/Operation.h"
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace stagewright {
+
+class Formula {
+public:
+  /// Powers of atoms by number; none is 0. Empty: the constant term.
+  using Product = llvm::SmallVector<std::pair<unsigned, int>, 4>;
+
+  /// A constant; infinite ones are allowed, and NaN is an unknown function.
+  Formula(double number = 0);
+  static Formula unknown();
+
+  bool isUnknown() const;
+  /// The value of a constant, possibly infinite.
+  std::optional<double> number() const;
+  const std::map<Product, double> &terms() const { return factors; }
+
+  friend Formula operator+(const Formula &a, const Formula &b);
+  friend Formula operator*(const Formula &a, const Formula &b);
+  friend Formula operator-(const Formula &a) { return a * Formula(-1); }
+  friend Formula operator-(const Formula &a, const Formula &b) {
+    return a + -b;
+  }
+  /// Whether both are known and have the same form, with factors that are equal
+  /// up to the rounding of a few float32 operations.
+  friend bool operator==(const Formula &a, const Formula &b);
+
+private:
+  friend class Formulas;
+  void add(const Product &product, double factor);
+  void normalize();
+
+  std::map<Product, double> factors; ///< none is 0
+};
+
+/// The atoms of formulas, which only formulas with the same atoms can share.
+class Formulas {
+public:
+  /// A leaf by its name; one with the same name is the same leaf.
+  Formula leaf(llvm::ArrayRef<int64_t> name);
+  Formula divide(const Formula &a, const Formula &b);
+  Formula exp(const Formula &a);
+  Formula tanh(const Formula &a);
+
+  /// The result of `op`, an operation of the arith or math dialect. True is 1,
+  /// false is 0. Unknown if the operation is, or if a comparison depends on
+  /// leaves. Constants are for the caller.
+  Formula apply(mlir::Operation *op, llvm::ArrayRef<Formula> operands);
+
+  /// Whether `formula` depends on a leaf for which `is` holds.
+  bool dependsOn(const Formula &formula,
+                 llvm::function_ref<bool(llvm::ArrayRef<int64_t>)> is) const;
+  /// k if `formula` is k times `other`, which is a leaf; else none.
+  std::optional<double> matchLeaf(const Formula &formula,
+                                  const Formula &other) const;
+  /// k and z if `formula` is k tanh(z); else none.
+  std::optional<std::pair<double, Formula>>
+  matchTanh(const Formula &formula) const;
+
+private:
+  enum class Kind { Leaf, Exp, Tanh, Inverse };
+  struct Atom {
+    Kind kind;
+    llvm::SmallVector<int64_t> name; ///< of a leaf
+    Formula argument;                ///< of the others
+  };
+
+  Formula atom(Kind kind, llvm::ArrayRef<int64_t> name, const Formula &argument,
+               int power = 1);
+
+  std::vector<Atom> atoms;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_ANALYSIS_FORMULA_H
