@@ -70,7 +70,7 @@ def RaiseAttention : StepPass<"pipeline-raise-attention"> {
     **Expects** `@step` with roles, before the graph is formed, so that the backward still reads the values of the forward.
     **Leaves** `pipeline.attention` and `pipeline.attention_gradient` in place of scores, a softmax over keys and a product with
     values, if the scores take more than `score-bytes` and nothing else reads the values computed from them. The pass follows
-    definitions and compares formulas at random numbers, so that it does not matter how they are written; a causal mask is
+    definitions and compares formulas in a normal form, so that it does not matter how they are written; a causal mask is
     proved. Queries may be grouped; a mask may select or be added; scores may be capped by a tanh, and weights dropped by a
     condition. Weights and scores are no longer rounded to 16 bits, since a kernel keeps them in float32. If scores go into a
     softmax but stay an array, a remark gives the reason and the bytes.

@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_CAUSALMASK_H
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_CAUSALMASK_H
 
-#include "EvaluateAt.h"
+#include "ElementFormulas.h"
 
 namespace stagewright::pipeline {
 

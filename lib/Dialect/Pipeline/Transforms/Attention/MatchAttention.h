@@ -7,8 +7,8 @@
 //
 // A product is the scores of attention if only these are computed from it: a
 // softmax over keys, its product with values, and the gradients of both. The
-// softmax and its gradient are recognised by evaluating them (EvaluateAt.h), so
-// that no way of writing them is missed; a causal mask is proved
+// softmax and its gradient are proved by their formulas (Formula.h), which are
+// equal however they are written, and a causal mask by its comparisons
 // (CausalMask.h).
 //
 //===----------------------------------------------------------------------===//

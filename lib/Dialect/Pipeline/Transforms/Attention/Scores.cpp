@@ -48,21 +48,16 @@ bool Scores::isFull(Value value) const {
   return dims.size() == rank && !dims.contains(-1);
 }
 
-Place Scores::placeIn(Value value, ArrayRef<int64_t> scores) const {
-  Place place;
-  for (int dim : axes.lookup(value))
-    place.push_back(dim < 0 ? 0 : scores[size_t(dim)]);
-  return place;
-}
-
-Place Scores::scoresAt(Value value, ArrayRef<int64_t> place) const {
-  Place scores(rank, -1);
-  for (auto [index, extent] : llvm::zip_equal(scores, extents))
-    index = extent == 1 ? 0 : -1;
+SmallVector<int64_t> Scores::indicesOf(Value value, ArrayRef<int> place) const {
+  SmallVector<int64_t> indices(rank, kAbsent);
   for (auto [dim, index] : llvm::zip_equal(axes.lookup(value), place))
     if (dim >= 0)
-      scores[size_t(dim)] = index;
-  return scores;
+      indices[size_t(dim)] =
+          index < 0 || extents[size_t(index)] == 1 ? kZero : index;
+  for (auto [index, extent] : llvm::zip_equal(indices, extents))
+    if (extent == 1)
+      index = kZero;
+  return indices;
 }
 
 Axes Scores::loopsOf(linalg::LinalgOp op) const {
@@ -140,24 +135,11 @@ bool Scores::infer(Operation *op) {
     Value known = forward ? from : to, other = forward ? to : from;
     if (!axes.contains(known) || axes.contains(other))
       return false;
-    SmallVector<std::pair<int64_t, int>> wide;
-    for (auto [dim, extent] : llvm::zip_equal(
-             axes[known], cast<RankedTensorType>(known.getType()).getShape()))
-      if (extent != 1)
-        wide.push_back({extent, dim});
-    Axes of;
-    size_t next = 0;
-    for (int64_t extent : cast<RankedTensorType>(other.getType()).getShape()) {
-      if (extent == 1) {
-        of.push_back(-1);
-        continue;
-      }
-      if (next == wide.size() || wide[next].first != extent)
-        return false;
-      of.push_back(wide[next++].second);
-    }
-    if (next == wide.size())
-      say(other, of);
+    auto shapeOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getShape();
+    };
+    if (auto of = reshapeAxes(axes[known], shapeOf(known), shapeOf(other)))
+      say(other, *of);
     return learned;
   }
   for (Value value : op->getOperands())

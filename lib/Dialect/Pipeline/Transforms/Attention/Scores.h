@@ -15,14 +15,10 @@
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_SCORES_H
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_SCORES_H
 
-#include "EvaluateAt.h"
+#include "ElementFormulas.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace stagewright::pipeline {
-
-/// For every axis of a value: its dimension of the scores, or -1 for an axis of
-/// extent 1 that is broadcast.
-using Axes = llvm::SmallVector<int, 6>;
 
 /// An operation and, by loop, the dimension of the scores; negative for others.
 struct Looped {
@@ -58,10 +54,11 @@ public:
   /// By loop of `op`: its dimension of the scores, as far as operands and
   /// results show it; negative for others.
   Axes loopsOf(mlir::linalg::LinalgOp op) const;
-  /// The element of `value` for an element of the scores, and the reverse, with
-  /// -1 for dimensions that `value` does not have.
-  Place placeIn(mlir::Value value, llvm::ArrayRef<int64_t> scores) const;
-  Place scoresAt(mlir::Value value, llvm::ArrayRef<int64_t> place) const;
+  /// For every dimension of the scores, the index that `place`, an element of
+  /// `value`, has there: a dimension, kZero, or kAbsent if `value` lacks it.
+  llvm::SmallVector<int64_t> indicesOf(mlir::Value value,
+                                       llvm::ArrayRef<int> place) const;
+  static constexpr int64_t kAbsent = -1, kZero = -2;
 
 private:
   mlir::LogicalResult follow();

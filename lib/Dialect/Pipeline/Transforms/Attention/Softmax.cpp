@@ -1,4 +1,4 @@
-//===- Softmax.cpp - compare values with softmax at samples ---------------===//
+//===- Softmax.cpp - compare formulas with those of softmax ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,13 +11,6 @@
 #include <cmath>
 
 namespace stagewright::pipeline {
-
-constexpr int kSamples = 12;
-
-/// Equal up to rounding, for example of a constant stored twice in 16 bits.
-static bool isNear(double a, double b) {
-  return std::fabs(a - b) <= 1e-5 * std::max(std::fabs(a), std::fabs(b)) + 1e-9;
-}
 
 /// The term of a reduction: the operand of its last operation, which must be an
 /// `Op`, other than the accumulator; else null.
@@ -35,90 +28,89 @@ template <typename... Op> static Value termOf(linalg::LinalgOp op) {
 /// Whether the initial value of `op` is filled with `start`.
 static bool startsFrom(linalg::LinalgOp op, double start) {
   auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  std::optional<double> number =
-      fill ? Evaluator().at(fill.getInputs()[0], {}) : std::nullopt;
-  return number && *number == start;
+  return fill &&
+         ElementFormulas().at(fill.getInputs()[0], {}).number() == start;
 }
 
-SmallVector<Place> Softmax::samples() const {
-  auto shape = cast<RankedTensorType>(scores->product->getResult(0).getType())
-                   .getShape();
-  SmallVector<Place> places;
-  for (int64_t number = 0; number < kSamples; ++number) {
-    Place place;
-    for (auto [dim, extent] : llvm::enumerate(shape))
-      place.push_back(int64_t((numberAt(Where, {number, int64_t(dim)}) - 0.5) *
-                              double(extent)));
-    // The first three: below the diagonal, on it and above.
-    int64_t last = std::min(shape[queryDim], shape[keyDim]) - 1;
-    if (number < 3) {
-      place[queryDim] = std::min(place[queryDim], last);
-      place[keyDim] =
-          std::clamp<int64_t>(place[queryDim] + number - 1, 0, last);
+bool Softmax::addsMask() const {
+  return mask && !getElementTypeOrSelf(mask.getType()).isInteger(1);
+}
+
+bool Softmax::inAllCases(llvm::function_ref<bool()> holds) {
+  bool hides = causal || (mask && !addsMask());
+  bool all = true;
+  for (bool isKept : {true, false})
+    for (bool isSeen : {true, false}) {
+      passes = isSeen, keeps = isKept;
+      if (all && (passes || hides) && (keeps || keep))
+        all = holds();
     }
-    places.push_back(std::move(place));
-  }
-  return places;
+  passes = keeps = true;
+  return all;
 }
 
-std::optional<double> Softmax::valueAt(Value value, ArrayRef<int64_t> at) {
-  return evaluator.at(value, scores->placeIn(value, at));
+Formula Softmax::conditionAt(Value value, ArrayRef<int> place,
+                             bool holds) const {
+  bool isOwn = scores->indicesOf(value, place) ==
+               scores->indicesOf(value, scores->axes.lookup(value));
+  return isOwn ? Formula(holds ? 1 : 0) : Formula::unknown();
 }
 
-std::optional<double> Softmax::maskedAt(ArrayRef<int64_t> at, double given) {
-  score = given;
-  std::optional<double> number = valueAt(masked, at);
-  score.reset();
-  return number;
+Formula Softmax::leaf(Quantity quantity, Value value, ArrayRef<int> place) {
+  SmallVector<int64_t> name = scores->indicesOf(value, place);
+  name.push_back(int64_t(quantity));
+  return elements.formulas.leaf(name);
 }
 
-static Place rowOf(ArrayRef<int64_t> at, int keyDim) {
-  Place row(at);
-  row[size_t(keyDim)] = -1;
-  return row;
+Formula Softmax::own(Quantity quantity) {
+  Value full = scores->product->getResult(0);
+  return leaf(quantity, full, scores->axes.lookup(full));
 }
 
-double Softmax::scaled(double score) const {
-  return cap ? *cap * std::tanh(scale * score / *cap) : scale * score;
+Formula Softmax::ofRow(Quantity quantity) {
+  Value full = scores->product->getResult(0);
+  SmallVector<int64_t> name =
+      scores->indicesOf(full, scores->axes.lookup(full));
+  name[size_t(keyDim)] = Scores::kAbsent;
+  name.push_back(int64_t(quantity));
+  return elements.formulas.leaf(name);
 }
 
-double Softmax::slope(double score) const {
-  double part = cap ? std::tanh(scale * score / *cap) : 0;
-  return scale * (1 - part * part);
+Formula Softmax::of(Value value) {
+  return elements.at(value, scores->axes.lookup(value));
 }
 
-double Softmax::keptAt(ArrayRef<int64_t> at) const {
-  if (!keep)
-    return 1;
-  Place place = scores->scoresAt(keep, scores->placeIn(keep, at));
-  return numberAt(Keep, place) < 1 ? 1 : 0;
+Formula Softmax::scaled() {
+  Formula score = own(Quantity::Score);
+  if (!cap)
+    return Formula(scale) * score;
+  return Formula(*cap) * elements.formulas.tanh(Formula(scale / *cap) * score);
 }
 
-/// exp(x - m).
-std::optional<double> Softmax::weightAt(ArrayRef<int64_t> at) {
-  std::optional<double> x = valueAt(masked, at);
-  if (!x)
-    return std::nullopt;
-  return std::exp(*x - numberAt(Max, rowOf(at, keyDim)));
+Formula Softmax::slope() {
+  if (!cap)
+    return scale;
+  Formula part = scaled() * Formula(1 / *cap);
+  return Formula(scale) * (Formula(1) - part * part);
 }
 
-std::optional<double> Softmax::productAt(ArrayRef<int64_t> at) {
-  std::optional<double> e = weightAt(at);
-  return e ? std::optional(*e * numberAt(Weight, at) * keptAt(at))
-           : std::nullopt;
+Formula Softmax::weight() {
+  return elements.formulas.exp(of(masked) - ofRow(Quantity::Max));
+}
+
+Formula Softmax::product() {
+  return weight() * own(Quantity::Weight) * Formula(keeps ? 1 : 0);
 }
 
 bool Softmax::findReductions() {
-  evaluator.leaves[scores->product->getResult(0)] =
-      [this](ArrayRef<int64_t> at) {
-        return score ? *score : numberAt(Score, at);
-      };
-  if (scores->gradient) {
-    Value weights = scores->gradient->getResult(0);
-    evaluator.leaves[weights] = [this, weights](ArrayRef<int64_t> at) {
-      return numberAt(Weight, scores->scoresAt(weights, at));
+  auto isLeaf = [this](Value value, Quantity quantity) {
+    elements.leaves[value] = [=, this](ArrayRef<int> place) {
+      return leaf(quantity, value, place);
     };
-  }
+  };
+  isLeaf(scores->product->getResult(0), Quantity::Score);
+  if (scores->gradient)
+    isLeaf(scores->gradient->getResult(0), Quantity::Weight);
   for (const Looped &reduction : scores->reductions) {
     linalg::LinalgOp op = reduction.op;
     SmallVector<unsigned> over = widelySummed(op);
@@ -126,11 +118,11 @@ bool Softmax::findReductions() {
     Value one = termOf<arith::AddFOp>(op);
     if (one && startsFrom(op, 0) && over.empty()) {
       AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-      evaluator.leaves[op->getResult(0)] = [=, this](ArrayRef<int64_t> place) {
-        Place loops(map.getNumDims(), 0);
+      elements.leaves[op->getResult(0)] = [=, this](ArrayRef<int> place) {
+        Axes loops(map.getNumDims(), -1);
         for (auto [i, index] : llvm::enumerate(place))
           loops[map.getDimPosition(unsigned(i))] = index;
-        return evaluator.inBody(op, one, loops);
+        return elements.inBody(op, one, loops);
       };
       continue;
     }
@@ -154,129 +146,85 @@ bool Softmax::findReductions() {
   }
   if (!masked || !scores->isFull(masked))
     return false;
-  evaluator.leaves[maximum] = [this](ArrayRef<int64_t> at) {
-    return numberAt(Max, scores->scoresAt(maximum, at));
-  };
+  isLeaf(maximum, Quantity::Max);
   return true;
 }
 
-/// A score at which a cap is reached, to the precision of a double.
-constexpr double kFar = 1e9;
-
-/// Derives scale and cap from x at the scores 1 and kFar.
-bool Softmax::takeScale(double atOne, double far) {
-  scale = atOne;
-  if (isNear(far, kFar * atOne))
-    return true;
-  double part = atOne / far;
-  if (!(far > 0 && part > 0 && part < 1))
-    return false;
-  cap = far;
-  scale = far * std::atanh(part);
-  return true;
+/// Derives scale and cap from x without a bias.
+bool Softmax::takeScale(const Formula &x) {
+  Formula score = own(Quantity::Score);
+  if (auto factor = elements.formulas.matchLeaf(x, score)) {
+    scale = *factor;
+  } else if (auto capped = elements.formulas.matchTanh(x)) {
+    auto factor = elements.formulas.matchLeaf(capped->second, score);
+    if (!factor || capped->first <= 0)
+      return false;
+    cap = capped->first;
+    scale = *cap * *factor;
+  }
+  return scale != 0;
 }
 
 bool Softmax::checkScores() {
-  for (const Place &at : samples()) {
-    std::optional<double> zero = maskedAt(at, 0), one = maskedAt(at, 1),
-                          some = maskedAt(at, 0.7), far = maskedAt(at, kFar);
-    if (!zero || !one || !some || !far)
+  Formula bias =
+      addsMask() ? leaf(Quantity::Bias, mask, scores->axes.lookup(mask)) : 0;
+  bool isScaled = inAllCases([&] {
+    Formula x = of(masked);
+    if (passes)
+      return (scale != 0 || takeScale(x - bias)) && x - bias == scaled();
+    std::optional<double> number = x.number();
+    if (!number || (fill && *fill != *number))
       return false;
-    bool kept = *one != *zero;
-    bool addsMask = mask && !getElementTypeOrSelf(mask.getType()).isInteger(1);
-    double bias = addsMask ? *valueAt(mask, at) : 0;
-    if (kept) {
-      if (scale == 0 && !takeScale(*one - *zero, *far - *zero))
-        return false;
-      if (!isNear(*one - *zero, scaled(1)) || !isNear(*zero, bias) ||
-          !isNear(*some, scaled(0.7) + bias) ||
-          !isNear(*far, scaled(kFar) + bias))
-        return false;
-    } else {
-      if (addsMask || (!mask && !causal) || (fill && *fill != *zero))
-        return false;
-      fill = *zero;
-    }
-    if (causal && kept != (at[keyDim] <= at[queryDim]))
-      return false;
-    if (mask && !addsMask && kept != (*valueAt(mask, at) != 0))
-      return false;
-  }
+    fill = number;
+    return true;
+  });
   // A score that the causal mask hides must have weight 0, because keys that no
   // query of a block sees are skipped.
   constexpr double kNothing = -1e4;
-  if (causal && fill && *fill > kNothing)
-    return false;
-  return scale != 0 && (causal || !mask || fill ||
-                        !getElementTypeOrSelf(mask.getType()).isInteger(1));
+  return isScaled && !(causal && fill && *fill > kNothing);
 }
 
 bool Softmax::checkSums() {
-  auto termAt = [this](const Looped &sum, ArrayRef<int64_t> at) {
-    Place loops;
-    for (int dim : sum.loops)
-      loops.push_back(dim < 0 ? 0 : at[size_t(dim)]);
-    return evaluator.inBody(sum.op, termOf<arith::AddFOp>(sum.op), loops);
-  };
-  auto isTotal = [&](const Looped &sum) {
-    return llvm::all_of(samples(), [&](const Place &at) {
-      std::optional<double> term = termAt(sum, at), e = weightAt(at);
-      return term && e && isNear(*term, *e);
-    });
+  auto termOfSum = [this](const Looped &sum) {
+    return elements.inBody(sum.op, termOf<arith::AddFOp>(sum.op), sum.loops);
   };
   bool total = false;
   SmallVector<Looped> rest;
   for (const Looped &sum : sums) {
-    if (!isTotal(sum)) {
+    Value result = sum.op->getResult(0);
+    if (!inAllCases([&] { return termOfSum(sum) == weight(); })) {
       rest.push_back(sum);
       continue;
     }
-    Value result = sum.op->getResult(0);
-    evaluator.leaves[result] = [this, result](ArrayRef<int64_t> at) {
-      return numberAt(Sum, scores->scoresAt(result, at));
+    elements.leaves[result] = [this, result](ArrayRef<int> place) {
+      return leaf(Quantity::Sum, result, place);
     };
     total = true;
   }
   // The other sums must be of e dp, times a factor that depends on the row
   // only.
   for (const Looped &sum : rest) {
-    auto factor = [=, this](ArrayRef<int64_t> at) -> std::optional<double> {
-      std::optional<double> term = termAt(sum, at), product = productAt(at);
-      if (!term || !product)
-        return std::nullopt;
-      return *term / *product;
+    std::optional<Formula> factor;
+    auto isOfKey = [&](ArrayRef<int64_t> name) {
+      return name[size_t(keyDim)] != Scores::kAbsent;
     };
-    for (Place at : samples()) {
-      std::optional<double> term = termAt(sum, at), product = productAt(at);
-      if (!term || !product || (*product == 0 && *term != 0))
+    bool isProduct = inAllCases([&] {
+      Formula term = termOfSum(sum), all = product();
+      if (all.number() == 0)
+        return term.number() == 0;
+      Formula found = elements.formulas.divide(term, all);
+      if (found.isUnknown() || elements.formulas.dependsOn(found, isOfKey) ||
+          (factor && !(*factor == found)))
         return false;
-      if (*product == 0)
-        continue;
-      Place first = at;
-      first[size_t(keyDim)] = 0;
-      std::optional<double> here = factor(at), there = factor(first);
-      std::optional<double> product0 = productAt(first);
-      if (!here || !there ||
-          (product0 && *product0 != 0 && !isNear(*here, *there)))
-        return false;
-    }
+      factor = found;
+      return true;
+    });
+    if (!isProduct || !factor)
+      return false;
     Value result = sum.op->getResult(0);
-    evaluator.leaves[result] =
-        [this, result, factor](ArrayRef<int64_t> at) -> std::optional<double> {
-      Place row = scores->scoresAt(result, at), first = row;
-      auto shape =
-          cast<RankedTensorType>(scores->product->getResult(0).getType())
-              .getShape();
-      // Evaluate the factor at a key that is neither masked nor dropped.
-      for (int64_t key = 0; key < std::min<int64_t>(shape[keyDim], 64); ++key) {
-        first[size_t(keyDim)] = key;
-        if (auto product = productAt(first); product && *product != 0) {
-          std::optional<double> of = factor(first);
-          return of ? std::optional(*of * numberAt(Product, row))
-                    : std::nullopt;
-        }
-      }
-      return std::nullopt;
+    elements.leaves[result] = [=, this, factor = *factor](ArrayRef<int> place) {
+      return factor * conditionAt(result, place, true) *
+             leaf(Quantity::Product, result, place);
     };
   }
   return total;
@@ -285,24 +233,16 @@ bool Softmax::checkSums() {
 bool Softmax::agrees(Value value, bool gradient) {
   if (!scores->isFull(value))
     return false;
-  for (const Place &at : samples()) {
-    std::optional<double> e = weightAt(at), found = valueAt(value, at);
-    if (!e || !found)
-      return false;
-    Place row = rowOf(at, keyDim);
-    double total = numberAt(Sum, row), expected = kept * *e / total;
-    if (gradient) {
-      bool passes = *maskedAt(at, 0) != *maskedAt(at, 1);
-      expected *=
-          (keptAt(at) * numberAt(Weight, at) - numberAt(Product, row) / total) *
-          (passes ? slope(numberAt(Score, at)) : 0);
-    } else {
-      expected *= keptAt(at);
-    }
-    if (!isNear(*found, expected))
-      return false;
-  }
-  return true;
+  return inAllCases([&] {
+    Formulas &formulas = elements.formulas;
+    Formula total = ofRow(Quantity::Sum), drops = keeps ? 1 : 0;
+    Formula expected = Formula(kept) * formulas.divide(weight(), total);
+    if (!gradient)
+      return of(value) == expected * drops;
+    Formula ofWeight = drops * own(Quantity::Weight) -
+                       formulas.divide(ofRow(Quantity::Product), total);
+    return of(value) == expected * ofWeight * (passes ? slope() : 0);
+  });
 }
 
 } // namespace stagewright::pipeline

@@ -1,11 +1,11 @@
-//===- Softmax.h - recognise softmax by its values --------------*- C++ -*-===//
+//===- Softmax.h - recognise softmax by its formula -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Values computed from scores s are compared, at random elements, with softmax:
+// The formulas of values computed from scores s are compared with softmax:
 //
 //   x = scale s, masked      m = max x     e = exp(x - m)     l = sum e
 //   weights p = e / l        their gradient dp                t = sum e dp
@@ -16,8 +16,8 @@
 // p, and dp is d times the gradient of d p; d is a constant where a condition
 // holds, and 0 elsewhere.
 //
-// s, dp, m, l, t and the condition are random numbers, so it does not matter in
-// which form the formulas are written.
+// s, dp, m, l, t and an added bias are leaves of the formulas. There is one for
+// each case of the conditions: whether a score is masked, a weight dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,17 +28,8 @@
 
 namespace stagewright::pipeline {
 
-/// Seeds of the random numbers, one for each quantity.
-enum Seed : uint64_t {
-  Score = 1,
-  Weight,
-  Max,
-  Sum,
-  Product,
-  Bias,
-  Where,
-  Keep
-};
+/// The leaves, one for each element: s, dp, m, l, t, and an added bias.
+enum class Quantity : int64_t { Score, Weight, Max, Sum, Product, Bias };
 
 /// How an operation masks scores.
 struct Masking;
@@ -46,7 +37,7 @@ struct Masking;
 class Softmax {
 public:
   explicit Softmax(const Scores &scores) : scores(&scores) {}
-  Softmax(const Softmax &) = delete; // leaves of the evaluator capture `this`
+  Softmax(const Softmax &) = delete; // leaves of the elements capture `this`
 
   /// Whether the reductions over the scores are those of a softmax. If so, sets
   /// the members below.
@@ -76,29 +67,37 @@ private:
   bool takeMask(const Masking &masking);
   bool findKeep();
   bool findKept();
-  bool takeScale(double atOne, double far);
+  bool takeScale(const Formula &x);
   bool checkScores();
   bool checkSums();
   bool agrees(mlir::Value value, bool gradient);
-  /// The x of a score that is not masked, and its derivative.
-  double scaled(double score) const;
-  double slope(double score) const;
-  /// 0 where dropout drops a weight, else 1.
-  double keptAt(llvm::ArrayRef<int64_t> at) const;
+  bool addsMask() const;
+  /// Whether `holds` does in every case of the conditions.
+  bool inAllCases(llvm::function_ref<bool()> holds);
+  /// A condition at `place`, which is `holds` at its own element.
+  Formula conditionAt(mlir::Value value, llvm::ArrayRef<int> place,
+                      bool holds) const;
+  /// A quantity at an element of `value`; of the element of the scores that is
+  /// looked at; and of its row.
+  Formula leaf(Quantity quantity, mlir::Value value, llvm::ArrayRef<int> place);
+  Formula own(Quantity quantity);
+  Formula ofRow(Quantity quantity);
+  /// The element of `value` for the one of the scores that is looked at.
+  Formula of(mlir::Value value);
+  /// The x of a score that is not masked, without a bias, and its derivative.
+  Formula scaled();
+  Formula slope();
+  Formula weight(); ///< e
   /// e dp, without the constant factor `kept`.
-  std::optional<double> productAt(llvm::ArrayRef<int64_t> at);
-  std::optional<double> valueAt(mlir::Value value, llvm::ArrayRef<int64_t> at);
-  std::optional<double> maskedAt(llvm::ArrayRef<int64_t> at, double score);
-  std::optional<double> weightAt(llvm::ArrayRef<int64_t> at);
-  llvm::SmallVector<Place> samples() const;
+  Formula product();
 
   const Scores *scores;
-  Evaluator evaluator;
+  ElementFormulas elements;
+  bool passes = true, keeps = true; ///< the case of the conditions
   llvm::SmallVector<int> queryDims; ///< dimensions that keys lack
   mlir::Value masked, maximum;      ///< x and m
   llvm::SmallVector<Looped> sums;
-  mlir::Value dropped;         ///< weights after dropout
-  std::optional<double> score; ///< if set, used instead of s
+  mlir::Value dropped; ///< weights after dropout
 };
 
 } // namespace stagewright::pipeline

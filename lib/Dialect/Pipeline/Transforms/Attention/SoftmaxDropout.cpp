@@ -92,8 +92,8 @@ bool Softmax::findKeep() {
   if (found.empty())
     return true;
   keep = *found.begin();
-  evaluator.leaves[keep] = [this](ArrayRef<int64_t> at) {
-    return double(numberAt(Keep, scores->scoresAt(keep, at)) < 1);
+  elements.leaves[keep] = [this](ArrayRef<int> place) {
+    return conditionAt(keep, place, keeps);
   };
   return scores->axes.contains(keep);
 }
@@ -103,16 +103,11 @@ bool Softmax::findKept() {
     return true;
   if (!scores->isFull(dropped))
     return false;
-  for (const Place &at : samples()) {
-    std::optional<double> e = weightAt(at), weight = valueAt(dropped, at);
-    if (!e || !weight || keptAt(at) == 0 || *e == 0)
-      continue;
-    Place row = at;
-    row[size_t(keyDim)] = -1;
-    kept = *weight * numberAt(Sum, row) / *e;
-    return kept > 0;
-  }
-  return false;
+  std::optional<double> factor =
+      elements.formulas.divide(of(dropped) * ofRow(Quantity::Sum), weight())
+          .number();
+  kept = factor.value_or(0);
+  return kept > 0;
 }
 
 } // namespace stagewright::pipeline

@@ -115,11 +115,18 @@ bool Softmax::findMask() {
       (mask && !scores->axes.contains(mask)))
     return false;
   if (mask)
-    evaluator.leaves[mask] = [this](ArrayRef<int64_t> at) {
-      double number = numberAt(Bias, scores->scoresAt(mask, at));
-      return getElementTypeOrSelf(mask.getType()).isInteger(1)
-                 ? double(number < 1)
-                 : number;
+    elements.leaves[mask] = [this](ArrayRef<int> place) {
+      return addsMask() ? leaf(Quantity::Bias, mask, place)
+                        : conditionAt(mask, place, passes);
+    };
+  // A causal mask may be computed again, for the gradient.
+  if (causal)
+    elements.condition = [this](linalg::LinalgOp op, Value condition,
+                                ArrayRef<int> dims) -> std::optional<bool> {
+      for (bool negated : {false, true})
+        if (isCausal(op, condition, dims, queryDim, keyDim, negated))
+          return passes != negated;
+      return std::nullopt;
     };
   return true;
 }

@@ -1,0 +1,74 @@
+//===- ElementFormulas.h - the formula of a tensor's element ----*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The formula of an element of a tensor, found by tracing definitions back to
+// values whose elements are given. Its indices are dimensions of the scores of
+// attention: any element of these is meant. Indices may only be permuted or
+// dropped on the way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_ELEMENTFORMULAS_H
+#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_ELEMENTFORMULAS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "stagewright/Analysis/Formula.h"
+#include <functional>
+
+namespace stagewright::pipeline {
+
+/// For every axis of a value, or loop: its dimension of the scores. Negative:
+/// an axis of extent 1 that is broadcast, or as an index, 0.
+using Axes = llvm::SmallVector<int, 6>;
+
+/// The linalg operation that makes `value`, if it computes each element
+/// independently, at its own loop indices; else null.
+mlir::linalg::LinalgOp parallelOf(mlir::Value value);
+
+/// The axes of a tensor of shape `to` that is reshaped from, or to, one of
+/// shape `from` with `axes`; none if they differ in more than axes of extent 1.
+std::optional<Axes> reshapeAxes(llvm::ArrayRef<int> axes,
+                                llvm::ArrayRef<int64_t> from,
+                                llvm::ArrayRef<int64_t> to);
+
+class ElementFormulas {
+public:
+  using Leaf = std::function<Formula(llvm::ArrayRef<int>)>;
+
+  Formulas formulas;
+  /// Functions that return the elements of given values.
+  llvm::DenseMap<mlir::Value, Leaf> leaves;
+  /// Whether an i1 value holds: in the body of an operation at the indices of
+  /// its loops, or, without an operation, the element of a tensor. None if
+  /// that has to be traced back.
+  std::function<std::optional<bool>(mlir::linalg::LinalgOp, mlir::Value,
+                                    llvm::ArrayRef<int>)>
+      condition;
+
+  /// The element of `value` at `place`; unknown if an operation is unknown or
+  /// there are too many.
+  Formula at(mlir::Value value, llvm::ArrayRef<int> place);
+
+  /// The value of `value`, in the body of `op`, at loop indices `loops`.
+  Formula inBody(mlir::linalg::LinalgOp op, mlir::Value value,
+                 llvm::ArrayRef<int> loops);
+
+private:
+  using Known = llvm::DenseMap<mlir::Value, Formula>;
+
+  Formula element(mlir::Value value, llvm::ArrayRef<int> place);
+  Formula body(mlir::linalg::LinalgOp op, mlir::Value value,
+               llvm::ArrayRef<int> loops, Known &known);
+  Formula makeInBody(mlir::linalg::LinalgOp op, mlir::Value value,
+                     llvm::ArrayRef<int> loops, Known &known);
+
+  unsigned steps = 0; ///< left in the current evaluation
+};
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_ELEMENTFORMULAS_H
