@@ -105,7 +105,8 @@ def Rank_BufferAttr : Rank_Facts<"Buffer", "buffer", "A `rank.buffer`, with its 
     ```
     Constraints:
     - (buffer_facts_c1) the depth is not 0;
-    - (buffer_facts_c2) the slot has a static shape, of integers or floats.
+    - (buffer_facts_c2) the slot has a static shape, of integers or floats;
+    - (buffer_facts_c3) it has turns and their period, or neither.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, EnumParameter<Rank_BufferKind>:$kind,
                         "::mlir::RankedTensorType":$type, Rank_Number<"1">:$depth, Rank_Number<"-1">:$argument,

@@ -43,7 +43,7 @@ static Bytes mostMemory(pipeline::GraphOp graph, const Problem &problem,
         pipeline::shardPlaceOf(cast<StringAttr>(name).getValue()).shard ==
         shard);
   StageMemory own = stageMemory(problem, isHere, /*recompute=*/false);
-  for (const Value &value : problem.values)
+  for (const LayerValue &value : problem.values)
     if (llvm::any_of(value.uses,
                      [&](LayerPhase use) { return isHere[use.layer]; })) {
       own.receivedStash.toWeight += value.bytes.value;

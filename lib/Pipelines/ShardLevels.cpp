@@ -20,7 +20,7 @@ static void countBytes(const Problem &problem,
                        std::vector<ShardLevel> &levels) {
   // By level: how many more bytes cross its end than that of the one before.
   std::vector<int64_t> changes(levels.size());
-  for (const Value &value : problem.values) {
+  for (const LayerValue &value : problem.values) {
     size_t made = places[size_t(value.producer.layer)].first;
     std::map<size_t, std::pair<size_t, size_t>> reach; // By shard: levels.
     for (const LayerPhase &use : value.uses) {
@@ -62,7 +62,7 @@ static void dropWideEnds(std::vector<ShardLevel> &levels) {
 static bool waitsInside(const Problem &problem,
                         ArrayRef<std::pair<size_t, size_t>> places,
                         size_t level) {
-  return llvm::any_of(problem.values, [&](const Value &value) {
+  return llvm::any_of(problem.values, [&](const LayerValue &value) {
     auto [from, shard] = places[size_t(value.producer.layer)];
     return (from == level || from == level + 1) &&
            llvm::any_of(value.uses, [&](const LayerPhase &use) {

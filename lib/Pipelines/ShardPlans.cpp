@@ -20,10 +20,10 @@ static constexpr const char *kOfOneGroup = "levels";
 
 namespace {
 /// Plans the layers of one graph.
-class Planner {
+class ShardPlanner {
 public:
-  Planner(pipeline::GraphOp graph, const Problem &fine, int64_t ways,
-          const CompileOptions &options)
+  ShardPlanner(pipeline::GraphOp graph, const Problem &fine, int64_t ways,
+               const CompileOptions &options)
       : graph(graph), fine(fine), ways(ways), options(options),
         levels(levelsOf(graph, fine, ways)),
         sharded(shardedLayersOf(levels, ways, fine)) {}
@@ -46,8 +46,9 @@ private:
 } // namespace
 
 /// Adds the best plan of pipelines of at least two groups.
-Status Planner::addPipeline(const GangProblems &problems, PlacedFamily family,
-                            ShardPlans &result) const {
+Status ShardPlanner::addPipeline(const GangProblems &problems,
+                                 PlacedFamily family,
+                                 ShardPlans &result) const {
   family.leastRanks = 2;
   if (family.generators.empty() || problems.most.cluster.devices.size() < 2)
     return {};
@@ -83,8 +84,8 @@ static Error noMemory(const Problem &problem) {
 }
 
 /// Adds the plan without a pipeline.
-Status Planner::addGroup(const GangProblems &problems, PlacedFamily family,
-                         ShardPlans &result) const {
+Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
+                              ShardPlans &result) const {
   auto generator = findGenerator(options.schedule);
   if (!fine.wholeBackward || options.stages.value_or(1) != 1 ||
       options.chunks.value_or(1) != 1 ||
@@ -115,7 +116,7 @@ Status Planner::addGroup(const GangProblems &problems, PlacedFamily family,
   return {};
 }
 
-Status Planner::run(ShardPlans &result) const {
+Status ShardPlanner::run(ShardPlans &result) const {
   Result<GangProblems> problems = gangProblems(fine, sharded);
   if (!problems)
     return problems.error();
@@ -157,7 +158,8 @@ FailureOr<ShardPlans> planGroups(pipeline::GraphOp graph, int64_t ways,
   fine->level = options.recomputeLevel.value_or(fine->level);
   ShardPlans result;
   result.bound = Seconds(std::numeric_limits<double>::infinity());
-  if (Status status = Planner(graph, *fine, ways, options).run(result); !status)
+  if (Status status = ShardPlanner(graph, *fine, ways, options).run(result);
+      !status)
     result.problem = status.error().message;
   return result;
 }

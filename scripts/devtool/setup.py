@@ -94,8 +94,9 @@ def tree(preset):
 
 
 def configure(preset):
-    """Configures a preset once; CMake itself handles later changes of its files."""
-    if (tree(preset) / "build.ninja").exists():
+    """Configures a preset, again if presets have changed; CMake itself handles later changes of its own files."""
+    built = tree(preset) / "build.ninja"
+    if built.exists() and built.stat().st_mtime > (ROOT / "CMakePresets.json").stat().st_mtime:
         return
     stream(f"Configuring {preset}", ["cmake", "--preset", preset, f"-DPython_EXECUTABLE={PYTHON}"],
            lambda line: line.removeprefix("-- "), env=compiler_cache())

@@ -2,6 +2,7 @@
 
 If all stages have the same number of replicas, they form independent pipelines, each in the schedule's own order."""
 
+import json
 import re
 
 import pytest
@@ -75,18 +76,20 @@ def test_several_stages_on_a_device_are_planned_for_pipelines_side_by_side(works
     assert not wrong, "\n".join(wrong)
 
 
-LOGITS = [("gpt.py:gpt_forward_single", "2x2", "forward-only", 8), ("gpt.py:gpt_forward_single", "1+2", "forward-only", 8),
-          ("gpt.py:gpt_single_logits", "2x2", "1f1b", 8), ("gpt.py:gpt_single_logits", "2x2", "1f1b", 3),
-          ("gpt.py:gpt_single_logits", "1+2", "1f1b", 8),
-          *thorough([("gpt.py:gpt_forward_single", "4x1", "forward-only", 8), ("gpt.py:gpt_single_logits", "4x1", "1f1b", 1),
-                     ("gpt.py:gpt_single_logits", "4x1", "1f1b", 13),
-                     ("gpt.py:gpt_single_logits", "2+1", "zb-h1", 8), ("gpt.py:gpt_single_logits", "2x2", "zb-h1", 5)])]
+RESULTS = [("gpt.py:gpt_forward_single", "2x2", "forward-only", 8), ("gpt.py:gpt_forward_single", "1+2", "forward-only", 8),
+          ("gpt.py:gpt_single_results", "2x2", "1f1b", 8), ("gpt.py:gpt_single_results", "2x2", "1f1b", 3),
+          ("gpt.py:gpt_single_results", "1+2", "1f1b", 8),
+          *thorough([("gpt.py:gpt_forward_single", "4x1", "forward-only", 8), ("gpt.py:gpt_single_results", "4x1", "1f1b", 1),
+                     ("gpt.py:gpt_single_results", "4x1", "1f1b", 13),
+                     ("gpt.py:gpt_single_results", "2+1", "zb-h1", 8), ("gpt.py:gpt_single_results", "2x2", "zb-h1", 5)])]
 
 
-@pytest.mark.parametrize("model,plan,schedule,microbatches", LOGITS)
+@pytest.mark.parametrize("model,plan,schedule,microbatches", RESULTS)
 def test_results_of_replicas_are_joined(workshop, model, plan, schedule, microbatches):
-    """Each replica has the logits of its own microbatches."""
+    """Each replica has the logits of its own microbatches; one has the last number of right predictions."""
     artifact = compiled(workshop, plan, schedule, model=model)
+    needs = json.loads(tool("pp-run", artifact, "--info=json"))["stagewright"]
+    assert (needs >= 5) == (plan != "2+1")   # Older runtimes refuse it.
     results, _ = workshop.run_artifact(model, artifact, "--check-memory", microbatches=microbatches)
     wrong = golden.disagreements(workshop.golden(model, microbatches)[1], results)
     assert not wrong, "\n".join(wrong)

@@ -128,6 +128,14 @@ def test_inference_in_groups_of_microbatches(workshop):
     check(workshop, run(workshop, "forward-only", text, model), text)
 
 
+@pytest.mark.parametrize("kind", TWINS)
+def test_results_of_twins_are_joined(workshop, kind):
+    """Two ranks have a stage, each for half of the microbatches: logits are on both, what is of the last microbatch on one."""
+    model = "gpt.py:gpt_deep_results"
+    text = scheduled(workshop, kind, model)
+    check(workshop, run(workshop, f"{kind}-results", text, model), text)
+
+
 @pytest.mark.parametrize("kinds", (WHOLE, SPLIT, ("interleaved", "breadth-first"), ("zb-v", "v-half", "v-min")))
 def test_orders_that_accumulate_alike_give_the_same_bits(workshop, kinds):
     """If the backwards of each stage go through the microbatches in increasing order, the bits are the same."""

@@ -84,6 +84,10 @@ void report(const Figures &figures, sw_step *step, const json &manifest) {
               << ")";
   std::cout << "\narena  " << sw_step_arena_bytes(step, -1) << " bytes on "
             << ranks << (ranks == 1 ? " rank\n" : " ranks\n");
+  for (const FetchedBytes &it : figures.fetched)
+    std::cout << "fetched " << it.bytes << " bytes of '" << it.table
+              << "' for '" << it.list << "', padding " << it.padding
+              << ", repeated " << it.repeated << "\n";
   if (figures.idle)
     reportIdle(step, manifest);
   if (!figures.memory)

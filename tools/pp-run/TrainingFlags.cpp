@@ -64,10 +64,10 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
       ->type_name("N")
       ->group(group);
   app.add_option("--fetched", options.fetched,
-                 "With --json: batch argument LIST, of --data or --source, has "
-                 "numbers of rows of argument TABLE; count the bytes of these "
-                 "rows in the last step, those of negative numbers, which are "
-                 "padding, and of rows that are in a list already")
+                 "Batch argument LIST, of --data or --source, has numbers of "
+                 "rows of argument TABLE; count the bytes of these rows in the "
+                 "last step, those of negative numbers, which are padding, and "
+                 "of rows that are in a list already")
       ->type_name("LIST=TABLE")
       ->allow_extra_args(false)
       ->group(group);

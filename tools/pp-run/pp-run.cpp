@@ -143,8 +143,8 @@ void printFigures(const Options &options, Launch &launch, Run &run,
     launch.together([&] { figures.sent = sentBytes(run.step(), manifest); });
   if (!launch.isMain())
     return;
+  figures.fetched = run.fetched();
   if (options.json) {
-    figures.fetched = run.fetched();
     reportJson(figures, run.step(), manifest, loss);
     return;
   }

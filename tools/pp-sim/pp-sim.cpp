@@ -32,56 +32,56 @@ namespace cl = llvm::cl;
 
 namespace {
 
-cl::OptionCategory category("pp-sim options");
+cl::OptionCategory ownCategory("pp-sim options");
 
 cl::opt<std::string> input(cl::Positional, cl::desc("plan.mlir"), cl::init("-"),
-                           cl::cat(category));
+                           cl::cat(ownCategory));
 cl::opt<std::string> order(
     "order",
     cl::desc("schedule (that of the file), window, greedy, cap-a, cap-b, gpipe "
              "or 1f1b (default: schedule if there is one, else the fastest)"),
-    cl::cat(category));
+    cl::cat(ownCategory));
 cl::opt<std::string>
     microbatches("microbatches",
                  cl::desc("Microbatches per step (default: those of the plan); "
                           "required without a model"),
-                 cl::cat(category));
+                 cl::cat(ownCategory));
 cl::opt<bool>
     fullDuplex("full-duplex",
                cl::desc("Channels carry transfers in both directions at once"),
-               cl::cat(category));
+               cl::cat(ownCategory));
 cl::opt<bool> noNic("no-nic",
                     cl::desc("Channels of a host do not share its NIC"),
-                    cl::cat(category));
+                    cl::cat(ownCategory));
 cl::opt<std::string>
     policy("policy",
            cl::desc("Transfers between hosts share NICs as flows, instead of "
                     "taking turns: oes (guaranteed rates, and what is left by "
                     "water-filling), guaranteed, fair (max-min) or fifo"),
-           cl::cat(category));
+           cl::cat(ownCategory));
 cl::opt<std::string>
     slowdown("collective-slowdown",
              cl::desc("Factor by which an all-reduce slows down concurrent "
                       "compute (Galvatron measured 1.126)"),
-             cl::init("1"), cl::cat(category));
+             cl::init("1"), cl::cat(ownCategory));
 cl::opt<std::string>
     profile("profile",
             cl::desc("Use action times measured by pp-run --profile, and print "
                      "how far the measured step is from the simulated one"),
-            cl::value_desc("file.json"), cl::cat(category));
+            cl::value_desc("file.json"), cl::cat(ownCategory));
 cl::opt<std::string> svg("svg", cl::desc("Write a picture of the step"),
-                         cl::value_desc("file.svg"), cl::cat(category));
+                         cl::value_desc("file.svg"), cl::cat(ownCategory));
 cl::opt<std::string>
     trace("trace", cl::desc("Write a trace of the step for ui.perfetto.dev"),
-          cl::value_desc("file.json"), cl::cat(category));
+          cl::value_desc("file.json"), cl::cat(ownCategory));
 cl::opt<bool> asJson("json", cl::desc("Print JSON instead of tables"),
-                     cl::cat(category));
+                     cl::cat(ownCategory));
 cl::opt<bool>
     grid("grid", cl::desc("Print the order of actions on every device or rank"),
-         cl::cat(category));
+         cl::cat(ownCategory));
 cl::opt<bool> criticalPath("critical-path",
                            cl::desc("Print the critical path of the step"),
-                           cl::cat(category));
+                           cl::cat(ownCategory));
 
 cl::extrahelp examples(R"(
 EXAMPLES:
@@ -329,7 +329,7 @@ LogicalResult run(MLIRContext &context) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::setBugReportMsg(stagewright::kFaultReport);
-  cl::HideUnrelatedOptions({&category, &scheduleCategory()});
+  cl::HideUnrelatedOptions({&ownCategory, &scheduleCategory()});
   cl::ParseCommandLineOptions(
       argc, argv,
       "Stagewright: simulates a planned step of a pipeline, or any schedule\n");

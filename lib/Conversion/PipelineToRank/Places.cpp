@@ -140,7 +140,6 @@ void Placer::addOutput(int64_t result, int64_t stage) {
   int64_t rank = plan.rankOfStage[stage];
   const auto &microbatches = plan.microbatchesOf[stage / plan.numStages];
   plan.outputs[{result, rank}].insert(microbatches.begin(), microbatches.end());
-  plan.rankOfResult[result] = rank;
 }
 
 /// Checks that a sum over microbatches is of numbers, and a mean of floats.

@@ -197,7 +197,7 @@ struct Plan {
   std::vector<AccumulatorPlan> accumulators; ///< By result, then stage.
   std::vector<BucketPlan> buckets;     ///< In the order in which they begin.
   std::vector<int64_t> bucketOfResult; ///< -1: has an owner that adds parts.
-  std::vector<int64_t> rankOfResult;
+  std::vector<int64_t> rankOfResult;   ///< Of a summed result: its owner.
   /// By result that is not summed, and rank: the microbatches of which the rank
   /// makes the result.
   std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> outputs;

@@ -21,7 +21,7 @@ namespace {
 
 /// Since version 2 stashes may have starts, since 3 they may be on the host,
 /// since 4 ranks may choose what they run, and replicas average their
-/// parameters.
+/// parameters, since 5 ranks may have microbatches of a result in turn.
 constexpr int64_t manifestVersion = 5;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {

@@ -275,7 +275,7 @@ static void parseOwn(const json &object, const Manifest &manifest,
 /// Reads which microbatches of a result the buffer has.
 static void parseTurns(const json &object, const Manifest &manifest,
                        Buffer &buffer) {
-  if (!object.contains("period"))
+  if (!object.contains("period") && !object.contains("turns"))
     return;
   buffer.period = integer(object, "period", 1, maxDepth);
   buffer.turns = integers(object, "turns", 0, buffer.period - 1);

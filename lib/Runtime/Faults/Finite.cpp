@@ -61,9 +61,14 @@ std::string describeNotFinite(const Manifest &manifest, const sw_rank &rank) {
     const Interface &result = manifest.results[size_t(buffer.result)];
     if (result.role != "loss" && result.role != checked)
       continue;
-    int64_t place =
-        findNotFinite(result.dtype, rank.arena + rank.layout->buffers[b].offset,
-                      buffer.bytes / dtypeSize(result.dtype));
+    int64_t turn = 0; // The first microbatch that the rank has of the result.
+    while (!buffer.has(turn))
+      ++turn;
+    if (turn >= rank.microbatches)
+      continue;
+    int64_t place = findNotFinite(result.dtype,
+                                  rank.arena + rank.layout->buffers[b].at(turn),
+                                  buffer.bytes / dtypeSize(result.dtype));
     if (place >= 0)
       return result.role + " '" + result.name +
              "' is infinite or not a number" +

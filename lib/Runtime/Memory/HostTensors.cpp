@@ -210,18 +210,22 @@ void forParts(const HostArenas &arenas, size_t result, ByteRange range,
     Buffer seen = alone(arenas.manifest.ranks[r].buffers[b], own);
     std::vector<Strip> strips = stripsOf(seen, arenas.layouts[r].buffers[b],
                                          whole, arenas.microbatches);
-    BufferPart all = spanOf(r, b, range, strips);
-    // Between the slots of a rank's turns are those of others.
-    bool each = all.bytes > pieceBytes || seen.period > 0;
-    size_t step = each ? 1 : std::max<size_t>(strips.size(), 1);
-    for (size_t i = 0; i < strips.size(); i += step)
+    bool each = spanOf(r, b, range, strips).bytes > pieceBytes;
+    int64_t stride = arenas.layouts[r].buffers[b].stride;
+    size_t end = 0;
+    for (size_t i = 0; i < strips.size(); i = end) {
+      // Between the slots of a rank's turns may be those of others.
+      for (end = i + 1; !each && end < strips.size() &&
+                        strips[end].at == strips[end - 1].at + stride;)
+        ++end;
       if (BufferPart part =
-              spanOf(r, b, range, std::span(strips).subspan(i, step));
+              spanOf(r, b, range, std::span(strips).subspan(i, end - i));
           part.bytes > 0) {
         part.weight = seen.weight;
         part.dtype = whole.dtype;
         visit(part);
       }
+    }
   };
   forBuffers(arenas.manifest, &Buffer::result, int64_t(result), inBuffer);
   own = true;

@@ -62,7 +62,8 @@ struct Strip {
   int64_t before(int64_t end) const;
 };
 /// What a buffer holds of an argument or result: a strip for each microbatch of
-/// a batch or of joined outputs, else one, in the slot of the last microbatch.
+/// a batch, or that it has of joined outputs, else one, in the slot of the last
+/// microbatch.
 std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
                             const Interface &whole, int64_t microbatches);
 
@@ -136,8 +137,9 @@ struct BufferPart {
   /// With a weight it adds the weighted elements instead.
   void copyOut(ByteRange range, const std::byte *data, std::byte *to) const;
 };
-/// Calls `visit` for all that buffers hold of a part of a result: once for a
-/// buffer if its slots lie close enough together, else once for each strip.
+/// Calls `visit` for all that buffers hold of a part of a result: once for the
+/// strips of slots that follow each other, if these are small enough, else once
+/// for each strip.
 void forParts(const HostArenas &arenas, size_t result, ByteRange range,
               const std::function<void(const BufferPart &)> &visit);
 

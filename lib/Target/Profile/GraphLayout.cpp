@@ -33,7 +33,7 @@ void GraphLayout::listNodes(const Problem &problem) {
                        return times.weightGradient.value > 0;
                      });
                    }) ||
-      llvm::any_of(problem.values, [&](const Value &value) {
+      llvm::any_of(problem.values, [&](const LayerValue &value) {
         return isW(value.producer) || llvm::any_of(value.uses, isW);
       });
   int64_t layers = int64_t(problem.layers.size());

@@ -102,13 +102,14 @@ func.func private @b(%k: tensor<4xf32>) -> tensor<4xf32> {
   return %k : tensor<4xf32>
 }
 pipeline.graph @twins(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
-    -> (tensor<f32> {pipeline.role = "loss", pipeline.combine = "mean"}, tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.combine = "mean"})
+    -> (tensor<f32> {pipeline.role = "loss", pipeline.combine = "mean"}, tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0, pipeline.combine = "mean"},
+        tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}, tensor<4xf32> {pipeline.role = "output", pipeline.combine = "last"})
     attributes {layers = ["a", "b"]} {
   %h = pipeline.node "a.F" @f phase F layer 0 (%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %k, %l = pipeline.node "b.F" @l phase F layer 1 (%h) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>)
   %d = pipeline.node "b.B" @b phase B layer 1 (%k) : (tensor<4xf32>) -> tensor<4xf32>
   %g = pipeline.node "a.B" @b phase B layer 0 (%d) : (tensor<4xf32>) -> tensor<4xf32>
-  pipeline.yield %l, %g results [0, 1] : tensor<f32>, tensor<4xf32>
+  pipeline.yield %l, %g, %k, %h results [0, 1, 2, 3] : tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 pipeline.cluster @local {
   pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
@@ -129,6 +130,7 @@ pipeline.schedule @s of @plan kind "hand" {
 // CHECK-LABEL: rank.program @twins.0
 // CHECK: %[[GRADIENT:.*]] = rank.buffer "gradient1" gradient 1
 // CHECK: rank.buffer "loss0.part1.copy1" gradient : memref<f32>
+// CHECK: rank.buffer "output2" output 2 depth all turns [1] of 2 : memref<4xf32>
 // CHECK: rank.action F stage 0
 // CHECK: rank.action F stage 1
 // CHECK: rank.call {{.*}} node "a.B"
@@ -139,6 +141,9 @@ pipeline.schedule @s of @plan kind "hand" {
 // CHECK: rank.combine mean
 // CHECK-LABEL: rank.program @twins.1
 // CHECK: %[[PART:.*]] = rank.buffer "gradient1.part0.copy1" gradient : memref<4xf32>
+// CHECK: rank.buffer "output2" output 2 depth all turns [0] of 2 : memref<4xf32>
+// What is of the last microbatch is on one rank, which may have slots for others.
+// CHECK: rank.buffer "output3" output 3 depth all : memref<4xf32>
 // CHECK: rank.call {{.*}} node "a.B"
 // CHECK: rank.all_reduce @gradients.0(%[[PART]]) at %{{.*}} of %c1
 // CHECK: rank.await_reduced @gradients.0

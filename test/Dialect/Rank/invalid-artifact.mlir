@@ -74,6 +74,9 @@
 // REDEFINE: %{change} = 's#stash, type = tensor<4xf32>#stash, type = tensor<4xindex>#'
 // RUN: %{run}=BUFFER2
 // BUFFER2: error: "k" must have a static shape, of integers or floats, got 'tensor<4xindex>'
+// REDEFINE: %{change} = 's#, period = 3##'
+// RUN: %{run}=BUFFER3
+// BUFFER3: error: buffer "y" has 2 turns of 0
 // REDEFINE: %{change} = 's#tensor<64xf32>#tensor<?xf32>#'
 // RUN: %{run}=COLLECTIVE1
 // COLLECTIVE1: error: "sum" must have a static shape, of integers or floats, got 'tensor<?xf32>'

@@ -184,11 +184,20 @@ def gpt_forward_single():
     return gpt_forward({**SLICES, "B": 1})
 
 
-def gpt_single_logits():
-    """Training that also returns the logits."""
-    s = sizes("STAGEWRIGHT_GPT", **{**SLICES, "B": 1})
+def _with_results(default):
+    """Training that also returns the logits and the number of right predictions."""
+    s = sizes("STAGEWRIGHT_GPT", **default)
 
-    def both(params, ids, tgt):
+    def all_of(params, ids, tgt):
         found = logits(params, ids, s["H"])
-        return -jnp.take_along_axis(jax.nn.log_softmax(found), tgt[..., None], -1).mean(), found
-    return jax.value_and_grad(both, has_aux=True), (parameters(**s), *tokens(s["V"], s["B"], s["T"]))
+        mean = -jnp.take_along_axis(jax.nn.log_softmax(found), tgt[..., None], -1).mean()
+        return mean, (found, (found.argmax(-1) == tgt).sum(dtype=jnp.int32))
+    return jax.value_and_grad(all_of, has_aux=True), (parameters(**s), *tokens(s["V"], s["B"], s["T"]))
+
+
+def gpt_single_results():
+    return _with_results({**SLICES, "B": 1})
+
+
+def gpt_deep_results():
+    return _with_results(DEEP)

@@ -98,10 +98,12 @@ TEST(Manifest, RanksHaveAResultInTurn) {
   EXPECT_NE(errorOf(inTurn({1}, {0, 3})), "");
   EXPECT_NE(errorOf(inTurn({1}, {2, 0})), "");
   EXPECT_NE(errorOf(inTurn({}, {0, 1, 2})), "");
+  json alone = inTurn({1}, {0, 2});
+  alone["ranks"][1]["buffers"][3].erase("period");
+  EXPECT_NE(errorOf(alone), "");
   // A rank that has all microbatches beside one that has some.
-  json twice = inTurn({1}, {0, 2});
-  twice["ranks"][1]["buffers"][3].erase("period");
-  EXPECT_EQ(errorOf(twice), "malformed manifest: result 2 ('y') is owned by "
+  alone["ranks"][1]["buffers"][3].erase("turns");
+  EXPECT_EQ(errorOf(alone), "malformed manifest: result 2 ('y') is owned by "
                             "rank 0 and by rank 1");
   // Only what is joined over microbatches.
   json loss = pipelineManifest();

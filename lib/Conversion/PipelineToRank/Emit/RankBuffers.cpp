@@ -171,7 +171,7 @@ void RankEmitter::declareResults() {
           declare(nameOfResult(graph, index), BufferKind::Output, place,
                   keepsLastOnly(index) ? 1 : RankDialect::kAll,
                   memoryOf(graph.getResultTypes()[index]));
-      if (!keepsLastOnly(index) &&
+      if (plan.combineOf(index) == "concat" &&
           int64_t(microbatches.size()) < plan.data.microbatches)
         setTurns(outputs[index].getDefiningOp<rank::BufferOp>(), microbatches);
     }

@@ -127,7 +127,11 @@ LogicalResult BufferAttr::verify(EmitError emitError, StringAttr name,
                                  BufferKind, RankedTensorType type,
                                  int64_t depth, int64_t, int64_t, int64_t,
                                  int64_t, int64_t, bool, int64_t, int64_t,
-                                 FloatAttr, ArrayRef<int64_t>, int64_t) {
+                                 FloatAttr, ArrayRef<int64_t> turns,
+                                 int64_t period) {
+  if (turns.empty() != (period == 0)) // buffer_facts_c3
+    return emitError() << "buffer " << name << " has " << turns.size()
+                       << " turns of " << period;
   return verifyRing(emitError, name, type, depth);
 }
 
