@@ -105,7 +105,8 @@ public:
       : items(items), moments(momentsOf(items)), offset(items.size()) {
     found.bound = mostAlive(items, moments);
   }
-  Packing pack(bool mayExchange);
+  /// Stops at an order that takes at most `enough`, or the bound.
+  Packing pack(bool mayExchange, int64_t enough = 0);
 
 private:
   void findMeetings();
@@ -127,7 +128,7 @@ private:
   std::vector<std::vector<int>> meets;
   std::vector<int64_t> offset; ///< In this attempt; -1: not yet.
   std::vector<int> best;       ///< The best order.
-  int64_t pairs = 0;
+  int64_t pairs = 0, enough = 0;
   Packing found{INT64_MAX, 0};
 };
 
@@ -232,7 +233,7 @@ template <typename Key> std::vector<int> Packer::orderBy(Key key) const {
 }
 
 /// Places the items in `order` and keeps the result if it is the best so far.
-/// Returns whether it has reached the lower bound.
+/// Returns whether that is enough.
 bool Packer::attempt(const std::vector<int> &order) {
   return take(order, place(order, found.total - 1));
 }
@@ -244,7 +245,7 @@ bool Packer::take(const std::vector<int> &order, int64_t total) {
     for (size_t i = 0; i < items.size(); ++i)
       items[i].offset = offset[i];
   }
-  return found.total == found.bound;
+  return found.total <= enough;
 }
 
 /// Local search: moves an item to an earlier place in the order, or exchanges
@@ -282,9 +283,10 @@ void Packer::search() {
   }
 }
 
-Packing Packer::pack(bool mayExchange) {
+Packing Packer::pack(bool mayExchange, int64_t most) {
   if (items.empty())
     return {0, 0};
+  enough = std::max(found.bound, most);
   auto bytes = [&](int i) { return items[i].bytes; };
   auto first = [&](int i) {
     return items[i].lives.empty() ? 0 : items[i].lives.front().first;
@@ -322,13 +324,15 @@ Packing stagewright::pack(std::vector<PackItem> &items) {
   return Packer(items).pack(/*mayExchange=*/true);
 }
 
-Packing LifePacker::pack(std::vector<PackItem> &items) {
+LifePacker::Packed &LifePacker::packed(const std::vector<PackItem> &items,
+                                       std::vector<size_t> &order,
+                                       int64_t enough) {
   auto keyOf = [&](size_t i) {
     const PackItem &item = items[i];
     return std::tuple(item.lives.front().first, item.lives.front().last,
                       item.bytes);
   };
-  std::vector<size_t> order(items.size());
+  order.resize(items.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return keyOf(a) < keyOf(b); });
@@ -339,15 +343,29 @@ Packing LifePacker::pack(std::vector<PackItem> &items) {
   }
   auto [found, isNew] = known.try_emplace(std::move(key));
   Packed &packed = found->second;
-  if (isNew) {
-    std::vector<PackItem> sorted;
-    for (size_t i : order)
-      sorted.push_back(items[i]);
-    packed.packing = Packer(sorted).pack(/*mayExchange=*/false);
-    for (const PackItem &item : sorted)
-      packed.offsets.push_back(item.offset);
-  }
+  bool isEnough = packed.isBest || packed.packing.total <= enough;
+  if (!isNew && isEnough)
+    return packed;
+  std::vector<PackItem> sorted;
+  for (size_t i : order)
+    sorted.push_back(items[i]);
+  packed = {Packer(sorted).pack(/*mayExchange=*/false, enough), {}, false};
+  auto [total, bound] = packed.packing;
+  packed.isBest = total == bound || total > enough;
+  for (const PackItem &item : sorted)
+    packed.offsets.push_back(item.offset);
+  return packed;
+}
+
+Packing LifePacker::pack(std::vector<PackItem> &items) {
+  std::vector<size_t> order;
+  const Packed &found = packed(items, order, /*enough=*/-1);
   for (size_t i = 0; i < order.size(); ++i)
-    items[order[i]].offset = packed.offsets[i];
-  return packed.packing;
+    items[order[i]].offset = found.offsets[i];
+  return found.packing;
+}
+
+bool LifePacker::fits(const std::vector<PackItem> &items, int64_t most) {
+  std::vector<size_t> order;
+  return packed(items, order, most).packing.total <= most;
 }

@@ -62,12 +62,20 @@ Packing pack(std::vector<PackItem> &items);
 class LifePacker {
 public:
   Packing pack(std::vector<PackItem> &items);
+  /// Whether the total of pack() is at most `most`. Tries no more orders than
+  /// that takes.
+  bool fits(const std::vector<PackItem> &items, int64_t most);
 
 private:
   struct Packed {
     Packing packing;
     std::vector<int64_t> offsets; ///< Items sorted by lifetime, then size.
+    bool isBest = false;          ///< All orders have been tried.
   };
+  /// A packing of at most `enough` bytes, or the best. Sets `order` to the
+  /// order of its offsets.
+  Packed &packed(const std::vector<PackItem> &items, std::vector<size_t> &order,
+                 int64_t enough);
   std::map<std::vector<int64_t>, Packed> known;
 };
 

@@ -79,7 +79,7 @@ bool RankMemory::fits(const std::vector<StashLife> &lives, LifePacker *packer,
   Bytes least = with(liveBound(items));
   if (least > most || !packer)
     return least <= most;
-  return with(packer->pack(items).total) <= most;
+  return packer->fits(items, (most - with(0)).value);
 }
 
 std::vector<std::pair<int64_t, Bytes>> RankMemory::parts() const {

@@ -130,6 +130,30 @@ TEST(Packing, ByLifeWhateverTheOrder) {
   }
 }
 
+/// fits() tries only as many orders as needed, which changes neither its answer
+/// nor what pack() finds later.
+TEST(Packing, FitsIfAPackingDoes) {
+  Draw draw(29);
+  int64_t between = 0;
+  for (uint64_t round = 0; round < 40 / kPart + 1; ++round) {
+    std::vector<PackItem> items = drawItems(draw, 40, 60, 20);
+    for (PackItem &item : items)
+      item.lives.resize(1);
+    LifePacker alone, packer;
+    Packing best = alone.pack(items);
+    between += best.total > best.bound;
+    for (int64_t most : {best.total + 1000, best.total - 1, best.total + 3,
+                         best.bound, best.total, best.bound - 1, int64_t(-5)})
+      EXPECT_EQ(packer.fits(items, most), best.total <= most) << most;
+    LifePacker fresh;
+    EXPECT_TRUE(fresh.fits(items, 2 * best.total));
+    std::vector<PackItem> again = items;
+    EXPECT_EQ(fresh.pack(again).total, best.total);
+    expectDisjoint(again, best);
+  }
+  EXPECT_GT(between, 0);
+}
+
 /// Times may be far apart: only their order matters.
 TEST(Packing, OnlyTheOrderOfTimesMatters) {
   Draw draw(19);
