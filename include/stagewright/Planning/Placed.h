@@ -21,7 +21,6 @@
 #include "stagewright/Scheduling/Gangs.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
-#include "stagewright/Support/Packing.h"
 #include <optional>
 
 namespace stagewright {
@@ -76,12 +75,12 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
 
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
 /// hold once, and for each its microbatches in flight. Stages of one rank share
-/// the memory of their stashes: as `packer` places them in programs, or if it
-/// is null as if packed without gaps, which is faster to compute.
+/// the memory of their stashes, here as if packed without gaps, which is faster
+/// to compute.
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
-                            const Schedule &schedule, LifePacker *packer);
+                            const Schedule &schedule);
 
 /// The input of planPlaced() in addition to the problem.
 struct PlacedRequest {
@@ -136,6 +135,14 @@ Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,
 /// devices, and replicas take whole microbatches in turn.
 Status evaluatePlaced(const Problem &problem, const Network &network,
                       const Generator &generator, Plan &plan);
+
+/// The same without the memory of each stage, to compare plans: it takes longer
+/// to compute than to check.
+Status timePlaced(const Problem &problem, const Network &network,
+                  const Generator &generator, Plan &plan);
+
+/// `plan`, which timePlaced() has timed, with the memory of each stage.
+Plan withMemory(const Problem &problem, const Network &network, Plan plan);
 
 /// `plan` in the order that a search finds for its stages within their memory
 /// (generateSearched) if savesEnough(), else `plan` unchanged.

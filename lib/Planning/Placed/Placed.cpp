@@ -105,7 +105,7 @@ Result<Plan> planOf(const Problem &whole, const Network &network,
       for (int64_t k = 1; k < search.pipelines(); ++k)
         stage.devices.push_back(stage.devices.front() + size_t(k));
     Status status =
-        evaluatePlaced(whole, network, search.generator(cost.schedule), plan);
+        timePlaced(whole, network, search.generator(cost.schedule), plan);
     if (status && (!best || plan.time < best->time))
       best = std::move(plan);
     if (!status && !best && best.error().message.empty())
@@ -136,7 +136,8 @@ EvenPlan planEvenCut(const Problem &problem, const Network &network,
   if (!(cost->time < limit))
     return {};
   Result<Plan> plan = planOf(problem, network, search, ends);
-  return plan ? EvenPlan{std::move(*plan)} : EvenPlan();
+  return plan ? EvenPlan{withMemory(problem, network, std::move(*plan))}
+              : EvenPlan();
 }
 
 Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
@@ -150,8 +151,10 @@ Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
     return generators.error();
   Problem first = firstOf(problem, request.pipelines);
   PlacedSearch search(first, *network, request, *generators);
-  return planOf(problem, *network, search,
-                search.improve(evenCut(first, request), kMostActions));
+  Result<Plan> plan =
+      planOf(problem, *network, search,
+             search.improve(evenCut(first, request), kMostActions));
+  return plan ? withMemory(problem, *network, std::move(*plan)) : plan;
 }
 
 } // namespace stagewright

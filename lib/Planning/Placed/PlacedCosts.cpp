@@ -283,14 +283,14 @@ static std::vector<StashLife> livesOf(const std::vector<StashPeak> &held,
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
-                            const Schedule &schedule, LifePacker *packer) {
+                            const Schedule &schedule) {
   LayerIndex index(problem);
   std::vector<Bytes> bytes(problem.cluster.devices.size());
   std::vector<size_t> devices = devicesOf(stages, where);
   auto held = heldByRank(schedule, where.ranks);
   for (int64_t r = 0; r < where.ranks; ++r) {
     RankMemory memory = memoryOfRank(problem, index, stages, held[r], schedule);
-    memory.share(livesOf(held[r], schedule), packer);
+    memory.share(livesOf(held[r], schedule), /*packer=*/nullptr);
     bytes[devices[r]] = memory.total();
   }
   return bytes;

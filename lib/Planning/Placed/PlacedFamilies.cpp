@@ -350,9 +350,10 @@ Result<Plan> Families::best() {
     if (ends != candidates[i].ends)
       take(planOf(problem, network, searched, ends));
   }
-  if (best)
-    best->familyBound = boundOf(bound, best->time);
-  return best;
+  if (!best)
+    return best;
+  best->familyBound = boundOf(bound, best->time);
+  return withMemory(problem, network, std::move(*best));
 }
 
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {

@@ -199,33 +199,39 @@ static void addMemory(const Problem &problem, const std::vector<Bytes> &need,
   }
 }
 
+Result<Schedule>
+PlacedSearch::scheduleOf(const std::vector<StagePlan> &stages, size_t generator,
+                         Result<ScheduleProblem> &costs) const {
+  costs = scheduleProblemOf(roomy, network, stages, where);
+  if (!costs)
+    return costs.error();
+  const Generator &chosen = generators[generator];
+  return chosen.generate(shapeOf(chosen, *costs));
+}
+
 std::vector<StagePlan> PlacedSearch::stagesOf(const std::vector<int64_t> &ends,
                                               size_t generator) {
-  std::vector<StagePlan> stages;
-  return costWith(ends, generator, &stages) ? stages : stagesOf(ends);
+  std::vector<StagePlan> stages = stagesOf(ends);
+  curve.state(stages);
+  Result<ScheduleProblem> costs = Error{};
+  if (Result<Schedule> schedule = scheduleOf(stages, generator, costs))
+    fitLevels(problem, curve, where, *schedule, stages, &packer);
+  return stages;
 }
 
 Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
-                                       size_t generator,
-                                       std::vector<StagePlan> *leveled) {
+                                       size_t generator) {
   std::vector<StagePlan> stages = stagesOf(ends);
   curve.state(stages);
-  Result<ScheduleProblem> costs =
-      scheduleProblemOf(roomy, network, stages, where);
-  CutCost cost;
-  cost.schedule = generator;
-  if (!costs)
-    return costs.error();
-  Result<Schedule> schedule =
-      generators[generator].generate(shapeOf(generators[generator], *costs));
+  Result<ScheduleProblem> costs = Error{};
+  Result<Schedule> schedule = scheduleOf(stages, generator, costs);
   if (!schedule)
     return schedule.error();
   int64_t &count = actionsOf[generator] = 0;
   for (const Order &order : schedule->ranks)
     count += int64_t(order.size());
   actions += count;
-  LifePacker *exact = leveled ? &packer : nullptr;
-  fitLevels(problem, curve, where, *schedule, stages, exact);
+  fitLevels(problem, curve, where, *schedule, stages, /*packer=*/nullptr);
   bool isLeveled =
       std::any_of(stages.begin(), stages.end(),
                   [](const StagePlan &stage) { return !stage.levels.empty(); });
@@ -233,9 +239,9 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
     costs = scheduleProblemOf(roomy, network, stages, where);
   if (!costs)
     return costs.error();
-  if (leveled)
-    *leveled = stages;
-  addMemory(problem, memoryOf(problem, stages, where, *schedule, exact), cost);
+  CutCost cost;
+  cost.schedule = generator;
+  addMemory(problem, memoryOf(problem, stages, where, *schedule), cost);
   Result<Timeline> timing = timeSchedule(*schedule, *costs);
   if (!timing)
     return timing.error();
@@ -268,7 +274,7 @@ Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
   return costs->front();
 }
 
-/// A lower bound on the time of a cut: a rank waits until a microbatch has
+/// A rank waits until a microbatch has
 /// passed the forwards of the stages before its first one, and runs all
 /// microbatches. If it runs no W alone, one still has to pass the backwards of
 /// these stages. Recomputation and transfers take no time here.

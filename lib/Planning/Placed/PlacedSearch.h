@@ -15,12 +15,14 @@
 
 #include "FitLevels.h"
 #include "stagewright/Planning/EvenCut.h"
+#include "stagewright/Support/Packing.h"
 
 namespace stagewright {
 
 /// Gives `stages` the lowest recomputation levels at which what `schedule`
 /// keeps fits on the devices, else the highest. Does nothing for twin
-/// placements. `packer`: as for memoryOf().
+/// placements. `packer`: places the stashes of a rank as in programs; null: as
+/// if packed without gaps, which is faster to compute.
 void fitLevels(const Problem &problem, const LevelCurve &curve,
                const StagePlacement &where, const Schedule &schedule,
                std::vector<StagePlan> &stages, LifePacker *packer);
@@ -65,14 +67,20 @@ public:
   /// the error of the last one.
   Result<std::vector<CutCost>> costsOf(const std::vector<int64_t> &ends);
 
+  /// A lower bound on the time of a cut under the schedule of a generator that
+  /// is not searched, if each stage is on one device.
+  Seconds leastTime(const std::vector<int64_t> &ends, size_t generator) const;
+
   int64_t pipelines() const { return request.pipelines; }
   const Generator &generator(size_t number) const { return generators[number]; }
 
 private:
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends) const;
-  Result<CutCost> costWith(const std::vector<int64_t> &ends, size_t generator,
-                           std::vector<StagePlan> *leveled = nullptr);
-  Seconds leastTime(const std::vector<int64_t> &ends, size_t generator) const;
+  /// The schedule of a generator for `stages`, and their costs.
+  Result<Schedule> scheduleOf(const std::vector<StagePlan> &stages,
+                              size_t generator,
+                              Result<ScheduleProblem> &costs) const;
+  Result<CutCost> costWith(const std::vector<int64_t> &ends, size_t generator);
   bool skips(const std::vector<int64_t> &ends, const CutCost &best);
 
   const Problem &problem;
@@ -91,8 +99,8 @@ private:
   LifePacker packer;
 };
 
-/// The plan of a cut, for all pipelines of `whole`; the error says how much
-/// memory is missing.
+/// The plan of a cut, for all pipelines of `whole`, without the memory of each
+/// stage; the error says how much memory is missing.
 Result<Plan> planOf(const Problem &whole, const Network &network,
                     PlacedSearch &search, const std::vector<int64_t> &ends);
 

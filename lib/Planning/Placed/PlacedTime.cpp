@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bindings.h"
+#include "LayerIndex.h"
 #include "Placed/RankMemory.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Placed.h"
@@ -139,50 +140,68 @@ static std::vector<size_t> firstsAlike(const Run &run) {
   return first;
 }
 
-/// Sets the memory of every stage, its part of that of its devices, and checks
-/// that the devices have enough.
-static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
+/// By rank: the memory of its stages, which share nothing yet.
+static std::vector<RankMemory> memoryOf(const Problem &problem, const Run &run,
+                                        const Plan &plan) {
   std::vector<RankMemory> memory(run.ranks.devices.size(),
                                  RankMemory(run.plan.schedule.kind));
   std::vector<StageMemory> stages;
+  LayerIndex index(problem);
   for (const StagePlan &stage : plan.stages)
-    stages.push_back(stageMemory(problem, stage));
-  for (StagePlan &stage : plan.stages)
-    stage.memory = Bytes();
+    stages.push_back(stageMemory(problem, index, stage));
   for (const StashPeak &peak : stashPeaks(run.plan.schedule))
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
                           run.first.microbatches, peak.stage);
+  return memory;
+}
+
+/// Checks that the devices have enough memory. Packs stashes only where that
+/// decides.
+static Status checkMemory(const Run &run, const Plan &plan) {
+  std::vector<RankMemory> memory = memoryOf(run.first, run, plan);
   std::vector<size_t> first = firstsAlike(run);
   LifePacker packer;
   for (size_t r = 0; r < memory.size(); ++r) {
-    if (first[r] == r) {
-      memory[r].share(run.plan.schedule.ranks[r], &packer);
-      for (auto [number, bytes] : memory[r].parts()) {
-        Bytes &stage = plan.stages[number].memory;
-        stage = std::max(stage, bytes);
-      }
-    }
-    const Device &device = problem.cluster.devices[run.ranks.devices[r]];
-    Bytes need = memory[first[r]].total();
-    if (need > device.memory)
-      return Error{plan.schedule + " needs " + toString(need) + " on device " +
-                   device.name + ", has " + toString(device.memory) +
-                   "; use more stages, fewer microbatches or a device with " +
-                   toString(need - device.memory) + " more"};
+    const Order &order = run.plan.schedule.ranks[first[r]];
+    const Device &device = run.first.cluster.devices[run.ranks.devices[r]];
+    RankMemory &own = memory[first[r]];
+    if (own.fits(order, &packer, device.memory))
+      continue;
+    own.share(order, &packer);
+    return Error{plan.schedule + " needs " + toString(own.total()) +
+                 " on device " + device.name + ", has " +
+                 toString(device.memory) +
+                 "; use more stages, fewer microbatches or a device with " +
+                 toString(own.total() - device.memory) + " more"};
   }
   return {};
 }
 
-Status evaluatePlaced(const Problem &problem, const Network &network,
-                      const Generator &generator, Plan &plan) {
-  plan.schedule = generator.name;
-  Result<Run> run = runOf(problem, network, generator, plan);
-  if (!run)
-    return run.error();
-  if (Status status = fillMemory(run->first, *run, plan); !status)
+/// Sets the memory of every stage, its part of that of its devices.
+static void fillMemory(const Run &run, Plan &plan) {
+  std::vector<RankMemory> memory = memoryOf(run.first, run, plan);
+  std::vector<size_t> first = firstsAlike(run);
+  for (StagePlan &stage : plan.stages)
+    stage.memory = Bytes();
+  LifePacker packer;
+  for (size_t r = 0; r < memory.size(); ++r) {
+    if (first[r] != r)
+      continue;
+    memory[r].share(run.plan.schedule.ranks[r], &packer);
+    for (auto [number, bytes] : memory[r].parts()) {
+      Bytes &stage = plan.stages[number].memory;
+      stage = std::max(stage, bytes);
+    }
+  }
+}
+
+/// Times a run, and sets the bounds of `plan`.
+static Status time(const Problem &problem, const Generator &generator,
+                   const Run &run, Plan &plan) {
+  if (Status status = checkMemory(run, plan); !status)
     return status;
-  const auto &[model, schedule, devices] = run->plan;
-  Result<StepTime> time = stepTimeOf(model, schedule, run->ranks.ofStages);
+  const auto &[model, schedule, devices] = run.plan;
+  Result<StepTime> time = stepTimeOf(model, schedule, run.ranks.ofStages);
   if (!time)
     return time.error();
   plan.time = time->makespan;
@@ -195,6 +214,34 @@ Status evaluatePlaced(const Problem &problem, const Network &network,
   plan.upperBound.reset();
   findBindings(model, plan);
   return {};
+}
+
+Status timePlaced(const Problem &problem, const Network &network,
+                  const Generator &generator, Plan &plan) {
+  plan.schedule = generator.name;
+  Result<Run> run = runOf(problem, network, generator, plan);
+  return run ? time(problem, generator, *run, plan) : run.error();
+}
+
+Plan withMemory(const Problem &problem, const Network &network, Plan plan) {
+  Result<Generator> generator = findGenerator(plan.schedule);
+  if (!generator)
+    return plan;
+  if (Result<Run> run = runOf(problem, network, *generator, plan))
+    fillMemory(*run, plan);
+  return plan;
+}
+
+Status evaluatePlaced(const Problem &problem, const Network &network,
+                      const Generator &generator, Plan &plan) {
+  plan.schedule = generator.name;
+  Result<Run> run = runOf(problem, network, generator, plan);
+  if (!run)
+    return run.error();
+  Status status = time(problem, generator, *run, plan);
+  if (status)
+    fillMemory(*run, plan);
+  return status;
 }
 
 Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,
@@ -219,7 +266,7 @@ Status verifyPlaced(const Problem &problem, const Plan &plan) {
   Result<Run> run = runOf(problem, *network, *generator, copy);
   if (!run)
     return run.error();
-  return fillMemory(run->first, *run, copy);
+  return checkMemory(*run, copy);
 }
 
 Status retime(const Problem &problem, const Generator &generator, Plan &plan) {

@@ -53,6 +53,9 @@ public:
   /// decides.
   bool fits(const std::vector<StashLife> &lives, LifePacker *packer,
             Bytes most) const;
+  bool fits(const Order &order, LifePacker *packer, Bytes most) const {
+    return with(rings) <= most || fits(stashLives(order), packer, most);
+  }
   /// The part of each stage, by its number, in the total.
   std::vector<std::pair<int64_t, Bytes>> parts() const;
 

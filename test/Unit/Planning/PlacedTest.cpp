@@ -181,6 +181,55 @@ TEST(Placed, TimeIsThatOfTheScheduleItNames) {
   EXPECT_EQ(found.time, timeOf(problem, where, found.stages));
 }
 
+/// improve() skips cuts by it. Where ranks wait for nothing else, it is the
+/// time itself.
+TEST(Placed, NoCutTakesLessThanItsLeastTime) {
+  using stagewright::testing::kPart;
+  stagewright::testing::Draw draw(23);
+  int64_t cuts = 0, equal = 0;
+  for (uint64_t round = 0; round < 60 / kPart + 1; ++round) {
+    std::vector<double> loads;
+    for (int64_t l = 0; l < 8; ++l)
+      loads.push_back(draw.real(0.5, 9));
+    Problem problem = chain(loads, 4, draw.whole(2, 9));
+    for (Link &link : problem.cluster.links)
+      link.bandwidth = Bandwidth(draw.chance(0.5) ? 1 : 1e6);
+    problem.wholeBackward = draw.chance(0.5);
+    Network network = *Network::create(problem.cluster);
+    bool isLoop = draw.chance(0.5), isV = !isLoop && draw.chance(0.5);
+    StagePlacement where = {isLoop ? Placement::Loop
+                            : isV  ? Placement::V
+                                   : Placement::Linear,
+                            draw.whole(2, 3), isLoop || isV ? 2 : 1};
+    PlacedRequest request{where, {}};
+    for (const Generator &generator : allGenerators())
+      if (fits(generator, where) && !generator.isSearched &&
+          !(generator.splitsBackward && problem.wholeBackward))
+        request.generators.push_back(generator);
+    if (request.generators.empty())
+      continue;
+    PlacedSearch search(problem, network, request, request.generators);
+    std::vector<int64_t> ends = evenCut(problem, request);
+    for (int64_t move = -1; move <= 1; ++move) {
+      std::vector<int64_t> moved = ends;
+      moved.front() += move;
+      if (moved[0] < 1 || moved[0] >= moved[1])
+        continue;
+      Result<std::vector<CutCost>> costs = search.costsOf(moved);
+      ASSERT_TRUE(costs) << costs.error().message;
+      for (const CutCost &cost : *costs) {
+        Seconds least = search.leastTime(moved, cost.schedule);
+        EXPECT_LE(least.value, cost.time.value * (1 + 1e-9))
+            << request.generators[cost.schedule].name;
+        ++cuts;
+        equal += least.value > cost.time.value * (1 - 1e-6);
+      }
+    }
+  }
+  EXPECT_GT(cuts, 200 / int64_t(kPart));
+  EXPECT_GT(equal, cuts / 100);
+}
+
 /// The best plan found is a local optimum for moves of single layers, and in
 /// this chain the best of all cuts.
 TEST(Placed, SearchFindsTheBestOfAllCutsOfASmallChain) {
