@@ -253,6 +253,25 @@ def test_the_number_of_shards_is_chosen(tmp_path, narrow, counts, between, ways,
     agrees_with_jax(artifact, narrow)
 
 
+@pytest.mark.parametrize("microbatches", (1, 2, 8))
+def test_a_number_of_shards_that_is_not_planned_has_no_faster_plan(tmp_path, narrow, microbatches):
+    """pp-plan leaves out a number if bounds exceed the time of a plan with another one: here, if there are too few microbatches for a
+    pipeline and links are fast."""
+    cluster = hosts(tmp_path / "cluster.json", (4,), 1e11)
+    asked = [BUILD / "bin/pp-plan", narrow / "step.mlir", f"--cluster={cluster}", f"--microbatches={microbatches}"]
+    seconds = {"s": 1, "ms": 1e-3, "us": 1e-6}
+    best = json.loads(call(*asked, "--tensor-parallel=auto", "--json"))
+    skipped = re.findall(r"- (whole layers|layers over \d+ shards): none as fast, at least ([\d.]+) (\w+)",
+                         call(*asked, "--tensor-parallel=auto", "--explain"))
+    assert skipped or microbatches == 8
+    for layers, bound, unit in skipped:
+        number = re.findall(r"\d+", layers)
+        plan = json.loads(call(*asked, *(f"--tensor-parallel={ways}" for ways in number), "--json"))
+        assert plan["time_s"] >= best["time_s"]
+        assert plan["time_s"] >= 0.999 * float(bound) * seconds[unit]
+        assert best["lower_bound_family_s"] <= 1.001 * float(bound) * seconds[unit]
+
+
 def test_stages_of_shards_are_interleaved(tmp_path):
     """If that is faster, as here: two pairs, slow links between them, six layers."""
     folder, artifact = single(tmp_path, layers=6, microbatches=4), tmp_path / "step.swx"

@@ -80,9 +80,31 @@ struct Form {
 };
 } // namespace
 
+/// The plan of gangs, or none if no plan takes less than `limit`.
+static Result<std::optional<Plan>> planGangs(const PlanOptions &options,
+                                             const Problem &problem,
+                                             const PlacedFamily &family,
+                                             Seconds limit) {
+  bool isGiven = !problem.fixedPlan.empty();
+  if (options.uniform) // Compared with all forms.
+    limit = Seconds(std::numeric_limits<double>::infinity());
+  if (!isGiven && !(options.repeatsLayers && options.recompute))
+    return planPlacedBelow(problem, family, limit);
+  Result<Plan> plan =
+      isGiven
+          ? makePlan(problem, {"fixed", options.schedule,
+                               options.chunks.value_or(0), options.placement})
+          : planRepeating(problem, family);
+  if (!plan)
+    return plan.error();
+  return std::optional<Plan>(std::move(*plan));
+}
+
 /// Plans the gangs of one form of the backwards.
-static Result<Planned> planForm(const PlanOptions &options, Form form,
-                                const std::string &fixed) {
+static Result<std::optional<Planned>> planForm(const PlanOptions &options,
+                                               Form form,
+                                               const std::string &fixed,
+                                               Seconds limit) {
   GangProblems &problems = *form.input.gangs;
   Planned planned{problems.most, {}, {}};
   if (options.uniform) {
@@ -92,18 +114,15 @@ static Result<Planned> planForm(const PlanOptions &options, Form form,
     planned.uniform = std::move(*uniform);
   }
   planned.problem.fixedPlan = fixed;
-  Result<Plan> plan =
-      !fixed.empty() ? makePlan(planned.problem,
-                                {"fixed", options.schedule,
-                                 options.chunks.value_or(0), options.placement})
-      : options.repeatsLayers && options.recompute
-          ? planRepeating(problems.most, form.family)
-          : planPlaced(problems.most, form.family);
+  Result<std::optional<Plan>> plan =
+      planGangs(options, planned.problem, form.family, limit);
   if (!plan)
     return plan.error();
-  plan->familyBound = std::min(form.bound, plan->time);
-  planned.plan = std::move(*plan);
-  return planned;
+  if (!*plan)
+    return std::optional<Planned>();
+  planned.plan = std::move(**plan);
+  planned.plan.familyBound = std::min(form.bound, planned.plan.time);
+  return std::optional(std::move(planned));
 }
 
 /// The better plan of two forms of the backwards.
@@ -167,23 +186,33 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
   return forms;
 }
 
-/// The better plan of the forms, each planned on a thread of its own.
-static Result<Planned> planForms(const PlanOptions &options,
-                                 std::vector<Form> forms,
-                                 const std::string &fixed) {
-  std::vector<std::future<Result<Planned>>> plans;
-  for (Form &form : forms)
+/// The better plan of the forms, each planned on a thread of its own; none if
+/// no plan takes less than `limit`.
+static Result<std::optional<Planned>> planForms(const PlanOptions &options,
+                                                std::vector<Form> forms,
+                                                const std::string &fixed,
+                                                Seconds limit) {
+  Seconds bound(std::numeric_limits<double>::infinity());
+  std::vector<Seconds> bounds;
+  std::vector<std::future<Result<std::optional<Planned>>>> plans;
+  for (Form &form : forms) {
+    bounds.push_back(form.bound);
     plans.push_back(std::async(std::launch::async, [&] {
-      return planForm(options, std::move(form), fixed);
+      return planForm(options, std::move(form), fixed, limit);
     }));
-  Result<Planned> best = Error{};
+  }
+  Result<std::optional<Planned>> best = Error{};
   for (size_t i = 0; i < plans.size(); ++i) {
-    Result<Planned> found = plans[i].get();
-    if (best && found)
-      best = better(std::move(*best), std::move(*found));
-    else if (i == 0 || found)
+    Result<std::optional<Planned>> found = plans[i].get();
+    if (found)
+      bound = std::min(bound, bounds[i]);
+    if (best && *best && found && *found)
+      best = std::optional(better(std::move(**best), std::move(**found)));
+    else if (i == 0 || (found && (*found || !best)))
       best = std::move(found);
   }
+  if (best && *best) // Also for a form without a plan as fast.
+    (*best)->plan.familyBound = std::min(bound, (*best)->plan.time);
   return best;
 }
 
@@ -197,42 +226,70 @@ static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
   for (const Form &form : *read)
     bound = std::min(bound, form.bound);
   auto forms = std::make_shared<std::vector<Form>>(std::move(*read));
-  return ReadLayers{bound, [&options, &fixed, forms] {
-                      return planForms(options, std::move(*forms), fixed);
+  return ReadLayers{bound, [&options, &fixed, forms](Seconds limit) {
+                      return planForms(options, std::move(*forms), fixed,
+                                       limit);
                     }};
 }
 
-/// Plans layers over each of `numbers` of shards in the order of their bounds,
-/// so that a number need not be planned if its bound exceeds the time of a plan
-/// with another one.
-static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
-                                   std::vector<Result<ReadLayers>> &layers) {
+/// Numbers of shards whose bounds differ by no more than this factor are
+/// planned in the order of falling numbers: more shards have more memory, so
+/// that their plans are closer to their bounds and take less time to find.
+static constexpr double kAlike = 1.1;
+
+/// The numbers that could be read, by increasing bounds.
+static std::vector<size_t>
+orderOf(const std::vector<Result<ReadLayers>> &layers) {
   std::vector<size_t> order;
-  for (size_t i = 0; i < numbers.size(); ++i)
+  for (size_t i = layers.size(); i-- > 0;)
     if (layers[i])
       order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return layers[a]->bound < layers[b]->bound;
   });
+  if (order.empty())
+    return order;
+  double least = layers[order.front()]->bound.value;
+  auto end = std::find_if(order.begin(), order.end(), [&](size_t i) {
+    return layers[i]->bound.value > kAlike * least;
+  });
+  std::sort(order.begin(), end, std::greater());
+  return order;
+}
+
+/// Plans layers over each of `numbers` of shards in the order of their bounds.
+/// A number need not be planned, or only in part, if bounds exceed the time of
+/// a plan with another one.
+static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
+                                   std::vector<Result<ReadLayers>> &layers) {
   Seconds least(std::numeric_limits<double>::infinity());
-  std::vector<std::optional<Result<Planned>>> plans(numbers.size());
-  for (size_t i : order) {
+  std::vector<std::optional<Result<std::optional<Planned>>>> plans(
+      numbers.size());
+  for (size_t i : orderOf(layers)) {
     if (layers[i]->bound > least && std::isfinite(layers[i]->bound.value))
       continue;
-    plans[i] = layers[i]->plan();
-    if (*plans[i])
-      least = std::min(least, (*plans[i])->plan.time);
+    plans[i] = layers[i]->plan(least);
+    if (*plans[i] && **plans[i])
+      least = std::min(least, (**plans[i])->plan.time);
   }
   Best best;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (!layers[i])
       best.take(numbers[i], layers[i].error());
-    else if (plans[i])
-      best.take(numbers[i], std::move(*plans[i]));
+    else if (plans[i] && !*plans[i])
+      best.take(numbers[i], plans[i]->error());
+    else if (plans[i] && **plans[i])
+      best.take(numbers[i], std::move(***plans[i]));
     else
       best.skip(numbers[i], layers[i]->bound);
   }
   return std::move(best).result();
+}
+
+Result<Planned> planAlone(const ReadLayers &layers) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  Result<std::optional<Planned>> plan = layers.plan(Seconds(kNone));
+  return plan ? Result<Planned>(std::move(**plan)) : plan.error();
 }
 
 /// The cluster of the options, or else of the module.
@@ -253,7 +310,7 @@ planShards(const PlanOptions &options, size_t file, const std::string &fixed,
   };
   if (options.tensorParallel != "auto") {
     Result<ReadLayers> layers = read(*options.shards());
-    return layers ? layers->plan() : layers.error();
+    return layers ? planAlone(*layers) : layers.error();
   }
   Result<Cluster> cluster = clusterOf(options, file);
   if (!cluster)

@@ -14,6 +14,7 @@
 #include "stagewright/Planning/Search.h"
 
 #include <functional>
+#include <optional>
 
 namespace stagewright {
 
@@ -28,8 +29,13 @@ struct Planned {
 /// Layers that have been read, all whole or over one number of shards.
 struct ReadLayers {
   Seconds bound; ///< No plan of them takes less; 0 if that is not known.
-  std::function<Result<Planned>()> plan; ///< Called once.
+  /// Called once, with the time of another plan, or infinity. None if bounds
+  /// show that no plan is faster than that.
+  std::function<Result<std::optional<Planned>>(Seconds)> plan;
 };
+
+/// The plan of layers with any time.
+Result<Planned> planAlone(const ReadLayers &layers);
 
 /// The best plan of a module whose layers are split as --tensor-parallel asks
 /// for, with a bound on all such plans. `readWhole` reads whole layers; `fixed`

@@ -164,9 +164,14 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
       if (isBounded && request.planner == "auto")
         bound = boundOf(problem, *apart);
     }
-  return ReadLayers{bound, [&options, problem, apart, request] {
-                      return planWhole(options, problem, apart, request);
-                    }};
+  auto plan = [&options, problem, apart,
+               request](Seconds) -> Result<std::optional<Planned>> {
+    Result<Planned> best = planWhole(options, problem, apart, request);
+    if (!best)
+      return best.error();
+    return std::optional(std::move(*best));
+  };
+  return ReadLayers{bound, plan};
 }
 
 Result<Planned> planFile(const PlanOptions &options, size_t number) {
@@ -188,7 +193,7 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   if (isSharded)
     return planShards(own, number, *fixed, whole);
   Result<ReadLayers> layers = whole();
-  return layers ? layers->plan() : layers.error();
+  return layers ? planAlone(*layers) : layers.error();
 }
 
 /// The best plan of all files; files without a plan are skipped.

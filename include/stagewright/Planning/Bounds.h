@@ -58,6 +58,12 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
                          const std::vector<PipelineShape> &shapes,
                          bool splitsBackward);
 
+/// Those of `shapes` whose bound, as above, is below `limit`.
+std::vector<PipelineShape> shapesBelow(const Problem &problem,
+                                       const Network &network,
+                                       std::vector<PipelineShape> shapes,
+                                       bool splitsBackward, Seconds limit);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_PLANNING_BOUNDS_H

@@ -115,6 +115,12 @@ struct PlacedFamily {
 /// tries only one pipeline.
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family);
 
+/// The same without shapes of pipelines whose bound is not below `limit`; none
+/// if no shape is left, so that no plan of the family takes less.
+Result<std::optional<Plan>> planPlacedBelow(const Problem &problem,
+                                            const PlacedFamily &family,
+                                            Seconds limit);
+
 /// A lower bound on the time of all plans of a family; infinite if it has none.
 Result<Seconds> placedFamilyBound(const Problem &problem,
                                   const PlacedFamily &family);

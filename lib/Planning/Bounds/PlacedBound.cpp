@@ -125,56 +125,108 @@ double LeastTimes::sumOfAll(const Problem &problem, int64_t replicas) const {
          bandwidths[size_t(replicas)];
 }
 
+namespace {
+/// The bounds of single shapes.
+class ShapeBounds {
+public:
+  ShapeBounds(const Problem &problem, const Network &network,
+              bool splitsBackward);
+
+  /// Whether the bound of a shape is below `limit`.
+  bool isBelow(const PipelineShape &shape, double limit) const {
+    return bound(shape, limit, /*exact=*/false) < limit;
+  }
+  /// The bound of a shape, or infinity if it is not below `limit`.
+  double below(const PipelineShape &shape, double limit) const {
+    return bound(shape, limit, /*exact=*/true);
+  }
+
+private:
+  double bound(const PipelineShape &shape, double limit, bool exact) const;
+
+  const Problem &problem;
+  bool splitsBackward;
+  LeastTimes least;
+  std::vector<Longest> longest;
+  Ramp ramp;
+  double sum;       ///< Of all layers.
+  bool ramps;       ///< A microbatch passes all forwards before any backward.
+  int64_t once;     ///< Bytes of all layers that no microbatch adds to.
+  int64_t room = 0; ///< Of the device with the most memory.
+};
+} // namespace
+
+ShapeBounds::ShapeBounds(const Problem &problem, const Network &network,
+                         bool splitsBackward)
+    : problem(problem), splitsBackward(splitsBackward), least(problem, network),
+      longest(longestOf(problem, least.total)), ramp(problem),
+      sum(std::accumulate(least.total.begin(), least.total.end(), 0.0)),
+      ramps(least.comes && least.returns && !problem.forwardOnly),
+      once(stageMemory(problem, std::vector<bool>(problem.layers.size(), true),
+                       false)
+               .once) {
+  for (const Device &device : problem.cluster.devices)
+    room = std::max(room, device.memory.value);
+}
+
+double ShapeBounds::bound(const PipelineShape &shape, double limit,
+                          bool exact) const {
+  const auto &[ranks, pipelines] = shape;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  // Skip shapes with more ranks than layers, or without memory for all.
+  if (ranks > int64_t(least.total.size()) || once / ranks > room)
+    return kNone;
+  auto most = double(microbatchesOf(0, pipelines, problem.microbatches));
+  Ranks each{{},
+             {},
+             least.sums(problem, pipelines),
+             most,
+             ramps ? least.forward.back() : 0,
+             double(room),
+             ramp};
+  double heads = 0, rests = 0, summed = 0;
+  for (int64_t r = 0; r < ranks; ++r) {
+    bool waits = least.returns && !problem.forwardOnly && !splitsBackward;
+    each.heads.push_back(least.comes ? least.forward[r] : 0);
+    each.rests.push_back(waits ? least.backward[r] : 0);
+    heads += each.heads.back(), rests += each.rests.back();
+    summed += each.sums[r];
+  }
+  double waits = heads + std::max(rests, summed);
+  double passes = ramps ? heads + most * least.forward.back() +
+                              least.sumOfAll(problem, pipelines)
+                        : 0;
+  // Since loss() is convex, the ranks lose at least what equal ranks would.
+  double time = (most * sum + waits) / double(ranks) +
+                ramp.loss(each.firstPass - heads / double(ranks),
+                          double(room) - double(once) / double(ranks), most);
+  time = std::max(time, passes / double(ranks));
+  if (ramps)
+    time = std::max(time, least.path(most, splitsBackward));
+  if (!(time < limit) || !each.hold(longest, limit))
+    return kNone;
+  return exact ? each.leastTime(longest, time) : time;
+}
+
 Seconds placedLowerBound(const Problem &problem, const Network &network,
                          const std::vector<PipelineShape> &shapes,
                          bool splitsBackward) {
-  LeastTimes least(problem, network);
-  std::vector<Longest> longest = longestOf(problem, least.total);
-  double sum = std::accumulate(least.total.begin(), least.total.end(), 0.0);
-  bool ramps = least.comes && least.returns && !problem.forwardOnly;
-  Ramp ramp(problem);
-  StageMemory all = stageMemory(
-      problem, std::vector<bool>(problem.layers.size(), true), false);
-  int64_t room = 0;
-  for (const Device &device : problem.cluster.devices)
-    room = std::max(room, device.memory.value);
+  ShapeBounds bounds(problem, network, splitsBackward);
   double best = std::numeric_limits<double>::infinity();
-  for (const auto &[ranks, pipelines] : shapes) {
-    // Skip shapes with more ranks than layers, or without memory for all.
-    if (ranks > int64_t(least.total.size()) || all.once / ranks > room)
-      continue;
-    auto most = double(microbatchesOf(0, pipelines, problem.microbatches));
-    Ranks each{{},
-               {},
-               least.sums(problem, pipelines),
-               most,
-               ramps ? least.forward.back() : 0,
-               double(room),
-               ramp};
-    double heads = 0, rests = 0, summed = 0;
-    for (int64_t r = 0; r < ranks; ++r) {
-      bool waits = least.returns && !problem.forwardOnly && !splitsBackward;
-      each.heads.push_back(least.comes ? least.forward[r] : 0);
-      each.rests.push_back(waits ? least.backward[r] : 0);
-      heads += each.heads.back(), rests += each.rests.back();
-      summed += each.sums[r];
-    }
-    double waits = heads + std::max(rests, summed);
-    double passes = ramps ? heads + most * least.forward.back() +
-                                least.sumOfAll(problem, pipelines)
-                          : 0;
-    // Since loss() is convex, the ranks lose at least what equal ranks would.
-    double time =
-        (most * sum + waits) / double(ranks) +
-        ramp.loss(each.firstPass - heads / double(ranks),
-                  double(room) - double(all.once) / double(ranks), most);
-    time = std::max(time, passes / double(ranks));
-    if (ramps)
-      time = std::max(time, least.path(most, splitsBackward));
-    if (time < best && each.hold(longest, best))
-      best = each.leastTime(longest, time);
-  }
+  for (const PipelineShape &shape : shapes)
+    best = std::min(best, bounds.below(shape, best));
   return std::max(Seconds(best), workLowerBound(problem));
+}
+
+std::vector<PipelineShape> shapesBelow(const Problem &problem,
+                                       const Network &network,
+                                       std::vector<PipelineShape> shapes,
+                                       bool splitsBackward, Seconds limit) {
+  ShapeBounds bounds(problem, network, splitsBackward);
+  std::erase_if(shapes, [&](const PipelineShape &shape) {
+    return !bounds.isBelow(shape, limit.value);
+  });
+  return shapes;
 }
 
 } // namespace stagewright

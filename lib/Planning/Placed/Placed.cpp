@@ -45,8 +45,17 @@ static Status checkRequest(const Problem &problem,
   return {};
 }
 
-/// Those of `generators` that are defined for `where`; the error says what they
-/// require.
+/// The error if none of `generators` is defined for `where`.
+static Error noGenerator(const std::vector<Generator> &generators,
+                         const StagePlacement &where) {
+  return Error{
+      "no schedule of those asked for runs " + counted(where.chunks, "chunk") +
+      " per device placed " + toString(where.placement) + "; " +
+      (generators.size() == 1 ? demandOf(generators.front())
+                              : "place them loop or v, or ask for one chunk")};
+}
+
+/// Those of `generators` that are defined for `where`.
 static Result<std::vector<Generator>>
 chooseGenerators(const std::vector<Generator> &generators,
                  const StagePlacement &where) {
@@ -54,14 +63,36 @@ chooseGenerators(const std::vector<Generator> &generators,
   for (const Generator &generator : generators)
     if (fits(generator, where))
       chosen.push_back(generator);
-  if (!chosen.empty())
-    return chosen;
-  std::string wants = "place them loop or v, or ask for one chunk";
-  if (generators.size() == 1)
-    wants = demandOf(generators.front());
-  return Error{"no schedule of those asked for runs " +
-               counted(where.chunks, "chunk") + " per device placed " +
-               toString(where.placement) + "; " + wants};
+  if (chosen.empty())
+    return noGenerator(generators, where);
+  return chosen;
+}
+
+Error noShape(const Problem &problem, const PlacedFamily &family) {
+  auto devices = int64_t(problem.cluster.devices.size());
+  StagePlacement where = {family.placement.value_or(Placement::Loop), 2,
+                          std::max<int64_t>(1, family.chunks)};
+  bool isDefined =
+      std::any_of(family.generators.begin(), family.generators.end(),
+                  [&](const Generator &g) { return fits(g, where); });
+  if (family.chunks > 0 && family.placement && !isDefined)
+    return noGenerator(family.generators, where);
+  if (family.placement == Placement::Twin && devices == 1)
+    return Error{"placement twin pairs every device with its mirror image, so "
+                 "their number must be even, got 1"};
+  std::string layers = std::to_string(problem.layers.size());
+  if (problem.stages > int64_t(problem.layers.size()))
+    return Error{std::to_string(problem.stages) + " stages need at least " +
+                 std::to_string(problem.stages) + " layers, the graph has " +
+                 layers + "; ask for fewer stages"};
+  return Error{
+      "no schedule of those asked for runs " +
+      (problem.stages > 0 ? std::to_string(problem.stages) + " stages of "
+                          : std::string()) +
+      layers + " layers on " + counted(devices, "device") +
+      (family.chunks > 0 ? " with " + counted(family.chunks, "chunk") + " each"
+                         : "") +
+      "; ask for fewer stages or chunks, or a larger cluster"};
 }
 
 std::string demandOf(const Generator &generator) {

@@ -41,20 +41,23 @@ public:
         gradients(problem.gradients()),
         classOf(problem.cluster.classOfDevices()), index(problem) {}
 
-  Result<Plan> best();
+  /// None if no plan takes less than `limit`.
+  Result<std::optional<Plan>> best(Seconds limit);
   Seconds bound();
 
 private:
-  /// `cuts`: with the even cut of each candidate and its estimate.
-  void enumerate(bool cuts);
-  void add(const StagePlacement &where, int64_t pipelines, bool cuts);
+  void enumerate();
+  void add(const StagePlacement &where, int64_t pipelines);
+  bool splitsBackward() const;
+  std::vector<PipelineShape> shapes() const;
+  void dropSlow(Seconds limit);
+  Result<Plan> bestOfCandidates();
   int64_t mostPipelines(const StagePlacement &where) const;
   double sumsOf(int64_t ranks, int64_t pipelines);
   void estimate(Candidate &candidate);
   bool mayFit(const Candidate &candidate);
   void timeCuts();
   Seconds leastTime() const;
-  Error noCandidate() const;
   const Problem &first(int64_t pipelines);
   PlacedSearch search(const Candidate &candidate);
 
@@ -104,7 +107,7 @@ int64_t Families::mostPipelines(const StagePlacement &where) const {
 }
 
 /// Adds every placement for which a generator is defined.
-void Families::enumerate(bool cuts) {
+void Families::enumerate() {
   auto layers = int64_t(problem.layers.size());
   for (Placement placement :
        {Placement::Linear, Placement::Loop, Placement::V, Placement::Twin}) {
@@ -136,25 +139,20 @@ void Families::enumerate(bool cuts) {
             (ranks == 1 && chunks > 1 && devices > 1))
           continue;
         if (int64_t pipelines = mostPipelines(where); pipelines > 0)
-          add(where, pipelines, cuts);
+          add(where, pipelines);
       }
     }
   }
 }
 
-void Families::add(const StagePlacement &where, int64_t pipelines, bool cuts) {
+void Families::add(const StagePlacement &where, int64_t pipelines) {
   Candidate candidate;
   candidate.request = {where, {}, pipelines};
   for (const Generator &generator : family.generators)
     if (fits(generator, where))
       candidate.request.generators.push_back(generator);
-  if (candidate.request.generators.empty())
-    return;
-  if (cuts) {
-    candidate.ends = evenCut(problem, candidate.request);
-    estimate(candidate);
-  }
-  candidates.push_back(std::move(candidate));
+  if (!candidate.request.generators.empty())
+    candidates.push_back(std::move(candidate));
 }
 
 /// Seconds to sum all gradients over pipelines side by side, if each rank sums
@@ -173,13 +171,14 @@ double Families::sumsOf(int64_t ranks, int64_t pipelines) {
       .value;
 }
 
-/// Sets `bound` to the work of the busiest rank on all its microbatches, or to
-/// that of the average forward and sum of gradients, which cannot overlap
-/// (PlacedBound.cpp), if that is more. For `estimate`, filling and draining add
-/// a chunk of one microbatch per other rank, or a third of it if backwards are
-/// split.
+/// Makes the even cut, and sets `bound` to the work of the busiest rank on all
+/// its microbatches, or to that of the average forward and sum of gradients,
+/// which cannot overlap (PlacedBound.cpp), if that is more. For `estimate`,
+/// filling and draining add a chunk of one microbatch per other rank, or a
+/// third of it if backwards are split.
 void Families::estimate(Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
+  candidate.ends = evenCut(problem, candidate.request);
   std::vector<double> work(where.ranks, 0);
   double forward = 0;
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
@@ -257,69 +256,78 @@ void Families::timeCuts() {
       [](const Candidate &a, const Candidate &b) { return *a.cost < *b.cost; });
 }
 
-/// A lower bound on the time of all candidates, also after improvement.
-Seconds Families::leastTime() const {
-  std::set<std::pair<int64_t, int64_t>> distinct; // For any chunks.
-  bool splits = false;
-  for (const Candidate &candidate : candidates) {
-    if (candidate.request.where.placement == Placement::Twin)
-      return workLowerBound(problem);
+bool Families::splitsBackward() const {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [](const Candidate &candidate) {
+                       const auto &all = candidate.request.generators;
+                       return std::any_of(all.begin(), all.end(),
+                                          [](const Generator &generator) {
+                                            return generator.splitsBackward;
+                                          });
+                     });
+}
+
+/// Those of all candidates, each once, whatever their chunks.
+std::vector<PipelineShape> Families::shapes() const {
+  std::set<std::pair<int64_t, int64_t>> distinct;
+  for (const Candidate &candidate : candidates)
     distinct.insert(
         {candidate.request.where.ranks, candidate.request.pipelines});
-    for (const Generator &generator : candidate.request.generators)
-      splits |= generator.splitsBackward;
-  }
   std::vector<PipelineShape> shapes;
   for (auto [ranks, pipelines] : distinct)
     shapes.push_back({ranks, pipelines});
-  Seconds least = placedLowerBound(problem, network, shapes, splits);
+  return shapes;
+}
+
+/// A lower bound on the time of all candidates, also after improvement.
+Seconds Families::leastTime() const {
+  for (const Candidate &candidate : candidates)
+    if (candidate.request.where.placement == Placement::Twin)
+      return workLowerBound(problem);
+  Seconds least =
+      placedLowerBound(problem, network, shapes(), splitsBackward());
   return std::isfinite(least.value) ? least : workLowerBound(problem);
 }
 
-/// The error if there is no candidate.
-Error Families::noCandidate() const {
-  std::string chunks = std::to_string(family.chunks) +
-                       (family.chunks == 1 ? " chunk" : " chunks");
-  Placement placement = family.placement.value_or(Placement::Loop);
-  StagePlacement where = {placement, 2, std::max<int64_t>(1, family.chunks)};
-  bool isDefined =
-      std::any_of(family.generators.begin(), family.generators.end(),
-                  [&](const Generator &g) { return fits(g, where); });
-  if (family.chunks > 0 && family.placement && !isDefined)
-    return Error{"no schedule of those asked for runs " + chunks +
-                 " per device placed " + toString(placement) + "; " +
-                 (family.generators.size() == 1
-                      ? demandOf(family.generators.front())
-                      : "place them loop or v, or ask for one chunk")};
-  if (family.placement == Placement::Twin && devices == 1)
-    return Error{"placement twin pairs every device with its mirror image, so "
-                 "their number must be even, got 1"};
-  std::string layers = std::to_string(problem.layers.size());
-  if (problem.stages > int64_t(problem.layers.size()))
-    return Error{std::to_string(problem.stages) + " stages need at least " +
-                 std::to_string(problem.stages) + " layers, the graph has " +
-                 layers + "; ask for fewer stages"};
-  return Error{"no schedule of those asked for runs " +
-               (problem.stages > 0
-                    ? std::to_string(problem.stages) + " stages of "
-                    : std::string()) +
-               layers + " layers on " + std::to_string(devices) +
-               (devices == 1 ? " device" : " devices") +
-               (family.chunks > 0 ? " with " + chunks + " each" : "") +
-               "; ask for fewer stages or chunks, or a larger cluster"};
+/// Drops candidates that stay at `limit` or above, also after improvement.
+void Families::dropSlow(Seconds limit) {
+  std::set<std::pair<int64_t, int64_t>> kept;
+  for (auto [ranks, pipelines] :
+       shapesBelow(problem, network, shapes(), splitsBackward(), limit))
+    kept.insert({ranks, pipelines});
+  std::erase_if(candidates, [&](const Candidate &candidate) {
+    const auto &[where, generators, pipelines] = candidate.request;
+    return where.placement != Placement::Twin &&
+           !kept.contains({where.ranks, pipelines});
+  });
 }
 
 Seconds Families::bound() {
-  enumerate(/*cuts=*/false);
+  enumerate();
   return candidates.empty() ? Seconds(std::numeric_limits<double>::infinity())
                             : leastTime();
 }
 
-Result<Plan> Families::best() {
-  enumerate(/*cuts=*/true);
+Result<std::optional<Plan>> Families::best(Seconds limit) {
+  enumerate();
   if (candidates.empty())
-    return noCandidate();
+    return noShape(problem, family);
   Seconds bound = leastTime();
+  if (std::isfinite(limit.value)) {
+    dropSlow(limit);
+    if (candidates.empty())
+      return std::optional<Plan>();
+  }
+  Result<Plan> best = bestOfCandidates();
+  if (!best)
+    return best.error();
+  best->familyBound = boundOf(bound, best->time);
+  return std::optional(withMemory(problem, network, std::move(*best)));
+}
+
+Result<Plan> Families::bestOfCandidates() {
+  for (Candidate &candidate : candidates)
+    estimate(candidate);
   timeCuts();
   if (candidates.empty())
     return Error{"no schedule of those asked for fits in memory and is defined "
@@ -350,13 +358,12 @@ Result<Plan> Families::best() {
     if (ends != candidates[i].ends)
       take(planOf(problem, network, searched, ends));
   }
-  if (!best)
-    return best;
-  best->familyBound = boundOf(bound, best->time);
-  return withMemory(problem, network, std::move(*best));
+  return best;
 }
 
-Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
+Result<std::optional<Plan>> planPlacedBelow(const Problem &problem,
+                                            const PlacedFamily &family,
+                                            Seconds limit) {
   if (problem.offload == OffloadChoice::All)
     return Error{
         "offload=all is planned for one stage on each device in the "
@@ -366,7 +373,14 @@ Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
   Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();
-  return Families(problem, *network, family).best();
+  return Families(problem, *network, family).best(limit);
+}
+
+Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  Result<std::optional<Plan>> plan =
+      planPlacedBelow(problem, family, Seconds(kNone));
+  return plan ? Result<Plan>(std::move(**plan)) : plan.error();
 }
 
 Result<Seconds> placedFamilyBound(const Problem &problem,

@@ -39,6 +39,9 @@ struct CutCost {
   bool operator<(const CutCost &other) const;
 };
 
+/// The error if `family` has no placement of stages for `problem`.
+Error noShape(const Problem &problem, const PlacedFamily &family);
+
 /// Max number of actions timed while cuts are moved: about two seconds.
 inline constexpr int64_t kMostActions = 20'000'000;
 

@@ -221,3 +221,65 @@ TEST(PlacedBound, NoLevelsAreFasterInLittleMemory) {
   if (kPart == 1) // Few seeds may draw enough memory.
     EXPECT_GT(counts.sharper, counts.shapes / 8);
 }
+
+TEST(PlacedBound, ShapesAreBelowALimitAboveTheirBound) {
+  for (uint64_t seed = 0; seed < 40 / kPart; ++seed) {
+    SCOPED_TRACE(seed);
+    Draw draw(2000 + seed);
+    Problem problem = drawProblem(draw);
+    Network network = *Network::create(problem.cluster);
+    std::vector<PipelineShape> shapes;
+    std::vector<double> bounds;
+    forEachShape(problem, [&](PipelineShape shape, bool splits) {
+      if (splits)
+        return;
+      shapes.push_back(shape);
+      bounds.push_back(
+          placedLowerBound(problem, network, {shape}, splits).value);
+    });
+    double work = workLowerBound(problem).value;
+    for (double bound : bounds) {
+      if (bound <= work * 1.001) // The bound of no shape.
+        continue;
+      for (double limit : {bound * 0.999, bound * 1.001}) {
+        auto below = size_t(std::count_if(bounds.begin(), bounds.end(),
+                                          [&](double b) { return b < limit; }));
+        EXPECT_EQ(
+            shapesBelow(problem, network, shapes, false, Seconds(limit)).size(),
+            below);
+      }
+    }
+  }
+}
+
+/// A limit drops shapes that cannot be faster, and never the best plan.
+TEST(PlacedBound, APlanBelowALimitIsTheBestOrNone) {
+  int64_t none = 0, some = 0;
+  for (uint64_t seed = 0; seed < 40 / kPart; ++seed) {
+    SCOPED_TRACE(seed);
+    Draw draw(3000 + seed);
+    Problem problem = drawProblem(draw);
+    PlacedFamily family;
+    for (const Generator &generator : allGenerators())
+      if (generator.placement == Placement::Linear && !generator.isSearched)
+        family.generators.push_back(generator);
+    Plan best = *planPlaced(problem, family);
+    for (double factor : {0.5, 0.9, 1.001}) {
+      Seconds limit = best.time * factor;
+      Result<std::optional<Plan>> plan =
+          planPlacedBelow(problem, family, limit);
+      ASSERT_TRUE(plan) << plan.error().message;
+      ++(*plan ? some : none);
+      if (factor > 1)
+        ASSERT_TRUE(*plan);
+      if (*plan)
+        EXPECT_GE((*plan)->time.value, best.time.value * (1 - 1e-9));
+      if (*plan && factor > 1)
+        EXPECT_LE((*plan)->time.value, best.time.value * (1 + 1e-9));
+      if (!*plan) // The bound says so too.
+        EXPECT_GE(best.time, limit);
+    }
+  }
+  EXPECT_GT(none, 0);
+  EXPECT_GT(some, 0);
+}
