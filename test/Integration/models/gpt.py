@@ -184,19 +184,23 @@ def gpt_forward_single():
     return gpt_forward({**SLICES, "B": 1})
 
 
-def _with_results(default):
-    """Training that also returns the logits and the number of right predictions."""
+def _with_results(default, counts=True):
+    """Training that also returns the logits, and the number of right predictions if it `counts`."""
     s = sizes("STAGEWRIGHT_GPT", **default)
 
     def all_of(params, ids, tgt):
         found = logits(params, ids, s["H"])
         mean = -jnp.take_along_axis(jax.nn.log_softmax(found), tgt[..., None], -1).mean()
-        return mean, (found, (found.argmax(-1) == tgt).sum(dtype=jnp.int32))
+        return mean, (found, (found.argmax(-1) == tgt).sum(dtype=jnp.int32)) if counts else found
     return jax.value_and_grad(all_of, has_aux=True), (parameters(**s), *tokens(s["V"], s["B"], s["T"]))
 
 
 def gpt_single_results():
     return _with_results({**SLICES, "B": 1})
+
+
+def gpt_single_logits():
+    return _with_results({**SLICES, "B": 1}, counts=False)
 
 
 def gpt_deep_results():
