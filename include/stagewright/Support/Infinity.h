@@ -1,4 +1,5 @@
-//===- Infinity.h - infinity, as a double ------------------------*- C++ -*-===//
+//===- Infinity.h - infinity, as a double ------------------------*- C++
+//-*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
