@@ -137,10 +137,20 @@ def test_restarts_are_counted(workshop, text):  # noqa: F811
     assert said.count("all restarts are used up") == 1
 
 
-def test_wrong_options_are_not_tried_again(workshop, text):  # noqa: F811
-    _, arguments = two_ranks(workshop, text, "wrong", STEPS, "--max-restarts=3", "--data=none=x.npy")
+@pytest.mark.parametrize("ranks", ("--transport=threads", "--processes"))
+def test_wrong_options_are_not_tried_again(workshop, text, ranks):  # noqa: F811
+    _, arguments = two_ranks(workshop, text, "wrong", STEPS, "--max-restarts=3", "--data=none=x.npy", ranks)
     status, said, _ = ended(*arguments)
     assert status == 1 and "restart" not in said, said
+
+
+def test_restarts_need_checkpoints_and_a_command(workshop, text):  # noqa: F811
+    folder, arguments = two_ranks(workshop, text, "nothing", STEPS, "--max-restarts=1")
+    without = [word for word in map(str, arguments) if not word.startswith("--checkpoints=")]
+    status, said, _ = ended(*without)
+    assert status == 1 and "--max-restarts needs --checkpoints" in said, said
+    status, said, _ = ended(*arguments, "--launcher=./no-such-launcher")
+    assert status == 1 and "cannot start './no-such-launcher': No such file or directory" in said and "restart 1" not in said, said
 
 
 def test_a_run_that_is_stopped_is_started_again(workshop, text):  # noqa: F811

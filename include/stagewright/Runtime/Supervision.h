@@ -31,10 +31,11 @@ namespace stagewright::runtime {
 using PrintLine = void (*)(const std::string &line);
 
 /// Starts `count` children, which communicate over sockets, and waits for all;
-/// returns 0, or 3 if one failed. In a child it returns nullopt, and the child
-/// goes on as one of the processes. If a child fails or dies, the others have
-/// `grace` seconds to end and are then killed; the error is printed, unless the
-/// children have printed it. SIGTERM and SIGINT are forwarded to the children.
+/// returns 0, or how they failed: 3 after a fault, 1 after an error in what the
+/// user gave. In a child it returns nullopt, and the child goes on as one of
+/// the processes. If a child fails or dies, the others have `grace` seconds to
+/// end and are then killed; the error is printed, unless the children have
+/// printed it. SIGTERM and SIGINT are forwarded to the children.
 std::optional<int> runChildren(int64_t count, double grace, PrintLine print);
 
 struct SupervisorOptions {

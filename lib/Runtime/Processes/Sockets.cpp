@@ -46,8 +46,9 @@ bool Sockets::move(Part &part) {
                       : ::recv(socket, part.at, size_t(part.left), flags);
   bool again = moved < 0 && (errno == EAGAIN || errno == EINTR);
   if (moved == 0 || (moved < 0 && !again))
-    abort(1, "rank " + std::to_string(number) + ": the process of rank " +
-                 std::to_string(part.peer) + " has ended");
+    abort(faultStatus, "rank " + std::to_string(number) +
+                           ": the process of rank " +
+                           std::to_string(part.peer) + " has ended");
   if (again)
     return false;
   part.at += moved;
@@ -74,9 +75,10 @@ bool Sockets::moveAll(std::vector<Part> parts, PollTimeout timeout) {
       continue;
     }
     if (double(now() - last) * 1e-9 > limit)
-      abort(1, "rank " + std::to_string(number) + ": the process of rank " +
-                   std::to_string(parts[0].peer) + " has said nothing for " +
-                   printSeconds(limit));
+      abort(faultStatus, "rank " + std::to_string(number) +
+                             ": the process of rank " +
+                             std::to_string(parts[0].peer) +
+                             " has said nothing for " + printSeconds(limit));
     timeout.pause();
   }
 }

@@ -71,7 +71,9 @@ private:
   void read(Child &child);
   void endOthers();
   void forwardSignal();
+  const Child *firstError() const;
   std::string cause() const;
+  int status() const;
 
   std::vector<Child> children;
   std::vector<std::vector<int>> sockets; ///< by child and peer
@@ -174,6 +176,15 @@ void ChildProcesses::endOthers() {
     }
 }
 
+/// The child whose error came first by the clock; null if none has one.
+const Child *ChildProcesses::firstError() const {
+  const Child *first = nullptr;
+  for (const Child &child : children)
+    if (child.hasError() && (!first || child.when() < first->when()))
+      first = &child;
+  return first;
+}
+
 /// The error to print: children that died by a signal, then the error that came
 /// first by the clock (it makes others fail, whose errors may be read earlier),
 /// then children that were killed because they did not answer. Empty if the
@@ -188,11 +199,7 @@ std::string ChildProcesses::cause() const {
     if (children[i].died())
       parts.push_back(name(i) +
                       " died: " + strsignal(WTERMSIG(children[i].status)));
-  const Child *first = nullptr;
-  for (const Child &child : children)
-    if (child.hasError() && (!first || child.when() < first->when()))
-      first = &child;
-  if (first)
+  if (const Child *first = firstError())
     parts.push_back(first->error());
   for (size_t i = 0; i < children.size(); ++i)
     if (children[i].killed && !children[i].hasError())
@@ -201,6 +208,21 @@ std::string ChildProcesses::cause() const {
   for (const std::string &part : parts)
     text += (text.empty() ? "" : "; ") + part;
   return text;
+}
+
+/// What the processes end with after a failure: that of the first error, or of
+/// what all have found. So an error in what the user gave, which a restart
+/// would meet again, is not taken for a fault.
+int ChildProcesses::status() const {
+  const Child *first = firstError();
+  int result = 0;
+  for (const Child &child : children) {
+    if (child.died() || (child.killed && !first))
+      return faultStatus;
+    if (child.failed() && !child.killed && (!first || first == &child))
+      result = std::max(result, WEXITSTATUS(child.status));
+  }
+  return result == 0 ? faultStatus : result;
 }
 
 volatile std::sig_atomic_t requestedBy = 0;
@@ -241,7 +263,7 @@ int ChildProcesses::waitForAll(double grace, PrintLine print) {
       read(child);
   if (std::string error = cause(); !error.empty())
     print("error: " + error);
-  return failure ? faultStatus : 0;
+  return failure ? status() : 0;
 }
 
 } // namespace
