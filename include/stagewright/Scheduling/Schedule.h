@@ -81,15 +81,8 @@ bool isPair(const Action &first, const Action &second);
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);
 
-/// Actions separated by spaces; a pair as `(3F1;4B0)OVERLAP_F_B`.
-std::string toString(const Order &order);
-
 /// Reads the text of one action; the error shows it.
 Result<Action> parseAction(std::string_view text);
-
-/// Reads actions and pairs separated by white space; the error counts actions
-/// from 1.
-Result<Order> parseOrder(std::string_view text);
 
 } // namespace stagewright
 

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_TEST_UNIT_SCHEDULING_FROMTEXT_H
 #define STAGEWRIGHT_TEST_UNIT_SCHEDULING_FROMTEXT_H
 
+#include "../OrderText.h"
 #include "stagewright/Scheduling/Schedule.h"
 
 namespace stagewright::testing {
@@ -17,7 +18,7 @@ inline Schedule fromText(int64_t stages, int64_t microbatches,
                          const std::vector<std::string> &ranks) {
   Schedule schedule{"test", stages, microbatches, {}};
   for (const std::string &rank : ranks)
-    schedule.ranks.push_back(*parseOrder(rank));
+    schedule.ranks.push_back(parseOrder(rank));
   return schedule;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Gangs.h"
+#include "../OrderText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Verify.h"
 #include "gtest/gtest.h"

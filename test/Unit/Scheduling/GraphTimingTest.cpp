@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../OrderText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Timing.h"
 #include <gtest/gtest.h>
@@ -66,6 +67,6 @@ TEST(GraphTiming, RingDepthDelaysTheSender) {
 }
 
 TEST(GraphTiming, DeadlockIsAnError) {
-  Schedule schedule{"test", 1, 1, {*parseOrder("0B0 0F0")}};
+  Schedule schedule{"test", 1, 1, {parseOrder("0B0 0F0")}};
   EXPECT_FALSE(timeSchedule(schedule, chainGraph(1, false), unitTimes(1)));
 }

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_TEST_UNIT_SCHEDULING_LISTTEXT_H
 #define STAGEWRIGHT_TEST_UNIT_SCHEDULING_LISTTEXT_H
 
+#include "../OrderText.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 
 namespace stagewright::testing {

@@ -58,27 +58,6 @@ static void use(const Schedule &schedule) {
   (void)verify(schedule, chainGraph(schedule.stages, false)).ok();
 }
 
-TEST(ParserFuzz, Orders) {
-  Draw draw(1);
-  std::vector<Sample> samples = sampleSchedules();
-  int read = 0;
-  for (int i = 0; i < kTexts; ++i) {
-    Schedule schedule = randomSample(samples, draw);
-    size_t rank = draw.whole(0, schedule.ranks.size() - 1);
-    std::string text = spoil(toString(schedule.ranks[rank]), draw);
-    Result<Order> order = parseOrder(text);
-    if (!order)
-      continue;
-    ++read;
-    Result<Order> again = parseOrder(toString(*order));
-    ASSERT_TRUE(again) << text;
-    EXPECT_EQ(*again, *order) << text;
-    schedule.ranks[rank] = *order;
-    use(schedule);
-  }
-  EXPECT_GT(read, kTexts / 10);
-}
-
 TEST(ParserFuzz, TorchCsv) {
   Draw draw(3);
   std::vector<Sample> samples = sampleSchedules();

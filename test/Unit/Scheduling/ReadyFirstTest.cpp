@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/ReadyFirst.h"
+#include "../OrderText.h"
 #include "../Random.h"
 #include "stagewright/Scheduling/Generators.h"
 #include <gtest/gtest.h>
@@ -135,7 +136,7 @@ TEST(ReadyFirst, TheErrorNamesTheCycleWithoutCredit) {
 
 TEST(ReadyFirst, RanksHaveALaneForEachKindAndStage) {
   std::vector<Lane> lanes =
-      lanesOf(*parseOrder("0F0 1F0 0F1 1F1 1R0 1I0 1W0 0B1 0B0 1B1 0U"), 2);
+      lanesOf(parseOrder("0F0 1F0 0F1 1F1 1R0 1I0 1W0 0B1 0B0 1B1 0U"), 2);
   std::string text;
   for (const Lane &lane : lanes) {
     text += std::to_string(lane.priority) + ":";
@@ -152,7 +153,7 @@ TEST(ReadyFirst, RanksHaveALaneForEachKindAndStage) {
 
 // Copies of stage 1 of 2, which share its sums, share its lane.
 TEST(ReadyFirst, CopiesOfAStageShareALane) {
-  std::vector<Lane> lanes = lanesOf(*parseOrder("3F1 1F0 1F2 1B0 3B1 1B2"), 2);
+  std::vector<Lane> lanes = lanesOf(parseOrder("3F1 1F0 1F2 1B0 3B1 1B2"), 2);
   ASSERT_EQ(lanes.size(), 2u);
   EXPECT_EQ(toString(lanes[1].blocks[0]) + toString(lanes[1].blocks[1]) +
                 toString(lanes[1].blocks[2]),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Segments.h"
+#include "../OrderText.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
@@ -74,11 +75,11 @@ void expectLoops(const Order &order, int64_t microbatches, size_t bodies) {
 
 TEST(Segments, AnOrderAsItStandsTakesStepsOfAGroup) {
   // Two chunks that alternate after two microbatches: one loop with step 2.
-  expectLoops(*parseOrder("0F0 0F1 2F0 2F1 0F2 0F3 2F2 2F3 0F4 0F5 2F4 2F5"), 6,
+  expectLoops(parseOrder("0F0 0F1 2F0 2F1 0F2 0F3 2F2 2F3 0F4 0F5 2F4 2F5"), 6,
               4);
   // An order edited by hand: 0B0 0B2 0B1 0B3 is a loop of two iterations.
-  expectLoops(*parseOrder("0F0 0F1 0F2 0F3 0B0 0B2 0B1 0B3"), 4, 3);
-  expectLoops(*parseOrder("0F3 0F1 0F2 0F0"), 4, 3);
+  expectLoops(parseOrder("0F0 0F1 0F2 0F3 0B0 0B2 0B1 0B3"), 4, 3);
+  expectLoops(parseOrder("0F3 0F1 0F2 0F0"), 4, 3);
 }
 
 TEST(Segments, AnOrderWithoutRepetitionIsAnError) {

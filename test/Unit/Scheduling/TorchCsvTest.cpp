@@ -111,8 +111,8 @@ TEST(TorchCsv, ReadsTransfers) {
 
 TEST(TorchCsv, WritesTransfersAsTorchDoes) {
   Schedule schedule{"test", 2, 2, {}};
-  schedule.ranks.push_back(*parseOrder("0F0 (0F1;0B0)OVERLAP_F_B 0I1 0W1 0U"));
-  schedule.ranks.push_back(*parseOrder("1F0 1B0 1F1 1B1 1U"));
+  schedule.ranks.push_back(parseOrder("0F0 (0F1;0B0)OVERLAP_F_B 0I1 0W1 0U"));
+  schedule.ranks.push_back(parseOrder("1F0 1B0 1F1 1B1 1U"));
   Result<TorchLists> lists = insertTransfers(schedule);
   ASSERT_TRUE(lists.ok()) << lists.error().message;
   Result<std::string> text = writeTorchCsv(*lists);
@@ -171,8 +171,8 @@ TEST(TorchCsv, AnyTextIsReadOrRefused) {
 
 TEST(TorchCsv, WritesWhatTorchReads) {
   Schedule schedule{"test", 2, 2, {}};
-  schedule.ranks.push_back(*parseOrder("0F0 (0F1;0B0)OVERLAP_F_B 0B1 0U"));
-  schedule.ranks.push_back(*parseOrder("1F0 1B0 1F1 1B1 1U"));
+  schedule.ranks.push_back(parseOrder("0F0 (0F1;0B0)OVERLAP_F_B 0B1 0U"));
+  schedule.ranks.push_back(parseOrder("1F0 1B0 1F1 1B1 1U"));
   EXPECT_EQ(*writeTorchCsv(schedule),
             "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n");
 }
@@ -181,15 +181,15 @@ TEST(TorchCsv, SaysWhatItCannotWrite) {
   auto errorOf = [](std::vector<Order> ranks) {
     return writeTorchCsv({"test", 2, 2, std::move(ranks)}).error().message;
   };
-  EXPECT_EQ(errorOf({*parseOrder("0F0 0B0"), *parseOrder("0F1 0B1")}),
+  EXPECT_EQ(errorOf({parseOrder("0F0 0B0"), parseOrder("0F1 0B1")}),
             "stage 0 runs on ranks 0 and 1, but PyTorch's CSV has a stage on "
             "one rank only; export a schedule without twins, such as "
             "dualpipe-v");
-  EXPECT_EQ(errorOf({*parseOrder("0F0 0R0 0B0")}),
+  EXPECT_EQ(errorOf({parseOrder("0F0 0R0 0B0")}),
             "rank 0 runs 0R0, but PyTorch's CSV has no recomputation");
-  EXPECT_EQ(errorOf({*parseOrder("0F0"), {}}),
+  EXPECT_EQ(errorOf({parseOrder("0F0"), {}}),
             "rank 1 runs nothing, which PyTorch's CSV cannot say");
-  EXPECT_EQ(errorOf({*parseOrder("0U")}),
+  EXPECT_EQ(errorOf({parseOrder("0U")}),
             "rank 0 only updates, which PyTorch's CSV cannot say");
 }
 

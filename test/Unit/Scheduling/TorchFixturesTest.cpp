@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../OrderText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Timing.h"
 #include "stagewright/Scheduling/TorchCsv.h"

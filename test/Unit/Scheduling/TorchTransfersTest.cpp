@@ -62,7 +62,7 @@ TEST(TorchTransfers, StagesOfOneRankHandOverWithout) {
       "v",
       4,
       1,
-      {*parseOrder("0F0 3F0 3B0 0B0"), *parseOrder("1F0 2F0 2B0 1B0")}};
+      {parseOrder("0F0 3F0 3B0 0B0"), parseOrder("1F0 2F0 2B0 1B0")}};
   EXPECT_EQ(textOf(insertTransfers(schedule)),
             "3RECV_F0 0RECV_B0 0F0 0SEND_F0 3F0 3B0 3SEND_B0 0B0 0WAIT_SEND_F0 "
             "3WAIT_SEND_B0\n"

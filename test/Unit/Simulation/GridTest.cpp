@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/Grid.h"
+#include "../OrderText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ TEST(Grid, PictureOfOneFOneB) {
 }
 
 TEST(Grid, NamesStagesWhereARankHasSeveral) {
-  Schedule schedule{"test", 2, 1, {*parseOrder("0F0 1F0")}};
+  Schedule schedule{"test", 2, 1, {parseOrder("0F0 1F0")}};
   EXPECT_EQ(*drawGrid(schedule, chainGraph(2, true)), "rank 0 |0F0|1F0|\n");
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/OrderDepths.h"
+#include "../OrderText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Verify.h"
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ static Schedule orderOf(std::vector<const char *> ranks, int64_t stages,
                         int64_t microbatches) {
   Schedule schedule{"hand", stages, microbatches, {}};
   for (const char *rank : ranks)
-    schedule.ranks.push_back(*parseOrder(rank));
+    schedule.ranks.push_back(parseOrder(rank));
   return schedule;
 }
 

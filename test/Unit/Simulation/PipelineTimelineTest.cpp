@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/PipelineTimeline.h"
+#include "../OrderText.h"
 #include "PipelineModels.h"
 #include "stagewright/Scheduling/Generators.h"
 #include <algorithm>
@@ -263,7 +264,7 @@ TEST(PipelineTimeline, DeadlockNamesTheRanks) {
       "test",
       2,
       2,
-      {*parseOrder("0F0 0B0 0F1 0B1"), *parseOrder("1F0 1F1 1B0 1B1")}};
+      {parseOrder("0F0 0B0 0F1 0B1"), parseOrder("1F0 1F1 1B0 1B1")}};
   Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
   ASSERT_FALSE(timeline);
   EXPECT_EQ(timeline.error().message,
@@ -277,7 +278,7 @@ TEST(PipelineTimeline, WrongShapeIsAnError) {
       simulatePipeline(model, *generateGPipe({2, 3, false})).error().message,
       "the schedule is for 2 stages and 3 microbatches, the pipeline has "
       "2 and 2");
-  Schedule schedule{"test", 1, 1, {*parseOrder("0F0"), *parseOrder("0B0")}};
+  Schedule schedule{"test", 1, 1, {parseOrder("0F0"), parseOrder("0B0")}};
   EXPECT_EQ(
       simulatePipeline(unitChain(1, 1), schedule).error().message,
       "rank 1 runs 0B0 of a microbatch that rank 0 keeps; run all of it on one "

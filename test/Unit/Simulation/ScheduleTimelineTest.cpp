@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/ScheduleTimeline.h"
+#include "../OrderText.h"
 #include "stagewright/Simulation/Grid.h"
 #include "stagewright/Simulation/WriteTrace.h"
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ static ScheduleProblem twoRanks(double hop, int64_t microbatches) {
 
 static Schedule scheduleOf(const char *first, const char *second,
                            int64_t microbatches) {
-  return {"test", 2, microbatches, {*parseOrder(first), *parseOrder(second)}};
+  return {"test", 2, microbatches, {parseOrder(first), parseOrder(second)}};
 }
 
 static std::string pathOf(const TimedPipeline &pipeline) {
