@@ -284,9 +284,7 @@ SmallVector<Value> LoopBody::write(OpBuilder &builder, const Position &position,
   for (auto [argument, access] :
        llvm::zip_equal(space.body().getArguments(), space.accesses))
     if (!values.contains(argument) && !argument.use_empty())
-      values.map(argument, transposed.contains(argument)
-                               ? transposed.lookup(argument)
-                               : read(builder, access, position, piece));
+      values.map(argument, read(builder, access, position, piece));
   for (Operation &op : space.body().without_terminator())
     if (!values.contains(op.getResult(0)))
       convert(builder, op, position, piece);

@@ -47,10 +47,6 @@ public:
                                        const Position &position, Piece piece,
                                        mlir::ValueRange carried);
 
-  /// Writes a square block whose strided operands are transposed in registers,
-  /// for the rows (of loop `across`) from `position` on.
-  void writeBlock(mlir::OpBuilder &builder, const Position &position);
-
   /// Loads and stores result `index` at `piece`.
   mlir::Value load(mlir::OpBuilder &builder, const Position &position,
                    Piece piece, unsigned index);
@@ -66,10 +62,6 @@ public:
                      int64_t width) const;
 
 private:
-  using Vectors = llvm::SmallVector<mlir::Value>;
-
-  Vectors readBlock(mlir::OpBuilder &builder, const Access &access,
-                    const Position &position) const;
   Access &result(unsigned index) const {
     return space.accesses[space.op.getNumDpsInputs() + index];
   }
@@ -89,8 +81,6 @@ private:
   LoopSpace &space;
   const LoopPlan &plan;
   mlir::IRMapping scalars;
-  /// By transposed operand: its vector for the current row of the block.
-  mlir::IRMapping transposed;
   /// Values of the piece that is being written.
   mlir::IRMapping values;
 };

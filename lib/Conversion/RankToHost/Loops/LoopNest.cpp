@@ -85,11 +85,8 @@ LoopNest::Sums LoopNest::writeTurns(const Position &position, ValueRange sums,
 void LoopNest::write() {
   Position start;
   start.numbers.assign(space.numLoops(), Value());
-  auto loops = ArrayRef(plan.outer).drop_back(plan.across >= 0);
-  writeLoops(loops, start, {}, [&](const Position &position, ValueRange) {
-    if (plan.across >= 0)
-      writeBlocks(position);
-    else if (plan.isHorizontal(space))
+  writeLoops(plan.outer, start, {}, [&](const Position &position, ValueRange) {
+    if (plan.isHorizontal(space))
       writeHorizontal(position);
     else
       writeVertical(position);

@@ -47,7 +47,6 @@ private:
 
   void writeVertical(const Position &position);
   void writeColumns(const Position &position, llvm::ArrayRef<Piece> pieces);
-  void writeBlocks(const Position &position);
   void writeHorizontal(const Position &position);
   void addUp(const Position &position, llvm::ArrayRef<Piece> pieces,
              mlir::ValueRange sums);

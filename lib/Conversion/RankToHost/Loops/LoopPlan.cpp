@@ -16,9 +16,6 @@ namespace stagewright::host {
 
 /// Approximate number of instructions of an elementary function.
 constexpr int64_t kFunctionCost = 20;
-/// Max side of a block that is transposed in registers, and max instructions of
-/// its body, which is repeated for each of its rows.
-constexpr int64_t kLongestSide = 16, kLargestBlockBody = 8;
 
 SmallVector<Piece> LoopPlan::rest(const LoopSpace &space) const {
   SmallVector<Piece> pieces;
@@ -163,31 +160,6 @@ static bool hasVectorForm(LoopSpace &space) {
         !OpTrait::hasElementwiseMappableTraits(&op))
       return false;
   return true;
-}
-
-/// Chooses square blocks for a transposing copy. Without them it misses the
-/// cache at every element of its source or of its result.
-void LoopPlan::chooseBlocks(LoopSpace &space, int64_t instructions) {
-  if (!reductions.empty() || isHorizontal(space) ||
-      instructions > kLargestBlockBody)
-    return;
-  int64_t side = std::min(width, kLongestSide);
-  for (auto [i, access] : llvm::enumerate(space.accesses)) {
-    if (!access.isBuffer() || access.steps[vector] == 0 ||
-        access.steps[vector] == 1)
-      continue;
-    if (int(i) >= space.op.getNumDpsInputs())
-      return;
-    for (unsigned loop : outer)
-      if (access.steps[loop] == 1 && space.extents[loop] >= side && side >= 4)
-        across = loop;
-  }
-  if (across < 0)
-    return;
-  width = side;
-  unroll = 1;
-  llvm::erase(outer, unsigned(across));
-  outer.push_back(across);
 }
 
 FailureOr<LoopPlan> LoopPlan::get(LoopSpace &space, unsigned vectorBits) {

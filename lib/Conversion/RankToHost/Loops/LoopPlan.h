@@ -39,10 +39,6 @@ struct LoopPlan {
   /// For each carried result: the operation that combines two partial results,
   /// or null. Empty if the vector loop must run in sequence.
   llvm::SmallVector<mlir::Operation *> combiners;
-  /// The loop along which those operands are contiguous that are strided along
-  /// the vector loop, or -1. Both loops then run in square blocks of `width` a
-  /// side.
-  int across = -1;
   /// Operations of the body whose values differ along the vector loop.
   llvm::DenseSet<mlir::Operation *> varying;
 
@@ -60,18 +56,9 @@ struct LoopPlan {
   /// The remaining elements: full vectors, then vectors of half the width, etc.
   llvm::SmallVector<Piece> rest(const LoopSpace &space) const;
 
-  /// Whether the operand of `access` is read in blocks transposed in registers.
-  bool isTransposed(const Access &access) const {
-    return across >= 0 && access.isBuffer() && access.steps[across] == 1 &&
-           access.steps[vector] != 0;
-  }
-
   /// Fails if an operation of the body has no vector form, or if a result is
   /// indexed by only some of the reducing loops, or of the others.
   static mlir::FailureOr<LoopPlan> get(LoopSpace &space, unsigned vectorBits);
-
-private:
-  void chooseBlocks(LoopSpace &space, int64_t instructions);
 };
 
 } // namespace stagewright::host
