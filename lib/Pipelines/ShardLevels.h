@@ -33,7 +33,7 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
 
 /// `levels` of `ways` shards of the layers of `problem`, as a chain, for
-/// gangProblem().
+/// gangProblems().
 ShardedLayers shardedLayersOf(const std::vector<ShardLevel> &levels,
                               int64_t ways, const Problem &problem);
 

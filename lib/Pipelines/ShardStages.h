@@ -31,7 +31,7 @@ struct StagesOfShards {
   std::string schedule;
 };
 
-/// The stages of `plan`, which solves gangProblem() of `levels`.
+/// The stages of `plan`, which solves gangProblems() of `levels`.
 StagesOfShards stagesOf(const Plan &plan, const ShardedLayers &layers);
 
 /// `plan` of the layers of `graph` as JSON for pipeline-partition.

@@ -14,13 +14,6 @@
 
 namespace stagewright {
 
-double Timeline::bubbleRate(Seconds value) const {
-  Seconds most;
-  for (Seconds rank : work)
-    most = std::max(most, rank);
-  return value.value > 0 ? (value.value - most.value) / value.value : 0;
-}
-
 void Timeline::measure() {
   Seconds begin(std::numeric_limits<double>::infinity()), end;
   span = Seconds();

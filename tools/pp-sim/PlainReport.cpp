@@ -29,6 +29,7 @@ static std::optional<double> gapOf(Seconds value, Seconds bound) {
   return above / bound.value;
 }
 
+/// (value - work) / value: the bubble rate of the zero-bubble papers.
 static double bubbleRate(Seconds value, Seconds work) {
   return value.value > 0 ? (value - work).value / value.value : 0;
 }

@@ -117,9 +117,6 @@ Result<Cluster> localCluster(int64_t count);
 /// and the device too.
 Result<Cluster> parseCluster(const std::string &json, const std::string &file);
 
-/// The JSON form above, which parseCluster reads back.
-std::string toJson(const Cluster &cluster);
-
 /// A cluster that can be loaded by name.
 struct ClusterPreset {
   std::string name; ///< As in `--cluster=`; [:HOSTS] may be left out.

@@ -54,27 +54,19 @@ struct ShardedLayers {
 /// of a pipeline need such a chain.
 void joinToChain(const Problem &problem, ShardedLayers &layers);
 
-/// The times of the layers of a gang.
-enum class GangTimes {
-  Most,   ///< The sum above of the maxima.
-  Least,  ///< The sum of the minima.
-  Compute ///< The sum of the minima without messages: if a gang runs several
-          ///< microbatches at a time, messages overlap with compute.
-};
-
-/// `problem` with gangs of consecutive devices as devices, and with one layer
+/// A problem with gangs of consecutive devices as devices, and with one layer
 /// for each stage of the finest cut. Bytes are those of one shard, and the
 /// bandwidths of hosts are divided among the shards that send at a time.
-/// Devices beyond the last whole gang are left out. Fails if not even one gang
-/// is left, or if no path connects two devices.
-Result<Problem> gangProblem(const Problem &problem, const ShardedLayers &layers,
-                            GangTimes times);
-
-/// The problems with each of the times.
+/// Devices beyond the last whole gang are left out.
 struct GangProblems {
-  Problem most, least, compute;
+  Problem most;    ///< With the sum above of the maxima as times.
+  Problem least;   ///< With the sum of the minima.
+  Problem compute; ///< With the sum of the minima without messages: if a gang
+                   ///< runs several microbatches at a time, messages overlap
+                   ///< with compute.
 };
 
+/// Fails if not even one gang is left, or if no path connects two devices.
 Result<GangProblems> gangProblems(const Problem &problem,
                                   const ShardedLayers &layers);
 

@@ -224,9 +224,6 @@ std::span<const Generator> allGenerators();
 /// The generator that searches, with I and W apart or with whole backwards.
 const Generator &searchedGenerator(bool splitsBackward);
 
-/// The generator of the order of shards, `levels`.
-const Generator &levelsGenerator();
-
 /// The generator with this name, also `dapple-a`, `dapple-b`, `levels` and
 /// those that search; the error lists the names.
 Result<Generator> findGenerator(std::string_view name);

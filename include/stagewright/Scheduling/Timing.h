@@ -47,9 +47,6 @@ struct Timeline {
 
   /// Sets makespan and span to those of `ranks`.
   void measure();
-  /// (value - work) / value, with the max work over ranks: the bubble rate of
-  /// the zero-bubble papers, of the makespan or of the span.
-  double bubbleRate(Seconds value) const;
 };
 
 /// Times `schedule`: every action starts as early as its rank's order and its

@@ -23,6 +23,9 @@ size_t numberOf(ActionKind phase) {
                                               : 2;
 }
 
+/// The members of GangProblems.
+enum class GangTimes { Most, Least, Compute };
+
 /// Builds the problem of the gangs.
 class Builder {
 public:
@@ -371,26 +374,14 @@ void joinToChain(const Problem &problem, ShardedLayers &layers) {
   }
 }
 
-/// The network of a cluster that has at least one gang.
-static Result<Network> networkOf(const Problem &problem, size_t ways) {
-  if (problem.cluster.devices.size() < ways)
-    return Error{std::to_string(ways) + " shards need " + std::to_string(ways) +
-                 " devices, cluster '" + problem.cluster.name + "' has " +
-                 std::to_string(problem.cluster.devices.size())};
-  return Network::create(problem.cluster);
-}
-
-Result<Problem> gangProblem(const Problem &problem, const ShardedLayers &layers,
-                            GangTimes times) {
-  Result<Network> network = networkOf(problem, layers.ways);
-  if (!network)
-    return network.error();
-  return Builder(problem, *network, layers, times).build();
-}
-
 Result<GangProblems> gangProblems(const Problem &problem,
                                   const ShardedLayers &layers) {
-  Result<Network> network = networkOf(problem, layers.ways);
+  if (problem.cluster.devices.size() < layers.ways)
+    return Error{std::to_string(layers.ways) + " shards need " +
+                 std::to_string(layers.ways) + " devices, cluster '" +
+                 problem.cluster.name + "' has " +
+                 std::to_string(problem.cluster.devices.size())};
+  Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
   auto build = [&](GangTimes times) {

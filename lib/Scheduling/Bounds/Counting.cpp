@@ -128,8 +128,6 @@ void Counting::timesOf(int64_t rank, Walk::Scratch &times) {
 }
 
 static constexpr int kRounds = 12;
-/// Limit of steps: a few seconds, and tens of megabytes.
-static constexpr double kMostSteps = 2e8;
 
 /// Max steps of walks in one attempt to refute a value.
 static double stepsOfOne(const Chain &chain) {
@@ -138,11 +136,6 @@ static double stepsOfOne(const Chain &chain) {
     states += Walk(stage, chain.problem.microbatches, chain.problem.memory, 0)
                   .numStates();
   return states * kRounds;
-}
-
-bool refutesByCounting(const Chain &chain, const Window &window, double value) {
-  return value > 0 && stepsOfOne(chain) <= kMostSteps &&
-         !Counting(chain, window, value).narrow(kRounds);
 }
 
 double refuteByCounting(const Chain &chain, const Window &window, double from,

@@ -55,10 +55,6 @@ private:
   double walked = 0;
 };
 
-/// Whether counting refutes `value` for `window`; also false if it takes too
-/// long.
-bool refutesByCounting(const Chain &chain, const Window &window, double value);
-
 /// The largest value that counting refutes for `window`, or `from`. It takes
 /// about `effort` steps of walks, and subtracts those from `effort`.
 double refuteByCounting(const Chain &chain, const Window &window, double from,

@@ -78,8 +78,6 @@ static constexpr Generator kOfPlans[] = {
      "the best order found for a plan, I and W apart", generateSearchedZb,
      false, true}};
 
-const Generator &levelsGenerator() { return kOfPlans[0]; }
-
 const Generator &searchedGenerator(bool splitsBackward) {
   return kOfPlans[splitsBackward ? 2 : 1];
 }

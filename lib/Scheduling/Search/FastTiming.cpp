@@ -142,13 +142,6 @@ Grains peakOf(std::span<const Code> order, const FastProblem &problem) {
   return peak;
 }
 
-bool fitsMemory(const FastOrders &orders, const FastProblem &problem) {
-  for (const std::vector<Code> &order : orders)
-    if (peakOf(order, problem) > problem.memory)
-      return false;
-  return true;
-}
-
 /// Runs `rank` until it has to wait. Returns false if it exceeds `limit`.
 template <bool limited>
 bool FastTimer::runRank(const std::vector<Code> &order, int32_t rank,

@@ -84,7 +84,6 @@ Schedule decode(const FastOrders &orders, const FastProblem &problem,
 
 /// Peak memory of a rank with this `order`; independent of the other ranks.
 Grains peakOf(std::span<const Code> order, const FastProblem &problem);
-bool fitsMemory(const FastOrders &orders, const FastProblem &problem);
 
 /// Where a rank is in its order.
 struct RankClock {

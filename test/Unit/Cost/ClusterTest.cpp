@@ -201,25 +201,6 @@ TEST(Cluster, EveryDeviceIsWithinReach) {
   EXPECT_EQ(errorOf(devices, link + "," + changed(link, "d0", "d2")), "");
 }
 
-TEST(Cluster, JsonSaysAllOfIt) {
-  for (const char *name : {"local:3", "dapple-a", "uneven-8-4-2-2", "h100:2"}) {
-    SCOPED_TRACE(name);
-    Cluster cluster = *loadCluster(name);
-    cluster.devices[1].deviceClass = "other";
-    cluster.devices[1].speed = 2.5;
-    std::string text = toJson(cluster);
-    Result<Cluster> read = parseCluster(text, "lab.json");
-    ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(toJson(*read), text);
-    EXPECT_EQ(read->devices[1].speed, 2.5);
-    EXPECT_EQ(read->devices[0].rates, cluster.devices[0].rates);
-    EXPECT_EQ(read->devices[0].contractions, cluster.devices[0].contractions);
-    EXPECT_EQ(read->fabric.nic, cluster.fabric.nic);
-    EXPECT_EQ(read->fabric.port, cluster.fabric.port);
-    EXPECT_EQ(read->links.size(), cluster.links.size());
-  }
-}
-
 TEST(Roofline, TakesTheLongerOfArithmeticAndTraffic) {
   Device device{"d0", "c", 0, FlopRate(4), Bandwidth(2), Bytes(1)};
   EXPECT_EQ(rooflineSeconds({Flops(8), Bytes(1), Bytes(1)}, device),

@@ -101,13 +101,10 @@ TEST(GangProblem, AGangWaitsForTheMessagesOfItsDevices) {
   std::mt19937 random(5);
   for (size_t ways : {2, 4}) {
     Sharded sharded(ways, 3, 2, random);
-    Result<Problem> most =
-        gangProblem(sharded.problem, sharded.places, GangTimes::Most);
-    Result<Problem> least =
-        gangProblem(sharded.problem, sharded.places, GangTimes::Least);
-    Result<Problem> compute =
-        gangProblem(sharded.problem, sharded.places, GangTimes::Compute);
-    ASSERT_TRUE(most && least && compute);
+    Result<GangProblems> made = gangProblems(sharded.problem, sharded.places);
+    ASSERT_TRUE(made);
+    Problem *most = &made->most, *least = &made->least,
+            *compute = &made->compute;
     ASSERT_EQ(most->layers.size(), 3u);
     ASSERT_EQ(most->cluster.devices.size(), 2u);
     EXPECT_EQ(most->cluster.devices[1].name,
@@ -182,9 +179,9 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   std::mt19937 random(5);
   Sharded sharded(4, 3, 2, random);
   keepValues(sharded, 1000);
-  Result<Problem> most =
-      gangProblem(sharded.problem, sharded.places, GangTimes::Most);
-  ASSERT_TRUE(most);
+  Result<GangProblems> made = gangProblems(sharded.problem, sharded.places);
+  ASSERT_TRUE(made);
+  Problem *most = &made->most;
   for (const Layer &layer : most->layers) {
     ASSERT_EQ(layer.levels.size(), 1u);
     EXPECT_EQ(layer.levels[0].seconds[0], layer.times[0].forward);
@@ -201,9 +198,9 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   EXPECT_EQ(less.temporaries, 2 * 1000);
   // Without backwards nothing is kept.
   sharded.problem.forwardOnly = true;
-  most = gangProblem(sharded.problem, sharded.places, GangTimes::Most);
-  ASSERT_TRUE(most);
-  EXPECT_EQ(most->mostLevels(), 0);
+  made = gangProblems(sharded.problem, sharded.places);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->most.mostLevels(), 0);
 }
 
 TEST(GangProblem, PlansThatRepeatFitInLessMemoryAndKeepTheirBound) {
@@ -258,8 +255,7 @@ TEST(GangProblem, NeedsDevicesForOneGang) {
   std::mt19937 random(9);
   Sharded sharded(2, 1, 1, random);
   sharded.places.ways = 4;
-  Result<Problem> problem =
-      gangProblem(sharded.problem, sharded.places, GangTimes::Most);
+  Result<GangProblems> problem = gangProblems(sharded.problem, sharded.places);
   ASSERT_FALSE(problem);
   EXPECT_EQ(problem.error().message,
             "4 shards need 4 devices, cluster 'hosts' has 2");

@@ -18,6 +18,7 @@
 #include "UnitProblem.h"
 #include "stagewright/Scheduling/Timing.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cstdio>
 
 using namespace stagewright;
@@ -55,7 +56,8 @@ static std::string rateOf(const char *name, const Setting &setting,
                    setting.weightGradient * share, setting.hop});
   Timeline timing = *timeSchedule(*generator.generate(shape), problem);
   char text[16];
-  snprintf(text, sizeof(text), "%.4f", timing.bubbleRate(timing.span));
+  Seconds work = *std::ranges::max_element(timing.work);
+  snprintf(text, sizeof(text), "%.4f", 1 - work.value / timing.span.value);
   return text;
 }
 

@@ -29,7 +29,7 @@ TEST(Timing, OneFOneBOfTheGrid) {
   EXPECT_EQ(timing.makespan.value, 33);
   EXPECT_EQ(timing.span.value, 33);
   EXPECT_EQ(timing.peaks, (std::vector<double>{4, 3, 2, 1}));
-  EXPECT_DOUBLE_EQ(timing.bubbleRate(timing.makespan), 9. / 33);
+  EXPECT_EQ(timing.work, std::vector<Seconds>(4, Seconds(24)));
 }
 
 // If times summed to infinity, bubbles would be undefined and bounds would be
