@@ -266,6 +266,27 @@ def ApplyRecompute : Pass<"pipeline-apply-recompute", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
 }
 
+def RepeatLayers : Pass<"pipeline-repeat-layers", "::mlir::ModuleOp"> {
+  let summary = "let layers keep only their inputs, and repeat their forwards before their backwards";
+  let description = [{
+    **Why** Layers that are split over devices exchange values, so one of them cannot be recomputed alone, as
+    `pipeline-offer-recompute` does. Repeated together, with these exchanges, they keep only what other layers give them.
+    **Expects** A graph whose nodes have bodies; in `layers`, ranges of consecutive layers that repeat together.
+    **Leaves** Behind each range a layer `<layer>.again` for each of its layers, in reverse order. It has a node of the backward,
+    with the part of the layer's forward that backwards of the range need. So what is repeated comes before these backwards, and
+    passes from layer to layer as gradients do, downwards: schedules, messages and memory need no new rule. Forwards return only
+    what is still used. Nodes with another body have no cost, and at most the workspace of the old body and its former results.
+    The layers offer no levels of recomputation.
+    **Never** changes a value: what is repeated are the same operations, random masks included. A layer whose backward needs
+    nothing of it gets no node.
+  }];
+  let options = [
+    ListOption<"layers", "layers", "std::string", "Ranges of layers, as 0-3,4-7">];
+  let statistics = [Statistic<"numRepeated", "repeated", "Forwards that run again">,
+                    Statistic<"numDropped", "dropped", "Results that forwards no longer return">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
+}
+
 def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
   let summary = "send a value once to devices of which several stages read it";
   let description = [{

@@ -28,6 +28,9 @@ struct ShardPlace {
   /// Whether it is in the tail of an even level: a pipeline may end a stage
   /// before it.
   bool tail = false;
+  /// Whether it is a layer of pipeline-repeat-layers, which repeats the forward
+  /// of the layer of this place.
+  bool again = false;
 
   bool isWhole() const { return level % 2 == 0; }
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
 namespace stagewright::pipeline {
 
@@ -22,6 +23,7 @@ std::string operationName(StringRef scope, ShardPlace place) {
 
 static std::optional<ShardPlace> parse(StringRef layer) {
   ShardPlace place;
+  place.again = layer.consume_back(PipelineDialect::kAgainSuffix);
   auto [before, shard] = layer.rsplit(kShard);
   StringRef level = before.rsplit(kLevel).second;
   place.tail = level.consume_back(kTail);
