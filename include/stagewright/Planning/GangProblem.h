@@ -29,8 +29,11 @@
 #define STAGEWRIGHT_PLANNING_GANGPROBLEM_H
 
 #include "stagewright/Planning/Placed.h"
+#include <memory>
 
 namespace stagewright {
+
+struct RepeatedLayers;
 
 /// The levels and shards of the layers of a problem.
 struct ShardedLayers {
@@ -44,9 +47,18 @@ struct ShardedLayers {
   std::vector<size_t> ends;
   /// Whether each layer of the gang has one more level of recomputation, the
   /// last: it keeps only what other layers of the gang send to it, and its
-  /// backward repeats the whole forward with all messages between the shards
+  /// backward repeats the forward with the messages between the shards
   /// (checkpoints of whole layers, as in Megatron-LM).
   bool repeats = false;
+  /// The same layers with what then runs again, in levels of their own; null:
+  /// the whole forward runs again.
+  std::shared_ptr<const RepeatedLayers> again = {};
+};
+
+/// Layers of which each repeats its forward, with the same ends of stages.
+struct RepeatedLayers {
+  Problem problem;
+  ShardedLayers layers;
 };
 
 /// Removes ends so that each layer of the gang gets a value from the one before

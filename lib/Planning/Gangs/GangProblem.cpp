@@ -57,6 +57,7 @@ private:
                    int64_t recompute) const;
   uint32_t levelsOf(const LayerPhase &use) const;
   void addWholeLevel(Layer &layer, size_t first, size_t end) const;
+  void readAgain();
   /// The level at which a layer of the gang repeats its whole forward; none if
   /// no level does.
   std::optional<size_t> wholeLevel(int64_t layer) const;
@@ -75,7 +76,8 @@ private:
   /// By phase, level and shard: bytes from each shard.
   std::vector<std::vector<int64_t>> messages[kPhases];
   std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
-  size_t chosen = 0; ///< The shard whose bytes count: it holds the most.
+  std::vector<Layer> again; ///< Those of ShardedLayers::again, if any.
+  size_t chosen = 0;        ///< The shard whose bytes count: it holds the most.
   Problem result;
 };
 } // namespace
@@ -218,13 +220,28 @@ void Builder::addLayers() {
 /// Adds the level at which the levels [first, end) of the shards run again,
 /// with their messages. addValues() adds the bytes that they then hold.
 void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
-  RecomputeLevel again{{}, layer.temporaries, layer.sampleTemporaries};
+  RecomputeLevel repeated{{}, layer.temporaries, layer.sampleTemporaries};
   for (const std::vector<size_t> &own : gangs.classes) {
-    Seconds &seconds = again.seconds.emplace_back();
+    Seconds &seconds = repeated.seconds.emplace_back();
+    if (!again.empty()) {
+      size_t number = result.layers.size(), c = repeated.seconds.size() - 1;
+      seconds = std::max(seconds, again[number].times[c].inputGradient -
+                                      layer.times[c].inputGradient);
+      continue;
+    }
     for (size_t level = first; level < end; ++level)
       seconds += Seconds(secondsOf(level, 0, own, 0));
   }
-  layer.levels.push_back(std::move(again));
+  layer.levels.push_back(std::move(repeated));
+}
+
+/// Builds the layers with what runs again: their backwards take so much longer.
+void Builder::readAgain() {
+  if (sharded.repeats && sharded.again)
+    again =
+        Builder(sharded.again->problem, network, sharded.again->layers, kind)
+            .build()
+            .layers;
 }
 
 std::optional<size_t> Builder::wholeLevel(int64_t layer) const {
@@ -334,6 +351,7 @@ Problem Builder::build() {
   result.model.sharesRings = false;
   chooseShard();
   collectMessages();
+  readAgain();
   addLayers();
   addValues();
   addResidents();

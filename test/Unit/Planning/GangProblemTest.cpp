@@ -203,6 +203,24 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   EXPECT_EQ(made->most.mostLevels(), 0);
 }
 
+TEST(GangProblem, RepeatsTakeWhatTheCopyThatRepeatsTakes) {
+  std::mt19937 random(5);
+  Sharded sharded(4, 3, 2, random);
+  keepValues(sharded, 1000);
+  auto again = std::make_shared<RepeatedLayers>(
+      RepeatedLayers{sharded.problem, sharded.places});
+  again->layers.repeats = false;
+  for (Layer &layer : again->problem.layers)
+    layer.times[0].inputGradient += Seconds(0.25);
+  sharded.places.again = again;
+  Result<GangProblems> problems = gangProblems(sharded.problem, sharded.places);
+  ASSERT_TRUE(problems);
+  for (const Problem *problem :
+       {&problems->most, &problems->least, &problems->compute})
+    for (const Layer &layer : problem->layers) // Two levels each.
+      EXPECT_NEAR(layer.levels[0].seconds[0].value, 0.5, 1e-9);
+}
+
 TEST(GangProblem, PlansThatRepeatFitInLessMemoryAndKeepTheirBound) {
   std::mt19937 random(3);
   int onlySo = 0;
