@@ -222,7 +222,7 @@ void Search::planGroupsOf(int64_t ways) {
 /// Plans one trial as a program, and keeps the program if it is the fastest.
 void Search::attempt(const Trial &trial) {
   Found &found = *trial.found;
-  ModuleOp graph = trial.graph;
+  ModuleOp graph = trial.plan.repeated ? *trial.plan.repeated : trial.graph;
   OwningOpRef<ModuleOp> planned(graph.clone());
   CompileOptions how = optionsOf(trial.plan.grid, false);
   how.plan = trial.plan.json;

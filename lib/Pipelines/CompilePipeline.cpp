@@ -95,6 +95,8 @@ TypedOptions::TypedOptions() {
   add(&To::dataParallel, "data-parallel", "Copies of all shards");
   add(&To::sequenceParallel, "sequence-parallel",
       "Shards keep only their rows of large sums", true);
+  add(&To::recomputeLayers, "recompute-layers",
+      "Layers over shards keep only their inputs", false);
   add(&To::annotate, "annotate", "File of lines GLOB=replicate(N) or split(N)");
   add(&To::plan, "plan", "Stages, as \"[0,3)x2 [3,6)x1\"");
   add(&To::schedule, "schedule", "A schedule's name, plan, auto or FILE.csv");

@@ -9,7 +9,10 @@
 #include "ChooseShards.h"
 #include "MeasureWorkspaces.h"
 #include "PlanShards.h"
+#include "RepeatLevels.h"
 #include "RunPasses.h"
+#include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
@@ -135,7 +138,7 @@ void buildLayers(OpPassManager &manager, const CompileOptions &options) {
     shards.hints = options.shardHints;
     shards.cluster = options.cluster;
     shards.scatters = options.sequenceParallel;
-    shards.cuts = options.stages.value_or(1) > 1;
+    shards.cuts = options.stages.value_or(1) > 1 || options.recomputeLayers;
     manager.addPass(pipeline::createShard(shards));
   }
   if (options.target != "host") {
@@ -167,6 +170,28 @@ void buildCosts(OpPassManager &manager, const CompileOptions &options) {
   cost.cluster = options.cluster;
   cost.profile = options.profile;
   manager.addPass(pipeline::createEstimateCost(cost));
+}
+
+/// Lets the layers over shards repeat their forwards, all but the last.
+LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
+                           pipeline::RunPipeline run) {
+  pipeline::GraphOp graph = *module.getOps<pipeline::GraphOp>().begin();
+  FailureOr<std::optional<Cluster>> cluster =
+      pipeline::findCluster(module, options.cluster);
+  if (failed(cluster))
+    return failure();
+  // planShards() reports that there is no cluster.
+  if (!*cluster || pipeline::isForwardOnly(graph))
+    return success();
+  FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
+  if (failed(problem))
+    return failure();
+  std::vector<ShardLevel> levels = levelsOf(graph, *problem, *options.shards);
+  OpPassManager manager(ModuleOp::getOperationName());
+  buildRepeats(manager, levels,
+               allButLast(shardedLayersOf(levels, *options.shards, *problem)),
+               options);
+  return run(manager);
 }
 
 void buildPartition(OpPassManager &manager, const CompileOptions &options,
@@ -224,6 +249,7 @@ public:
     buildLayers(all, options);
     buildForm(all, /*split=*/false);
     buildCosts(all, options);
+    all.addPass(pipeline::createRepeatLayers());
     buildPartition(all, options, Needs());
     all.addPass(pipeline::createSchedule());
     all.addPass(createLowerPipelineToRank());
@@ -237,6 +263,12 @@ public:
     FailureOr<ShardChoice> choice = chooseShards(module, options, device);
     if (failed(choice))
       return signalPassFailure();
+    if (options.recomputeLayers && !options.shards) {
+      emitError(module.getLoc())
+          << "layers over shards can keep only their inputs, and there are no "
+             "shards; give their number, or leave out recompute-layers";
+      return signalPassFailure();
+    }
     if (choice->planned && to >= Level::Program)
       return replaceBy(*choice->planned, choice->said);
     const CompileOptions &how = choice->options;
@@ -281,7 +313,10 @@ private:
     if (isStep || how.formed)
       buildForm(manager, needs.split);
     buildCosts(manager, how);
+    bool repeats = how.recomputeLayers && how.shards && how.plan.empty() &&
+                   to >= Level::Program;
     if (failed(run(manager)) ||
+        (repeats && failed(repeatLayers(module, how, run))) ||
         failed(measureWorkspaces(module, how, needs.microbatches, run, bodies)))
       return failure();
     if (to < Level::Program)

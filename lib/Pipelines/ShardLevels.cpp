@@ -8,6 +8,7 @@
 #include "ShardLevels.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Planning/Planners.h"
+#include "llvm/ADT/StringMap.h"
 #include <limits>
 #include <map>
 
@@ -72,6 +73,101 @@ static bool waitsInside(const Problem &problem,
   });
 }
 
+namespace {
+/// Inserts the levels that pipeline-repeat-layers has added to a graph.
+class RepeatedLevels {
+public:
+  RepeatedLevels(pipeline::GraphOp graph, const Problem &problem);
+
+  bool any() const { return !numbers.empty(); }
+  std::vector<ShardLevel> insertInto(const std::vector<ShardLevel> &levels);
+
+private:
+  ShardLevel repeated(const ShardLevel &level);
+  /// Adds the repeated levels of `open`.
+  void close();
+
+  pipeline::GraphOp graph;
+  const Problem &problem;
+  llvm::StringMap<size_t> numbers; ///< Of repeated layers, by what they repeat.
+  std::vector<bool> isEmpty;       ///< By layer: it has no node.
+  std::vector<ShardLevel> all;
+  std::vector<ShardLevel> open; ///< Levels that are repeated further on.
+};
+} // namespace
+
+RepeatedLevels::RepeatedLevels(pipeline::GraphOp graph, const Problem &problem)
+    : graph(graph), problem(problem), isEmpty(graph.getNumLayers(), true) {
+  for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    if (text.consume_back(pipeline::PipelineDialect::kAgainSuffix))
+      numbers[text] = number;
+  }
+  for (auto node : graph.getBody().front().getOps<pipeline::NodeOp>())
+    isEmpty[node.getLayer()] = false;
+}
+
+ShardLevel RepeatedLevels::repeated(const ShardLevel &level) {
+  ShardLevel own;
+  own.again = true;
+  for (const std::vector<size_t> &layers : level.layers) {
+    std::vector<size_t> &made = own.layers.emplace_back();
+    Seconds seconds;
+    for (size_t layer : llvm::reverse(layers)) {
+      made.push_back(numbers.at(graph.getLayerName(int64_t(layer))));
+      seconds += problem.layers[made.back()].times[0].total();
+    }
+    own.seconds = std::max(own.seconds, seconds);
+  }
+  return own;
+}
+
+void RepeatedLevels::close() {
+  if (open.empty())
+    return;
+  ShardLevel end = all.back();
+  all.back().mayEnd = all.back().canEnd = false;
+  bool joins = false; // The level before repeats the tail of this one.
+  for (const ShardLevel &level : llvm::reverse(open)) {
+    ShardLevel own = repeated(level);
+    bool hasNode = llvm::any_of(own.layers, [&](const auto &layers) {
+      return llvm::any_of(layers,
+                          [&](size_t layer) { return !isEmpty[layer]; });
+    });
+    own.joinsHead = std::exchange(joins, level.joinsHead && hasNode);
+    if (hasNode)
+      all.push_back(std::move(own));
+    else // A stage needs a node: nothing else runs there.
+      for (auto [layers, more] : llvm::zip_equal(all.back().layers, own.layers))
+        layers.insert(layers.end(), more.begin(), more.end());
+  }
+  all.back().mayEnd = end.mayEnd;
+  all.back().canEnd = end.canEnd;
+  open.clear();
+}
+
+std::vector<ShardLevel>
+RepeatedLevels::insertInto(const std::vector<ShardLevel> &levels) {
+  for (const ShardLevel &level : levels) {
+    size_t first = level.layers.front().front();
+    auto numberOf = [&](const ShardLevel &of) {
+      auto found =
+          numbers.find(graph.getLayerName(int64_t(of.layers.front().front())));
+      return found == numbers.end() ? graph.getNumLayers()
+                                    : int64_t(found->second);
+    };
+    bool follows = !open.empty() && numberOf(open.back()) < int64_t(first);
+    if (follows)
+      close();
+    all.push_back(level);
+    all.back().joinsHead &= !follows;
+    if (numberOf(level) < graph.getNumLayers())
+      open.push_back(level);
+  }
+  close();
+  return std::move(all);
+}
+
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways) {
   struct Stage {
@@ -83,6 +179,8 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
     pipeline::ShardPlace place =
         pipeline::shardPlaceOf(cast<StringAttr>(name).getValue());
+    if (place.again)
+      continue;
     if (stages.empty() || int64_t(stages.size()) % ways == place.shard)
       stages.push_back({{}, Seconds(), place});
     stages.back().layers.push_back(number);
@@ -95,7 +193,6 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
     stages.back().seconds += last.seconds;
   }
   std::vector<ShardLevel> levels;
-  std::vector<std::pair<size_t, size_t>> places(problem.layers.size());
   int64_t before = -1; // The number of the level before.
   for (auto [number, stage] : llvm::enumerate(stages)) {
     if (number % size_t(ways) == 0) {
@@ -106,10 +203,15 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
       before = stage.place.level;
     }
     levels.back().layers.emplace_back(stage.layers.begin(), stage.layers.end());
-    for (size_t layer : stage.layers)
-      places[layer] = {levels.size() - 1, number % size_t(ways)};
     levels.back().seconds = std::max(levels.back().seconds, stage.seconds);
   }
+  if (RepeatedLevels again(graph, problem); again.any())
+    levels = again.insertInto(levels);
+  std::vector<std::pair<size_t, size_t>> places(problem.layers.size());
+  for (auto [number, level] : llvm::enumerate(levels))
+    for (auto [shard, layers] : llvm::enumerate(level.layers))
+      for (size_t layer : layers)
+        places[layer] = {number, shard};
   for (size_t level = 1; level < levels.size(); ++level)
     levels[level].joinsHead =
         levels[level].joinsHead && !waitsInside(problem, places, level - 1);
@@ -119,18 +221,24 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   return levels;
 }
 
-ShardedLayers shardedLayersOf(const std::vector<ShardLevel> &levels,
-                              int64_t ways, const Problem &problem) {
+ShardedLayers placesOf(const std::vector<ShardLevel> &levels, int64_t ways,
+                       const Problem &problem) {
   ShardedLayers sharded;
   sharded.ways = size_t(ways);
   sharded.places.resize(problem.layers.size());
-  for (auto [number, level] : llvm::enumerate(levels)) {
+  for (auto [number, level] : llvm::enumerate(levels))
     for (auto [shard, own] : llvm::enumerate(level.layers))
       for (size_t layer : own)
         sharded.places[layer] = {number, shard};
+  return sharded;
+}
+
+ShardedLayers shardedLayersOf(const std::vector<ShardLevel> &levels,
+                              int64_t ways, const Problem &problem) {
+  ShardedLayers sharded = placesOf(levels, ways, problem);
+  for (auto [number, level] : llvm::enumerate(levels))
     if (level.canEnd || number + 1 == levels.size())
       sharded.ends.push_back(number + 1);
-  }
   joinToChain(problem, sharded);
   return sharded;
 }

@@ -24,13 +24,20 @@ struct ShardLevel {
   /// Whether a stage of a pipeline can end after it, and whether that is to be
   /// considered.
   bool mayEnd = false, canEnd = false;
+  bool again = false; ///< Of pipeline-repeat-layers: backwards alone.
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.
 /// Layers that only some shards have, for example in the last level, belong to
-/// the level before.
+/// the level before. Levels that repeat forwards follow the last level of what
+/// they repeat, the first one last; no stage ends before them.
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
+
+/// The places of the layers of `problem` in `levels` of `ways` shards, without
+/// ends.
+ShardedLayers placesOf(const std::vector<ShardLevel> &levels, int64_t ways,
+                       const Problem &problem);
 
 /// `levels` of `ways` shards of the layers of `problem`, as a chain, for
 /// gangProblems().

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShardPlans.h"
+#include "RepeatLevels.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Scheduling/Generators.h"
@@ -18,6 +19,34 @@ namespace stagewright {
 /// The schedule of a single group, which runs several microbatches at a time.
 static constexpr const char *kOfOneGroup = "levels";
 
+/// The chain of `levels`, with what each layer repeats if `options` let layers
+/// repeat their forwards.
+static ShardedLayers shardedFor(pipeline::GraphOp graph, const Problem &fine,
+                                const std::vector<ShardLevel> &levels,
+                                int64_t ways, const CompileOptions &options) {
+  ShardedLayers sharded = shardedLayersOf(levels, ways, fine);
+  sharded.repeats = options.recomputeLayers && !fine.forwardOnly;
+  if (!sharded.repeats)
+    return sharded;
+  std::vector<LevelRange> all = allButLast(sharded);
+  all.push_back({all.empty() ? 0 : all.back().end, levels.size()});
+  FailureOr<RepeatedGraph> repeated =
+      repeatForwards(graph, levels, all, fine.cluster, options);
+  if (failed(repeated))
+    return sharded;
+  std::vector<ShardLevel> own =
+      levelsOf(repeated->graph(), repeated->problem, ways);
+  ShardedLayers layers = placesOf(own, ways, repeated->problem);
+  StagesOfShards stages;
+  for (size_t end : sharded.ends)
+    stages.stages.push_back({end, {}, {}});
+  for (const GroupStage &stage : withRepeated(stages, own).stages)
+    layers.ends.push_back(stage.end);
+  sharded.again = std::make_shared<RepeatedLayers>(
+      RepeatedLayers{std::move(repeated->problem), std::move(layers)});
+  return sharded;
+}
+
 namespace {
 /// Plans the layers of one graph.
 class ShardPlanner {
@@ -26,7 +55,7 @@ public:
                const CompileOptions &options)
       : graph(graph), fine(fine), ways(ways), options(options),
         levels(levelsOf(graph, fine, ways)),
-        sharded(shardedLayersOf(levels, ways, fine)) {}
+        sharded(shardedFor(graph, fine, levels, ways, options)) {}
 
   Status run(ShardPlans &result) const;
 
@@ -35,6 +64,9 @@ private:
                      ShardPlans &result) const;
   Status addGroup(const GangProblems &problems, PlacedFamily family,
                   ShardPlans &result) const;
+  /// Adds a plan in which `repeated` levels repeat their forwards.
+  Status add(const Grid &grid, Seconds seconds, const StagesOfShards &stages,
+             const std::vector<LevelRange> &repeated, ShardPlans &result) const;
 
   pipeline::GraphOp graph;
   const Problem &fine;
@@ -44,6 +76,27 @@ private:
   ShardedLayers sharded;
 };
 } // namespace
+
+Status Planner::add(const Grid &grid, Seconds seconds,
+                    const StagesOfShards &stages,
+                    const std::vector<LevelRange> &repeated,
+                    ShardPlans &result) const {
+  if (repeated.empty()) {
+    result.plans.push_back(
+        {grid, seconds, toJson(graph, fine, levels, stages)});
+    return {};
+  }
+  FailureOr<RepeatedGraph> made =
+      repeatForwards(graph, levels, repeated, fine.cluster, options);
+  if (failed(made))
+    return Error{"layers cannot repeat their forwards"};
+  std::vector<ShardLevel> all = levelsOf(made->graph(), made->problem, ways);
+  std::string json =
+      toJson(made->graph(), made->problem, all, withRepeated(stages, all));
+  result.plans.push_back(
+      {grid, seconds, std::move(json), std::move(made->module)});
+  return {};
+}
 
 /// Adds the best plan of pipelines of at least two groups.
 Status ShardPlanner::addPipeline(const GangProblems &problems,
@@ -56,7 +109,8 @@ Status ShardPlanner::addPipeline(const GangProblems &problems,
   if (!bound)
     return bound.error();
   result.bound = std::min(result.bound, *bound);
-  Result<Plan> plan = planPlaced(problems.most, family);
+  Result<Plan> plan = sharded.repeats ? planRepeating(problems.most, family)
+                                      : planPlaced(problems.most, family);
   if (!plan)
     return plan.error();
   Grid grid{ways, 1, 1, 1, plan->schedule};
@@ -66,10 +120,8 @@ Status ShardPlanner::addPipeline(const GangProblems &problems,
   grid.groups = int64_t(groups.size());
   grid.chunks = int64_t(plan->stages.size()) / grid.groups;
   grid.copies = int64_t(plan->stages.front().devices.size());
-  result.plans.push_back(
-      {grid, plan->time,
-       toJson(graph, fine, levels, stagesOf(*plan, sharded))});
-  return {};
+  return add(grid, plan->time, stagesOf(*plan, sharded),
+             repeatedIn(*plan, sharded, fine), result);
 }
 
 /// The error if the layers of one gang do not fit.
@@ -111,9 +163,11 @@ Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
   stage.end = levels.size();
   for (int64_t copy = 0; copy < copies; ++copy)
     stage.groups.push_back(size_t(copy));
-  result.plans.push_back(
-      {{ways, 1, 1, copies, ""}, *bound, toJson(graph, fine, levels, stages)});
-  return {};
+  Grid grid{ways, 1, 1, copies, ""};
+  Status status = add(grid, *bound, stages, {}, result);
+  if (!status || !sharded.repeats || fine.forwardOnly)
+    return status;
+  return add(grid, *bound, stages, allButLast(sharded), result);
 }
 
 Status ShardPlanner::run(ShardPlans &result) const {
@@ -138,11 +192,10 @@ Status ShardPlanner::run(ShardPlans &result) const {
 
 FailureOr<GangProblems> gangProblemsOf(pipeline::GraphOp graph,
                                        const Problem &fine, int64_t ways,
-                                       bool repeats) {
-  ShardedLayers sharded =
-      shardedLayersOf(levelsOf(graph, fine, ways), ways, fine);
-  sharded.repeats = repeats;
-  Result<GangProblems> problems = gangProblems(fine, sharded);
+                                       const CompileOptions &options) {
+  Result<GangProblems> problems =
+      gangProblems(fine, shardedFor(graph, fine, levelsOf(graph, fine, ways),
+                                    ways, options));
   if (!problems)
     return emitError(graph.getLoc()) << problems.error().message;
   return std::move(*problems);

@@ -9,6 +9,8 @@
 #define STAGEWRIGHT_LIB_PIPELINES_SHARDPLANS_H
 
 #include "ShardStages.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "stagewright/Pipelines/Compile.h"
 
 namespace stagewright {
@@ -27,6 +29,8 @@ struct ShardPlan {
   Grid grid;
   Seconds seconds;  ///< As the planner of groups expects.
   std::string json; ///< For pipeline-partition.
+  /// The graph with the layers that repeat their forwards; null: none does.
+  mlir::OwningOpRef<mlir::ModuleOp> repeated = {};
 };
 
 struct ShardPlans {

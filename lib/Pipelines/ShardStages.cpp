@@ -30,6 +30,27 @@ StagesOfShards stagesOf(const Plan &plan, const ShardedLayers &layers) {
   return result;
 }
 
+StagesOfShards withRepeated(const StagesOfShards &plan,
+                            const std::vector<ShardLevel> &levels) {
+  StagesOfShards result;
+  result.schedule = plan.schedule;
+  size_t before = 0, level = 0; // The second counts repeated levels too.
+  for (const GroupStage &stage : plan.stages) {
+    GroupStage &own = result.stages.emplace_back();
+    own.groups = stage.groups;
+    size_t first = before;
+    while (level < levels.size() &&
+           (before < stage.end || levels[level].again)) {
+      bool isAgain = levels[level++].again;
+      if (!stage.recompute.empty())
+        own.recompute.push_back(isAgain ? 0 : stage.recompute[before - first]);
+      before += !isAgain;
+    }
+    own.end = level;
+  }
+  return result;
+}
+
 std::string toJson(pipeline::GraphOp graph, const Problem &problem,
                    const std::vector<ShardLevel> &levels,
                    const StagesOfShards &plan) {

@@ -34,6 +34,11 @@ struct StagesOfShards {
 /// The stages of `plan`, which solves gangProblems() of `levels`.
 StagesOfShards stagesOf(const Plan &plan, const ShardedLayers &layers);
 
+/// `plan`, made for the levels of a graph before layers of it were repeated,
+/// for `levels`, which include the repeated ones.
+StagesOfShards withRepeated(const StagesOfShards &plan,
+                            const std::vector<ShardLevel> &levels);
+
 /// `plan` of the layers of `graph` as JSON for pipeline-partition.
 std::string toJson(pipeline::GraphOp graph, const Problem &problem,
                    const std::vector<ShardLevel> &levels,

@@ -67,7 +67,7 @@ LogicalResult checkExplainTime(const Options &options) {
   return failure();
 }
 
-/// Reports contradicting flags of sharding: --shard or --data-parallel without
+/// Reports contradicting flags of sharding: those of shards without
 /// --tensor-parallel, and --tensor-parallel with a plan.
 LogicalResult checkShards(const CompileOptions &options) {
   const char *problem =
@@ -78,6 +78,10 @@ LogicalResult checkShards(const CompileOptions &options) {
           ? "--data-parallel says how many copies of the shards of "
             "--tensor-parallel there are; without shards give --max-replicas "
             "or --plan"
+      : options.recomputeLayers && options.shards.value_or(1) == 1 &&
+              options.annotate.empty()
+          ? "--recompute-layers repeats layers over shards; give "
+            "--tensor-parallel too, or without shards --recompute-level"
       : options.shards.value_or(1) != 1 && !options.plan.empty()
           ? "--tensor-parallel places its stages itself; leave --plan out"
           : nullptr;

@@ -92,6 +92,13 @@ cl::opt<bool> sequenceParallel(
              "keeps only its rows until a layer needs all rows, so norms and "
              "the like are split too (default: true)"),
     cl::init(true), cl::cat(category));
+cl::opt<bool> recomputeLayers(
+    "recompute-layers",
+    cl::desc("Layers of --tensor-parallel keep only their inputs, and their "
+             "backwards repeat their forwards, messages between the shards "
+             "included: all layers but the last, or, with "
+             "--tensor-parallel=auto, those for which the plan saves time"),
+    cl::cat(category));
 cl::opt<std::string> schedule(
     "schedule",
     cl::desc("Schedule, such as gpipe, 1f1b or zb-h1. plan (default): the one "
@@ -407,6 +414,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   options.layers = layers;
   options.shardHints = shardHints;
   options.sequenceParallel = sequenceParallel;
+  options.recomputeLayers = recomputeLayers;
   options.target = deviceTarget;
   options.ptx = ptx;
   options.float32 = tf32;

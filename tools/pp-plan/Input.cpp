@@ -131,6 +131,7 @@ static CompileOptions compileOptions(const PlanOptions &options, size_t number,
     compile.shards = ways;
     compile.shardHints = options.shardHints;
     compile.stages = 2; // Layers as for a pipeline.
+    compile.recomputeLayers = options.recompute && options.repeatsLayers;
   }
   if (options.schedule != "auto")
     compile.schedule = options.schedule;
@@ -213,8 +214,7 @@ static FailureOr<Input> inputOfLayers(ModuleOp module, const Cluster &cluster,
     return input;
   input.problem.model.sharedNics = options.model.sharedNics;
   FailureOr<GangProblems> gangs =
-      gangProblemsOf(graphs.front(), input.problem, ways,
-                     options.recompute && options.repeatsLayers);
+      gangProblemsOf(graphs.front(), input.problem, ways, compile);
   if (failed(gangs))
     return failure();
   input.gangs = std::move(*gangs);

@@ -167,7 +167,7 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
       app, "--recompute-layers", options.repeatsLayers, true, group,
       "With --tensor-parallel: backwards may repeat the whole forwards of "
       "layers, messages between the shards included, so that only the inputs "
-      "of layers are kept. pp-compile does not compile such plans yet");
+      "of layers are kept");
   app.add_option("--orders", options.orders,
                  "Execution orders to choose from: window, greedy, cap-a, "
                  "cap-b, gpipe, 1f1b (default: all; for a module those that "

@@ -91,6 +91,10 @@ struct CompileOptions {
   /// one with shards, else chosen by the planner.
   std::optional<int64_t> dataParallel;
   bool sequenceParallel = true; ///< A shard keeps its rows of large sums.
+  /// Whether layers over shards keep only their inputs, and their backwards
+  /// repeat their forwards, as ShardedLayers::repeats: all but the last layer,
+  /// or those of the plan if the number of shards is chosen.
+  bool recomputeLayers = false;
   /// File, or text, of annotations, as for pipeline-annotate. `compileTo` sets
   /// `shards` if annotations ask for them.
   std::string annotate;

@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_PIPELINES_SHARDS_H
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Planning/GangProblem.h"
 
 namespace stagewright {
@@ -20,11 +21,12 @@ namespace stagewright {
 std::vector<int64_t> numbersOfShards(const Cluster &cluster);
 
 /// The problems of gangs for `graph`, whose layers pipeline-shard has split
-/// over `ways` shards; `problem` is that of its layers. `repeats`: as in
-/// ShardedLayers. Emits errors.
+/// over `ways` shards; `problem` is that of its layers, and `options` are those
+/// that formed it. Emits errors.
 mlir::FailureOr<GangProblems> gangProblemsOf(pipeline::GraphOp graph,
                                              const Problem &problem,
-                                             int64_t ways, bool repeats);
+                                             int64_t ways,
+                                             const CompileOptions &options);
 
 } // namespace stagewright
 

@@ -22,6 +22,8 @@
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 "--plan=[0,1)" --emit=rank 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=2 --data-parallel=3 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=COPIES
 // RUN: not pp-compile %s --cluster=local:4 --data-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not pp-compile %s --cluster=local:4 --recompute-layers --emit=rank 2>&1 | FileCheck %s --check-prefix=REPEAT
+// RUN: not pp-opt %s --stagewright-pipeline="cluster=local:4 recompute-layers" 2>&1 | FileCheck %s --check-prefix=WHOLE
 
 // RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': it has no dimension 2
 // FEWER: error: parameter 'w' of type {{.*}} cannot be split over 5 shards by 'w=0': dimension 0 must be at least 5, got 4
@@ -46,6 +48,8 @@
 // PLAN: error: --tensor-parallel places its stages itself
 // COPIES: error: 2 shards in 3 copies need 6 devices, and there are 4; name a larger cluster, as --cluster=local:6
 // ALONE: error: --data-parallel says how many copies of the shards of --tensor-parallel there are; without shards give --max-replicas or --plan
+// REPEAT: error: --recompute-layers repeats layers over shards; give --tensor-parallel too, or without shards --recompute-level
+// WHOLE: error: layers over shards can keep only their inputs, and there are no shards; give their number, or leave out recompute-layers
 
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                 %x: tensor<4x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<4x4xf32> {pipeline.role = "output"}) {

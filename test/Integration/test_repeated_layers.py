@@ -1,0 +1,93 @@
+"""Layers over shards that keep only their inputs (--recompute-layers): the bits of a step that keeps everything, JAX's results on
+threads, in MPI processes and on the emulator, in less memory, with the messages that a formula says."""
+
+import json
+import sys
+
+import pytest
+from safetensors.numpy import load_file
+
+from emulator import NEEDED, emulated
+from test_shards import GPT, LLAMA, MICROBATCHES, MPI, SMALL, agrees_with_jax, compiled, results, sent
+from tiers import thorough
+from workshop import BUILD, HERE, call, tool
+
+AGAIN, EXPERTS = "--recompute-layers", "params/h/*/up=0,params/h/*/down=0"
+DEEP, LAYERS = "gpt.py:gpt_deep", 4
+SIZES = {**SMALL, "STAGEWRIGHT_GPT": f"V=64,D=32,H=4,L={LAYERS},T=16,B=2"}
+# Model, hints, groups of two devices, and flags.
+CASES = [
+    ("gpt.py:gpt", GPT, 1, ()), ("llama.py:llama", LLAMA, 1, ()), ("moe.py:moe", EXPERTS, 1, ()), ("gpt.py:gpt_dropout", GPT, 1, ()),
+    (DEEP, GPT, 2, ("--stages=2",)), (DEEP, GPT, 2, ("--stages=2", "--schedule=zb-h1")),
+    (DEEP, GPT, 2, ("--stages=4", "--schedule=interleaved")), ("gpt.py:gpt", GPT, 2, ("--data-parallel=2",)),
+    ("llama.py:llama", LLAMA, 2, ("--stages=2",)), ("moe.py:moe", EXPERTS, 2, ("--stages=2",)),
+    ("gpt.py:gpt", GPT, 1, ("--sequence-parallel=false",)), ("gpt.py:gpt", GPT, 1, ("--execution=ready",)),
+    *thorough([("llama.py:llama", LLAMA, 2, ("--stages=2", "--schedule=zb-h1")), ("moe.py:moe", EXPERTS, 2, ("--stages=2", "--schedule=zb-h1")),
+               (DEEP, GPT, 2, ("--stages=4", "--schedule=zb-v")), ("llama.py:llama", LLAMA, 2, ("--data-parallel=2",)),
+               ("gpt.py:gpt_deep_tied", GPT, 2, ("--stages=2",)), ("gpt.py:gpt_dropout", GPT, 2, ("--stages=2",))]),
+]
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """By model, a folder with the module, its inputs and JAX's results."""
+    known = {}
+
+    def make(model):
+        if model not in known:
+            sizes = SIZES if model.startswith(DEEP) else SMALL
+            folder = known[model] = tmp_path_factory.mktemp("model")
+            call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / model, "-o", folder / "step.mlir", env=sizes)
+            call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, MICROBATCHES, "-o", folder / "jax", env=sizes)
+        return known[model]
+    return make
+
+
+def ranks(artifact):
+    return json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]
+
+
+@pytest.mark.parametrize("model, hints, groups, flags", CASES, ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_repeated_layers_agree_with_jax(tmp_path, imported, model, hints, groups, flags):
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "again.swx", 2, hints, AGAIN, *flags, groups=groups)
+    agrees_with_jax(artifact, folder)
+
+
+def test_memory_shrinks(tmp_path, imported):
+    """On two groups, with all microbatches in flight. The bits are the same."""
+    folder, found = imported(DEEP), {}
+    for again in (False, True):
+        artifact = compiled(folder, tmp_path / f"{again}.swx", 2, GPT, "--stages=2", "--schedule=gpipe", *(AGAIN,) * again, groups=2)
+        found[again] = [rank["memory"]["arena"] for rank in ranks(artifact)], results(artifact, folder)
+    (kept, plain), (arenas, repeated) = found[False], found[True]
+    assert all(again < 0.9 * whole for again, whole in zip(arenas, kept))
+    assert all((plain[name] == repeated[name]).all() for name in plain)
+
+
+def test_forwards_send_once_more(tmp_path, imported):
+    """Each half of a block repeats the join before its first contraction, but not the sum at its end, which no backward reads. The
+    layer before the loss is not repeated."""
+    folder, width, rows = imported(DEEP), 32, 2 * 16
+    kept, again = (sum(sent(compiled(folder, tmp_path / f"{len(more)}.swx", 2, GPT, *more), folder)) for more in ((), (AGAIN,)))
+    assert again - kept == 4 * MICROBATCHES * rows * width * (2 * LAYERS - 1)
+
+
+@MPI
+def test_processes_have_the_bits_of_threads(tmp_path, imported):
+    folder = imported(DEEP)
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, AGAIN, "--stages=2", groups=2)
+    threads, out = results(artifact, folder), tmp_path / "mpi.safetensors"
+    call("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 4, BUILD / "bin/pp-run", artifact,
+         f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
+    processes = load_file(out)
+    assert threads.keys() == processes.keys() and all((threads[name] == processes[name]).all() for name in threads)
+    agrees_with_jax(artifact, folder)
+
+
+@NEEDED
+@pytest.mark.parametrize("stages", (1, 2))
+def test_repeated_layers_on_devices(tmp_path, imported, stages):
+    folder = imported("gpt.py:gpt")
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, AGAIN, f"--stages={stages}", "--target=cuda:sm_90a", cluster="h100")
+    agrees_with_jax(artifact, folder, emulated())
