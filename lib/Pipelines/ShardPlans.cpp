@@ -77,7 +77,7 @@ private:
 };
 } // namespace
 
-Status Planner::add(const Grid &grid, Seconds seconds,
+Status ShardPlanner::add(const Grid &grid, Seconds seconds,
                     const StagesOfShards &stages,
                     const std::vector<LevelRange> &repeated,
                     ShardPlans &result) const {
