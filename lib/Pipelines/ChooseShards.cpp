@@ -114,6 +114,7 @@ CompileOptions Search::optionsOf(const Grid &grid, bool halves) const {
   if (grid.ways == 1) { // The planner chooses stages and replicas.
     own.shards = std::nullopt;
     own.shardHints.clear();
+    own.recomputeLayers = false;
     return own;
   }
   own.shards = grid.ways;

@@ -2,6 +2,8 @@
 threads, in MPI processes and on the emulator, in less memory, with the messages that a formula says."""
 
 import json
+import re
+import subprocess
 import sys
 
 import pytest
@@ -91,3 +93,31 @@ def test_repeated_layers_on_devices(tmp_path, imported, stages):
     folder = imported("gpt.py:gpt")
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, AGAIN, f"--stages={stages}", "--target=cuda:sm_90a", cluster="h100")
     agrees_with_jax(artifact, folder, emulated())
+
+
+def test_repeating_layers_fit_where_others_do_not(tmp_path):
+    """A limit of memory that the plan keeps to, eight microbatches in flight."""
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / DEEP, "-o", tmp_path / "step.mlir",
+         env={"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=4,T=64,B=4"})
+    flags = [BUILD / "bin/pp-compile", tmp_path / "step.mlir", "--cluster=local:4", "--tensor-parallel=2", "--stages=2", f"--shard={GPT}",
+             "--schedule=gpipe", "--microbatches=8", "--recompute-level=0", "--memory=3MiB", "--quiet", "-o", tmp_path / "step.swx"]
+    kept = subprocess.run(flags, capture_output=True, text=True)
+    assert kept.returncode and "gpipe needs " in kept.stderr, kept.stderr
+    call(*flags, AGAIN)
+    assert all(rank["memory"]["arena"] <= 3 << 20 for rank in ranks(tmp_path / "step.swx"))
+
+
+def test_the_planner_expects_the_time_of_the_program(tmp_path, imported):
+    """pp-plan, which plans groups of devices, and pp-compile for the same cut, with half a block in each layer of a group."""
+    flags = [imported(DEEP) / "step.mlir", "--cluster=local:4", "--tensor-parallel=2", f"--shard={GPT}", "--microbatches=4", "--schedule=1f1b"]
+    said = tool("pp-compile", *flags, "--stages=2", AGAIN, "-o", tmp_path / "step.swx")
+    compiled = float(re.search(r"predicted step ([\d.]+) ms", said)[1])
+    first = re.search(r"stage \d+ on d2.*?: \d+ layers?: ([^\s,]+)", said)[1]
+    layers = ["embed.t0.s0", "embed.t0b.s0"]
+    layers += [f"h{block}.{part}.t{4 * block + level}b.s0" for block in range(LAYERS) for part, level in (("attn", 2), ("mlp", 4))]
+    cut = layers.index(first)
+    stages = [{"nodes": layers[:cut], "devices": ["d0-d1"], "levels": cut * [1]},
+              {"nodes": layers[cut:], "devices": ["d2-d3"], "levels": (len(layers) - cut - 1) * [1] + [0]}]
+    (tmp_path / "plan.json").write_text(json.dumps({"schedule": "1f1b", "stages": stages}))
+    planned = json.loads(tool("pp-plan", *flags, AGAIN, f"--plan={tmp_path / 'plan.json'}", "--json"))["time_s"] * 1e3
+    assert abs(compiled / planned - 1) <= 0.05, (compiled, planned)

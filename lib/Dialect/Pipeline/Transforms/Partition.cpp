@@ -16,6 +16,7 @@
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Scheduling/Generators.h"
+#include <map>
 
 namespace stagewright::pipeline {
 #define GEN_PASS_DEF_PARTITION
@@ -23,6 +24,51 @@ namespace stagewright::pipeline {
 
 /// The cluster if neither options nor module give one.
 static constexpr StringLiteral kDefaultCluster = "local:2";
+
+/// Counts what shards repeat as temporaries of the layers that repeat together:
+/// a shard passes it to its own layers, not through the rings of messages, and
+/// needs it for one microbatch at a time.
+static void holdRepeated(Problem &problem) {
+  std::vector<ShardPlace> places;
+  std::map<std::string, int64_t> numbers;
+  for (auto [number, layer] : llvm::enumerate(problem.layers)) {
+    places.push_back(shardPlaceOf(layer.name));
+    numbers[layer.name] = int64_t(number);
+  }
+  // By layer that repeats: the first one of those beside it.
+  std::vector<int64_t> firsts(places.size());
+  for (size_t layer = 0; layer < places.size(); ++layer)
+    firsts[layer] = layer > 0 && places[layer].again && places[layer - 1].again
+                        ? firsts[layer - 1]
+                        : int64_t(layer);
+  std::map<std::pair<int64_t, int64_t>, Bytes> held; // By first and shard.
+  for (stagewright::Value &value : problem.values) {
+    const ShardPlace &from = places[size_t(value.producer.layer)];
+    bool isLate = llvm::any_of(value.uses, [](const LayerPhase &use) {
+      return use.phase == ActionKind::WeightGradient;
+    });
+    if (!from.again || isLate) // A schedule may delay W.
+      continue;
+    size_t uses = value.uses.size();
+    std::erase_if(value.uses, [&](const LayerPhase &use) {
+      return places[size_t(use.layer)].shard == from.shard;
+    });
+    if (value.uses.size() < uses)
+      held[{firsts[size_t(value.producer.layer)], from.shard}] +=
+          problem.slotOf(value.bytes);
+  }
+  for (size_t layer = 0; layer < places.size(); ++layer) {
+    if (!places[layer].again)
+      continue;
+    Bytes bytes = held[{firsts[layer], places[layer].shard}];
+    StringRef name = problem.layers[layer].name;
+    name.consume_back(PipelineDialect::kAgainSuffix);
+    for (size_t own : {layer, size_t(numbers.at(name.str()))}) {
+      problem.layers[own].temporaries += bytes;
+      problem.layers[own].sampleTemporaries += bytes;
+    }
+  }
+}
 
 namespace {
 struct PartitionPass : impl::PartitionBase<PartitionPass> {
@@ -55,6 +101,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
         llvm::any_of(graph->getLayers(), [](Attribute name) {
           return isOfShard(cast<StringAttr>(name).getValue());
         });
+    if (problem->model.sharesRings)
+      holdRepeated(*problem);
     if (maxReplicas != 1)
       shareMicrobatches(*graph, *problem);
     problem->fixedPlan = plan;
