@@ -42,7 +42,7 @@ static void holdRepeated(Problem &problem) {
                         ? firsts[layer - 1]
                         : int64_t(layer);
   std::map<std::pair<int64_t, int64_t>, Bytes> held; // By first and shard.
-  for (stagewright::Value &value : problem.values) {
+  for (stagewright::LayerValue &value : problem.values) {
     const ShardPlace &from = places[size_t(value.producer.layer)];
     bool isLate = llvm::any_of(value.uses, [](const LayerPhase &use) {
       return use.phase == ActionKind::WeightGradient;
