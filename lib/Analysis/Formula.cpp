@@ -6,23 +6,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/Formula.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "stagewright/Dialect/LLVM.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/DenseSet.h"
 #include <cmath>
 
 namespace stagewright {
 
-/// A larger formula is unknown. GELU's derivative has 5 terms.
+/// A formula of more terms is unknown. GELU's derivative has 6.
 constexpr size_t kMostTerms = 64;
-/// The relative difference of two factors that are equal up to rounding, for
-/// example of a constant that is stored twice in 16 bits.
+/// A formula with a higher power of an atom is unknown.
+constexpr int kMostPower = 64;
+/// A formula that takes more steps to reduce is unknown.
+constexpr int kMostReductions = 1000;
+/// The relative difference of two factors that are equal up to rounding: of a
+/// constant and of the product of a few float32 constants.
 constexpr double kTolerance = 1e-5;
-/// The relative rest of two factors that cancel.
-constexpr double kRest = 1e-6;
-/// Larger numbers are more than any leaf, as infinity is.
-constexpr double kHuge = 1e30;
+/// The relative rounding of a few operations in double precision. Sums must not
+/// drop more: a later factor may make any rest large.
+constexpr double kRounding = 1e-14;
 /// exp is 0 below this in double precision.
 constexpr double kLeastExponent = -745;
 
@@ -53,8 +54,10 @@ std::optional<double> Formula::number() const {
 void Formula::add(const Product &product, double factor) {
   double &sum = factors[product];
   double largest = std::max(std::fabs(sum), std::fabs(factor));
+  bool isExact = sum == std::trunc(sum) && factor == std::trunc(factor);
   sum += factor;
-  if (std::fabs(sum) <= kRest * largest && std::isfinite(largest))
+  if (sum == 0 || (!isExact && std::isfinite(largest) &&
+                   std::fabs(sum) <= kRounding * largest))
     factors.erase(product);
 }
 
@@ -79,8 +82,9 @@ Formula operator+(const Formula &a, const Formula &b) {
   return sum;
 }
 
-static Formula::Product multiply(const Formula::Product &a,
-                                 const Formula::Product &b) {
+/// None if a power is too high.
+static std::optional<Formula::Product> multiply(const Formula::Product &a,
+                                                const Formula::Product &b) {
   Formula::Product product;
   for (auto i = a.begin(), j = b.begin(); i != a.end() || j != b.end();) {
     if (j == b.end() || (i != a.end() && i->first < j->first)) {
@@ -88,7 +92,10 @@ static Formula::Product multiply(const Formula::Product &a,
     } else if (i == a.end() || j->first < i->first) {
       product.push_back(*j++);
     } else {
-      if (int power = i->second + j->second)
+      int power = i->second + j->second;
+      if (std::abs(power) > kMostPower)
+        return std::nullopt;
+      if (power != 0)
         product.push_back({i->first, power});
       ++i, ++j;
     }
@@ -105,8 +112,12 @@ Formula operator*(const Formula &a, const Formula &b) {
       (b.factors.empty() && isInfinite(a)))
     return Formula::unknown();
   for (const auto &[left, x] : a.factors)
-    for (const auto &[right, y] : b.factors)
-      product.add(multiply(left, right), x * y);
+    for (const auto &[right, y] : b.factors) {
+      std::optional<Formula::Product> both = multiply(left, right);
+      if (!both || x * y == 0) // 0: too small a number
+        return Formula::unknown();
+      product.add(*both, x * y);
+    }
   product.normalize();
   return product;
 }
@@ -147,29 +158,110 @@ Formula Formulas::leaf(ArrayRef<int64_t> name) {
 }
 
 Formula Formulas::divide(const Formula &a, const Formula &b) {
-  if (b.isUnknown() || b.factors.empty())
+  if (a.isUnknown() || b.isUnknown() || b.factors.empty())
     return Formula::unknown();
-  Formula::Product product = b.factors.begin()->first;
-  double factor = b.factors.begin()->second;
+  const auto &[product, factor] = *b.factors.begin();
   if (b.factors.size() == 1) {
-    Formula inverse;
-    for (auto &[atom, power] : product)
-      power = -power;
-    inverse.factors[product] = 1 / factor;
     if (std::isinf(factor))
       return a.number() && std::isinf(*a.number()) ? Formula::unknown() : 0;
-    return a * inverse;
+    Formula::Product powers = product;
+    for (auto &[atom, power] : powers)
+      power = -power;
+    Formula inverse;
+    inverse.factors[powers] = 1 / factor;
+    return reduce(a * inverse);
   }
-  // 1 / (1 + exp(z)) = 1/2 - 1/2 tanh(z / 2)
-  auto [other, weight] = *std::next(b.factors.begin());
-  if (b.factors.size() == 2 && product.empty() && other.size() == 1 &&
-      atoms[other[0].first].kind == Kind::Exp && weight / factor > 0) {
-    Formula z = atoms[other[0].first].argument * Formula(other[0].second) +
-                Formula(std::log(weight / factor));
-    return a * Formula(0.5 / factor) * (Formula(1) - tanh(z * Formula(0.5)));
-  }
+  if (std::optional<Formula> inverse = invertLogistic(b))
+    return reduce(a * *inverse);
   Formula unit = b * Formula(1 / factor);
   return a * Formula(1 / factor) * atom(Kind::Inverse, {}, unit);
+}
+
+std::optional<Formula> Formulas::invertLogistic(const Formula &b) {
+  std::optional<unsigned> base;
+  std::map<int, double> byPower;
+  for (const auto &[product, factor] : b.factors) {
+    if (product.empty()) {
+      byPower[0] = factor;
+      continue;
+    }
+    auto [number, power] = product[0];
+    if (product.size() > 1 || atoms[number].kind != Kind::Exp ||
+        base.value_or(number) != number)
+      return std::nullopt;
+    base = number;
+    byPower[power] = factor;
+  }
+  SmallVector<std::pair<int, double>> terms(byPower.begin(), byPower.end());
+  if (terms.back().first <= 0)
+    std::reverse(terms.begin(), terms.end());
+  // The binomial coefficients of e^first (1 + ratio e^step)^n.
+  auto [first, leading] = terms[0];
+  int n = int(terms.size()) - 1, step = terms[1].first - first;
+  double ratio = terms[1].second / leading / n, expected = leading;
+  for (int k = 1; k <= n; ++k) {
+    expected *= ratio * (n - k + 1) / k;
+    if (terms[k].first != first + k * step ||
+        !(std::fabs(terms[k].second - expected) <=
+          kRounding * std::fabs(expected)))
+      return std::nullopt;
+  }
+  if (!(ratio > 0) || !std::isfinite(ratio))
+    return std::nullopt;
+  // 1 / (1 + exp(z)) = 1/2 - 1/2 tanh(z / 2)
+  Formula z = atoms[*base].argument * Formula(step) + Formula(std::log(ratio));
+  Formula t = tanh(z * Formula(0.5));
+  if (t.isUnknown())
+    return std::nullopt;
+  const auto &[product, sign] = *t.factors.begin();
+  logistics.push_back({*base, step, ratio, product[0].first, sign});
+  Formula inverse(1 / leading);
+  for (int k = 0; k < n; ++k)
+    inverse = inverse * Formula(0.5) * (Formula(1) - t);
+  Formula rest;
+  if (first == 0)
+    return inverse;
+  rest.factors[{{*base, -first}}] = 1;
+  return inverse * rest;
+}
+
+Formula Formulas::reduce(Formula formula) const {
+  int steps = 0;
+  for (const Logistic &of : logistics) {
+    auto powerOf = [](const Formula::Product &product, unsigned atom) {
+      for (auto [number, power] : product)
+        if (number == atom)
+          return power;
+      return 0;
+    };
+    while (true) {
+      auto term = llvm::find_if(formula.factors, [&](const auto &term) {
+        return powerOf(term.first, of.tanh) > 0 &&
+               std::abs(powerOf(term.first, of.exp)) >= std::abs(of.power);
+      });
+      if (term == formula.factors.end())
+        break;
+      if (++steps > kMostReductions)
+        return Formula::unknown();
+      // With E = exp(z) and t = tanh(z / 2): E t = E - 1 - t, and likewise
+      // t / E = 1 - 1 / E - t.
+      bool isInverse = (powerOf(term->first, of.exp) < 0) != (of.power < 0);
+      int power = isInverse ? -of.power : of.power;
+      double one = isInverse ? of.factor : 1 / of.factor;
+      double sign = isInverse ? -of.sign : of.sign;
+      Formula whole, divisor, replacement(-sign * one);
+      whole.factors[term->first] = term->second;
+      bool expFirst = of.exp < of.tanh;
+      divisor.factors[expFirst
+                          ? Formula::Product{{of.exp, -power}, {of.tanh, -1}}
+                          : Formula::Product{{of.tanh, -1}, {of.exp, -power}}] =
+          1;
+      replacement.factors[{{of.exp, power}}] = sign;
+      replacement.factors[{{of.tanh, 1}}] = -one;
+      formula = formula - whole + whole * divisor * replacement;
+    }
+  }
+  return formula;
 }
 
 Formula Formulas::exp(const Formula &a) {
@@ -196,13 +288,18 @@ Formula Formulas::tanh(const Formula &a) {
 
 bool Formulas::dependsOn(const Formula &formula,
                          llvm::function_ref<bool(ArrayRef<int64_t>)> is) const {
-  for (const auto &[product, factor] : formula.factors)
-    for (auto [number, power] : product) {
-      const Atom &atom = atoms[number];
-      if (atom.kind == Kind::Leaf ? is(atom.name)
-                                  : dependsOn(atom.argument, is))
-        return true;
-    }
+  llvm::SmallDenseSet<unsigned> seen;
+  SmallVector<const Formula *> todo = {&formula};
+  while (!todo.empty())
+    for (const auto &[product, factor] : todo.pop_back_val()->factors)
+      for (auto [number, power] : product) {
+        const Atom &atom = atoms[number];
+        if (!seen.insert(number).second)
+          continue;
+        if (atom.kind == Kind::Leaf && is(atom.name))
+          return true;
+        todo.push_back(&atom.argument);
+      }
   return false;
 }
 
@@ -223,89 +320,6 @@ Formulas::matchTanh(const Formula &formula) const {
       atoms[product[0].first].kind != Kind::Tanh)
     return std::nullopt;
   return std::pair(factor, atoms[product[0].first].argument);
-}
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-/// The sign of a - b, if that does not depend on leaves.
-static std::optional<double> compare(const Formula &a, const Formula &b) {
-  auto bound = [](const Formula &of) {
-    std::optional<double> number = of.number();
-    return number && std::fabs(*number) >= kHuge
-               ? Formula(std::copysign(INFINITY, *number))
-               : of;
-  };
-  std::optional<double> x = a.number(), y = b.number();
-  if (x && y)
-    return *x < *y ? -1 : *x > *y;
-  std::optional<double> difference = (bound(a) - bound(b)).number();
-  return difference ? std::optional(*difference < 0   ? -1.0
-                                    : *difference > 0 ? 1.0
-                                                      : 0.0)
-                    : std::nullopt;
-}
-
-Formula Formulas::apply(Operation *op, ArrayRef<Formula> x) {
-  auto decide = [&](auto holds) -> Formula {
-    std::optional<double> sign = compare(x[0], x[1]);
-    return sign ? Formula(holds(*sign) ? 1 : 0) : Formula::unknown();
-  };
-  auto choose = [&](bool larger) -> Formula {
-    std::optional<double> sign = compare(x[0], x[1]);
-    return !sign ? Formula::unknown() : (*sign > 0) == larger ? x[0] : x[1];
-  };
-  /// For predicates of numbers that are ordered, or of integers.
-  auto relation = [&](auto is, auto eq, auto ne, auto lt, auto le, auto gt,
-                      auto ge) -> Formula {
-    return is == eq   ? decide([](double sign) { return sign == 0; })
-           : is == ne ? decide([](double sign) { return sign != 0; })
-           : is == lt ? decide([](double sign) { return sign < 0; })
-           : is == le ? decide([](double sign) { return sign <= 0; })
-           : is == gt ? decide([](double sign) { return sign > 0; })
-           : is == ge ? decide([](double sign) { return sign >= 0; })
-                      : Formula::unknown();
-  };
-  using F = arith::CmpFPredicate;
-  using I = arith::CmpIPredicate;
-  return llvm::TypeSwitch<Operation *, Formula>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return x[0] + x[1]; })
-      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return x[0] - x[1]; })
-      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return x[0] * x[1]; })
-      .Case([&](arith::DivFOp) { return divide(x[0], x[1]); })
-      .Case([&](arith::NegFOp) { return -x[0]; })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-          [&](auto) { return choose(true); })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>(
-          [&](auto) { return choose(false); })
-      .Case([&](math::ExpOp) { return exp(x[0]); })
-      .Case([&](math::TanhOp) { return tanh(x[0]); })
-      .Case([&](arith::SelectOp) {
-        std::optional<double> condition = x[0].number();
-        return !condition ? Formula::unknown() : *condition != 0 ? x[1] : x[2];
-      })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
-            arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(
-          [&](auto) { return x[0]; })
-      .Case([&](arith::CmpFOp cmp) {
-        return relation(cmp.getPredicate(), F::OEQ, F::UNE, F::OLT, F::OLE,
-                        F::OGT, F::OGE);
-      })
-      .Case([&](arith::CmpIOp cmp) {
-        return relation(cmp.getPredicate(), I::eq, I::ne, I::slt, I::sle,
-                        I::sgt, I::sge);
-      })
-      .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto logic) {
-        std::optional<double> a = x[0].number(), b = x[1].number();
-        if (!a || !b || !getElementTypeOrSelf(logic.getType()).isInteger(1))
-          return Formula::unknown();
-        bool both = *a != 0 && *b != 0, any = *a != 0 || *b != 0;
-        return Formula(isa<arith::AndIOp>(op)  ? both
-                       : isa<arith::OrIOp>(op) ? any
-                                               : any && !both);
-      })
-      .Default([](Operation *) { return Formula::unknown(); });
 }
 
 } // namespace stagewright

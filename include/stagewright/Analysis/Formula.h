@@ -7,11 +7,13 @@
 //
 // A real function as a sum of products of powers of atoms: of given leaves, of
 // exp, tanh and reciprocals of other such sums. Frameworks, differentiation and
-// simplification write one function in many ways. Two ways that the laws of
-// arithmetic make equal have the same form, up to rounding of constants, so
-// equal forms prove that two programs compute the same function.
+// simplification write one function in many ways. Most ways that the laws of
+// arithmetic make equal have the same form, and equal forms prove equal
+// functions, up to the rounding of constants. The reverse does not always hold:
+// exp(2 x) and exp(x)^2, for example, have different forms.
 //
-// Nothing is rounded to narrow types. Leaves are finite, and smaller than 1e30.
+// The numbers are real. Integers do not wrap, nothing is rounded to narrow
+// types, and leaves are finite and smaller than 1e30.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +39,6 @@ public:
   bool isUnknown() const;
   /// The value of a constant, possibly infinite.
   std::optional<double> number() const;
-  const std::map<Product, double> &terms() const { return factors; }
 
   friend Formula operator+(const Formula &a, const Formula &b);
   friend Formula operator*(const Formula &a, const Formula &b);
@@ -46,7 +47,7 @@ public:
     return a + -b;
   }
   /// Whether both are known and have the same form, with factors that are equal
-  /// up to the rounding of a few float32 operations.
+  /// up to 1e-5 of their size.
   friend bool operator==(const Formula &a, const Formula &b);
 
 private:
@@ -67,8 +68,9 @@ public:
   Formula tanh(const Formula &a);
 
   /// The result of `op`, an operation of the arith or math dialect. True is 1,
-  /// false is 0. Unknown if the operation is, or if a comparison depends on
-  /// leaves. Constants are for the caller.
+  /// false is 0, and an i1 that is extended by its sign is -1 or 0. Unknown if
+  /// the operation is, if a comparison depends on leaves, or if an integer does
+  /// or wraps. Constants are for the caller.
   Formula apply(mlir::Operation *op, llvm::ArrayRef<Formula> operands);
 
   /// Whether `formula` depends on a leaf for which `is` holds.
@@ -89,10 +91,27 @@ private:
     Formula argument;                ///< of the others
   };
 
+  /// E = exp(z) and t = tanh(z / 2), which 1 / (1 + E) = 1/2 - 1/2 t relates.
+  struct Logistic {
+    unsigned exp; ///< E is `factor` times this atom to the power `power`
+    int power;
+    double factor;
+    unsigned tanh; ///< t is `sign` times this atom
+    double sign;
+  };
+
   Formula atom(Kind kind, llvm::ArrayRef<int64_t> name, const Formula &argument,
                int power = 1);
+  /// The sign of a - b, if that does not depend on leaves.
+  std::optional<int> compare(const Formula &a, const Formula &b) const;
+  /// 1 / b as a polynomial of tanh(z / 2), if b is a multiple of a power of
+  /// 1 + exp(z).
+  std::optional<Formula> invertLogistic(const Formula &b);
+  /// Replaces products of E and t, which are sums of both.
+  Formula reduce(Formula formula) const;
 
   std::vector<Atom> atoms;
+  std::vector<Logistic> logistics;
 };
 
 } // namespace stagewright
