@@ -18,6 +18,12 @@
 #include "stagewright/Dialect/LLVM.h"
 
 namespace stagewright::pipeline {
+
+/// Max number of values traced for one condition.
+constexpr unsigned kMostTraced = 2000;
+/// Larger numbers than this are not traced: sums of them might overflow.
+constexpr int64_t kMostNumber = 1LL << 31;
+
 namespace {
 
 /// a * query + b * key + c; as a condition: whether that is at least 0. The
@@ -29,6 +35,10 @@ struct Form {
 
   bool isNumber(int64_t value) const {
     return query == 0 && key == 0 && constant == value && !isCondition;
+  }
+  bool isSmall() const {
+    return std::max({std::abs(query), std::abs(key), std::abs(constant)}) <=
+           kMostNumber;
   }
   /// The opposite condition.
   Form negated() const { return {-query, -key, -constant - 1, true}; }
@@ -96,7 +106,7 @@ Found constantOf(Value value) {
   if (auto elements = dyn_cast<SplatElementsAttr>(constant))
     constant = elements.getSplatValue<Attribute>();
   auto number = dyn_cast<IntegerAttr>(constant);
-  if (!number)
+  if (!number || number.getValue().getSignificantBits() > 32)
     return std::nullopt;
   return Form{0, 0,
               number.getType().isInteger(1)
@@ -140,8 +150,11 @@ Found countOf(Value value, ArrayRef<Form> place) {
     return std::nullopt;
   ArrayRef<int64_t> shape = count.getType().getShape();
   SmallVector<int64_t> numbers;
-  for (const APInt &number : count)
+  for (const APInt &number : count) {
+    if (number.getSignificantBits() > 32)
+      return std::nullopt;
     numbers.push_back(number.getSExtValue());
+  }
   // The step along each axis, last axis first; then all elements.
   SmallVector<int64_t> steps(shape.size(), 0);
   int64_t stride = 1;
@@ -165,11 +178,14 @@ Found countOf(Value value, ArrayRef<Form> place) {
       return std::nullopt;
     form = sum(form,
                {step * index.query, step * index.key, step * index.constant});
+    if (!form.isSmall())
+      return std::nullopt;
   }
   return form;
 }
 
-Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops);
+Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops,
+             unsigned &steps);
 
 /// Indices into the source of `expand`, which may only split dimensions that
 /// are neither query nor key, and add dimensions of extent 1.
@@ -190,7 +206,10 @@ std::optional<SmallVector<Form>> beforeExpand(tensor::ExpandShapeOp expand,
 }
 
 /// The form of the element of `value` at indices `place`.
-Found element(Value value, ArrayRef<Form> place) {
+Found element(Value value, ArrayRef<Form> place, unsigned &steps) {
+  if (steps == 0)
+    return std::nullopt;
+  --steps;
   if (Found constant = constantOf(value))
     return constant;
   if (Found triangle = triangleOf(value, place))
@@ -200,7 +219,7 @@ Found element(Value value, ArrayRef<Form> place) {
   Operation *maker = value.getDefiningOp();
   if (auto expand = dyn_cast_if_present<tensor::ExpandShapeOp>(maker)) {
     auto before = beforeExpand(expand, place);
-    return before ? element(expand.getSrc(), *before) : std::nullopt;
+    return before ? element(expand.getSrc(), *before, steps) : std::nullopt;
   }
   if (linalg::LinalgOp op = parallelOf(value)) {
     unsigned result = cast<OpResult>(value).getResultNumber();
@@ -208,8 +227,8 @@ Found element(Value value, ArrayRef<Form> place) {
     SmallVector<Form> loops(map.getNumDims());
     for (auto [i, form] : llvm::enumerate(place))
       loops[map.getDimPosition(unsigned(i))] = form;
-    return inBody(op, op.getBlock()->getTerminator()->getOperand(result),
-                  loops);
+    return inBody(op, op.getBlock()->getTerminator()->getOperand(result), loops,
+                  steps);
   }
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return constantOf(fill.getInputs()[0]);
@@ -217,15 +236,19 @@ Found element(Value value, ArrayRef<Form> place) {
     return std::nullopt;
   SmallVector<Form> operands;
   for (Value operand : maker->getOperands()) {
-    Found form = element(operand, place);
-    if (!form)
+    Found form = element(operand, place, steps);
+    if (!form || !form->isSmall())
       return std::nullopt;
     operands.push_back(*form);
   }
   return combine(maker, operands);
 }
 
-Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops) {
+Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops,
+             unsigned &steps) {
+  if (steps == 0)
+    return std::nullopt;
+  --steps;
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == op.getBlock()) {
     OpOperand &operand = op->getOpOperand(argument.getArgNumber());
@@ -235,7 +258,7 @@ Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops) {
       place.push_back(dim ? loops[dim.getPosition()] : Form{});
     }
     return op.isDpsInit(&operand) ? std::nullopt
-                                  : element(operand.get(), place);
+                                  : element(operand.get(), place, steps);
   }
   if (auto index = value.getDefiningOp<linalg::IndexOp>()) {
     Form form = loops[index.getDim()];
@@ -248,8 +271,8 @@ Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops) {
     return std::nullopt;
   SmallVector<Form> operands;
   for (Value operand : maker->getOperands()) {
-    Found form = inBody(op, operand, loops);
-    if (!form)
+    Found form = inBody(op, operand, loops, steps);
+    if (!form || !form->isSmall())
       return std::nullopt;
     operands.push_back(*form);
   }
@@ -258,17 +281,23 @@ Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops) {
 
 } // namespace
 
-bool isCausal(linalg::LinalgOp op, Value condition, ArrayRef<int> dims,
-              int query, int key, bool negated) {
+std::optional<bool> matchCausal(linalg::LinalgOp op, Value condition,
+                                ArrayRef<int> dims, int query, int key) {
   SmallVector<Form> loops;
   for (int dim : dims)
     loops.push_back(
         {dim == query, dim == key, 0, false, dim != query && dim != key});
-  Found form = op ? inBody(op, condition, loops) : element(condition, loops);
-  if (!form || !form->isCondition)
+  unsigned steps = kMostTraced;
+  Found form = op ? inBody(op, condition, loops, steps)
+                  : element(condition, loops, steps);
+  auto isPast = [](Form of) {
+    return of.query == 1 && of.key == -1 && of.constant == 0;
+  };
+  if (form && form->isCondition && isPast(*form))
+    return true;
+  if (form && form->isCondition && isPast(form->negated()))
     return false;
-  Form kept = negated ? form->negated() : *form;
-  return kept.query == 1 && kept.key == -1 && kept.constant == 0;
+  return std::nullopt;
 }
 
 } // namespace stagewright::pipeline

@@ -14,11 +14,13 @@ namespace stagewright::pipeline {
 
 /// Proves that `condition`, a value in the body of `op` or a tensor if `op` is
 /// null, is true exactly where the index of dimension `key` is at most that of
-/// dimension `query`; or, if `negated`, exactly where it is not. `dims`: for
-/// every loop of `op`, or axis of the tensor, its dimension of the scores,
-/// negative if it has none.
-bool isCausal(mlir::linalg::LinalgOp op, mlir::Value condition,
-              llvm::ArrayRef<int> dims, int query, int key, bool negated);
+/// dimension `query`: then returns true. Returns false if it is true exactly
+/// where that does not hold; none for other conditions. `dims`: for every loop
+/// of `op`, or axis of the tensor, its dimension of the scores, negative if it
+/// has none.
+std::optional<bool> matchCausal(mlir::linalg::LinalgOp op,
+                                mlir::Value condition, llvm::ArrayRef<int> dims,
+                                int query, int key);
 
 } // namespace stagewright::pipeline
 

@@ -51,11 +51,12 @@ static Formula valueOf(Attribute attribute) {
     attribute = elements.getSplatValue<Attribute>();
   if (auto number = dyn_cast<FloatAttr>(attribute))
     return number.getValueAsDouble();
-  if (auto number = dyn_cast<IntegerAttr>(attribute))
-    return number.getType().isInteger(1)
-               ? double(number.getValue().getBoolValue())
-               : double(number.getValue().getSExtValue());
-  return Formula::unknown();
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  if (!number || number.getValue().getSignificantBits() > 53)
+    return Formula::unknown(); // a double may not store it
+  return number.getType().isInteger(1)
+             ? double(number.getValue().getBoolValue())
+             : double(number.getValue().getSExtValue());
 }
 
 Formula ElementFormulas::at(Value value, ArrayRef<int> place) {
@@ -87,9 +88,8 @@ Formula ElementFormulas::element(Value value, ArrayRef<int> place) {
     Axes loops(map.getNumDims());
     for (auto [i, index] : llvm::enumerate(place))
       loops[map.getDimPosition(unsigned(i))] = index;
-    Known known;
-    return body(op, op.getBlock()->getTerminator()->getOperand(result), loops,
-                known);
+    return continueInBody(
+        op, op.getBlock()->getTerminator()->getOperand(result), loops);
   }
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
     Value from = op->getOperand(0);
@@ -100,9 +100,9 @@ Formula ElementFormulas::element(Value value, ArrayRef<int> place) {
   }
   if (isa<tensor::CastOp>(op))
     return element(op->getOperand(0), place);
-  if (op->getNumRegions() != 0 || op->getNumResults() != 1 || !type)
+  if (!type || !OpTrait::hasElementwiseMappableTraits(op) ||
+      op->getNumResults() != 1)
     return Formula::unknown();
-  // An elementwise operation on tensors.
   SmallVector<Formula> operands;
   for (Value operand : op->getOperands())
     operands.push_back(element(operand, isa<RankedTensorType>(operand.getType())
@@ -114,6 +114,11 @@ Formula ElementFormulas::element(Value value, ArrayRef<int> place) {
 Formula ElementFormulas::inBody(linalg::LinalgOp op, Value value,
                                 ArrayRef<int> loops) {
   steps = kMostSteps;
+  return continueInBody(op, value, loops);
+}
+
+Formula ElementFormulas::continueInBody(linalg::LinalgOp op, Value value,
+                                        ArrayRef<int> loops) {
   Known known;
   return body(op, value, loops, known);
 }
@@ -155,7 +160,8 @@ Formula ElementFormulas::makeInBody(linalg::LinalgOp op, Value value,
   Operation *inner = value.getDefiningOp();
   if (!inner || inner->getBlock() != op.getBlock() ||
       inner->hasTrait<OpTrait::ConstantLike>())
-    return element(value, {});
+    return isa<ShapedType>(value.getType()) ? Formula::unknown()
+                                            : element(value, {});
   SmallVector<Formula> operands;
   for (Value operand : inner->getOperands())
     operands.push_back(body(op, operand, loops, known));

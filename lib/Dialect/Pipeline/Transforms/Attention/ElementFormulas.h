@@ -56,6 +56,9 @@ public:
   /// The value of `value`, in the body of `op`, at loop indices `loops`.
   Formula inBody(mlir::linalg::LinalgOp op, mlir::Value value,
                  llvm::ArrayRef<int> loops);
+  /// The same for leaves, as a part of the evaluation that asks for them.
+  Formula continueInBody(mlir::linalg::LinalgOp op, mlir::Value value,
+                         llvm::ArrayRef<int> loops);
 
 private:
   using Known = llvm::DenseMap<mlir::Value, Formula>;

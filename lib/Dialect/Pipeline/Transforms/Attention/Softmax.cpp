@@ -39,13 +39,13 @@ bool Softmax::addsMask() const {
 bool Softmax::inAllCases(llvm::function_ref<bool()> holds) {
   bool hides = causal || (mask && !addsMask());
   bool all = true;
-  for (bool isKept : {true, false})
-    for (bool isSeen : {true, false}) {
-      passes = isSeen, keeps = isKept;
-      if (all && (passes || hides) && (keeps || keep))
+  for (bool isDropped : {false, true})
+    for (bool isHidden : {false, true}) {
+      now = {isHidden, isDropped};
+      if (all && (!isHidden || hides) && (!isDropped || keep))
         all = holds();
     }
-  passes = keeps = true;
+  now = {};
   return all;
 }
 
@@ -99,18 +99,18 @@ Formula Softmax::weight() {
 }
 
 Formula Softmax::product() {
-  return weight() * own(Quantity::Weight) * Formula(keeps ? 1 : 0);
+  return weight() * own(Quantity::Weight) * Formula(now.isDropped ? 0 : 1);
 }
 
 bool Softmax::findReductions() {
-  auto isLeaf = [this](Value value, Quantity quantity) {
+  auto makeLeaf = [this](Value value, Quantity quantity) {
     elements.leaves[value] = [=, this](ArrayRef<int> place) {
       return leaf(quantity, value, place);
     };
   };
-  isLeaf(scores->product->getResult(0), Quantity::Score);
+  makeLeaf(scores->product->getResult(0), Quantity::Score);
   if (scores->gradient)
-    isLeaf(scores->gradient->getResult(0), Quantity::Weight);
+    makeLeaf(scores->gradient->getResult(0), Quantity::Weight);
   for (const Looped &reduction : scores->reductions) {
     linalg::LinalgOp op = reduction.op;
     SmallVector<unsigned> over = widelySummed(op);
@@ -122,7 +122,7 @@ bool Softmax::findReductions() {
         Axes loops(map.getNumDims(), -1);
         for (auto [i, index] : llvm::enumerate(place))
           loops[map.getDimPosition(unsigned(i))] = index;
-        return elements.inBody(op, one, loops);
+        return elements.continueInBody(op, one, loops);
       };
       continue;
     }
@@ -146,7 +146,7 @@ bool Softmax::findReductions() {
   }
   if (!masked || !scores->isFull(masked))
     return false;
-  isLeaf(maximum, Quantity::Max);
+  makeLeaf(maximum, Quantity::Max);
   return true;
 }
 
@@ -170,7 +170,7 @@ bool Softmax::checkScores() {
       addsMask() ? leaf(Quantity::Bias, mask, scores->axes.lookup(mask)) : 0;
   bool isScaled = inAllCases([&] {
     Formula x = of(masked);
-    if (passes)
+    if (!now.isHidden)
       return (scale != 0 || takeScale(x - bias)) && x - bias == scaled();
     std::optional<double> number = x.number();
     if (!number || (fill && *fill != *number))
@@ -235,13 +235,13 @@ bool Softmax::agrees(Value value, bool gradient) {
     return false;
   return inAllCases([&] {
     Formulas &formulas = elements.formulas;
-    Formula total = ofRow(Quantity::Sum), drops = keeps ? 1 : 0;
+    Formula total = ofRow(Quantity::Sum), drops = now.isDropped ? 0 : 1;
     Formula expected = Formula(kept) * formulas.divide(weight(), total);
     if (!gradient)
       return of(value) == expected * drops;
     Formula ofWeight = drops * own(Quantity::Weight) -
                        formulas.divide(ofRow(Quantity::Product), total);
-    return of(value) == expected * ofWeight * (passes ? slope() : 0);
+    return of(value) == expected * ofWeight * (now.isHidden ? 0 : slope());
   });
 }
 

@@ -16,8 +16,9 @@
 // p, and dp is d times the gradient of d p; d is a constant where a condition
 // holds, and 0 elsewhere.
 //
-// s, dp, m, l, t and an added bias are leaves of the formulas. There is one for
-// each case of the conditions: whether a score is masked, a weight dropped.
+// s, dp, m, l, t and an added bias are leaves of the formulas. A value has one
+// formula for each case of the conditions: whether a score is masked, and
+// whether a weight is dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +94,11 @@ private:
 
   const Scores *scores;
   ElementFormulas elements;
-  bool passes = true, keeps = true; ///< the case of the conditions
+  /// The case of the conditions for which formulas are made.
+  struct Case {
+    bool isHidden = false;  ///< the score is masked
+    bool isDropped = false; ///< dropout drops the weight
+  } now;
   llvm::SmallVector<int> queryDims; ///< dimensions that keys lack
   mlir::Value masked, maximum;      ///< x and m
   llvm::SmallVector<Looped> sums;

@@ -93,7 +93,7 @@ bool Softmax::findKeep() {
     return true;
   keep = *found.begin();
   elements.leaves[keep] = [this](ArrayRef<int> place) {
-    return conditionAt(keep, place, keeps);
+    return conditionAt(keep, place, !now.isDropped);
   };
   return scores->axes.contains(keep);
 }

@@ -9,6 +9,7 @@
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "stagewright/Dialect/LLVM.h"
+#include <map>
 
 namespace stagewright::pipeline {
 
@@ -88,8 +89,8 @@ bool Softmax::takeMask(const Masking &masking) {
   Axes dims = masking.op ? scores->loopsOf(masking.op)
                          : scores->axes.lookup(masking.condition);
   for (int dim : queryDims)
-    if (isCausal(masking.op, masking.condition, dims, dim, keyDim,
-                 masking.negated)) {
+    if (matchCausal(masking.op, masking.condition, dims, dim, keyDim) ==
+        !masking.negated) {
       causal = true;
       queryDim = dim;
       return true;
@@ -117,16 +118,21 @@ bool Softmax::findMask() {
   if (mask)
     elements.leaves[mask] = [this](ArrayRef<int> place) {
       return addsMask() ? leaf(Quantity::Bias, mask, place)
-                        : conditionAt(mask, place, passes);
+                        : conditionAt(mask, place, !now.isHidden);
     };
   // A causal mask may be computed again, for the gradient.
   if (causal)
-    elements.condition = [this](linalg::LinalgOp op, Value condition,
-                                ArrayRef<int> dims) -> std::optional<bool> {
-      for (bool negated : {false, true})
-        if (isCausal(op, condition, dims, queryDim, keyDim, negated))
-          return passes != negated;
-      return std::nullopt;
+    elements.condition =
+        [this,
+         known = std::map<std::pair<void *, Axes>, std::optional<bool>>()](
+            linalg::LinalgOp op, Value condition,
+            ArrayRef<int> dims) mutable -> std::optional<bool> {
+      auto [found, isNew] =
+          known.try_emplace({condition.getAsOpaquePointer(), Axes(dims)});
+      if (isNew)
+        found->second = matchCausal(op, condition, dims, queryDim, keyDim);
+      return found->second ? std::optional(*found->second != now.isHidden)
+                           : std::nullopt;
     };
   return true;
 }
