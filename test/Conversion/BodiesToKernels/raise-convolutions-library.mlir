@@ -1,5 +1,7 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(body-raise-convolutions{library=true},canonicalize,cse))' | FileCheck %s
 
+// CHECK-DAG: #[[STRIDED:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d2 + d3 * 2, d4 + d5 * 2, d6)>
+
 // A stride of 2 over an image padded behind; the filters, which lie as places, channels, filters, are transposed.
 // CHECK-LABEL: func @forward(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8x8x8xf32>, %[[W:.*]]: tensor<3x3x8x16xf32>
@@ -129,4 +131,49 @@ func.func @groups(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x4xf32>, %y0: tensor<2x
   %y = linalg.depthwise_conv_2d_nhwc_hwc ins(%x, %w : tensor<2x8x8x4xf32>, tensor<3x3x4xf32>)
     outs(%y0 : tensor<2x6x6x4xf32>) -> tensor<2x6x6x4xf32>
   return %y : tensor<2x6x6x4xf32>
+}
+
+#read_image = affine_map<(n, o, i, h, j, w, c) -> (n, i + h, j + w, c)>
+#read_result = affine_map<(n, o, i, h, j, w, c) -> (n, h, w, o)>
+#write_filter = affine_map<(n, o, i, h, j, w, c) -> (i, j, c, o)>
+
+// The library has no float64: a kernel, which reads the image with the stride instead of a dilated gradient.
+// CHECK-LABEL: func @filter_gradient_f64(
+// CHECK-SAME: %[[X64:.*]]: tensor<2x9x9x3xf64>, %[[G64:.*]]: tensor<2x4x4x8xf64>
+// CHECK-NOT: tensor.insert_slice
+// CHECK-NOT: rank.
+// CHECK: linalg.generic {indexing_maps = [#[[STRIDED]],
+// CHECK-SAME: ins(%[[X64]], %[[G64]] : tensor<2x9x9x3xf64>, tensor<2x4x4x8xf64>)
+// CHECK-NOT: rank.
+func.func @filter_gradient_f64(%x: tensor<2x9x9x3xf64>, %g: tensor<2x4x4x8xf64>, %s: tensor<3x3x3x8xf64>) -> tensor<3x3x3x8xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<2x7x7x8xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<2x7x7x8xf64>) -> tensor<2x7x7x8xf64>
+  %wide = tensor.insert_slice %g into %f[0, 0, 0, 0] [2, 4, 4, 8] [1, 2, 2, 1] : tensor<2x4x4x8xf64> into tensor<2x7x7x8xf64>
+  %0 = linalg.generic {indexing_maps = [#read_image, #read_result, #write_filter],
+    iterator_types = ["reduction", "parallel", "parallel", "reduction", "parallel", "reduction", "parallel"]}
+    ins(%x, %wide : tensor<2x9x9x3xf64>, tensor<2x7x7x8xf64>) outs(%s : tensor<3x3x3x8xf64>) {
+  ^bb0(%a: f64, %b: f64, %o: f64):
+    %1 = arith.mulf %a, %b : f64
+    %2 = arith.addf %o, %1 : f64
+    linalg.yield %2 : f64
+  } -> tensor<3x3x3x8xf64>
+  return %0 : tensor<3x3x3x8xf64>
+}
+
+#element = affine_map<(i, j) -> (i, j)>
+#none = affine_map<(i, j) -> ()>
+
+// CHECK-LABEL: func @scalar_factor(
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<4x8xf32>, f32)
+func.func @scalar_factor(%x: tensor<4x8xf32>, %s: f32, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = linalg.generic {indexing_maps = [#element, #none, #element], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %s : tensor<4x8xf32>, f32) outs(%y : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %1 = arith.mulf %a, %b : f32
+    %2 = arith.addf %o, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
 }

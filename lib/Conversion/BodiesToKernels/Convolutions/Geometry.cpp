@@ -296,8 +296,8 @@ std::optional<Geometry> Geometry::get(linalg::GenericOp op) {
   if (!element.isF32() && !element.isF16() && !element.isBF16())
     return std::nullopt;
   for (Value operand : op->getOperands()) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    if (type.getElementType() != element || !type.hasStaticShape())
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type || type.getElementType() != element || !type.hasStaticShape())
       return std::nullopt;
   }
   for (unsigned image : {0u, 1u})
