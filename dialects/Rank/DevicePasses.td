@@ -90,8 +90,9 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
     **Why** The library can add a row to a product and apply GELU or its derivative before it stores the product.
     **Expects** A body on tensors, after device-finish-contractions.
     **Leaves** Next to a contraction the operation that its call can include, with the hint `device.epilogue`. It is recognised
-    by what it computes, however it is written. Without the hint it becomes a kernel.
-    **Never** changes a function by more than a millionth.
+    by a normal form of its formula, whatever the order of its operations. Without the hint it becomes a kernel.
+    **Never** includes a function whose formula has a constant that differs from the library's by more than one part in 100,000,
+    except for GELU's constants rounded to the type of the operation.
   }];
   let statistics = [Statistic<"numEpilogues", "epilogues", "Operations included in a library call">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
