@@ -25,7 +25,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cmath>
 #include <future>
 #include <iostream>
 #include <set>
@@ -143,29 +142,6 @@ Result<Planned> planWhole(const PlanOptions &options, Problem whole,
   return best;
 }
 
-/// If plans of whole layers whose backwards are split take this much longer
-/// than a plan of shards, whole layers are not planned in other ways: those
-/// save less, and finding what they lack in memory takes long.
-constexpr double kFar = 1.1;
-
-/// planWhole(), in part if layers over shards have a plan that takes `limit`.
-/// `bound`: of all plans of whole layers.
-Result<Planned> planWholeBelow(const PlanOptions &options, const Problem &whole,
-                               const std::optional<Problem> &apart,
-                               const PlanRequest &request, Seconds bound,
-                               Seconds limit) {
-  if (!apart || !std::isfinite(limit.value) || options.uniform)
-    return planWhole(options, whole, apart, request);
-  PlanRequest placed = request;
-  placed.planner = "placed";
-  Result<Planned> halves = planProblem(options, *apart, placed);
-  if (halves && halves->plan.time <= limit * kFar)
-    return planWhole(options, whole, apart, request);
-  if (halves)
-    halves->plan.familyBound = std::min(bound, halves->plan.time);
-  return halves;
-}
-
 /// Reads whole layers. `isBounded`: with their bound.
 Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
                              const std::string &fixed, bool isBounded) {
@@ -188,10 +164,9 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
       if (isBounded && request.planner == "auto")
         bound = boundOf(problem, *apart);
     }
-  auto plan = [&options, problem, apart, request,
-               bound](Seconds limit) -> Result<std::optional<Planned>> {
-    Result<Planned> best =
-        planWholeBelow(options, problem, apart, request, bound, limit);
+  auto plan = [&options, problem, apart,
+               request](Seconds) -> Result<std::optional<Planned>> {
+    Result<Planned> best = planWhole(options, problem, apart, request);
     if (!best)
       return best.error();
     return std::optional(std::move(*best));
