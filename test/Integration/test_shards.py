@@ -261,7 +261,7 @@ def test_a_number_of_shards_that_is_not_planned_has_no_faster_plan(tmp_path, nar
     asked = [BUILD / "bin/pp-plan", narrow / "step.mlir", f"--cluster={cluster}", f"--microbatches={microbatches}"]
     seconds = {"s": 1, "ms": 1e-3, "us": 1e-6}
     best = json.loads(call(*asked, "--tensor-parallel=auto", "--json"))
-    skipped = re.findall(r"- (whole layers|layers over \d+ shards): none as fast, at least ([\d.]+) (\w+)",
+    skipped = re.findall(r"- (whole layers|layers over \d+ shards): none faster found, at least ([\d.]+) (\w+)",
                          call(*asked, "--tensor-parallel=auto", "--explain"))
     assert skipped or microbatches == 8
     for layers, bound, unit in skipped:

@@ -26,9 +26,12 @@ namespace {
 /// Collects the plans for all numbers of shards.
 class Best {
 public:
-  void take(int64_t ways, Result<Planned> planned);
-  /// For a number of shards without a plan as fast as another one.
+  void take(int64_t ways, Planned planned);
+  /// For a number of shards without a plan faster than another one.
   void skip(int64_t ways, Seconds atLeast);
+  /// For a number of shards without a plan; it may have one that takes
+  /// `atLeast`.
+  void fail(int64_t ways, const Error &error, Seconds atLeast);
   Result<Planned> result() &&;
 
 private:
@@ -44,22 +47,22 @@ static std::string textOf(int64_t ways) {
 }
 
 void Best::skip(int64_t ways, Seconds atLeast) {
-  outcomes.push_back(textOf(ways) + ": none as fast, at least " +
+  outcomes.push_back(textOf(ways) + ": none faster found, at least " +
                      toString(atLeast));
   bound = std::min(bound, atLeast);
 }
 
-void Best::take(int64_t ways, Result<Planned> planned) {
-  std::string text = textOf(ways);
-  if (!planned) {
-    outcomes.push_back(text + ": " + planned.error().message);
-    return;
-  }
-  outcomes.push_back(text + ": " + toString(planned->plan.time) +
-                     ", at least " + toString(planned->plan.familyBound));
-  bound = std::min(bound, planned->plan.familyBound);
-  if (!best || planned->plan.time < best->plan.time)
-    best = std::move(*planned);
+void Best::fail(int64_t ways, const Error &error, Seconds atLeast) {
+  outcomes.push_back(textOf(ways) + ": " + error.message);
+  bound = std::min(bound, atLeast);
+}
+
+void Best::take(int64_t ways, Planned planned) {
+  outcomes.push_back(textOf(ways) + ": " + toString(planned.plan.time) +
+                     ", at least " + toString(planned.plan.familyBound));
+  bound = std::min(bound, planned.plan.familyBound);
+  if (!best || planned.plan.time < best->plan.time)
+    best = std::move(planned);
 }
 
 Result<Planned> Best::result() && {
@@ -80,7 +83,7 @@ struct Form {
 };
 } // namespace
 
-/// The plan of gangs, or none if no plan takes less than `limit`.
+/// The plan of gangs, or none; see planPlacedBelow().
 static Result<std::optional<Plan>> planGangs(const PlanOptions &options,
                                              const Problem &problem,
                                              const PlacedFamily &family,
@@ -121,19 +124,16 @@ static Result<std::optional<Planned>> planForm(const PlanOptions &options,
   if (!*plan)
     return std::optional<Planned>();
   planned.plan = std::move(**plan);
-  planned.plan.familyBound = std::min(form.bound, planned.plan.time);
   return std::optional(std::move(planned));
 }
 
 /// The better plan of two forms of the backwards.
 static Planned better(Planned one, Planned other) {
-  Seconds bound = std::min(one.plan.familyBound, other.plan.familyBound);
   std::vector<UniformPlan> uniform = std::move(one.uniform);
   std::move(other.uniform.begin(), other.uniform.end(),
             std::back_inserter(uniform));
   Planned best =
       other.plan.time < one.plan.time ? std::move(other) : std::move(one);
-  best.plan.familyBound = bound;
   best.uniform = std::move(uniform);
   sortByTime(best.uniform);
   return best;
@@ -186,33 +186,32 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
   return forms;
 }
 
-/// The better plan of the forms, each planned on a thread of its own; none if
-/// no plan takes less than `limit`.
+/// The better plan of the forms, each planned on a thread of its own; none as
+/// of planPlacedBelow(). No plan of any form takes less than `bound`.
 static Result<std::optional<Planned>> planForms(const PlanOptions &options,
                                                 std::vector<Form> forms,
                                                 const std::string &fixed,
-                                                Seconds limit) {
-  Seconds bound(std::numeric_limits<double>::infinity());
-  std::vector<Seconds> bounds;
+                                                Seconds bound, Seconds limit) {
   std::vector<std::future<Result<std::optional<Planned>>>> plans;
-  for (Form &form : forms) {
-    bounds.push_back(form.bound);
+  for (Form &form : forms)
     plans.push_back(std::async(std::launch::async, [&] {
       return planForm(options, std::move(form), fixed, limit);
     }));
-  }
   Result<std::optional<Planned>> best = Error{};
+  bool isAll = true; // No form has left out any plan.
   for (size_t i = 0; i < plans.size(); ++i) {
     Result<std::optional<Planned>> found = plans[i].get();
-    if (found)
-      bound = std::min(bound, bounds[i]);
+    isAll &= !found || *found;
     if (best && *best && found && *found)
       best = std::optional(better(std::move(**best), std::move(**found)));
     else if (i == 0 || (found && (*found || !best)))
       best = std::move(found);
   }
-  if (best && *best) // Also for a form without a plan as fast.
-    (*best)->plan.familyBound = std::min(bound, (*best)->plan.time);
+  if (!best || !*best)
+    return best;
+  if (!isAll && !((*best)->plan.time < limit))
+    return std::optional<Planned>();
+  (*best)->plan.familyBound = std::min(bound, (*best)->plan.time);
   return best;
 }
 
@@ -226,8 +225,8 @@ static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
   for (const Form &form : *read)
     bound = std::min(bound, form.bound);
   auto forms = std::make_shared<std::vector<Form>>(std::move(*read));
-  return ReadLayers{bound, [&options, &fixed, forms](Seconds limit) {
-                      return planForms(options, std::move(*forms), fixed,
+  return ReadLayers{bound, [&options, &fixed, forms, bound](Seconds limit) {
+                      return planForms(options, std::move(*forms), fixed, bound,
                                        limit);
                     }};
 }
@@ -237,7 +236,8 @@ static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
 /// that their plans are closer to their bounds and take less time to find.
 static constexpr double kAlike = 1.1;
 
-/// The numbers that could be read, by increasing bounds.
+/// The numbers that could be read: first those alike with the least bound, then
+/// the others by increasing bounds.
 static std::vector<size_t>
 orderOf(const std::vector<Result<ReadLayers>> &layers) {
   std::vector<size_t> order;
@@ -257,8 +257,8 @@ orderOf(const std::vector<Result<ReadLayers>> &layers) {
   return order;
 }
 
-/// Plans layers over each of `numbers` of shards in the order of their bounds.
-/// A number need not be planned, or only in part, if bounds exceed the time of
+/// Plans layers over each of `numbers` of shards in the order of orderOf(). A
+/// number is not planned, or only in part, if bounds are not below the time of
 /// a plan with another one.
 static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
                                    std::vector<Result<ReadLayers>> &layers) {
@@ -266,18 +266,19 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
   std::vector<std::optional<Result<std::optional<Planned>>>> plans(
       numbers.size());
   for (size_t i : orderOf(layers)) {
-    if (layers[i]->bound > least && std::isfinite(layers[i]->bound.value))
+    if (layers[i]->bound >= least && std::isfinite(layers[i]->bound.value))
       continue;
     plans[i] = layers[i]->plan(least);
     if (*plans[i] && **plans[i])
       least = std::min(least, (**plans[i])->plan.time);
   }
+  constexpr double kNone = std::numeric_limits<double>::infinity();
   Best best;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (!layers[i])
-      best.take(numbers[i], layers[i].error());
+      best.fail(numbers[i], layers[i].error(), Seconds(kNone));
     else if (plans[i] && !*plans[i])
-      best.take(numbers[i], plans[i]->error());
+      best.fail(numbers[i], plans[i]->error(), layers[i]->bound);
     else if (plans[i] && **plans[i])
       best.take(numbers[i], std::move(***plans[i]));
     else

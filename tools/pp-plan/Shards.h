@@ -28,9 +28,9 @@ struct Planned {
 
 /// Layers that have been read, all whole or over one number of shards.
 struct ReadLayers {
-  Seconds bound; ///< No plan of them takes less; 0 if that is not known.
-  /// Called once, with the time of another plan, or infinity. None if bounds
-  /// show that no plan is faster than that.
+  Seconds bound; ///< No plan of them takes less; infinite if there is none.
+  /// Called once, with the time of another plan, or infinity. None if no faster
+  /// plan than that is found, and not all plans need be tried to see that.
   std::function<Result<std::optional<Planned>>(Seconds)> plan;
 };
 

@@ -95,13 +95,14 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
          (request.planner == "auto" || request.planner == "placed");
 }
 
-/// A bound on all plans that planWhole() chooses from; 0 if none is known, as
+/// A bound on all plans that planWhole() chooses from. It is that of the work
 /// where samples limit the replicas of a stage.
 Seconds boundOf(const Problem &whole, const Problem &apart) {
+  Seconds work = std::min(workLowerBound(whole), workLowerBound(apart));
   Result<Network> network = Network::create(whole.cluster);
   auto devices = int64_t(whole.cluster.devices.size());
   if (!network || (whole.samples > 0 && whole.samples < devices))
-    return Seconds();
+    return work;
   PlacedFamily halves, wholes;
   for (const Generator &generator : allGenerators()) {
     if (generator.placement == Placement::Twin)
@@ -114,7 +115,7 @@ Seconds boundOf(const Problem &whole, const Problem &apart) {
   Result<Seconds> other = placedFamilyBound(whole, wholes);
   return one && other
              ? std::min({*one, *other, familyLowerBound(whole, *network)})
-             : Seconds();
+             : work;
 }
 
 /// The better plan of `whole` and of `apart`, whose backwards are split.
@@ -157,7 +158,7 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
     request.planner =
         input->isModule && options.orders.empty() ? "auto" : "spp";
   std::optional<Problem> apart;
-  Seconds bound;
+  Seconds bound = isBounded ? workLowerBound(problem) : Seconds();
   if (choosesHalves(options, problem, request))
     if (Result<Input> halves = reader.read(/*halves=*/true)) {
       apart = std::move(halves->problem);

@@ -115,8 +115,9 @@ struct PlacedFamily {
 /// tries only one pipeline.
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family);
 
-/// The same without shapes of pipelines whose bound is not below `limit`; none
-/// if no shape is left, so that no plan of the family takes less.
+/// The same, but leaves out shapes of pipelines whose bound is not below
+/// `limit`. None if any is left out and the others have no plan that is faster
+/// than `limit`.
 Result<std::optional<Plan>> planPlacedBelow(const Problem &problem,
                                             const PlacedFamily &family,
                                             Seconds limit);

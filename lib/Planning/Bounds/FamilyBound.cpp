@@ -9,6 +9,7 @@
 #include "Spp/Prm.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace stagewright {
@@ -20,7 +21,22 @@ static double capacityBound(const Family &family) {
   return family.costs.microbatches * family.costs.total(0) / speed;
 }
 
+/// Whether no device has room for an equal part of what layers hold without any
+/// microbatch, although each layer is a stage of its own. Every device of a
+/// stage holds all of its part.
+static bool lacksMemory(const Problem &problem) {
+  size_t layers = problem.layers.size();
+  int64_t once =
+      stageMemory(problem, std::vector<bool>(layers, true), false).once;
+  auto most = int64_t(std::min(layers, problem.cluster.devices.size()));
+  return std::all_of(
+      problem.cluster.devices.begin(), problem.cluster.devices.end(),
+      [&](const Device &device) { return once / most > device.memory.value; });
+}
+
 Seconds familyLowerBound(const Problem &problem, const Network &network) {
+  if (lacksMemory(problem))
+    return Seconds(std::numeric_limits<double>::infinity());
   Family family(problem, network);
   const ChainCosts &costs = family.costs;
   // A microbatch passes all earlier stages before it reaches a stage only if

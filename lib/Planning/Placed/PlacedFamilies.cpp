@@ -41,7 +41,7 @@ public:
         gradients(problem.gradients()),
         classOf(problem.cluster.classOfDevices()), index(problem) {}
 
-  /// None if no plan takes less than `limit`.
+  /// See planPlacedBelow().
   Result<std::optional<Plan>> best(Seconds limit);
   Seconds bound();
 
@@ -50,7 +50,7 @@ private:
   void add(const StagePlacement &where, int64_t pipelines);
   bool splitsBackward() const;
   std::vector<PipelineShape> shapes() const;
-  void dropSlow(Seconds limit);
+  bool dropSlow(Seconds limit);
   Result<Plan> bestOfCandidates();
   int64_t mostPipelines(const StagePlacement &where) const;
   double sumsOf(int64_t ranks, int64_t pipelines);
@@ -279,27 +279,27 @@ std::vector<PipelineShape> Families::shapes() const {
   return shapes;
 }
 
-/// A lower bound on the time of all candidates, also after improvement.
+/// A lower bound on the time of all candidates, also after improvement;
+/// infinite if none has the memory.
 Seconds Families::leastTime() const {
   for (const Candidate &candidate : candidates)
     if (candidate.request.where.placement == Placement::Twin)
       return workLowerBound(problem);
-  Seconds least =
-      placedLowerBound(problem, network, shapes(), splitsBackward());
-  return std::isfinite(least.value) ? least : workLowerBound(problem);
+  return placedLowerBound(problem, network, shapes(), splitsBackward());
 }
 
 /// Drops candidates that stay at `limit` or above, also after improvement.
-void Families::dropSlow(Seconds limit) {
+/// Returns whether there were any.
+bool Families::dropSlow(Seconds limit) {
   std::set<std::pair<int64_t, int64_t>> kept;
   for (auto [ranks, pipelines] :
        shapesBelow(problem, network, shapes(), splitsBackward(), limit))
     kept.insert({ranks, pipelines});
-  std::erase_if(candidates, [&](const Candidate &candidate) {
-    const auto &[where, generators, pipelines] = candidate.request;
-    return where.placement != Placement::Twin &&
-           !kept.contains({where.ranks, pipelines});
-  });
+  return std::erase_if(candidates, [&](const Candidate &candidate) {
+           const auto &[where, generators, pipelines] = candidate.request;
+           return where.placement != Placement::Twin &&
+                  !kept.contains({where.ranks, pipelines});
+         }) > 0;
 }
 
 Seconds Families::bound() {
@@ -313,12 +313,14 @@ Result<std::optional<Plan>> Families::best(Seconds limit) {
   if (candidates.empty())
     return noShape(problem, family);
   Seconds bound = leastTime();
-  if (std::isfinite(limit.value)) {
-    dropSlow(limit);
-    if (candidates.empty())
-      return std::optional<Plan>();
-  }
+  // If no candidate has the memory, the error says so.
+  bool dropped = std::isfinite(limit.value) && std::isfinite(bound.value) &&
+                 dropSlow(limit);
+  if (candidates.empty())
+    return std::optional<Plan>();
   Result<Plan> best = bestOfCandidates();
+  if (dropped && !(best && best->time < limit))
+    return std::optional<Plan>();
   if (!best)
     return best.error();
   best->familyBound = boundOf(bound, best->time);
