@@ -118,6 +118,8 @@ std::vector<size_t> annotatedEnds(pipeline::GraphOp graph,
   std::optional<size_t> before;
   StringRef annotation;
   for (auto [number, level] : llvm::enumerate(levels)) {
+    if (level.again) // On the devices of what it repeats.
+      continue;
     StringRef own;
     bool isSplit = false;
     for (const std::vector<size_t> &ofShard : level.layers)

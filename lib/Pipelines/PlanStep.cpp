@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanStep.h"
+#include "ApplyAnnotations.h"
 #include "ChooseShards.h"
 #include "MeasureWorkspaces.h"
 #include "PlanShards.h"
@@ -22,6 +23,7 @@
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Target/DeviceTarget.h"
+#include <algorithm>
 #include <limits>
 
 namespace stagewright {
@@ -187,10 +189,14 @@ LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
   if (failed(problem))
     return failure();
   std::vector<ShardLevel> levels = levelsOf(graph, *problem, *options.shards);
+  ShardedLayers layers = shardedLayersOf(levels, *options.shards, *problem);
+  // A stage may have to end where the planner would not end it.
+  std::vector<size_t> ends, asked = annotatedEnds(graph, levels);
+  std::set_union(layers.ends.begin(), layers.ends.end(), asked.begin(),
+                 asked.end(), std::back_inserter(ends));
+  layers.ends = std::move(ends);
   OpPassManager manager(ModuleOp::getOperationName());
-  buildRepeats(manager, levels,
-               allButLast(shardedLayersOf(levels, *options.shards, *problem)),
-               options);
+  buildRepeats(manager, levels, allButLast(layers), options);
   return run(manager);
 }
 

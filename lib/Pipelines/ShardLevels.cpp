@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringMap.h"
 #include <limits>
 #include <map>
+#include <optional>
 
 namespace stagewright {
 
@@ -83,6 +84,9 @@ public:
   std::vector<ShardLevel> insertInto(const std::vector<ShardLevel> &levels);
 
 private:
+  /// The layer that repeats `layer`, or the first of `level` that is repeated.
+  std::optional<size_t> numberOf(size_t layer);
+  std::optional<size_t> numberOf(const ShardLevel &level);
   ShardLevel repeated(const ShardLevel &level);
   /// Adds the repeated levels of `open`.
   void close();
@@ -93,6 +97,7 @@ private:
   std::vector<bool> isEmpty;       ///< By layer: it has no node.
   std::vector<ShardLevel> all;
   std::vector<ShardLevel> open; ///< Levels that are repeated further on.
+  size_t firstOpen = 0;         ///< The place of the first of them in `all`.
 };
 } // namespace
 
@@ -107,6 +112,19 @@ RepeatedLevels::RepeatedLevels(pipeline::GraphOp graph, const Problem &problem)
     isEmpty[node.getLayer()] = false;
 }
 
+std::optional<size_t> RepeatedLevels::numberOf(size_t layer) {
+  auto found = numbers.find(graph.getLayerName(int64_t(layer)));
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<size_t> RepeatedLevels::numberOf(const ShardLevel &level) {
+  for (const std::vector<size_t> &layers : level.layers)
+    for (size_t layer : layers)
+      if (std::optional<size_t> number = numberOf(layer))
+        return number;
+  return std::nullopt;
+}
+
 ShardLevel RepeatedLevels::repeated(const ShardLevel &level) {
   ShardLevel own;
   own.again = true;
@@ -114,7 +132,10 @@ ShardLevel RepeatedLevels::repeated(const ShardLevel &level) {
     std::vector<size_t> &made = own.layers.emplace_back();
     Seconds seconds;
     for (size_t layer : llvm::reverse(layers)) {
-      made.push_back(numbers.at(graph.getLayerName(int64_t(layer))));
+      std::optional<size_t> number = numberOf(layer);
+      if (!number) // A graph that was given can repeat some shards only.
+        continue;
+      made.push_back(*number);
       seconds += problem.layers[made.back()].times[0].total();
     }
     own.seconds = std::max(own.seconds, seconds);
@@ -126,14 +147,17 @@ void RepeatedLevels::close() {
   if (open.empty())
     return;
   ShardLevel end = all.back();
-  all.back().mayEnd = all.back().canEnd = false;
+  for (ShardLevel &level : llvm::drop_begin(all, firstOpen))
+    level.mayEnd = level.canEnd = false; // Their repeats would be elsewhere.
   bool joins = false; // The level before repeats the tail of this one.
   for (const ShardLevel &level : llvm::reverse(open)) {
     ShardLevel own = repeated(level);
-    bool hasNode = llvm::any_of(own.layers, [&](const auto &layers) {
-      return llvm::any_of(layers,
-                          [&](size_t layer) { return !isEmpty[layer]; });
-    });
+    auto hasAll = [](const auto &layers) { return !layers.empty(); };
+    bool hasNode = llvm::all_of(own.layers, hasAll) &&
+                   llvm::any_of(own.layers, [&](const auto &layers) {
+                     return llvm::any_of(
+                         layers, [&](size_t layer) { return !isEmpty[layer]; });
+                   });
     own.joinsHead = std::exchange(joins, level.joinsHead && hasNode);
     if (hasNode)
       all.push_back(std::move(own));
@@ -150,19 +174,16 @@ std::vector<ShardLevel>
 RepeatedLevels::insertInto(const std::vector<ShardLevel> &levels) {
   for (const ShardLevel &level : levels) {
     size_t first = level.layers.front().front();
-    auto numberOf = [&](const ShardLevel &of) {
-      auto found =
-          numbers.find(graph.getLayerName(int64_t(of.layers.front().front())));
-      return found == numbers.end() ? graph.getNumLayers()
-                                    : int64_t(found->second);
-    };
-    bool follows = !open.empty() && numberOf(open.back()) < int64_t(first);
+    bool follows = !open.empty() && *numberOf(open.back()) < first;
     if (follows)
       close();
     all.push_back(level);
     all.back().joinsHead &= !follows;
-    if (numberOf(level) < graph.getNumLayers())
-      open.push_back(level);
+    if (!numberOf(level))
+      continue;
+    if (open.empty())
+      firstOpen = all.size() - 1;
+    open.push_back(level);
   }
   close();
   return std::move(all);

@@ -30,7 +30,8 @@ struct ShardLevel {
 /// The levels of `graph`, first to last, with the times of its `problem`.
 /// Layers that only some shards have, for example in the last level, belong to
 /// the level before. Levels that repeat forwards follow the last level of what
-/// they repeat, the first one last; no stage ends before them.
+/// they repeat, the first one last; no stage ends before them, nor within what
+/// they repeat.
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
 
