@@ -10,6 +10,7 @@
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Support/Units.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 
@@ -33,28 +34,48 @@ static std::string describe(DictionaryAttr layer) {
          "\n  repeats " + listOf(layer, "repeats") + "\n";
 }
 
-/// By name of each layer at a recomputation level above 0: the bytes that the
-/// plan keeps, and the share of the forward that it repeats.
+/// The bytes that the plan keeps of a layer whose `forward` is repeated by
+/// `again`: its results, or the inputs if it is repeated as a layer of its own.
+static int64_t keptBytes(pipeline::NodeOp forward, pipeline::NodeOp again) {
+  auto isRead = [&](OpResult result) {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) {
+      auto reader = dyn_cast<pipeline::NodeOp>(user);
+      return reader && reader.getLayer() == again.getLayer();
+    });
+  };
+  int64_t kept = 0;
+  if (forward.getLayer() == again.getLayer()) {
+    for (OpResult result : forward->getResults())
+      kept += isRead(result) ? pipeline::bytesOf(result.getType()) : 0;
+    return kept;
+  }
+  for (mlir::Value input : llvm::SetVector<mlir::Value>(again->operand_begin(),
+                                                        again->operand_end())) {
+    auto maker = input.getDefiningOp<pipeline::NodeOp>();
+    if (maker && maker.getPhase() == ActionKind::Forward)
+      kept += pipeline::bytesOf(input.getType());
+  }
+  return kept;
+}
+
+/// By name of each layer at a recomputation level above 0, or repeated by
+/// another layer: the bytes that the plan keeps, and the share of the forward
+/// that it repeats.
 static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
   auto nodes = graph.getBody().front().getOps<pipeline::NodeOp>();
-  DenseMap<int64_t, pipeline::NodeOp> forwards;
+  llvm::StringMap<pipeline::NodeOp> forwards; // By name of the layer.
   for (pipeline::NodeOp node : nodes)
     if (node.getPhase() == ActionKind::Forward)
-      forwards.try_emplace(node.getLayer(), node);
+      forwards.try_emplace(graph.getLayerName(node.getLayer()), node);
   llvm::StringMap<std::string> choices;
   for (pipeline::NodeOp again : nodes) {
-    pipeline::NodeOp forward = forwards.lookup(again.getLayer());
-    StringRef layer = graph.getLayerName(again.getLayer());
-    if (!forward || again.getNodeName() !=
-                        (layer + pipeline::PipelineDialect::kAgainSuffix).str())
+    StringRef layer = again.getNodeName();
+    if (!layer.consume_back(pipeline::PipelineDialect::kAgainSuffix))
       continue;
-    int64_t kept = 0;
-    for (OpResult result : forward->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            auto reader = dyn_cast<pipeline::NodeOp>(user);
-            return reader && reader.getLayer() == again.getLayer();
-          }))
-        kept += pipeline::bytesOf(result.getType());
+    pipeline::NodeOp forward = forwards.lookup(layer);
+    if (!forward || forward == again)
+      continue;
+    int64_t kept = keptBytes(forward, again);
     std::string text = "  the plan keeps " + toString(Bytes(kept));
     pipeline::CostAttr cost = again.getCostAttr(), all = forward.getCostAttr();
     if (cost && all && all.getFlops() > 0)

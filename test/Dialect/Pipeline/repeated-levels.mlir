@@ -2,6 +2,9 @@
 // RUN: pp-compile %t.again.mlir --cluster=local:4 --tensor-parallel=2 --stages=2 --microbatches=2 --emit=program | FileCheck %s
 // RUN: not pp-compile %t.again.mlir --cluster=local:6 --tensor-parallel=2 --stages=3 --microbatches=2 --emit=program 2>&1 \
 // RUN:     | FileCheck %s --check-prefix=MANY
+// RUN: pp-opt %s --pipeline-repeat-layers=layers=0-1,2-3 -o %t.each.mlir
+// RUN: pp-compile %t.each.mlir --cluster=local:2 --tensor-parallel=2 --microbatches=2 --explain-memory -o %t.swx \
+// RUN:     | FileCheck %s --check-prefix=MEMORY
 // RUN: pp-opt %s --pipeline-repeat-layers=layers=0-0 -o %t.some.mlir
 // RUN: pp-compile %t.some.mlir --cluster=local:2 --tensor-parallel=2 --microbatches=2 --emit=program | FileCheck %s --check-prefix=SOME
 // RUN: pp-opt %s --pipeline-repeat-layers=layers=3-3 -o %t.other.mlir
@@ -13,6 +16,12 @@
 // CHECK-NEXT: pipeline.stage 8 on [@d2] layers [8]
 // MANY: error: layers that are split over shards cannot be cut into 3 stages, but into 2 at most
 
+// A layer keeps what other layers make for it.
+// MEMORY: a.t0.s0: keeps 0 B
+// MEMORY: the plan keeps 0 B and repeats {{[0-9]+}} % of the forward's operations
+// MEMORY: b.t2.s0: keeps 0 B
+// MEMORY: the plan keeps 4.0 KiB and repeats {{[0-9]+}} % of the forward's operations
+
 // One shard of a level may repeat its layer, and the other one not.
 // SOME: pipeline.stage 0 on [@d0] layers [0, 1]
 // OTHER: pipeline.stage 3 on [@d1] layers [3, 4]
@@ -21,7 +30,9 @@ pipeline.graph @step(%x: tensor<32x32xf32> {pipeline.role = "batch"},
                      %v: tensor<32x32xf32> {pipeline.role = "parameter"}, %w: tensor<32x32xf32> {pipeline.role = "parameter"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<32x32xf32> {pipeline.role = "gradient", pipeline.of = 1},
         tensor<32x32xf32> {pipeline.role = "gradient", pipeline.of = 2})
-    attributes {layers = ["a.t0.s0", "a.t0.s1", "b.t2.s0", "b.t2.s1", "c.t4.s0", "c.t4.s1"]} {
+    attributes {layers = ["a.t0.s0", "a.t0.s1", "b.t2.s0", "b.t2.s1", "c.t4.s0", "c.t4.s1"],
+                pipeline.stash = [{keeps = [], kept = 0 : i64, layer = "a.t0.s0", read = 0 : i64, repeats = []},
+                                  {keeps = [], kept = 0 : i64, layer = "b.t2.s0", read = 0 : i64, repeats = []}]} {
   %a:2 = pipeline.node "a.t0.s0.F" @a.F phase F layer 0 (%x, %v)
       : (tensor<32x32xf32>, tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>)
   %b:2 = pipeline.node "a.t0.s1.F" @a.F phase F layer 1 (%x, %w)
