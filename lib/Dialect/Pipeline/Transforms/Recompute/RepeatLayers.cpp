@@ -299,11 +299,21 @@ struct RepeatLayersPass : impl::RepeatLayersBase<RepeatLayersPass> {
     FailureOr<SmallVector<Range>> ranges = readRanges(graph);
     if (failed(ranges))
       return failure();
+    for (const Range &range : *ranges)
+      for (int64_t layer = range.first; layer < range.end; ++layer)
+        if (graph.getLayerName(layer).ends_with(PipelineDialect::kAgainSuffix))
+          return emitError(graph.getLoc())
+                 << "layer '" << graph.getLayerName(layer)
+                 << "' repeats a forward; leave it out of the ranges";
     Block &block = graph.getBody().front();
+    SymbolTable symbols(getOperation());
     for (NodeOp node : block.getOps<NodeOp>()) {
       bool isRepeated = llvm::any_of(
           *ranges, [&](const Range &range) { return range.has(node); });
-      if (isRepeated && !node.getCallee())
+      auto body = node.getCallee()
+                      ? symbols.lookup<func::FuncOp>(*node.getCallee())
+                      : func::FuncOp();
+      if (isRepeated && (!body || body.isExternal()))
         return emitError(node.getLoc()) << "node '" << node.getNodeName()
                                         << "' has no body; only layers "
                                         << "with bodies can be repeated";
@@ -316,7 +326,6 @@ struct RepeatLayersPass : impl::RepeatLayersBase<RepeatLayersPass> {
     for (NodeOp node : llvm::reverse(nodes))
       if (isForward(node))
         node->moveBefore(&block, block.begin());
-    SymbolTable symbols(getOperation());
     Repeater repeater(graph, symbols);
     for (const Range &range : *ranges)
       repeater.repeat(range);
