@@ -295,11 +295,21 @@ void Builder::addValues() {
                    {layerOf(value.producer.layer), value.producer.phase},
                    {},
                    value.transfer};
-    bool isRepeated = false;
+    bool isRepeated = false, isLate = false;
     for (const LayerPhase &use : value.uses)
-      if (placeOf(use.layer).shard == chosen)
-        isRepeated |= addUse(own, use);
-    if (isRepeated) { // Held for one microbatch at a time.
+      if (placeOf(use.layer).shard == chosen && addUse(own, use)) {
+        isRepeated = true;
+        isLate |= use.phase == ActionKind::WeightGradient;
+      }
+    if (isRepeated && isLate && !fine.wholeBackward) {
+      // I makes it again, and a schedule may delay W.
+      int64_t layer = own.producer.layer;
+      uint32_t below = (uint32_t(1) << *wholes[size_t(layer)]) - 1;
+      result.values.push_back({own.bytes,
+                               {layer, ActionKind::InputGradient},
+                               {{layer, ActionKind::WeightGradient, ~below}},
+                               {}});
+    } else if (isRepeated) { // Held for one microbatch at a time.
       size_t layer = size_t(own.producer.layer);
       RecomputeLevel &again = result.layers[layer].levels[*wholes[layer] - 1];
       again.temporaries += result.slotOf(own.bytes);

@@ -203,6 +203,24 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   EXPECT_EQ(made->most.mostLevels(), 0);
 }
 
+// If a schedule can delay W, what it reads is held from where I makes it again.
+TEST(GangProblem, RepeatedValuesOfWeightGradientsAreHeldFromInputGradients) {
+  std::mt19937 random(5);
+  Sharded sharded(4, 3, 2, random);
+  keepValues(sharded, 1000);
+  sharded.problem.wholeBackward = false;
+  Result<GangProblems> made = gangProblems(sharded.problem, sharded.places);
+  ASSERT_TRUE(made);
+  Problem *most = &made->most;
+  StagePlan stage = stageOf(1, 2, {0});
+  EXPECT_EQ(stageMemory(*most, stage).stash.toWeight, 2 * 1000);
+  stage.levels = {1};
+  StageMemory repeated = stageMemory(*most, stage);
+  EXPECT_EQ(repeated.temporaries, 0);
+  EXPECT_EQ(repeated.stash.all(), 2 * 1000);
+  EXPECT_EQ(repeated.stash.between, 2 * 1000);
+}
+
 TEST(GangProblem, RepeatsTakeWhatTheCopyThatRepeatsTakes) {
   std::mt19937 random(5);
   Sharded sharded(4, 3, 2, random);
