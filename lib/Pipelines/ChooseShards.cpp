@@ -125,15 +125,22 @@ CompileOptions Search::optionsOf(const Grid &grid, bool halves) const {
   return own;
 }
 
+/// The first error becomes the problem of `found`, unless it has one; other
+/// diagnostics are appended to `said`.
+static void keepDiagnostic(Diagnostic &it, Found &found,
+                           std::vector<Diagnostic> &said) {
+  if (it.getSeverity() != DiagnosticSeverity::Error)
+    said.push_back(std::move(it));
+  else if (found.problem.empty())
+    found.problem = it.str();
+}
+
 /// Plans `trial`. The first error becomes the problem of `found`, unless it has
 /// one; other diagnostics are appended to `said`.
 LogicalResult Search::plan(ModuleOp trial, const CompileOptions &how, Level to,
                            Found &found, std::vector<Diagnostic> &said) const {
   ScopedDiagnosticHandler keep(trial.getContext(), [&](Diagnostic &it) {
-    if (it.getSeverity() != DiagnosticSeverity::Error)
-      said.push_back(std::move(it));
-    else if (found.problem.empty())
-      found.problem = it.str();
+    keepDiagnostic(it, found, said);
   });
   return runAside(trial, [&](OpPassManager &manager) {
     manager.addPass(createPlanStep(how, to, device));
@@ -204,8 +211,14 @@ void Search::planGroupsOf(int64_t ways) {
     auto op = *graph->getOps<pipeline::GraphOp>().begin();
     if (halves && pipeline::isForwardOnly(op))
       return;
-    FailureOr<ShardPlans> plans =
-        planGroups(op, ways, microbatches, cluster, options);
+    FailureOr<ShardPlans> plans = failure();
+    {
+      std::vector<Diagnostic> said; // Forming the graph had the same remarks.
+      ScopedDiagnosticHandler keep(op.getContext(), [&](Diagnostic &it) {
+        keepDiagnostic(it, found, said);
+      });
+      plans = planGroups(op, ways, microbatches, cluster, options);
+    }
     if (failed(plans))
       return;
     found.bound = std::min(found.bound, plans->bound);
@@ -227,6 +240,7 @@ void Search::attempt(const Trial &trial) {
   OwningOpRef<ModuleOp> planned(graph.clone());
   CompileOptions how = optionsOf(trial.plan.grid, false);
   how.plan = trial.plan.json;
+  how.recomputeLayers = false; // The graph has what its layers repeat.
   std::vector<Diagnostic> said;
   if (failed(plan(*planned, how, Level::Program, found, said)))
     return;

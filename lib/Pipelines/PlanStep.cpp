@@ -197,6 +197,7 @@ LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
   layers.ends = std::move(ends);
   OpPassManager manager(ModuleOp::getOperationName());
   buildRepeats(manager, levels, allButLast(layers), options);
+  QuietRepeats quiet(module.getContext());
   return run(manager);
 }
 

@@ -7,8 +7,6 @@
 
 #include "RepeatLevels.h"
 #include "RunPasses.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
@@ -69,6 +67,7 @@ FailureOr<RepeatedGraph> repeatForwards(pipeline::GraphOp graph,
                                         const CompileOptions &options) {
   RepeatedGraph made{
       OwningOpRef<ModuleOp>(graph->getParentOfType<ModuleOp>().clone()), {}};
+  QuietRepeats quiet(graph.getContext());
   if (failed(runAside(*made.module, [&](OpPassManager &manager) {
         buildRepeats(manager, levels, ranges, options);
       })))

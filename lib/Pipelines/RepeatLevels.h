@@ -15,6 +15,7 @@
 
 #include "ShardLevels.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Pipelines/Compile.h"
@@ -34,6 +35,16 @@ repeatedIn(const Plan &plan, const ShardedLayers &layers, const Problem &fine);
 
 /// All layers of the gang but the last, whose backward follows its forward.
 std::vector<LevelRange> allButLast(const ShardedLayers &layers);
+
+/// Drops remarks and warnings of buildRepeats(): estimating the costs of the
+/// graph has had the same ones.
+struct QuietRepeats : mlir::ScopedDiagnosticHandler {
+  explicit QuietRepeats(mlir::MLIRContext *context)
+      : ScopedDiagnosticHandler(context, [](mlir::Diagnostic &it) {
+          return mlir::success(it.getSeverity() !=
+                               mlir::DiagnosticSeverity::Error);
+        }) {}
+};
 
 /// Adds the passes that let `ranges` of `levels` repeat their forwards, and
 /// estimate the costs of the new nodes.

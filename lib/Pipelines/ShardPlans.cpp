@@ -21,9 +21,10 @@ static constexpr const char *kOfOneGroup = "levels";
 
 /// The chain of `levels`, with what each layer repeats if `options` let layers
 /// repeat their forwards.
-static ShardedLayers shardedFor(pipeline::GraphOp graph, const Problem &fine,
-                                const std::vector<ShardLevel> &levels,
-                                int64_t ways, const CompileOptions &options) {
+static FailureOr<ShardedLayers>
+shardedFor(pipeline::GraphOp graph, const Problem &fine,
+           const std::vector<ShardLevel> &levels, int64_t ways,
+           const CompileOptions &options) {
   ShardedLayers sharded = shardedLayersOf(levels, ways, fine);
   sharded.repeats = options.recomputeLayers && !fine.forwardOnly;
   if (!sharded.repeats)
@@ -33,7 +34,7 @@ static ShardedLayers shardedFor(pipeline::GraphOp graph, const Problem &fine,
   FailureOr<RepeatedGraph> repeated =
       repeatForwards(graph, levels, all, fine.cluster, options);
   if (failed(repeated))
-    return sharded;
+    return failure();
   std::vector<ShardLevel> own =
       levelsOf(repeated->graph(), repeated->problem, ways);
   ShardedLayers layers = placesOf(own, ways, repeated->problem);
@@ -51,11 +52,11 @@ namespace {
 /// Plans the layers of one graph.
 class ShardPlanner {
 public:
-  ShardPlanner(pipeline::GraphOp graph, const Problem &fine, int64_t ways,
-               const CompileOptions &options)
-      : graph(graph), fine(fine), ways(ways), options(options),
-        levels(levelsOf(graph, fine, ways)),
-        sharded(shardedFor(graph, fine, levels, ways, options)) {}
+  ShardPlanner(pipeline::GraphOp graph, const Problem &fine,
+               const std::vector<ShardLevel> &levels,
+               const ShardedLayers &sharded, const CompileOptions &options)
+      : graph(graph), fine(fine), ways(int64_t(sharded.ways)), options(options),
+        levels(levels), sharded(sharded) {}
 
   Status run(ShardPlans &result) const;
 
@@ -72,15 +73,15 @@ private:
   const Problem &fine;
   int64_t ways;
   const CompileOptions &options;
-  std::vector<ShardLevel> levels;
-  ShardedLayers sharded;
+  const std::vector<ShardLevel> &levels;
+  const ShardedLayers &sharded;
 };
 } // namespace
 
 Status ShardPlanner::add(const Grid &grid, Seconds seconds,
-                    const StagesOfShards &stages,
-                    const std::vector<LevelRange> &repeated,
-                    ShardPlans &result) const {
+                         const StagesOfShards &stages,
+                         const std::vector<LevelRange> &repeated,
+                         ShardPlans &result) const {
   if (repeated.empty()) {
     result.plans.push_back(
         {grid, seconds, toJson(graph, fine, levels, stages)});
@@ -165,9 +166,10 @@ Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
     stage.groups.push_back(size_t(copy));
   Grid grid{ways, 1, 1, copies, ""};
   Status status = add(grid, *bound, stages, {}, result);
-  if (!status || !sharded.repeats || fine.forwardOnly)
+  std::vector<LevelRange> repeated = allButLast(sharded);
+  if (!status || !sharded.repeats || repeated.empty())
     return status;
-  return add(grid, *bound, stages, allButLast(sharded), result);
+  return add(grid, *bound, stages, repeated, result);
 }
 
 Status ShardPlanner::run(ShardPlans &result) const {
@@ -193,9 +195,11 @@ Status ShardPlanner::run(ShardPlans &result) const {
 FailureOr<GangProblems> gangProblemsOf(pipeline::GraphOp graph,
                                        const Problem &fine, int64_t ways,
                                        const CompileOptions &options) {
-  Result<GangProblems> problems =
-      gangProblems(fine, shardedFor(graph, fine, levelsOf(graph, fine, ways),
-                                    ways, options));
+  FailureOr<ShardedLayers> sharded =
+      shardedFor(graph, fine, levelsOf(graph, fine, ways), ways, options);
+  if (failed(sharded))
+    return failure();
+  Result<GangProblems> problems = gangProblems(fine, *sharded);
   if (!problems)
     return emitError(graph.getLoc()) << problems.error().message;
   return std::move(*problems);
@@ -209,10 +213,15 @@ FailureOr<ShardPlans> planGroups(pipeline::GraphOp graph, int64_t ways,
     return failure();
   fine->microbatches = microbatches;
   fine->level = options.recomputeLevel.value_or(fine->level);
+  std::vector<ShardLevel> levels = levelsOf(graph, *fine, ways);
+  FailureOr<ShardedLayers> sharded =
+      shardedFor(graph, *fine, levels, ways, options);
+  if (failed(sharded))
+    return failure();
   ShardPlans result;
   result.bound = Seconds(std::numeric_limits<double>::infinity());
-  if (Status status = ShardPlanner(graph, *fine, ways, options).run(result);
-      !status)
+  ShardPlanner planner(graph, *fine, levels, *sharded, options);
+  if (Status status = planner.run(result); !status)
     result.problem = status.error().message;
   return result;
 }

@@ -9,12 +9,20 @@
 // RUN: pp-compile %t.some.mlir --cluster=local:2 --tensor-parallel=2 --microbatches=2 --emit=program | FileCheck %s --check-prefix=SOME
 // RUN: pp-opt %s --pipeline-repeat-layers=layers=3-3 -o %t.other.mlir
 // RUN: pp-compile %t.other.mlir --cluster=local:2 --tensor-parallel=2 --microbatches=2 --emit=program | FileCheck %s --check-prefix=OTHER
+// RUN: echo '{"device_class": "cpu-core", "nodes": {"a.t0.s0.F": 1e-6}}' > %t.json
+// RUN: pp-compile %s --cluster=local:2 --tensor-parallel=2 --recompute-layers --microbatches=2 --profile=%t.json --emit=program 2>&1 \
+// RUN:     | FileCheck %s --check-prefix=ONCE
 
 // Two levels that repeat together run on the devices of their repeats; no stage of the pipeline ends between them.
 // CHECK: pipeline.stage 6 on [@d0] layers [7]
 // CHECK-NEXT: pipeline.stage 7 on [@d1] layers [6]
 // CHECK-NEXT: pipeline.stage 8 on [@d2] layers [8]
 // MANY: error: layers that are split over shards cannot be cut into 3 stages, but into 2 at most
+
+// Costs are estimated again, of what repeats, without the same remarks.
+// ONCE: remark: profile '{{.*}}' has no time for 'a.t0.s1.F',
+// ONCE-NOT: has no time
+// ONCE: pipeline.node "a.t0.s0.again"
 
 // A layer keeps what other layers make for it.
 // MEMORY: a.t0.s0: keeps 0 B
