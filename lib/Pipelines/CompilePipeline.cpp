@@ -96,7 +96,7 @@ TypedOptions::TypedOptions() {
   add(&To::sequenceParallel, "sequence-parallel",
       "Shards keep only their rows of large sums", true);
   add(&To::recomputeLayers, "recompute-layers",
-      "Layers over shards keep only their inputs", false);
+      "Layers over shards keep only their inputs, from to=program on", false);
   add(&To::annotate, "annotate", "File of lines GLOB=replicate(N) or split(N)");
   add(&To::plan, "plan", "Stages, as \"[0,3)x2 [3,6)x1\"");
   add(&To::schedule, "schedule", "A schedule's name, plan, auto or FILE.csv");

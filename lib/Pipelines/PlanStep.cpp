@@ -270,15 +270,17 @@ public:
     FailureOr<ShardChoice> choice = chooseShards(module, options, device);
     if (failed(choice))
       return signalPassFailure();
-    if (options.recomputeLayers && !options.shards) {
+    const CompileOptions &how = choice->options;
+    if (how.recomputeLayers && (!how.shards || !how.plan.empty())) {
       emitError(module.getLoc())
-          << "layers over shards can keep only their inputs, and there are no "
-             "shards; give their number, or leave out recompute-layers";
+          << "layers over shards can keep only their inputs, and "
+          << (how.shards ? "a plan is given; leave that out"
+                         : "there are no shards; give their number")
+          << ", or leave out recompute-layers";
       return signalPassFailure();
     }
     if (choice->planned && to >= Level::Program)
       return replaceBy(*choice->planned, choice->said);
-    const CompileOptions &how = choice->options;
     FailureOr<Needs> needs = needsOf(module, how);
     if (failed(needs))
       return signalPassFailure();
@@ -320,8 +322,7 @@ private:
     if (isStep || how.formed)
       buildForm(manager, needs.split);
     buildCosts(manager, how);
-    bool repeats = how.recomputeLayers && how.shards && how.plan.empty() &&
-                   to >= Level::Program;
+    bool repeats = how.recomputeLayers && to >= Level::Program;
     if (failed(run(manager)) ||
         (repeats && failed(repeatLayers(module, how, run))) ||
         failed(measureWorkspaces(module, how, needs.microbatches, run, bodies)))

@@ -97,7 +97,9 @@ cl::opt<bool> recomputeLayers(
     cl::desc("Layers of --tensor-parallel keep only their inputs, and their "
              "backwards repeat their forwards, messages between the shards "
              "included: all layers but the last, or, with "
-             "--tensor-parallel=auto, those for which the plan saves time"),
+             "--tensor-parallel=auto, those for which the plan saves time. "
+             "Steps without a backward repeat nothing, nor do levels below "
+             "--emit=program"),
     cl::cat(category));
 cl::opt<std::string> schedule(
     "schedule",

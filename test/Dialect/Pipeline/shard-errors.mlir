@@ -48,8 +48,13 @@
 // PLAN: error: --tensor-parallel places its stages itself
 // COPIES: error: 2 shards in 3 copies need 6 devices, and there are 4; name a larger cluster, as --cluster=local:6
 // ALONE: error: --data-parallel says how many copies of the shards of --tensor-parallel there are; without shards give --max-replicas or --plan
+// RUN: pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --emit=graph -o %t.mlir
+// RUN: not pp-compile %t.mlir --cluster=local:2 --tensor-parallel=auto --recompute-layers --emit=rank 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not pp-opt %s --stagewright-pipeline="cluster=local:4 shards=2 plan=[0,1) recompute-layers" 2>&1 | FileCheck %s --check-prefix=GIVEN
+
 // REPEAT: error: --recompute-layers repeats layers over shards; give --tensor-parallel too, or without shards --recompute-level
 // WHOLE: error: layers over shards can keep only their inputs, and there are no shards; give their number, or leave out recompute-layers
+// GIVEN: error: layers over shards can keep only their inputs, and a plan is given; leave that out, or leave out recompute-layers
 
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                 %x: tensor<4x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<4x4xf32> {pipeline.role = "output"}) {

@@ -7,6 +7,7 @@
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=some --emit=program 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=auto --schedule=gpipe --microbatches=1 --emit=schedule | FileCheck %s --check-prefix=NAMED
 // RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=auto --schedule=zb-v --microbatches=8 --emit=program 2>&1 | FileCheck %s --check-prefix=BACK
+// RUN: pp-compile %s --cluster=local:2 --tensor-parallel=auto --recompute-layers --microbatches=1 --emit=program 2>&1 | FileCheck %s
 
 // CHECK: remark: whole layers: {{.*}} a step
 // CHECK: remark: layers over 2 shards: {{.*}} a step{{.*}}; at least {{.*}}
