@@ -52,6 +52,7 @@ public:
   int64_t repeated = 0, dropped = 0;
   /// Bodies of nodes that call another one now, and of levels not offered now.
   llvm::StringSet<> replaced;
+  llvm::StringSet<> offered; ///< Bodies of levels that other layers offer.
 
 private:
   const Part &partOf(NodeOp node, const llvm::BitVector &results);
@@ -206,7 +207,6 @@ void Repeater::dropUnused(const Range &range) {
 }
 
 void Repeater::removeLevels(ArrayRef<Range> ranges) {
-  llvm::StringSet<> offered;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
     ArrayAttr levels = node.getLevelsAttr();
     if (!levels)
@@ -219,8 +219,6 @@ void Repeater::removeLevels(ArrayRef<Range> ranges) {
     if (isRepeated)
       node.removeLevelsAttr();
   }
-  for (const auto &body : offered)
-    replaced.erase(body.getKey());
 }
 
 void Repeater::addLayers(ArrayRef<Range> ranges) {
@@ -329,10 +327,12 @@ struct RepeatLayersPass : impl::RepeatLayersBase<RepeatLayersPass> {
     Repeater repeater(graph, symbols);
     for (const Range &range : *ranges)
       repeater.repeat(range);
+    repeater.removeLevels(*ranges); // While the old nodes have them.
     for (const Range &range : *ranges)
       repeater.dropUnused(range);
-    repeater.removeLevels(*ranges);
     repeater.addLayers(*ranges);
+    for (const auto &body : repeater.offered)
+      repeater.replaced.erase(body.getKey());
     eraseUncalled(getOperation(), repeater.replaced);
     numRepeated += repeater.repeated;
     numDropped += repeater.dropped;
