@@ -148,9 +148,6 @@ Status evaluatePlaced(const Problem &problem, const Network &network,
 Status timePlaced(const Problem &problem, const Network &network,
                   const Generator &generator, Plan &plan);
 
-/// `plan`, which timePlaced() has timed, with the memory of each stage.
-Plan withMemory(const Problem &problem, const Network &network, Plan plan);
-
 /// `plan` in the order that a search finds for its stages within their memory
 /// (generateSearched) if savesEnough(), else `plan` unchanged.
 Plan withSearchedOrder(const Problem &problem, Plan plan);

@@ -166,9 +166,9 @@ EvenPlan planEvenCut(const Problem &problem, const Network &network,
   // The plan of all pipelines is never faster than one of them alone.
   if (!(cost->time < limit))
     return {};
-  Result<Plan> plan = planOf(problem, network, search, ends);
-  return plan ? EvenPlan{withMemory(problem, network, std::move(*plan))}
-              : EvenPlan();
+  Result<Plan> plan = withMemory(problem, network, request.generators,
+                                 planOf(problem, network, search, ends));
+  return plan ? EvenPlan{std::move(*plan)} : EvenPlan();
 }
 
 Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
@@ -182,10 +182,10 @@ Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
     return generators.error();
   Problem first = firstOf(problem, request.pipelines);
   PlacedSearch search(first, *network, request, *generators);
-  Result<Plan> plan =
+  return withMemory(
+      problem, *network, *generators,
       planOf(problem, *network, search,
-             search.improve(evenCut(first, request), kMostActions));
-  return plan ? withMemory(problem, *network, std::move(*plan)) : plan;
+             search.improve(evenCut(first, request), kMostActions)));
 }
 
 } // namespace stagewright

@@ -321,10 +321,11 @@ Result<std::optional<Plan>> Families::best(Seconds limit) {
   Result<Plan> best = bestOfCandidates();
   if (dropped && !(best && best->time < limit))
     return std::optional<Plan>();
+  best = withMemory(problem, network, family.generators, std::move(best));
   if (!best)
     return best.error();
   best->familyBound = boundOf(bound, best->time);
-  return std::optional(withMemory(problem, network, std::move(*best)));
+  return std::optional(std::move(*best));
 }
 
 Result<Plan> Families::bestOfCandidates() {

@@ -274,10 +274,10 @@ Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
   return costs->front();
 }
 
-/// A rank waits until a microbatch has
-/// passed the forwards of the stages before its first one, and runs all
-/// microbatches. If it runs no W alone, one still has to pass the backwards of
-/// these stages. Recomputation and transfers take no time here.
+/// A rank waits until a microbatch has passed the forwards of the stages before
+/// its first one, and runs all microbatches. If it runs no W alone, one still
+/// has to pass the backwards of these stages. Recomputation and transfers take
+/// no time here.
 Seconds PlacedSearch::leastTime(const std::vector<int64_t> &ends,
                                 size_t generator) const {
   std::vector<Seconds> work(size_t(where.ranks)), ramp(size_t(where.ranks));

@@ -107,6 +107,12 @@ private:
 Result<Plan> planOf(const Problem &whole, const Network &network,
                     PlacedSearch &search, const std::vector<int64_t> &ends);
 
+/// `plan` of planOf() in the order of one of `generators`, with the memory of
+/// each stage, or its error.
+Result<Plan> withMemory(const Problem &problem, const Network &network,
+                        const std::vector<Generator> &generators,
+                        Result<Plan> plan);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_PLANNING_PLACEDSEARCH_H

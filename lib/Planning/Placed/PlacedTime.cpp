@@ -7,6 +7,7 @@
 
 #include "Bindings.h"
 #include "LayerIndex.h"
+#include "Placed/PlacedSearch.h"
 #include "Placed/RankMemory.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Placed.h"
@@ -14,6 +15,7 @@
 #include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Simulation/PipelineTimeline.h"
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <numeric>
 #include <set>
@@ -141,14 +143,13 @@ static std::vector<size_t> firstsAlike(const Run &run) {
 }
 
 /// By rank: the memory of its stages, which share nothing yet.
-static std::vector<RankMemory> memoryOf(const Problem &problem, const Run &run,
-                                        const Plan &plan) {
+static std::vector<RankMemory> memoryOf(const Run &run, const Plan &plan) {
   std::vector<RankMemory> memory(run.ranks.devices.size(),
                                  RankMemory(run.plan.schedule.kind));
   std::vector<StageMemory> stages;
-  LayerIndex index(problem);
+  LayerIndex index(run.first);
   for (const StagePlan &stage : plan.stages)
-    stages.push_back(stageMemory(problem, index, stage));
+    stages.push_back(stageMemory(run.first, index, stage));
   for (const StashPeak &peak : stashPeaks(run.plan.schedule))
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
                           run.first.microbatches, peak.stage);
@@ -158,12 +159,17 @@ static std::vector<RankMemory> memoryOf(const Problem &problem, const Run &run,
 /// Checks that the devices have enough memory. Packs stashes only where that
 /// decides.
 static Status checkMemory(const Run &run, const Plan &plan) {
-  std::vector<RankMemory> memory = memoryOf(run.first, run, plan);
+  std::vector<RankMemory> memory = memoryOf(run, plan);
   std::vector<size_t> first = firstsAlike(run);
   LifePacker packer;
+  auto deviceOf = [&](size_t rank) -> const Device & {
+    return run.first.cluster.devices[run.ranks.devices[rank]];
+  };
   for (size_t r = 0; r < memory.size(); ++r) {
     const Order &order = run.plan.schedule.ranks[first[r]];
-    const Device &device = run.first.cluster.devices[run.ranks.devices[r]];
+    const Device &device = deviceOf(r);
+    if (first[r] < r && device.memory >= deviceOf(first[r]).memory)
+      continue; // It has fit.
     RankMemory &own = memory[first[r]];
     if (own.fits(order, &packer, device.memory))
       continue;
@@ -179,7 +185,7 @@ static Status checkMemory(const Run &run, const Plan &plan) {
 
 /// Sets the memory of every stage, its part of that of its devices.
 static void fillMemory(const Run &run, Plan &plan) {
-  std::vector<RankMemory> memory = memoryOf(run.first, run, plan);
+  std::vector<RankMemory> memory = memoryOf(run, plan);
   std::vector<size_t> first = firstsAlike(run);
   for (StagePlan &stage : plan.stages)
     stage.memory = Bytes();
@@ -195,13 +201,17 @@ static void fillMemory(const Run &run, Plan &plan) {
   }
 }
 
-/// Times a run, and sets the bounds of `plan`.
-static Status time(const Problem &problem, const Generator &generator,
-                   const Run &run, Plan &plan) {
-  if (Status status = checkMemory(run, plan); !status)
-    return status;
-  const auto &[model, schedule, devices] = run.plan;
-  Result<StepTime> time = stepTimeOf(model, schedule, run.ranks.ofStages);
+/// The run of `plan`, which fits in memory; sets the time of `plan` and bounds.
+static Result<Run> timedRun(const Problem &problem, const Network &network,
+                            const Generator &generator, Plan &plan) {
+  plan.schedule = generator.name;
+  Result<Run> run = runOf(problem, network, generator, plan);
+  if (!run)
+    return run;
+  if (Status status = checkMemory(*run, plan); !status)
+    return status.error();
+  const auto &[model, schedule, devices] = run->plan;
+  Result<StepTime> time = stepTimeOf(model, schedule, run->ranks.ofStages);
   if (!time)
     return time.error();
   plan.time = time->makespan;
@@ -213,35 +223,38 @@ static Status time(const Problem &problem, const Generator &generator,
   plan.familyBound = boundOf(workLowerBound(problem), plan.time);
   plan.upperBound.reset();
   findBindings(model, plan);
-  return {};
+  return run;
 }
 
 Status timePlaced(const Problem &problem, const Network &network,
                   const Generator &generator, Plan &plan) {
-  plan.schedule = generator.name;
-  Result<Run> run = runOf(problem, network, generator, plan);
-  return run ? time(problem, generator, *run, plan) : run.error();
+  Result<Run> run = timedRun(problem, network, generator, plan);
+  return run ? Status() : run.error();
 }
 
-Plan withMemory(const Problem &problem, const Network &network, Plan plan) {
-  Result<Generator> generator = findGenerator(plan.schedule);
-  if (!generator)
+Result<Plan> withMemory(const Problem &problem, const Network &network,
+                        const std::vector<Generator> &generators,
+                        Result<Plan> plan) {
+  if (!plan)
     return plan;
-  if (Result<Run> run = runOf(problem, network, *generator, plan))
-    fillMemory(*run, plan);
+  auto generator = std::find_if(
+      generators.begin(), generators.end(),
+      [&](const Generator &it) { return it.name == plan->schedule; });
+  assert(generator != generators.end() && "plan has another order");
+  Result<Run> run = runOf(problem, network, *generator, *plan);
+  if (!run)
+    return run.error();
+  fillMemory(*run, *plan);
   return plan;
 }
 
 Status evaluatePlaced(const Problem &problem, const Network &network,
                       const Generator &generator, Plan &plan) {
-  plan.schedule = generator.name;
-  Result<Run> run = runOf(problem, network, generator, plan);
+  Result<Run> run = timedRun(problem, network, generator, plan);
   if (!run)
     return run.error();
-  Status status = time(problem, generator, *run, plan);
-  if (status)
-    fillMemory(*run, plan);
-  return status;
+  fillMemory(*run, plan);
+  return {};
 }
 
 Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,

@@ -148,6 +148,14 @@ TEST(GangProblem, PlansTakeWhatTheirDevicesTake) {
     family.leastRanks = 2;
     Result<Plan> plan = planPlaced(problems->most, family);
     ASSERT_TRUE(plan) << plan.error().message;
+    Plan same = *plan;
+    ASSERT_TRUE(evaluatePlaced(problems->most,
+                               *Network::create(problems->most.cluster),
+                               *findGenerator(plan->schedule), same));
+    for (size_t s = 0; s < same.stages.size(); ++s) {
+      EXPECT_GT(plan->stages[s].memory, Bytes());
+      EXPECT_EQ(plan->stages[s].memory, same.stages[s].memory);
+    }
     Plan devices = onDevices(sharded, *plan);
     Result<Network> network = Network::create(sharded.problem.cluster);
     ASSERT_TRUE(network);
