@@ -222,6 +222,8 @@ std::vector<PipelineShape> shapesBelow(const Problem &problem,
                                        const Network &network,
                                        std::vector<PipelineShape> shapes,
                                        bool splitsBackward, Seconds limit) {
+  if (!(workLowerBound(problem) < limit))
+    return {};
   ShapeBounds bounds(problem, network, splitsBackward);
   std::erase_if(shapes, [&](const PipelineShape &shape) {
     return !bounds.isBelow(shape, limit.value);

@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Bounds.h"
 #include "RandomInstances.h"
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -114,6 +115,24 @@ TEST(FamilyBound, OneDeviceIsExact) {
   Network network = *Network::create(problem.cluster);
   double best = bestTime(problem);
   EXPECT_NEAR(familyLowerBound(problem, network).value, best, 1e-9 * best);
+}
+
+TEST(FamilyBound, IsInfiniteIfLayersDoNotFit) {
+  Problem problem;
+  Draw draw(1);
+  problem.cluster = randomCluster(draw, 4, 1, 1);
+  problem.microbatches = 2;
+  addRandomLayers(problem, draw, 3, 0, 0);
+  problem.residents.clear();
+  for (int64_t layer : {0, 1, 2})
+    problem.residents.push_back({Bytes(100), ResidentKind::Constant, {layer}});
+  for (int64_t memory : {99, 100, 101}) { // Three layers: three stages.
+    for (Device &device : problem.cluster.devices)
+      device.memory = Bytes(memory);
+    Network network = *Network::create(problem.cluster);
+    EXPECT_EQ(std::isfinite(familyLowerBound(problem, network).value),
+              memory >= 100);
+  }
 }
 
 TEST(FamilyBound, FlatNetworkWithoutGradientsIsNear) {
