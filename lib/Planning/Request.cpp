@@ -163,7 +163,9 @@ static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
   else if (name == "auto" &&
            (request.schedule != "auto" || request.chunks == 1))
     name = "spp";
-  Result<Plan> plan = runPlanner(*findPlanner(name), problem);
+  Result<Plan> plan = request.isBrief && name == "auto"
+                          ? runPlanner(problem, planAutoBriefly)
+                          : runPlanner(*findPlanner(name), problem);
   if (!plan || !retimes || !plan->schedule.empty())
     return plan;
   if (Status status = finishForProgram(problem, *plan); !status)

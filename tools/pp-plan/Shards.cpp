@@ -278,7 +278,11 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
     if (!layers[i])
       best.fail(numbers[i], layers[i].error(), Seconds(kNone));
     else if (plans[i] && !*plans[i])
-      best.fail(numbers[i], plans[i]->error(), layers[i]->bound);
+      best.fail(numbers[i],
+                layers[i]->why && !std::isfinite(least.value)
+                    ? layers[i]->why()
+                    : plans[i]->error(),
+                layers[i]->bound);
     else if (plans[i] && **plans[i])
       best.take(numbers[i], std::move(***plans[i]));
     else

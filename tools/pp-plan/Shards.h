@@ -32,6 +32,8 @@ struct ReadLayers {
   /// Called once, with the time of another plan, or infinity. None if no faster
   /// plan than that is found, and not all plans need be tried to see that.
   std::function<Result<std::optional<Planned>>(Seconds)> plan;
+  /// The error of `plan` in full, if that takes long to make.
+  std::function<Error()> why = {};
 };
 
 /// The plan of layers with any time.

@@ -165,14 +165,25 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
       if (isBounded && request.planner == "auto")
         bound = boundOf(problem, *apart);
     }
-  auto plan = [&options, problem, apart,
-               request](Seconds) -> Result<std::optional<Planned>> {
+  ReadLayers layers{bound, {}};
+  request.isBrief = isBounded && fixed.empty() && request.planner == "auto" &&
+                    request.schedule == "auto" && request.chunks == 0;
+  if (request.isBrief)
+    layers.why = [problem] {
+      return runPlanner(problem,
+                        [](const Problem &asked) -> Result<Plan> {
+                          return whyNoPlan(asked);
+                        })
+          .error();
+    };
+  layers.plan = [&options, problem, apart,
+                 request](Seconds) -> Result<std::optional<Planned>> {
     Result<Planned> best = planWhole(options, problem, apart, request);
     if (!best)
       return best.error();
     return std::optional(std::move(*best));
   };
-  return ReadLayers{bound, plan};
+  return layers;
 }
 
 Result<Planned> planFile(const PlanOptions &options, size_t number) {

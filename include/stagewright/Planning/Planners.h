@@ -37,6 +37,13 @@ namespace stagewright {
 /// DNN Training" (INFOCOM 2022), as specified in docs/planner.md.
 Result<Plan> planSpp(const Problem &problem);
 
+/// The same, but if no plan fits in memory, the error does not say how much is
+/// missing, which takes up to 55 runs of the dynamic program to find.
+Result<Plan> planSppBriefly(const Problem &problem);
+
+/// The error of planSpp() for a problem for which planSppBriefly() fails.
+Error whyNoPlan(const Problem &problem);
+
 /// The best plan found for all schedules of Generators.h except those of
 /// placement Twin, with any number of stages on each device and of pipelines
 /// side by side (Placed.h).
@@ -54,6 +61,9 @@ inline bool savesEnough(Seconds placed, Seconds plain) {
 /// are requested, each is on its own devices, and the plan is that of
 /// planSpp().
 Result<Plan> planAuto(const Problem &problem);
+
+/// The same with the errors of planSppBriefly().
+Result<Plan> planAutoBriefly(const Problem &problem);
 
 /// Cuts the chain into `stages` stages (default: as many as devices) with the
 /// least max load of a stage or cut, by an exact dynamic program. The load of a

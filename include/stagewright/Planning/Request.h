@@ -34,6 +34,7 @@ struct PlanRequest {
   std::string schedule = "auto"; ///< In allGenerators(); auto: the fastest.
   int64_t chunks = 0;            ///< Stages per device; 0: the best.
   std::string placement = {};    ///< Empty: the best.
+  bool isBrief = false; ///< With the errors of planAutoBriefly() if auto.
 
   /// Checks each option and their combination; `stages` and `hasPlan` as in the
   /// problem, `stages` 0 if not requested.

@@ -29,7 +29,12 @@ Result<Plan> planPlaced(const Problem &problem) {
 }
 
 Result<Plan> planAuto(const Problem &problem) {
-  Result<Plan> plain = planSpp(problem);
+  Result<Plan> plan = planAutoBriefly(problem);
+  return plan ? plan : whyNoPlan(problem);
+}
+
+Result<Plan> planAutoBriefly(const Problem &problem) {
+  Result<Plan> plain = planSppBriefly(problem);
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
   // These need one stage per device, which planSpp() plans.

@@ -113,11 +113,11 @@ static void explain(const Problem &problem, const Network &network,
 }
 
 /// The error if no plan fits: which constraint fails, and by how much.
-static Error infeasible(const Problem &problem, const Network &network,
-                        const SppCandidates &candidates,
-                        const std::vector<size_t> &order) {
+static Error infeasible(const Problem &problem, const Network &network) {
   int64_t extra = 0;
-  Plan plan = candidates.planOfLeastMemory(order, extra);
+  Plan plan =
+      SppCandidates(problem, network)
+          .planOfLeastMemory(chooseLists(problem, network).front(), extra);
   if (plan.stages.empty())
     return Error{"no plan has " + std::to_string(problem.stages) + " stages"};
   // Its memory when it recomputes everything that saves memory.
@@ -221,13 +221,13 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
         continue;
       }
       if (!evaluate(problem, network, candidate.plan))
-        continue; // Does not fit; infeasible() reports it if none fits.
+        continue; // Does not fit; whyNoPlan() reports it if none fits.
       simulated.push_back({std::move(candidate.plan), candidate.order});
       if (isBetter(simulated.back().plan, simulated[best].plan))
         best = simulated.size() - 1;
     }
     if (simulated.empty())
-      return infeasible(problem, network, candidates, orders.front());
+      return Error{"no plan fits in memory"};
     if (round == 0) {
       for (size_t i = 0; i < orders.size(); ++i)
         if ((isSmall && i < searched) || i == simulated[best].order)
@@ -257,7 +257,19 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
   return plan;
 }
 
+Error whyNoPlan(const Problem &problem) {
+  if (Status status = problem.check(); !status)
+    return status.error();
+  Result<Network> network = Network::create(problem.cluster);
+  return network ? infeasible(problem, *network) : network.error();
+}
+
 Result<Plan> planSpp(const Problem &problem) {
+  Result<Plan> plan = planSppBriefly(problem);
+  return plan ? plan : whyNoPlan(problem);
+}
+
+Result<Plan> planSppBriefly(const Problem &problem) {
   if (Status status = problem.check(); !status)
     return status.error();
   Result<Network> network = Network::create(problem.cluster);

@@ -105,6 +105,10 @@ TEST(Spp, SaysByHowMuchMemoryIsShort) {
   EXPECT_NE(plan.error().message.find("has 14.3 MiB"), std::string::npos)
       << plan.error().message;
   ASSERT_EQ(plan.error().notes.size(), 1u);
+  Result<Plan> brief = planSppBriefly(problem), any = planAuto(problem);
+  ASSERT_FALSE(brief || any);
+  EXPECT_EQ(brief.error().message, "no plan fits in memory");
+  EXPECT_EQ(any.error().message, plan.error().message);
   // 30 for gradients, two slots for received values, one for the value between.
   setMemory(problem, 32.99);
   EXPECT_FALSE(planSpp(problem).ok());
