@@ -259,9 +259,10 @@ orderOf(const std::vector<Result<ReadLayers>> &layers) {
 
 /// Plans layers over each of `numbers` of shards in the order of orderOf(). A
 /// number is not planned, or only in part, if bounds are not below the time of
-/// a plan with another one.
+/// a plan with another one. `explains`: errors are shown beside a plan, too.
 static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
-                                   std::vector<Result<ReadLayers>> &layers) {
+                                   std::vector<Result<ReadLayers>> &layers,
+                                   bool explains) {
   Seconds least(std::numeric_limits<double>::infinity());
   std::vector<std::optional<Result<std::optional<Planned>>>> plans(
       numbers.size());
@@ -279,7 +280,7 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
       best.fail(numbers[i], layers[i].error(), Seconds(kNone));
     else if (plans[i] && !*plans[i])
       best.fail(numbers[i],
-                layers[i]->why && !std::isfinite(least.value)
+                layers[i]->why && (explains || !std::isfinite(least.value))
                     ? layers[i]->why()
                     : plans[i]->error(),
                 layers[i]->bound);
@@ -327,7 +328,7 @@ planShards(const PlanOptions &options, size_t file, const std::string &fixed,
   std::vector<Result<ReadLayers>> layers;
   for (auto &reader : readers)
     layers.push_back(reader.get());
-  return planInOrder(numbers, layers);
+  return planInOrder(numbers, layers, options.explain);
 }
 
 } // namespace stagewright

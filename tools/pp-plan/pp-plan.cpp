@@ -27,6 +27,7 @@
 
 #include <future>
 #include <iostream>
+#include <limits>
 #include <set>
 
 using namespace stagewright;
@@ -176,11 +177,16 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
                         })
           .error();
     };
-  layers.plan = [&options, problem, apart,
-                 request](Seconds) -> Result<std::optional<Planned>> {
+  // Of all kinds of plans, also those of which none is found or is the best.
+  Seconds all = apart && isBounded
+                    ? bound
+                    : Seconds(std::numeric_limits<double>::infinity());
+  layers.plan = [&options, problem, apart, request,
+                 all](Seconds) -> Result<std::optional<Planned>> {
     Result<Planned> best = planWhole(options, problem, apart, request);
     if (!best)
       return best.error();
+    best->plan.familyBound = std::min(best->plan.familyBound, all);
     return std::optional(std::move(*best));
   };
   return layers;
