@@ -214,7 +214,9 @@ std::optional<Formula> Formulas::invertLogistic(const Formula &b) {
   if (t.isUnknown())
     return std::nullopt;
   const auto &[product, sign] = *t.factors.begin();
-  logistics.push_back({*base, step, ratio, product[0].first, sign});
+  Logistic own{*base, step, ratio, product[0].first, sign};
+  if (!llvm::is_contained(logistics, own))
+    logistics.push_back(own);
   Formula inverse(1 / leading);
   for (int k = 0; k < n; ++k)
     inverse = inverse * Formula(0.5) * (Formula(1) - t);

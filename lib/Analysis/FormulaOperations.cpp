@@ -27,15 +27,18 @@ std::optional<int> Formulas::compare(const Formula &a, const Formula &b) const {
   Formula difference = a - b;
   if (std::optional<double> number = difference.number())
     return signOf(*number);
-  // A constant may be larger than the sum of all leaves can be.
+  // A constant may be larger than the sum of all leaves, and of values of tanh,
+  // can be.
   double constant = 0, rest = 0;
   for (const auto &[product, factor] : difference.factors) {
-    bool isLeaf = product.size() == 1 && product[0].second == 1 &&
-                  atoms[product[0].first].kind == Kind::Leaf;
+    bool isSingle = product.size() == 1 && product[0].second == 1;
+    Kind kind = isSingle ? atoms[product[0].first].kind : Kind::Exp;
     if (product.empty())
       constant = factor;
     else
-      rest += isLeaf ? std::fabs(factor) * kMostOfLeaf : INFINITY;
+      rest += kind == Kind::Leaf   ? std::fabs(factor) * kMostOfLeaf
+              : kind == Kind::Tanh ? std::fabs(factor)
+                                   : INFINITY;
   }
   return rest <= std::fabs(constant) ? std::optional(signOf(constant))
                                      : std::nullopt;

@@ -98,6 +98,8 @@ private:
     double factor;
     unsigned tanh; ///< t is `sign` times this atom
     double sign;
+
+    bool operator==(const Logistic &) const = default;
   };
 
   Formula atom(Kind kind, llvm::ArrayRef<int64_t> name, const Formula &argument,

@@ -9,6 +9,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
 
 namespace stagewright::device {
@@ -60,16 +61,23 @@ static FailureOr<ScalarFunction::Leaf> leafOf(OpOperand &operand) {
 
 namespace {
 
+/// A file may have any chain of operations.
+constexpr unsigned kMostDepth = 5000;
+
 /// Evaluates a scalar from its definition: `leaf` and `operation` return the
 /// value of an operand and of an operation; none if it is no such function.
 template <typename T> struct Walk {
   llvm::function_ref<std::optional<T>(const ScalarFunction::Leaf &)> leaf;
   llvm::function_ref<std::optional<T>(Operation *, ArrayRef<T>)> operation;
   DenseMap<Value, std::optional<T>> known = DenseMap<Value, std::optional<T>>();
+  unsigned depth = 0; ///< calls of of() inside each other
 
   std::optional<T> of(Value scalar) {
     if (auto found = known.find(scalar); found != known.end())
       return found->second;
+    if (depth == kMostDepth)
+      return std::nullopt;
+    llvm::SaveAndRestore deeper(depth, depth + 1);
     std::optional<T> made = make(scalar);
     known[scalar] = made;
     return made;

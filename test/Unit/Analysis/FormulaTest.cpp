@@ -157,6 +157,10 @@ TEST_F(FormulaTest, OnlySumsOfLeavesAreSmallerThanHugeNumbers) {
   EXPECT_TRUE(compare(Is::OLT, x, 1e29).isUnknown());
   EXPECT_TRUE(compare(Is::OLT, x * Formula(100), 1e30).isUnknown());
   EXPECT_TRUE(compare(Is::OLT, formulas.exp(x), 1e30).isUnknown());
+  // As scores that are capped, before they are clamped.
+  EXPECT_EQ(
+      compare(Is::OGT, Formula(50) * formulas.tanh(x) + y, -3.4e38).number(),
+      1);
   EXPECT_TRUE(compare(Is::OLT, x * y, 1e30).isUnknown());
 }
 

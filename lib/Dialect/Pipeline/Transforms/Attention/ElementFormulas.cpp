@@ -9,11 +9,14 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Dialect/LLVM.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace stagewright::pipeline {
 
 /// Max number of values evaluated for one element.
 constexpr unsigned kMostSteps = 20000;
+/// Calls of one evaluation inside each other: a file may have any chain.
+constexpr unsigned kMostDepth = 2000;
 
 linalg::LinalgOp parallelOf(Value value) {
   auto op = value.getDefiningOp<linalg::LinalgOp>();
@@ -65,9 +68,10 @@ Formula ElementFormulas::at(Value value, ArrayRef<int> place) {
 }
 
 Formula ElementFormulas::element(Value value, ArrayRef<int> place) {
-  if (steps == 0)
+  if (steps == 0 || depth == kMostDepth)
     return Formula::unknown();
   --steps;
+  llvm::SaveAndRestore deeper(depth, depth + 1);
   if (auto leaf = leaves.find(value); leaf != leaves.end())
     return leaf->second(place);
   Operation *op = value.getDefiningOp();
@@ -140,6 +144,9 @@ Formula ElementFormulas::body(linalg::LinalgOp op, Value value,
                               ArrayRef<int> loops, Known &known) {
   if (auto it = known.find(value); it != known.end())
     return it->second;
+  if (depth == kMostDepth)
+    return Formula::unknown();
+  llvm::SaveAndRestore deeper(depth, depth + 1);
   Formula made = makeInBody(op, value, loops, known);
   known[value] = made;
   return made;

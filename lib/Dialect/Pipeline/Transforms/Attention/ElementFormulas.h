@@ -70,6 +70,7 @@ private:
                      llvm::ArrayRef<int> loops, Known &known);
 
   unsigned steps = 0; ///< left in the current evaluation
+  unsigned depth = 0; ///< calls of element() and body() inside each other
 };
 
 } // namespace stagewright::pipeline
