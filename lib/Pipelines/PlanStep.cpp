@@ -188,6 +188,8 @@ LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
   FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
   if (failed(problem))
     return failure();
+  if (failed(checkNotRepeated(graph)))
+    return failure();
   std::vector<ShardLevel> levels = levelsOf(graph, *problem, *options.shards);
   ShardedLayers layers = shardedLayersOf(levels, *options.shards, *problem);
   // A stage may have to end where the planner would not end it.

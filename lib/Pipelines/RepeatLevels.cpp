@@ -9,6 +9,7 @@
 #include "RunPasses.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 
 namespace stagewright {
 
@@ -60,11 +61,22 @@ void buildRepeats(OpPassManager &manager, const std::vector<ShardLevel> &levels,
   manager.addPass(pipeline::createEstimateCost(cost));
 }
 
+LogicalResult checkNotRepeated(pipeline::GraphOp graph) {
+  for (int64_t layer = 0; layer < graph.getNumLayers(); ++layer)
+    if (pipeline::shardPlaceOf(graph.getLayerName(layer)).again)
+      return emitError(graph.getLoc())
+             << "layer '" << graph.getLayerName(layer)
+             << "' repeats a forward already; leave out recompute-layers";
+  return success();
+}
+
 FailureOr<RepeatedGraph> repeatForwards(pipeline::GraphOp graph,
                                         const std::vector<ShardLevel> &levels,
                                         const std::vector<LevelRange> &ranges,
                                         const Cluster &cluster,
                                         const CompileOptions &options) {
+  if (failed(checkNotRepeated(graph)))
+    return failure();
   RepeatedGraph made{
       OwningOpRef<ModuleOp>(graph->getParentOfType<ModuleOp>().clone()), {}};
   QuietRepeats quiet(graph.getContext());

@@ -46,6 +46,9 @@ struct QuietRepeats : mlir::ScopedDiagnosticHandler {
         }) {}
 };
 
+/// An error if a layer of `graph` repeats the forward of another.
+mlir::LogicalResult checkNotRepeated(pipeline::GraphOp graph);
+
 /// Adds the passes that let `ranges` of `levels` repeat their forwards, and
 /// estimate the costs of the new nodes.
 void buildRepeats(mlir::OpPassManager &manager,

@@ -1,5 +1,8 @@
 // RUN: pp-opt %s --pipeline-repeat-layers=layers=0-3 -o %t.again.mlir
 // RUN: pp-compile %t.again.mlir --cluster=local:4 --tensor-parallel=2 --stages=2 --microbatches=2 --emit=program | FileCheck %s
+// RUN: not pp-compile %t.again.mlir --cluster=local:4 --tensor-parallel=2 --stages=2 --microbatches=2 --recompute-layers --emit=program 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TWICE
+// TWICE: error: layer 'b.t2.s1.again' repeats a forward already; leave out recompute-layers
 // RUN: not pp-compile %t.again.mlir --cluster=local:6 --tensor-parallel=2 --stages=3 --microbatches=2 --emit=program 2>&1 \
 // RUN:     | FileCheck %s --check-prefix=MANY
 // RUN: pp-opt %s --pipeline-repeat-layers=layers=0-1,2-3 -o %t.each.mlir

@@ -195,8 +195,13 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
       int64_t part = 0;
       bool isUpdate =
           text.consume_front("update.") && !text.getAsInteger(10, part);
-      if (found.empty() &&
-          (isUpdate || text.ends_with(PipelineDialect::kAgainSuffix)))
+      // A forward of which only the repeat is read is no node either.
+      StringRef forward = name;
+      bool isRepeated =
+          forward.consume_back(".F") &&
+          nodes.contains((forward + PipelineDialect::kAgainSuffix).str());
+      if (found.empty() && (isUpdate || isRepeated ||
+                            text.ends_with(PipelineDialect::kAgainSuffix)))
         continue;
       if (found.empty())
         unknown.push_back("'" + name + "'");
