@@ -227,7 +227,8 @@ TEST(Placed, NoCutTakesLessThanItsLeastTime) {
     }
   }
   EXPECT_GT(cuts, 200 / int64_t(kPart));
-  EXPECT_GT(equal, cuts / 100);
+  if (kPart == 1) // In a few rounds there may be none.
+    EXPECT_GT(equal, cuts / 100);
 }
 
 /// The best plan found is a local optimum for moves of single layers, and in
