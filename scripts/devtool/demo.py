@@ -12,6 +12,8 @@ MODEL = ROOT / "test/Integration/models/gpt.py"
 GOLDEN = ROOT / "test/Integration/golden.py"
 STAGES, MICROBATCHES = 4, 8
 PLACE = BUILD / "demo"
+# What it runs, and what the README then uses; tests and benches are not built.
+TOOLS = ("pp-opt", "pp-compile", "pp-run", "pp-plan", "pp-sim", "pp-translate")
 
 
 def _key():
@@ -41,7 +43,7 @@ def _prepare():
 
 def run(options):
     """`./dev demo`: fails if a gradient is outside the tolerance."""
-    setup.everything()
+    setup.everything(targets=TOOLS)
     _prepare()
     artifact, trace, picture = PLACE / "gpt.swx", PLACE / "trace.json", PLACE / "schedule.svg"
     tools, log = setup.tree("release") / "bin", PLACE / "compile.txt"
