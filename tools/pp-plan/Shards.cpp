@@ -11,12 +11,12 @@
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/Infinity.h"
 
 #include <algorithm>
 #include <cmath>
 #include <future>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -36,7 +36,7 @@ public:
 
 private:
   std::optional<Planned> best;
-  Seconds bound = Seconds(std::numeric_limits<double>::infinity());
+  Seconds bound = Seconds(kInfinity);
   std::vector<std::string> outcomes;
 };
 } // namespace
@@ -90,7 +90,7 @@ static Result<std::optional<Plan>> planGangs(const PlanOptions &options,
                                              Seconds limit) {
   bool isGiven = !problem.fixedPlan.empty();
   if (options.uniform) // Compared with all forms.
-    limit = Seconds(std::numeric_limits<double>::infinity());
+    limit = Seconds(kInfinity);
   if (!isGiven && !(options.repeatsLayers && options.recompute))
     return planPlacedBelow(problem, family, limit);
   Result<Plan> plan =
@@ -221,7 +221,7 @@ static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
   Result<std::vector<Form>> read = readForms(options, file, fixed, ways);
   if (!read)
     return read.error();
-  Seconds bound(std::numeric_limits<double>::infinity());
+  Seconds bound(kInfinity);
   for (const Form &form : *read)
     bound = std::min(bound, form.bound);
   auto forms = std::make_shared<std::vector<Form>>(std::move(*read));
@@ -263,7 +263,7 @@ orderOf(const std::vector<Result<ReadLayers>> &layers) {
 static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
                                    std::vector<Result<ReadLayers>> &layers,
                                    bool explains) {
-  Seconds least(std::numeric_limits<double>::infinity());
+  Seconds least(kInfinity);
   std::vector<std::optional<Result<std::optional<Planned>>>> plans(
       numbers.size());
   for (size_t i : orderOf(layers)) {
@@ -273,11 +273,10 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
     if (*plans[i] && **plans[i])
       least = std::min(least, (**plans[i])->plan.time);
   }
-  constexpr double kNone = std::numeric_limits<double>::infinity();
   Best best;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (!layers[i])
-      best.fail(numbers[i], layers[i].error(), Seconds(kNone));
+      best.fail(numbers[i], layers[i].error(), Seconds(kInfinity));
     else if (plans[i] && !*plans[i])
       best.fail(numbers[i],
                 layers[i]->why && (explains || !std::isfinite(least.value))
@@ -293,8 +292,7 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
 }
 
 Result<Planned> planAlone(const ReadLayers &layers) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  Result<std::optional<Planned>> plan = layers.plan(Seconds(kNone));
+  Result<std::optional<Planned>> plan = layers.plan(Seconds(kInfinity));
   return plan ? Result<Planned>(std::move(**plan)) : plan.error();
 }
 

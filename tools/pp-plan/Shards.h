@@ -28,8 +28,8 @@ struct Planned {
 
 /// Layers that have been read, all whole or over one number of shards.
 struct ReadLayers {
-  Seconds
-      bound; ///< No plan of them takes less; infinite only if there is none.
+  /// No plan of them takes less; infinite only if there is none.
+  Seconds bound;
   /// Called once, with the time of another plan, or infinity. None if no faster
   /// plan than that is found, and not all plans need be tried to see that.
   std::function<Result<std::optional<Planned>>(Seconds)> plan;

@@ -22,12 +22,12 @@
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Support/Files.h"
+#include "stagewright/Support/Infinity.h"
 
 #include <CLI/CLI.hpp>
 
 #include <future>
 #include <iostream>
-#include <limits>
 #include <set>
 
 using namespace stagewright;
@@ -178,9 +178,7 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
           .error();
     };
   // Of all kinds of plans, also those of which none is found or is the best.
-  Seconds all = apart && isBounded
-                    ? bound
-                    : Seconds(std::numeric_limits<double>::infinity());
+  Seconds all = apart && isBounded ? bound : Seconds(kInfinity);
   layers.plan = [&options, problem, apart, request,
                  all](Seconds) -> Result<std::optional<Planned>> {
     Result<Planned> best = planWhole(options, problem, apart, request);

@@ -1,5 +1,4 @@
-//===- Infinity.h - infinity, as a double ------------------------*- C++
-//-*-===//
+//===- Infinity.h - infinity, as a double -----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
