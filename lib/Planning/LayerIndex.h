@@ -25,6 +25,9 @@ struct LayerIndex {
   std::vector<std::vector<size_t>> values, residents;
 };
 
+/// Memory of a stage of all layers, which keeps everything.
+StageMemory memoryOfAll(const Problem &problem);
+
 /// stageMemory() in time linear in the values and residents of the stage.
 StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
                         const StagePlan &stage);

@@ -230,9 +230,13 @@ double StageMemory::temporariesOf(double share) const {
          (double(temporaries) - first) * (share - sample) / (1 - sample);
 }
 
+StageMemory memoryOfAll(const Problem &problem) {
+  std::vector<bool> all(problem.layers.size(), true);
+  return stageMemory(problem, all, /*recompute=*/false);
+}
+
 Bytes mostMemory(const Problem &problem) {
-  StageMemory all = stageMemory(
-      problem, std::vector<bool>(problem.layers.size(), true), false);
+  StageMemory all = memoryOfAll(problem);
   for (const LayerValue &value : problem.values) {
     all.receivedStash.toWeight += value.bytes.value;
     all.received += value.bytes.value;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds/Family.h"
+#include "LayerIndex.h"
 #include "Spp/Prm.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
@@ -25,10 +26,9 @@ static double capacityBound(const Family &family) {
 /// microbatch, although each layer is a stage of its own. Every device of a
 /// stage holds all of its part.
 static bool lacksMemory(const Problem &problem) {
-  size_t layers = problem.layers.size();
-  int64_t once =
-      stageMemory(problem, std::vector<bool>(layers, true), false).once;
-  auto most = int64_t(std::min(layers, problem.cluster.devices.size()));
+  int64_t once = memoryOfAll(problem).once;
+  auto most =
+      int64_t(std::min(problem.layers.size(), problem.cluster.devices.size()));
   return std::all_of(
       problem.cluster.devices.begin(), problem.cluster.devices.end(),
       [&](const Device &device) { return once / most > device.memory.value; });

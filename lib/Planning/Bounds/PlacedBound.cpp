@@ -27,6 +27,7 @@
 
 #include "Bounds/GroupBandwidths.h"
 #include "Bounds/WholeLayers.h"
+#include "LayerIndex.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
@@ -162,9 +163,7 @@ ShapeBounds::ShapeBounds(const Problem &problem, const Network &network,
       longest(longestOf(problem, least.total)), ramp(problem),
       sum(std::accumulate(least.total.begin(), least.total.end(), 0.0)),
       ramps(least.comes && least.returns && !problem.forwardOnly),
-      once(stageMemory(problem, std::vector<bool>(problem.layers.size(), true),
-                       false)
-               .once) {
+      once(memoryOfAll(problem).once) {
   for (const Device &device : problem.cluster.devices)
     room = std::max(room, device.memory.value);
 }
