@@ -337,17 +337,23 @@ static PipelineModel sideBySideModel(std::mt19937 &random, size_t stages,
   return model;
 }
 
+/// The order by 1F1B of stages whose replicas, `ranks`, take microbatches in
+/// turn.
+static Result<Schedule> inTurnBy1F1B(const PipelineModel &model,
+                                     const ReplicaRanks &ranks) {
+  ScheduleShape shape;
+  shape.ranks = int64_t(ranks.size());
+  shape.microbatches = model.microbatches;
+  return generateInTurn(*findGenerator("1f1b"), shape, ranks);
+}
+
 TEST(PipelineTimeline, LinksThatDoNotExistAreErrors) {
   std::mt19937 random(5);
   PipelineModel model = sideBySideModel(random, 2, 2);
   model.microbatches = 4;
   model.channels[0].forwardLanes[1] = model.numLinks;
   ReplicaRanks ranks = {{0, 2}, {1, 3}};
-  ScheduleShape shape;
-  shape.ranks = 2;
-  shape.microbatches = model.microbatches;
-  Result<Schedule> schedule =
-      generateInTurn(*findGenerator("1f1b"), shape, ranks);
+  Result<Schedule> schedule = inTurnBy1F1B(model, ranks);
   ASSERT_TRUE(schedule) << schedule.error().message;
   Result<StepTime> time = stepTimeOf(model, *schedule, ranks);
   ASSERT_FALSE(time);
@@ -364,11 +370,7 @@ TEST(PipelineTimeline, PipelinesWithTicksOfTwoLengthsAreNotJoined) {
   model.stages.push_back(
       {{Seconds(1), Seconds(1), Seconds(0)}, Seconds(), Seconds(), {0, 1}});
   ReplicaRanks ranks = {{0, 1}};
-  ScheduleShape shape;
-  shape.ranks = 1;
-  shape.microbatches = model.microbatches;
-  Result<Schedule> schedule =
-      generateInTurn(*findGenerator("1f1b"), shape, ranks);
+  Result<Schedule> schedule = inTurnBy1F1B(model, ranks);
   ASSERT_TRUE(schedule) << schedule.error().message;
   Result<StepTime> time = stepTimeOf(model, *schedule, ranks);
   ASSERT_TRUE(time) << time.error().message;
