@@ -220,9 +220,9 @@ std::optional<Formula> Formulas::invertLogistic(const Formula &b) {
   Formula inverse(1 / leading);
   for (int k = 0; k < n; ++k)
     inverse = inverse * Formula(0.5) * (Formula(1) - t);
-  Formula rest;
   if (first == 0)
     return inverse;
+  Formula rest;
   rest.factors[{{*base, -first}}] = 1;
   return inverse * rest;
 }
@@ -291,16 +291,16 @@ Formula Formulas::tanh(const Formula &a) {
 bool Formulas::dependsOn(const Formula &formula,
                          llvm::function_ref<bool(ArrayRef<int64_t>)> is) const {
   llvm::SmallDenseSet<unsigned> seen;
-  SmallVector<const Formula *> todo = {&formula};
-  while (!todo.empty())
-    for (const auto &[product, factor] : todo.pop_back_val()->factors)
+  SmallVector<const Formula *> pending = {&formula};
+  while (!pending.empty())
+    for (const auto &[product, factor] : pending.pop_back_val()->factors)
       for (auto [number, power] : product) {
         const Atom &atom = atoms[number];
         if (!seen.insert(number).second)
           continue;
         if (atom.kind == Kind::Leaf && is(atom.name))
           return true;
-        todo.push_back(&atom.argument);
+        pending.push_back(&atom.argument);
       }
   return false;
 }

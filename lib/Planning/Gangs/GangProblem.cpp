@@ -311,9 +311,9 @@ void Builder::addValues() {
                                {}});
     } else if (isRepeated) { // Held for one microbatch at a time.
       size_t layer = size_t(own.producer.layer);
-      RecomputeLevel &again = result.layers[layer].levels[*wholes[layer] - 1];
-      again.temporaries += result.slotOf(own.bytes);
-      again.sampleTemporaries += result.slotOf(own.bytes);
+      RecomputeLevel &whole = result.layers[layer].levels[*wholes[layer] - 1];
+      whole.temporaries += result.slotOf(own.bytes);
+      whole.sampleTemporaries += result.slotOf(own.bytes);
     }
     if (!own.uses.empty())
       result.values.push_back(std::move(own));
