@@ -1,4 +1,4 @@
-"""A step compared with jax.jit, IREE and torch: loss and gradients of 8 microbatches, float32.
+"""A step compared with jax.jit, IREE, torch and its own products by OpenBLAS: loss and gradients of 8 microbatches, float32.
 
 One stage on one core, the same on two cores (one rank with two threads), and the GPT on two ranks beside torch's pipeline.
 """
@@ -6,7 +6,7 @@ One stage on one core, the same on two cores (one rank with two threads), and th
 from ..harness.models import GPT, MODELS
 from ..harness.report import RATIO_COLUMNS, Result, Table
 
-IREE_AT_MOST, TWO_CORES_AT_MOST, TORCH_AT_MOST = 0.40, 0.60, 0.65
+IREE_AT_MOST, TWO_CORES_AT_MOST, TORCH_AT_MOST, BLAS_AT_MOST = 0.40, 0.60, 0.65, 1.02
 
 
 def one_stage(session, result, table, model, cores):
@@ -16,10 +16,12 @@ def one_stage(session, result, table, model, cores):
     module = session.imported(model)
     artifact = session.compiled(module, 1)
     peers = {"jax": lambda: session.jax(model, cores), "iree": lambda: session.iree(model, cores)}
+    if model.name != "convnet":  # Convolutions are always computed by tiles.
+        peers["openblas"] = lambda: session.blas(artifact, module, cores, count)
     found = session.compare(f"{model.name}, {words}", [
         lambda: session.ours(artifact, module, cores, count),
         *(make for name, make in peers.items() if name in session.options.peers)])
-    limits = {"jax": model.one_core if count == 1 else TWO_CORES_AT_MOST, "iree": IREE_AT_MOST}
+    limits = {"jax": model.one_core if count == 1 else TWO_CORES_AT_MOST, "iree": IREE_AT_MOST, "openblas": BLAS_AT_MOST}
     for peer, one in found.items():
         key = f"{peer}_{words.replace(' ', '_')}"
         session.note(result, table, f"{model.name}, {words}, beside {peer}", one, limits[peer],

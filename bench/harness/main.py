@@ -14,7 +14,7 @@ from .ratio import FEWEST, SPREAD
 from .session import Session
 
 BENCHES = {
-    "step": "time of a step, compared with jax.jit, IREE and torch.distributed.pipelining, on one core and on two",
+    "step": "time of a step, compared with jax.jit, IREE, torch.distributed.pipelining and products by OpenBLAS, on one core and on two",
     "contractions": "a step compared with its contractions alone; the speed of each shape",
     "pipeline": "two ranks, compared with torch.distributed.pipelining and jax.jit on two cores; the bubble",
     "overhead": "microseconds that an action and a hop cost",
@@ -27,6 +27,7 @@ BENCHES = {
     "averaging": "delayed averages: simulated on 1 to 256 workers; over a slow link; the losses of a GPT compared with synchronous training",
     "messages": "a message between two processes, compared with MPI's own ping-pong and torch.distributed's",
     "compile": "compile time by pass and by number of operations, compared with jax.jit's",
+    "elementary": "exp, tanh, erf and others compared with SLEEF, glibc's vector library and XLA: ns per value",
     "memory": "bytes of a step compared with jax.jit's; resident memory of compiler and runtime",
     "size": "LLaMA-2 7B and 70B, Mixtral and GPT-3 on 8 to 1,024 GPUs: plan, compile, dry run; no GPU is needed",
     "megatron": "GPTs of 1.7 to 1,008 billion parameters: our plans compared with Megatron-LM's published degrees, in one simulator",
@@ -42,7 +43,7 @@ BENCHES = {
     "checkpoints": "what a checkpoint every 20 steps costs",
     "counts": "instruction counts, compared with bench/counts.json; a test allows 3 %",
 }
-PEERS = ("jax", "iree", "torch")
+PEERS = ("jax", "iree", "torch", "openblas")
 EPILOG = """\
 The sides of a comparison take turns in one run, round after round, each pinned to its cores. While the spread is too wide,
 the run continues after --rounds rounds, up to three times as many. It prints the medians, their ratio (ours / peer, less is

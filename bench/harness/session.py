@@ -64,6 +64,11 @@ class Session:
     def ours(self, artifact, module, cores, threads=1):
         return Ours(self.tool("pp-run"), artifact, module.with_suffix(".inputs.safetensors"), cores, threads)
 
+    def blas(self, artifact, module, cores, threads=1):
+        """Our step with products by OpenBLAS instead of the runtime's tiles."""
+        return Ours(self.tool("pp-run"), artifact, module.with_suffix(".inputs.safetensors"), cores, threads,
+                    {"STAGEWRIGHT_BLAS": "libopenblas.so.0"}, "openblas")
+
     def has_threads(self):
         """Whether pp-run can split a rank's work over threads."""
         return "--threads-per-rank" in call([self.tool("pp-run"), "--help"])

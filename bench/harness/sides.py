@@ -44,15 +44,15 @@ class Ours:
     """A step of an artifact, in a new process for every turn, so that effects of memory addresses vary between turns. The first
     step of a turn is warm-up and does not count."""
 
-    def __init__(self, run, artifact, inputs, cores, threads=1):
-        self.name, self.version = "ours", None
+    def __init__(self, run, artifact, inputs, cores, threads=1, environment=None, name="ours"):
+        self.name, self.version, self.environment = name, None, environment
         flags = ["--pin"] + ([f"--threads-per-rank={threads}"] if threads > 1 else [])
         self.command = ["taskset", "-c", cores, run, artifact, f"--inputs={inputs}", "--repeat-microbatch", "--json",
                         *flags]
         self.loss = self.report(1)["loss"]
 
     def report(self, steps):
-        return json.loads(call([*self.command, f"--steps={steps}"]))
+        return json.loads(call([*self.command, f"--steps={steps}"], self.environment))
 
     def turn(self, steps):
         return self.report(steps + 1)["seconds"][1:]
