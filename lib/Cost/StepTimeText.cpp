@@ -89,7 +89,7 @@ std::string table(const RankTime &rank) {
                     share(it.seconds, rank, it.beside)});
   Seconds nodes = kNodeSeconds * double(rank.nodes);
   rows.push_back(
-      {"between nodes of the graph, " + toString(kNodeSeconds) + " each",
+      {"between CUDA graph nodes, " + toString(kNodeSeconds) + " each",
        std::to_string(rank.nodes), "-", "-", toString(nodes),
        share(nodes, rank, false)});
   rows.push_back({"sum", "", "", "", toString(rank.sum), ""});
@@ -113,11 +113,11 @@ std::string conclusions(const RankTime &rank) {
   };
   std::string text = "\nour kernels move " + toString(rank.ours) + "\n";
   if (least > Seconds())
-    text += "at 61 % of the rate in products and 40 % in attention (600 and "
-            "400 TFLOP/s on an H100) the library's calls take " +
-            toString(least) + ", the step " + times(rank.sum) +
-            " times as long; it expects " + toString(rank.expected) +
-            " for products, and would take " +
+    text += "products and attention alone take " + toString(least) +
+            " at 61 % and 40 % of the rate (600 and 400 TFLOP/s on an H100); "
+            "the step takes " +
+            times(rank.sum) + " times as long, with " +
+            toString(rank.expected) + " for products, or " +
             times(rank.sum - rank.expected + rank.products) + " times with " +
             toString(rank.products) + "\n";
   if (rank.scores > Bytes(0))
@@ -156,7 +156,7 @@ std::string toText(const std::vector<RankTime> &ranks) {
     return "rank " + std::to_string(r) + " of " + std::to_string(ranks.size()) +
            " (" + ranks[r].device + ", " + ranks[r].deviceClass +
            "): estimated " + toString(ranks[r].sum) + ", " +
-           std::to_string(ranks[r].nodes) + " nodes of the graph";
+           std::to_string(ranks[r].nodes) + " CUDA graph nodes";
   };
   std::string text = line(size_t(longest - ranks.begin())) + "\n" +
                      table(*longest) + conclusions(*longest);

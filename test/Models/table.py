@@ -2,6 +2,7 @@
 
 import collections
 import re
+import textwrap
 
 LIBRARIES = {
     "arrays": "Arrays (jax.numpy, lax)", "control": "Control flow, transformations, random numbers", "distrax": "distrax",
@@ -10,25 +11,44 @@ LIBRARIES = {
     "jraph": "jraph", "keras": "Keras 3", "keras-hub": "KerasHub", "lax": "Operations (lax, jax.numpy)", "optax": "Optax",
     "plain": "Transformers without a library", "plain-nets": "Other nets without a library", "rlax": "rlax",
 }
-STAGES = ("1", "2", "auto", "shards", "groups", "gpu")
+WAYS = {
+    "1": "for one stage", "2": "for two stages", "auto": "as the planner chooses for two devices",
+    "shards": "with all layers split over two shards", "groups": "with two stages of two shards each",
+    "gpu": "for a GPU, which the [emulator](../test/Cuda/README.md) executes",
+}
+STAGES = tuple(WAYS)
 GOOD = ("equal", "refused as expected")
 HEAD = """\
 # Training steps compared with JAX
 
-Written by `./dev test models`. Each step is imported as `stagewright import jax` does, compiled for one stage, for two, for as
-many as the planner takes of two devices, with all layers split over two shards, the same in two stages on four devices, and for a
-GPU, which the [emulator](../test/Cuda/README.md) executes, and runs two microbatches that differ.
-*Equal* means that loss, gradients and other results are JAX's: of float32 to 1e-5 of a result's norm, or 1e-6 of all results,
-or at most twice as far from float64 as JAX's own, also on inputs that differ in the last bit; of bfloat16 at most 1.5 times as
-far from float32 as JAX's own, which rounds where the program says (`xla_allow_excess_precision=false`); where one input is
-farther, the root mean square over twelve others decides. A dash: not run. The steps are in
+{first}
+
+- float32: over all results, our error against JAX in float64 is at most twice JAX's own error in float32 (the largest for these
+  inputs and for four others that differ in the last bits), or at most 1e-6 of the norm of all results.
+- bfloat16: over all results, our error against JAX in float32 is at most 1.5 times JAX's own error in bfloat16, rounded where the
+  program says (`xla_allow_excess_precision=false`). If it is larger, the root mean squares over twelve other inputs decide.
+- In both types, our error of each result is at most four times JAX's plus about 5 % of the result's norm.
+- A step with an update: each result differs by at most 1e-3 of its norm (bfloat16: 3e-2).
+
+*Refused as expected* means that the importer or the compiler refuses the step with the error that the suite expects. A dash means
+that the step was not run in that type. The last column has the first six layers of the step in float32. The steps are in
 [test/Models/steps](../test/Models/steps).
 """
+FIRST = ("`./dev test models` writes this page. It imports each step as `stagewright import jax` does, compiles it {ways}, and runs two "
+         "different microbatches. *Equal* means that each result differs from JAX's by at most 1e-5 of its norm plus 1e-7 of the largest "
+         "norm. If one differs by more, the step is equal only under these conditions:")
+
+
+def head(results):
+    """The text before the tables, with the ways in which the steps were compiled."""
+    *ways, last = [text for name, text in WAYS.items() if any(name in r["stages"] for r in results.values())] or [""]
+    text = FIRST.format(ways=f"{', '.join(ways)} and {last}" if ways else last)
+    return HEAD.format(first=textwrap.fill(text, 128, break_long_words=False, break_on_hyphens=False))
 
 
 def page(results):
     """The whole page of the outcomes by "name dtype"."""
-    parts = [HEAD, summary(results)]
+    parts = [head(results), summary(results)]
     for library in sorted({name.split("/")[0] for name in results}):
         own = {name: r for name, r in results.items() if name.split("/")[0] == library}
         parts.append(f"## {LIBRARIES.get(library, library)}\n\n{table(own)}")

@@ -170,15 +170,16 @@ cl::opt<std::string>
 cl::opt<Float32Products> tf32(
     "tf32",
     cl::desc("Let the GPU library multiply float32 on tensor cores, as TF32 "
-             "(10 bits of mantissa). Default: exact float32"),
+             "(10 bits of mantissa). Default: full float32"),
     cl::ValueOptional, cl::init(Float32Products::Exact),
-    cl::values(clEnumValN(Float32Products::Tf32, "", "the same as 1x"),
-               clEnumValN(Float32Products::Tf32, "1x",
-                          "operands of contractions and convolutions are "
-                          "rounded: errors of 1e-3"),
-               clEnumValN(Float32Products::Tf32x3, "3x",
-                          "each contraction as three products of rounded "
-                          "parts: errors of 1e-6; convolutions stay exact")),
+    cl::values(
+        clEnumValN(Float32Products::Tf32, "", "the same as 1x"),
+        clEnumValN(Float32Products::Tf32, "1x",
+                   "operands of contractions and convolutions are "
+                   "rounded: errors of 1e-3"),
+        clEnumValN(Float32Products::Tf32x3, "3x",
+                   "each contraction as three products of rounded "
+                   "parts: errors of 1e-6; convolutions stay in full float32")),
     cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",

@@ -17,8 +17,8 @@
 //  - Our kernels, fills and copies: the max of bytes and arithmetic. A kernel
 //    with few threads reaches less of both rates: each thread has kThreadBytes
 //    in flight for kLatency (Little's law), and one lane of arithmetic.
-//  - Every node of the graph: kNodeSeconds in addition, since nearly every node
-//    depends on the one before.
+//  - Every node of the CUDA graph: kNodeSeconds in addition, since nearly every
+//    node depends on the one before.
 //
 // Messages, sums over ranks and copies of stashes overlap with the other calls
 // and are not included in the sum. Caches are not modelled: data in the L2
