@@ -34,14 +34,14 @@ extern "C" {
 ///
 /// Strides are in the order batch, head, position, width; the last must be 1. A
 /// library may require addresses and strides to be multiples of 16 bytes, and
-/// widths to be multiples of 8 up to 256 (128 for gradients). What it does not
-/// support runs by the fallback kernels, or else is an error when a step is
-/// created.
+/// widths to be multiples of 8 up to 256 (128 for gradients). If it does not
+/// support an attention, the fallback kernels run; without them (`otherwise` is
+/// 0) creating a step fails.
 typedef struct sw_attention_desc {
   int32_t dtype;       ///< SW_F16 or SW_BF16; of all but stats and bias
   int32_t causal;      ///< 0 or 1
   float scale;         ///< multiplies q k, before bias and softmax
-  int32_t otherwise;   ///< 1: a fallback by `otherwise` follows
+  int32_t otherwise;   ///< 1: a fallback by sw_api.otherwise follows
   int64_t batch;       ///< extents of b,
   int64_t heads;       ///< h,
   int64_t key_heads;   ///< g; divides `heads`
@@ -51,17 +51,17 @@ typedef struct sw_attention_desc {
   int64_t value_width; ///< and e
   int64_t q[4], k[4], v[4], o[4];
   int64_t d_o[4], d_q[4], d_k[4], d_v[4]; ///< 0 if there is no gradient
-  int64_t bias[4];    ///< of batch, head, query and key; the last is 1
+  int64_t bias[4];    ///< of batch, head, query and key; the last must be 1
   int32_t has_bias;   ///< 0 or 1
   int32_t bias_dtype; ///< SW_F32 or `dtype`
 } sw_attention_desc;
 
-/// The last argument of a kernel that adds to sums, 64 bits, which the runtime
-/// sets; 0 changes nothing. Bit SW_SUMS_ZERO + i: sum i begins with zeros, not
-/// with its contents. Bit SW_SUMS_DIVIDE + i: what is stored of sum i is
-/// divided by the number in the bits from SW_SUMS_COUNT on; if the kernel adds
-/// to a part of the sum only, what is added is divided. A kernel has at most
-/// SW_SUMS_MOST of them.
+/// Bits of the last argument of a kernel that adds to sums: 64 bits, set by the
+/// runtime; with 0 the kernel only adds. Bit SW_SUMS_ZERO + i: sum i begins
+/// with zeros, not with its contents. Bit SW_SUMS_DIVIDE + i: the stored sum i
+/// is divided by the number in the bits from SW_SUMS_COUNT on; if the kernel
+/// adds only to a part of the sum, the added values are divided instead. A
+/// kernel has at most SW_SUMS_MOST sums.
 enum sw_sums {
   SW_SUMS_ZERO = 0,
   SW_SUMS_DIVIDE = 16,

@@ -19,9 +19,10 @@ readAutoPlacement(const ScheduleFlags &flags, int64_t chunks) {
     return std::optional(Placement::Linear);
   Result<Placement> placement = parsePlacement(flags.placement);
   if (!placement || *placement == Placement::Twin)
-    return Error{"--placement: auto places stages as linear, loop, v or any, "
-                 "not '" +
-                 flags.placement + "'"};
+    return Error{
+        "--placement must be linear, loop, v or any for --schedule=auto, "
+        "got '" +
+        flags.placement + "'"};
   return std::optional(*placement);
 }
 
@@ -29,7 +30,7 @@ Result<PlainSchedule> scheduleOfSearch(const ScheduleFlags &flags) {
   if (!flags.group.empty())
     return Error{"--group is for a generator, not for auto"};
   if (!flags.recomputeInput.empty() && !flags.recompute)
-    return Error{"--recompute-input is what --recompute holds; add it"};
+    return Error{"--recompute-input needs --recompute; add it"};
   PlainSchedule plain;
   plain.name = "auto";
   bool chunked = !flags.placement.empty() && flags.placement != "linear";

@@ -29,12 +29,13 @@ using ScopePath = llvm::SmallVector<llvm::StringRef, 4>;
 /// the framework generates (loop bodies, einsum formulas) are dropped.
 ScopePath parseScopePath(llvm::StringRef path);
 
-/// The annotations in the names of `location`, outermost first, each once.
+/// The scopes in the names of `location` that are annotations (Annotation.h),
+/// outermost first, each once.
 llvm::SmallVector<llvm::StringRef, 1>
 annotationScopesOf(mlir::Location location);
 
-/// The scopes of the outermost named location in `location` that has any. At a
-/// call site the caller comes before the callee.
+/// The scopes of the outermost named location in `location` whose name contains
+/// scopes. At a call site the caller comes before the callee.
 ScopePath scopeOf(mlir::Location location);
 
 } // namespace stagewright::pipeline

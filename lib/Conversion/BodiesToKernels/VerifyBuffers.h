@@ -14,8 +14,8 @@ namespace stagewright::bodies {
 
 /// Fails if an operation of body `function` reads a value after another
 /// operation has overwritten its buffer; the error names the reader, the value
-/// and the writer. Every operation must write in place (after one-shot
-/// analysis).
+/// and the writer. Every operation must write in place, as after
+/// bufferization::insertTensorCopies().
 mlir::LogicalResult verifyBuffers(mlir::func::FuncOp function);
 
 } // namespace stagewright::bodies

@@ -9,8 +9,8 @@
 // summed in buckets, as by PyTorch's DistributedDataParallel (Li et al.,
 // "PyTorch Distributed", VLDB 2020): gradients are put into buckets in the
 // order in which they are complete, so that the first buckets are sent while
-// the rest of the backward runs. All ranks start the buckets in one order; a
-// rank that could start a later bucket first waits with it.
+// the rest of the backward runs. All ranks start the buckets in one order: if a
+// later bucket is complete first on a rank, it starts after the earlier ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,8 @@ public:
     }
   }
 
-  /// The moment of the only part of `result` on `rank`; the end if it has
-  /// several.
+  /// The moment of the only part of `result` on `rank`; the end of the step if
+  /// it has several parts.
   Moment of(int64_t result, int64_t rank) const {
     return plan.sumsOf(result, rank).count == 1 ? last.lookup({result, rank})
                                                 : Moment();
@@ -80,7 +80,9 @@ private:
   llvm::DenseMap<std::pair<int64_t, int64_t>, Moment> last; ///< (result, rank).
 };
 
-/// The ranks that sum `result` together; none if one rank owns it.
+/// The ranks that sum `result` together. None if it is not an accumulated
+/// gradient, or if every stage that adds to it is on one rank: then the owner
+/// adds the parts.
 SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   pipeline::GraphOp graph = plan.graph;
   auto role = graph.getResultAttrOfType<StringAttr>(
@@ -106,7 +108,8 @@ SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   return ranks;
 }
 
-/// A gradient, and when each rank and the last rank has its part.
+/// A gradient, the moments when its parts are complete on their ranks, and the
+/// latest of these.
 struct Candidate {
   int64_t result;
   SmallVector<int64_t> ranks;
@@ -181,7 +184,8 @@ void chooseBuckets(Plan &plan, int64_t bytes) {
       if (known->second < moment)
         known->second = moment;
       it.bucket.starts[rank] = known->second.start;
-      // Only after all actions do all ranks begin sums in one order.
+      // Ranks that run what is ready have no common order of actions, so they
+      // begin sums at the end of the step.
       it.bucket.starts[rank].atEnd |= !plan.credits.empty();
     }
     for (int64_t result : it.bucket.results)

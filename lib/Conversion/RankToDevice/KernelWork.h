@@ -13,8 +13,9 @@
 // wrote are not read again. Accesses at data-dependent indices count once per
 // loop iteration, at most the whole array; if such an index addresses a single
 // element and not a run of neighbours, it counts a sector of 32 bytes ("CUDA
-// C++ Best Practices Guide", "Coalesced Access to Global Memory"). This is a
-// lower bound of the memory traffic if no data is in the L2 cache at the start.
+// C++ Best Practices Guide", "Coalesced Access to Global Memory"). The bytes
+// are a lower bound of the memory traffic if no data is in the L2 cache at the
+// start and no two data-dependent accesses are to the same sector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +28,12 @@ namespace stagewright::device {
 
 struct KernelWork {
   int64_t read = 0, written = 0; ///< bytes
-  double flops = 0;              ///< scalar operations, as CountFlops.h counts
+  double flops = 0; ///< scalar operations, counted as by CountFlops.h
 };
 
-/// Counts the outlined `kernel`, before its code is written. Linear in the
-/// number of operations, except for the indices of loads and stores.
+/// Counts the work of the outlined `kernel`, before it is lowered to loops.
+/// Takes time linear in the number of operations, and for each load and store
+/// in the number of operations that compute its indices.
 KernelWork workOfKernel(mlir::func::FuncOp kernel);
 
 } // namespace stagewright::device

@@ -25,7 +25,8 @@ struct Arrangement;
 struct Choice {
   const DappleGroup *group = nullptr;
   const DappleGroup *all = nullptr; ///< All devices left.
-  /// If a stage may not have all devices left: as many of them as it may have.
+  /// If a stage may not have all devices left: as many of them as it may have;
+  /// else null.
   const DappleGroup *few = nullptr;
   Arrangement *after = nullptr;
 };
@@ -38,12 +39,14 @@ struct Arrangement {
   bool isFilled = false;
 };
 
-/// Prefixes of equally many layers with equal keys compete. Keys are ordered by
-/// devices in use, so that a prefix comes before those that extend it.
+/// The key of a prefix of stages. Of the prefixes with the same number of
+/// layers and equal keys only the best are kept. Keys are ordered by devices in
+/// use, so that a prefix comes before those that extend it.
 struct Occupancy {
   size_t devices = 0;
   size_t stages = 0; ///< 0 unless their number is requested.
-  std::vector<std::pair<size_t, size_t>> hosts; ///< Kind, in use; sorted.
+  /// Of each host its kind and the number of its devices in use; sorted.
+  std::vector<std::pair<size_t, size_t>> hosts;
 
   auto operator<=>(const Occupancy &) const = default;
 };
@@ -53,7 +56,7 @@ public:
   explicit DappleArrangements(const DappleInput &input);
 
   Arrangement &of(const std::vector<size_t> &used);
-  /// With no device in use.
+  /// The arrangement with no device in use.
   Arrangement &empty() { return of(std::vector<size_t>(hosts.size(), 0)); }
   const std::vector<Choice> &choicesOf(Arrangement &arrangement);
   /// All devices, or as many as a stage may have.

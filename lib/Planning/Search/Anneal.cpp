@@ -14,9 +14,10 @@ namespace stagewright {
 /// The energy is the logarithm of the time, so a temperature is the relative
 /// rise that is accepted with probability 1/e.
 static constexpr double kFirst = 0.2, kLast = 0.002;
-/// Known plans in a row that raise the temperature by its own value, until the
-/// search leaves them. Their energies cost no evaluation.
-static constexpr double kCalm = 100;
+/// After so many requests in a row for plans that are already evaluated, the
+/// temperature is doubled; it rises linearly, so that the search reaches other
+/// plans. Such requests cost no evaluation.
+static constexpr double kRepeats = 100;
 
 void searchAnneal(SearchRun &run) {
   run.evaluateReferences();
@@ -26,7 +27,7 @@ void searchAnneal(SearchRun &run) {
   while (!run.isOver()) {
     Decisions next = run.space.neighbour(plan, run.random);
     double changed = run.time(next);
-    // Plans that cannot run are crossed until one is found that can.
+    // While the current plan cannot run, every neighbour is accepted.
     bool isLost = std::isinf(time);
     double change = isLost ? 0 : std::log(changed / time);
     if (std::isinf(changed) && !isLost)
@@ -34,7 +35,7 @@ void searchAnneal(SearchRun &run) {
     double temperature = run.beta() > 0
                              ? 1 / run.beta()
                              : temperatureAt(run.spent(), kFirst, kLast) *
-                                   (1 + double(run.known()) / kCalm);
+                                   (1 + double(run.known()) / kRepeats);
     if (!accepts(change, temperature, run.random))
       continue;
     plan = std::move(next);

@@ -7,9 +7,9 @@
 //
 // A gradient is filled with zeros, and every microbatch adds to it. Which one
 // is the first depends on the schedule, so a rank's recorded program is
-// searched. If a product is the first to use what was filled, and its result is
-// all of it, the product overwrites instead of adding. If a kernel that adds to
-// all of it is the first, it is told to start from zero. Then the fill is
+// searched. If a product is the first to use the filled range, and its result
+// covers all of it, the product overwrites instead of adding. If the first is a
+// kernel that adds to all of the range, it starts from zero. Then the fill is
 // removed. 0 + x is x, except for the sign of a zero.
 //
 //===----------------------------------------------------------------------===//

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The mean of a gradient over microbatches is their sum, which a kernel divides
-// by their number at the end of the step. That kernel is removed where others
-// can divide instead:
-//  - the kernel that stores the whole sum last divides what it stores. The mean
+// by their number at the end of the step. That kernel is removed where other
+// kernels or products can divide instead:
+//  - The kernel that stores the whole sum last divides what it stores. The mean
 //    is the same bit for bit.
 //  - If only products and kernels that add to some elements have made the sum,
 //    each divides what it adds: products multiply by the reciprocal (alpha).
@@ -27,9 +27,10 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Removes the divisions that others can do from the programs of all ranks;
-/// returns their number. Runs after overwriteFirstSums(). O(C log S) for C
-/// commands and S sums, and as often as ranks disagree.
+/// Removes from the programs of all ranks the divisions that other kernels or
+/// products can do; returns their number. Runs after overwriteFirstSums(). O(C
+/// log S) for C commands and S sums; the divisions after sums over ranks are
+/// checked again each time that some are kept because not all ranks can divide.
 int64_t foldMeans(std::vector<RankProgram> &programs, const Manifest &manifest,
                   const Memory &memory);
 

@@ -7,8 +7,8 @@
 //
 // The coordination of a step whose ranks are processes. Until the first step
 // all processes agree on errors, so that an error of one is thrown in all.
-// After that hosts do not synchronize: messages between devices keep them in
-// step, and a process that fails ends all.
+// After that the processes do not synchronize on the host: messages between
+// devices order their work, and a process that fails ends all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,12 +35,13 @@ public:
   /// Which of the `present` GPUs of this host the rank of this process uses: by
   /// the user's list, one entry per rank, else in order of the host's ranks.
   int gpu(const std::string &list, int present) const;
-  /// Enables several ranks per GPU in NCCL if ranks share one; throws if its
-  /// version cannot. Collective; call it before making communicators.
+  /// Enables several ranks per GPU in NCCL if ranks share one; throws if NCCL's
+  /// version does not support it. Collective; call it before making
+  /// communicators.
   void settleSharing(const Device &device) const;
 
   /// Runs `body` in every process; an error of one is thrown in all. Ends all
-  /// processes if one does not arrive within `seconds`.
+  /// processes if another one has not finished it `seconds` after this one.
   void together(const std::function<void()> &body,
                 double seconds = Deadline::first) const;
   /// Throws if a process has ended.

@@ -7,8 +7,8 @@
 //
 // NCCL between ranks that are all in this process, each on a device of its own.
 // One host thread enqueues the parts of all ranks of a sum, as one group of
-// NCCL calls, because NCCL may wait for all parts before it returns. Calls
-// block: no partner can end without this process.
+// NCCL calls, because NCCL may wait for all parts before it returns. The
+// communicators are blocking, because no partner can end without this process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,19 +22,20 @@ namespace stagewright::runtime::cuda {
 
 class ProcessSums {
 public:
-  /// Creates the communicators. `devices` by rank.
+  /// Creates the communicators. `devices` is indexed by rank.
   ProcessSums(const Manifest &manifest,
               const std::vector<const Device *> &devices);
   ~ProcessSums();
   ProcessSums(const ProcessSums &) = delete;
   ProcessSums &operator=(const ProcessSums &) = delete;
 
-  /// Sums once for each kind of sum, in buckets that are unused so far and
-  /// zero, so that NCCL connects the ranks now. `streams` by rank.
+  /// Runs one sum of each element type and size, so that NCCL connects the
+  /// ranks before the first step. Uses the sums' buckets, which hold zeros and
+  /// nothing else yet. `streams` is indexed by rank.
   void connect(const Memory &memory, const std::vector<Stream> &streams) const;
 
   /// Enqueues the part of `rank` in a sum, in place. The parts of a sum must be
-  /// enqueued one after another, in the order of its buckets.
+  /// enqueued one after another, in the order of `SumGroup::ranks`.
   void sum(int64_t collective, int64_t rank, Address bucket,
            Stream stream) const;
 
@@ -44,14 +45,14 @@ private:
   const Manifest &manifest;
   const std::vector<const Device *> &devices;
   SumGroups groups;
-  /// By group, and by rank of it in the order of its buckets.
+  /// By group, then in the order of `SumGroup::ranks`.
   std::vector<std::vector<Communicator>> handles;
   mutable bool failed = false; ///< a rank has begun a sum that others have not
 };
 
-/// Throws if there are sums and two ranks have the same device. On a device
-/// that runs several ranks, a sum that waits for its partners could keep
-/// another rank idle for which a partner waits. `devices` by rank.
+/// Throws if there are sums and two ranks have the same device: a sum occupies
+/// the device until its partners begin, and could block another rank there that
+/// a partner waits for. `devices` is indexed by rank.
 void requireOwnDevices(const Manifest &manifest,
                        const std::vector<int> &devices);
 

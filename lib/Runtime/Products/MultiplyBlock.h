@@ -9,11 +9,11 @@
 // columns. A tile's part of A stays in the L1 cache while the panels stream
 // from L2.
 //
-// Tiles prefetch, so that loads seldom wait for L3 or memory. While panels of B
-// are packed, the tiles prefetch B one panel ahead; every tile, on one of its
-// panels, prefetches the rows of A of the next tile. Copying instead of
-// prefetching was slower: 100 GFLOP/s instead of 107 on the products of a GPT's
-// block.
+// If the sum is one loop, tiles prefetch, so that loads seldom wait for L3 or
+// memory. While panels of B are packed, the tiles prefetch B one panel ahead.
+// On one panel, the first of the current tiles prefetches the rows of A of the
+// next tile. Copying these rows instead was slower: 100 GFLOP/s instead of 107
+// on the products of a GPT's block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@
 
 namespace stagewright::runtime {
 
-/// Max terms of the sum between two updates of C: a tile's part of A must fit
-/// into an L1 cache of 32 KiB.
+/// Max terms of the sum between two updates of C. With floats a tile's part of
+/// A, at most 28 KiB, then fits into an L1 cache of 32 KiB.
 constexpr int64_t maxTerms = 512;
 
 /// The part of a product between two updates of C.
@@ -51,8 +51,9 @@ public:
         terms(part.sum[0] * part.sum[1] * part.sum[2]),
         simple(part.sum[0] * part.sum[1] == 1),
         rows(p.rows, p.aRow, p.cRow, part.tiles.rows, a, c) {
-    // At such strides rows or terms of A evict one another from a cache whose
-    // sets repeat every 4096 bytes, so a tile's part of A is copied.
+    // If the stride of rows or terms of A is a multiple of 1024 bytes, they
+    // evict one another from a cache whose sets repeat every 4096 bytes, so a
+    // tile's part of A is copied.
     auto collide = [](int64_t distance) {
       return distance * int64_t(sizeof(T)) % 1024 == 0;
     };
@@ -83,7 +84,7 @@ private:
   /// Number of tiles that share each panel while the panels are packed.
   static constexpr int together = 2;
 
-  /// Makes the next tile of rows number `place` of the current tiles.
+  /// Takes the next tile of rows as the current tile with index `place`.
   void takeTile(int place) {
     TileRows<T> &taken = group[place];
     Tile<T> &tile = tiles[place];
@@ -147,8 +148,10 @@ private:
                                           : part.tiles.lanes;
   }
 
-  /// Makes `tile` prefetch from `from`: if terms are contiguous, one line of
-  /// each of 16 rows, then their next lines; else one line per term.
+  /// Makes `tile` prefetch rows of A, or columns of B, from `from` on. Their
+  /// stride is `row`, that of the terms of the sum `term`. If terms are
+  /// contiguous, it prefetches one line of each of 16 rows, then their next
+  /// lines; else one line per term.
   void bringNear(Tile<T> &tile, const T *from, int64_t row,
                  int64_t term) const {
     constexpr int64_t line = 64 / sizeof(T);
@@ -160,8 +163,9 @@ private:
   /// Makes `tile` prefetch the rows of A of the tile after the current ones.
   void bringRowsNear(Tile<T> &tile) const {
     const TileRows<T> next = rows.get();
-    // If rows are contiguous, the first ones share a line with the previous
-    // tile, so the last one is prefetched.
+    // If terms are not contiguous but neighbouring rows are, the first rows may
+    // share a line with the previous tile, so the line of the last one is
+    // prefetched.
     const int64_t past = p.aSum[2] == 1 ? 0 : (next.rows - 1) * p.aRow[2];
     bringNear(tile, next.a + past, p.aRow[2], p.aSum[2]);
   }
@@ -195,8 +199,9 @@ private:
     part.tiles.tile[vectors - 1][of.rows - 1](tile);
   }
 
-  /// Runs a tile into a buffer on the stack and copies it to C, whose columns
-  /// are not contiguous or fewer than the tile's.
+  /// Runs a tile into a buffer on the stack and copies or adds it to C: for C
+  /// whose neighbouring columns are not adjacent in memory, or that has fewer
+  /// columns than the tile.
   void multiplyAside(Tile<T> tile, int vectors, int count, T *c,
                      int64_t used) const {
     const int64_t width = vectors * part.tiles.lanes;

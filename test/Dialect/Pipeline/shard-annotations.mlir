@@ -30,7 +30,7 @@
 // HINT-SAME: %{{[^:]*}}: tensor<8x4xf32> {pipeline.name = "a"
 // HINT-SAME: tensor<8x8xf32> {pipeline.name = "b"
 
-// COUNT: error: replicate(2) at model.py:3 is for 2 devices, but layers are split over 4; give all annotations one number, and leave out --tensor-parallel or give it the same
+// COUNT: error: replicate(2) at model.py:3 is for 2 devices, but layers are split over 4; give all annotations the same number, and omit --tensor-parallel or set it to that number
 // WHOLE: error: 'pipeline.graph' op has layers that are to be split, by split(2) at model.py:5, but they are whole; compile the step with pp-compile, or give stagewright-pipeline shards=2
 // SAMPLES: error: replicate(2) at model.py:3 shares the samples of a microbatch equally among 2 devices, but 'x' has 3; give microbatches of a multiple of 2 samples
 #a = loc("jit(step)/stagewright:replicate:2:0:model.py%3A3/a/dot_general")

@@ -15,8 +15,9 @@
 // They rely on every operation being rounded as written: their operations carry
 // no fast-math flag, and products that must be fused are written as math.fma.
 //
-// Coefficients and constants come from scripts/elementary-functions.sollya,
-// errors from test/Integration/test_elementary.py, which can visit every f32.
+// Coefficients and constants come from scripts/elementary-functions.sollya. The
+// errors below were measured by test/Integration/test_elementary.py, which can
+// test every f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,9 +52,9 @@ public:
   mlir::Value less(mlir::Value a, mlir::Value b); ///< of floats, ordered
   mlir::Value equal(mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
-  /// max(x, bound) and min(x, bound); if x is NaN, the result is. The order of
-  /// operands makes this one x86 instruction, which returns its second operand
-  /// then.
+  /// max(x, bound) and min(x, bound); NaN if x is NaN. With this order of
+  /// operands each is one x86 instruction, which returns its second operand if
+  /// one is NaN.
   mlir::Value atLeast(mlir::Value x, float bound);
   mlir::Value atMost(mlir::Value x, float bound);
 
@@ -76,7 +77,7 @@ public:
 
   // The operations on bits also take 64-bit integers.
   mlir::Value wide(int64_t value);
-  mlir::Value widen(mlir::Value x); ///< without a sign
+  mlir::Value widen(mlir::Value x); ///< zero-extends
   mlir::Value narrow(mlir::Value x);
   mlir::Value shiftLeft(mlir::Value x, mlir::Value by);
   mlir::Value shiftRight(mlir::Value x, mlir::Value by); ///< keeps the sign

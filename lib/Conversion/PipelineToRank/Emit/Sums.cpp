@@ -63,7 +63,8 @@ void RankEmitter::beginSum(unsigned number, Value m, Value last) {
   rank::AllReduceOp::create(builder, loc, sum->second, buffers, m, last);
 }
 
-/// Begins the sums that are complete after the node at `position`.
+/// Begins the sums over ranks whose gradients are complete on this rank after
+/// the node at `position` of action `key`.
 void RankEmitter::beginSums(const ActionKey &key, unsigned position) {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);
@@ -77,8 +78,8 @@ void RankEmitter::beginSums(const ActionKey &key, unsigned position) {
 }
 
 /// Begins the sums that start at the end of the step; a rank with several parts
-/// of a gradient adds them first. If its pipeline had no microbatch (the last
-/// is -1), also begins its other sums.
+/// of a gradient adds them first. If the rank's pipeline has no microbatch in
+/// this step (its last microbatch is -1), its other sums begin here too.
 void RankEmitter::beginLateSums() {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);

@@ -33,11 +33,14 @@ public:
 
 private:
   void setAims();
-  /// Arrival time of the input of the next F or I of `rank`; kNever: unknown.
+  /// Arrival time of the input of the next F or I of `rank`: 0 if it has none,
+  /// kNever if it is not known yet or no such action is left or possible.
   Ticks arrival(int32_t rank, Phase phase) const;
   /// Starts an action on `rank`, or sets when to decide again.
   void decide(int32_t rank, Ticks now);
   bool holdsBack(const GreedyRank &at, Ticks forward, Ticks now) const;
+  /// The min idle time before the next F or I for which a W is run, as a part
+  /// of W's duration.
   double patienceOf(const GreedyRank &at) const;
   void start(int32_t rank, Phase phase, Ticks now);
 
@@ -161,13 +164,13 @@ void GreedyScheduler::decide(int32_t rank, Ticks now) {
     return start(rank, W, now);
   if (backward <= now)
     return start(rank, I, now);
-  // If a forward only lacks memory, W runs at once to free some.
   Ticks next = std::min(forward, backward);
   double part = patienceOf(at);
   if (next != kNever &&
       double(at.idle + next - at.free) <= settings.idle * double(allowed[rank]))
     part = 1;
   double wait = double(lane[W].duration) * part;
+  // If a forward only lacks memory, W runs at once to free some.
   if (left > 0 && (blocked || next == kNever || double(next - now) >= wait))
     return start(rank, W, now);
   wake.set(rank, next);

@@ -23,8 +23,8 @@ openParameters(const StepGraph &graph, const StepAnnotations &annotations,
       return emitError(step.getLoc())
              << each.text() << " is for " << each.count
              << " devices, but layers are split over " << ways
-             << "; give all annotations one number, and leave out "
-             << "--tensor-parallel or give it the same";
+             << "; give all annotations the same number, and omit "
+             << "--tensor-parallel or set it to that number";
   std::vector<int> ofArgument = annotationsOfParameters(graph, annotations);
   for (const Annotation &each : annotations.list)
     if (each.splits)
