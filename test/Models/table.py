@@ -25,13 +25,13 @@ HEAD = """\
 
 - float32: over all results, our error against JAX in float64 is at most twice JAX's own error in float32 (the largest for these
   inputs and for four others that differ in the last bits), or at most 1e-6 of the norm of all results.
-- bfloat16: over all results, our error against JAX in float32 is at most 1.5 times JAX's own error in bfloat16, rounded where the
-  program says (`xla_allow_excess_precision=false`). If it is larger, the root mean squares over twelve other inputs decide.
+- bfloat16: over all results, our error against JAX in float32 is at most 1.5 times JAX's own error in bfloat16, rounded where
+  the program says (`xla_allow_excess_precision=false`). If it is larger, the root mean squares over twelve other inputs decide.
 - In both types, our error of each result is at most four times JAX's plus about 5 % of the result's norm.
-- A step with an update: each result differs by at most 1e-3 of its norm (bfloat16: 3e-2).
+- For a step with an update, instead of these: each result differs by at most 1e-3 of its norm (bfloat16: 3e-2).
 
-*Refused as expected* means that the importer or the compiler refuses the step with the error that the suite expects. A dash means
-that the step was not run in that type. The last column has the first six layers of the step in float32. The steps are in
+*Refused as expected* means that the importer or the compiler refuses the step with the error that the suite expects. A dash
+means that the step was not run in that type. The last column has the first six layers of the step in float32. The steps are in
 [test/Models/steps](../test/Models/steps).
 """
 FIRST = ("`./dev test models` writes this page. It imports each step as `stagewright import jax` does, compiles it {ways}, and runs two "
