@@ -5,30 +5,30 @@
 // Two equal layers x up down and a pooling over windows of rows: hidden units can be split in both layers, with a sum in each;
 // rows up to the windows; what the pooling makes only where the width is split.
 
-// CHECK: 6 linkage classes can be split of 8 over 2 devices
+// CHECK: 6 of 8 linkage classes can be split over 2 devices
 // CHECK-NEXT: 100.0 % of the flops in contractions can be split
 // CHECK-EMPTY:
 // CHECK-NEXT: {{^}}h*
-// CHECK: {{^}}  2 classes of 12: h/*/up dim 1, h/*/down dim 0, 2 values inside
+// CHECK: {{^}}  2 classes of size 12: h/*/up dim 1, h/*/down dim 0, 2 values inside
 // CHECK-NEXT: {{^}}    whole, or in up to 12 parts
 // CHECK-NEXT: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 99.0 % of contractions on parts; 2 sums, 0 joins, 0 exchanges
-// CHECK: {{^}}  1 class of 8: x dim 0, 4 values inside
+// CHECK: {{^}}  1 class of size 8: x dim 0, 4 values inside
 // CHECK: {{^}}    split by --shard='x=0': 99.0 % of contractions on parts; 0 sums, 1 join, 0 exchanges
-// CHECK-NEXT: {{^}}    needs the whole: linalg.generic (add) in pool: it reads windows or steps along it, or a diagonal
+// CHECK-NEXT: {{^}}    needs whole values: linalg.generic (add) in pool: it reads windows or steps along it, or a diagonal
 // CHECK: {{^}}h*, pool
 // CHECK: split by --shard='h/1/down=1': 25.8 % of contractions on parts; 0 sums, 1 join, 0 exchanges
 // CHECK: {{^}}pool
-// CHECK: {{^}}  1 class of 4: 1 value inside
+// CHECK: {{^}}  1 class of size 4: 1 value inside
 // CHECK: {{^}}    not split: linalg.generic (add) in pool: no parameter or batch has this dimension
 
 // Parts need not be equal, but every device has one.
-// THREE: 6 linkage classes can be split of 8 over 3 devices
-// THREE: {{^}}  1 class of 4: h/*/up dim 0, x dim 1
+// THREE: 6 of 8 linkage classes can be split over 3 devices
+// THREE: {{^}}  1 class of size 4: h/*/up dim 0, x dim 1
 // THREE-NEXT: {{^}}    whole, or in up to 4 parts
 // THREE-NEXT: {{^}}    split by --shard='h/0/up=0,x=1': 24.7 % of contractions on parts
-// FIVE: 3 linkage classes can be split of 8 over 5 devices
+// FIVE: 3 of 8 linkage classes can be split over 5 devices
 // FIVE-NEXT: 99.0 % of the flops
-// FIVE: {{^}}  1 class of 4: h/*/up dim 0, x dim 1
+// FIVE: {{^}}  1 class of size 4: h/*/up dim 0, x dim 1
 // FIVE: {{^}}    not split: linalg.matmul (dot) in h*: 4 is less than 5
 // FIVE: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 99.0 %
 

@@ -3,7 +3,7 @@
 
 // The shards have two columns and one, so the product of 384 flops is computed in two thirds of 384 ns. The second shard receives
 // two thirds of the 768 bytes, which takes 51 ns.
-// CHECK: remark: layers are split over 2 shards as by --shard='w=1', which takes 33 % of a microbatch's time off each and adds 13 % for messages
+// CHECK: remark: layers are split over 2 shards as by --shard='w=1', which saves each shard 33 % of a microbatch's time and adds 13 % for messages
 func.func @step(%w: tensor<1x3xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                 %x: tensor<64x1xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<64x3xf32> {pipeline.role = "output"}) {
   %zero = arith.constant 0.0 : f32

@@ -175,10 +175,9 @@ std::string Explainer::outcomeOf(const LinkedClasses &kind,
       text += "    and " + std::to_string(reasons.size() - i) + " more\n";
       break;
     }
-    text += "    needs the whole: " + reason.first;
-    text += reason.second > 1 ? ", " + std::to_string(reason.second) + " times"
-                              : "";
-    text += "\n";
+    text += "    needs whole values: " +
+            (reason.second > 1 ? std::to_string(reason.second) + " x " : "") +
+            reason.first + "\n";
   }
   return text;
 }
@@ -191,16 +190,16 @@ std::string Explainer::text() {
     Outcome outcome = split(kind);
     count += kind.count;
     refused += outcome.refusal.empty() ? 0 : kind.count;
-    layers[placesOf(kind)] += "  " + counted(kind.count, "class") + " of " +
-                              std::to_string(kind.size) + ": " +
+    layers[placesOf(kind)] += "  " + counted(kind.count, "class") +
+                              " of size " + std::to_string(kind.size) + ": " +
                               membersOf(kind) + "\n    whole, or in up to " +
                               std::to_string(kind.size) + " parts\n" +
                               outcomeOf(kind, outcome);
   }
   std::string text =
-      llvm::formatv("{0} can be split of {1} over {2} devices\n{3} of the "
+      llvm::formatv("{0} of {1} can be split over {2} devices\n{3} of the "
                     "flops in contractions can be split\n",
-                    counted(count - refused, "linkage class"), count, ways,
+                    count - refused, counted(count, "linkage class"), ways,
                     percent(splittable));
   for (const auto &[places, own] : layers)
     text += "\n" + places + "\n" + own;

@@ -144,9 +144,9 @@ private:
       emitRemark(step.getLoc())
           << "layers are split over " << ways.getValue()
           << " shards as by --shard='" << writeHints(step, hinted.layouts)
-          << "', which takes " << percent(choice.saved)
-          << " % of a microbatch's time off each and "
-          << "adds " << percent(choice.spent) << " % for messages";
+          << "', which saves each shard " << percent(choice.saved)
+          << " % of a microbatch's time and adds " << percent(choice.spent)
+          << " % for messages";
       return success();
     }
     if (llvm::any_of(hinted.layouts, isSplit) ||
