@@ -58,7 +58,8 @@ private:
   std::map<Product, double> factors; ///< none is 0
 };
 
-/// The atoms of formulas, which only formulas with the same atoms can share.
+/// The table of atoms to which formulas refer by number. Only formulas of one
+/// table can be combined or compared.
 class Formulas {
 public:
   /// A leaf by its name; one with the same name is the same leaf.
@@ -68,9 +69,10 @@ public:
   Formula tanh(const Formula &a);
 
   /// The result of `op`, an operation of the arith or math dialect. True is 1,
-  /// false is 0, and an i1 that is extended by its sign is -1 or 0. Unknown if
-  /// the operation is, if a comparison depends on leaves, or if an integer does
-  /// or wraps. Constants are for the caller.
+  /// false is 0, and an i1 that is extended by its sign is -1 or 0. Unknown for
+  /// an operation without a rule, for a comparison whose outcome depends on the
+  /// values of leaves, and for an integer that depends on leaves or wraps. The
+  /// caller handles constants.
   Formula apply(mlir::Operation *op, llvm::ArrayRef<Formula> operands);
 
   /// Whether `formula` depends on a leaf for which `is` holds.
@@ -109,7 +111,7 @@ private:
   /// 1 / b as a polynomial of tanh(z / 2), if b is a multiple of a power of
   /// 1 + exp(z).
   std::optional<Formula> invertLogistic(const Formula &b);
-  /// Replaces products of E and t, which are sums of both.
+  /// Replaces each product E t by the equal sum E - t - 1.
   Formula reduce(Formula formula) const;
 
   std::vector<Atom> atoms;

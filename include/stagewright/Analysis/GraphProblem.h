@@ -24,10 +24,11 @@ inline constexpr int64_t kDefaultMicrobatches = 8;
 /// Microbatches of a step as an attribute of `module` states them, if it does.
 std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
 
-/// Fills layers, values, residents and forwardOnly of a problem on `cluster`;
-/// orders are those of kSimulatedSchedules, which can be lowered. Seconds come
-/// from the nodes' costs, or from the roofline for a device class that these
-/// lack. A node without a cost is an error.
+/// Returns a problem on `cluster` with layers, values, residents and
+/// forwardOnly of `graph`. Its orders are those of kSimulatedSchedules, which
+/// can be lowered. Seconds of a device class come from the nodes' costs, else
+/// from those of the class `profiled`, divided by the device's speed, else from
+/// the roofline. A node with none of these is an error.
 mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
 
 /// Fills `samples`, and so decides how replicas of a stage may share the

@@ -44,8 +44,8 @@ Result<LayerOptions> parseLayerOptions(llvm::StringRef text);
 
 struct Layers {
   std::vector<std::string> names;
-  /// The layer of each operation of the step graph; -1 if the operation is free
-  /// or dead.
+  /// The layer of each operation of the step graph; -1 if the operation is dead
+  /// or free (StepOp::free).
   std::vector<int> layerOf;
   /// Whether the layers came from scopes or modules.
   bool byScope = false;
@@ -61,13 +61,14 @@ struct Layers {
 Layers assignLayers(const StepGraph &graph, const LayerOptions &options,
                     const StepAnnotations *annotations = nullptr);
 
-/// The steps of assignLayers.
+/// The parts of assignLayers().
 ///@{
 /// The scope of each operation, as an index into `names`; -1 for none.
 struct Scopes {
   std::vector<std::string> names;
   std::vector<int> scopeOf;
-  /// Whether a scope to which data returns becomes one layer per visit.
+  /// Whether a scope that data leaves and enters again becomes several layers,
+  /// one for each time that data enters it.
   bool mayReturn = true;
 };
 Scopes collectScopes(const StepGraph &graph, const LayerOptions &options);

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Converts a pipeline.program to the placement and the problem for which
-// schedules are generated, timed and searched. Rank r is the r-th device in the
-// order of the stages' first devices.
+// schedules are generated, timed and searched. Ranks are numbered by the
+// stages' first devices, in the order of the stages; the other devices of
+// replicas that take microbatches in turn come last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +23,18 @@ namespace stagewright::pipeline {
 /// The device of every rank.
 llvm::SmallVector<llvm::StringRef> devicesOfRanks(ProgramOp program);
 
-/// The ranks of every stage, the first one first.
+/// By stage: its ranks in the order of its devices. Of replicas that share each
+/// microbatch only the first device is a rank.
 std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program);
 
-/// Whether a stage has replicas, that is several ranks, and stages that share a
-/// rank have the same ranks in the same order. Replica i of r runs the
-/// microbatches m with m mod r = i.
+/// Whether some stage has replicas that take microbatches in turn, and stages
+/// that share a rank have the same ranks in the same order. Replica i of n runs
+/// the microbatches m with m mod n = i.
 bool hasReplicas(ProgramOp program);
 
-/// The placement of the stages; of replicas, that of the first. Two copies of
-/// a stage in opposite directions are Placement::Twin. If no placement matches,
-/// the error is located at a stage or at the program.
+/// The placement of the stages; of replicas, that of the first. Stages on two
+/// devices each, in opposite directions, are Placement::Twin. If no placement
+/// matches, the error is located at a stage or at the program.
 mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 
 /// The scheduling problem of `program` (Planning/Placed.h): seconds from the

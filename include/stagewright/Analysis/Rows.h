@@ -10,11 +10,11 @@
 // bodies of a graph. For every value it finds how the value of a slice of the
 // samples relates to that of the whole microbatch. An operation that mixes rows
 // (statistics of a batch, a capacity shared by its rows) makes its layer not
-// sliceable, with a reason.
+// sliceable; the result states the reason.
 //
-// The analysis is conservative: an operation without a rule mixes rows. Linear
-// in the number of operations, except that bodies of loops with carried values
-// are repeated until their kinds are stable.
+// The analysis is conservative: an operation without a rule mixes rows. It
+// takes time linear in the number of operations, except that bodies of loops
+// with carried values are analysed again until the kinds are stable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ namespace stagewright::pipeline {
 struct RowKind {
   enum Kind : uint8_t {
     Whole,   ///< The same for every slice.
-    Rows,    ///< Dimension `dim` has `perSample` rows for each sample in turn.
+    Rows,    ///< Dimension `dim` has `perSample` rows of each sample, in order.
     Partial, ///< A sum over rows: the values of all slices add up to it.
     Row,     ///< Inside a loop over rows: computed from one row.
     Sum,     ///< Inside a loop over rows: running sum in carried value `dim`.
@@ -56,8 +56,8 @@ struct RowMix {
 /// Whether every element of `value` is known to be zero from its definition.
 bool isZero(mlir::Value value);
 
-/// The dimension of a rank-reduced type for dimension `dim` of the full type;
-/// -1 if it is dropped.
+/// The dimension of a rank-reduced type that is dimension `dim` of the full
+/// type; -1 if it is dropped.
 int64_t withoutDropped(const llvm::SmallBitVector &dropped, int64_t dim);
 
 /// The result of the analysis of a body for given kinds of its arguments.
@@ -71,8 +71,8 @@ struct BodyRows {
     int64_t perSample = 1;
   };
   llvm::DenseMap<mlir::Operation *, Loop> loops;
-  /// Operands that are whole values but are used by row, so that a slice needs
-  /// only its rows of them.
+  /// Operands that are whole values of which each row is used only for the same
+  /// row of the result, so that a slice needs only its rows of them.
   llvm::MapVector<mlir::OpOperand *, RowKind> wanted;
   std::optional<RowMix> mix;
   mlir::SmallVector<RowKind> results;
@@ -84,9 +84,9 @@ struct BodyRows {
 BodyRows rowsOf(mlir::func::FuncOp body, llvm::ArrayRef<RowKind> arguments,
                 int64_t samples);
 
-/// Whether `use`, of the number of a row, is a position in the row dimension of
-/// a value of kind Rows. Otherwise the number must count the rows of all
-/// slices.
+/// Whether `use`, a use of the number of a row in a loop over rows, indexes the
+/// row dimension of a value of kind Rows. Other uses need the number of the row
+/// in the whole microbatch.
 bool isPositionAmongRows(const BodyRows &rows, mlir::OpOperand &use);
 
 /// Turns whole values that are only used by row into values of kind Rows, so
@@ -100,7 +100,7 @@ struct GraphRows {
   llvm::DenseMap<mlir::Value, RowKind> kinds; ///< Of arguments and results.
   llvm::DenseMap<mlir::Operation *, BodyRows *> bodies; ///< By node.
   std::map<int64_t, RowMix> mixes; ///< By layer that cannot be sliced.
-  /// By body and kinds of its arguments.
+  /// Analysed bodies, by body and kinds of its arguments.
   std::map<std::pair<mlir::Operation *, std::vector<RowKind>>,
            std::unique_ptr<BodyRows>>
       known;

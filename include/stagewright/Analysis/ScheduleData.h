@@ -32,13 +32,14 @@ mlir::FailureOr<StagePlacement> placementOf(mlir::Location loc,
 /// Whether `schedule` runs I and W of backwards apart.
 bool splitsBackward(const Schedule &schedule);
 
-/// Makespan and span with their bounds, the placement for which the bounds
-/// hold, and the gaps; m*T, the work of the busiest rank. One line.
+/// One line of text: makespan and span, their bounds, the placement for which
+/// these hold, the gaps, and the work of the busiest rank (m*T).
 std::string describe(const Timeline &timing, const LowerBounds &bounds,
                      Placement placement);
 
-/// describe() for `schedule` with the costs of `program`, transfers as delays;
-/// empty if the graph has no costs or nothing fits in memory.
+/// describe() for `schedule`, or for the first of its parallel pipelines, with
+/// the costs of `program`; a transfer only delays its receiver. Empty if costs
+/// are unknown, nothing fits in memory, or the schedule cannot be timed.
 std::string describeTimes(ProgramOp program, const Schedule &schedule);
 
 /// The fraction of the makespan in which each rank is idle, with the same
@@ -51,8 +52,8 @@ struct AveragingTimes {
   Seconds step;      ///< A step without any sum over replicas.
 };
 
-/// Predicts them for `program` in the orders of `schedule`. Fails with an error
-/// if costs are unknown.
+/// Predicts these times for `program` in the orders of `schedule`. Fails with
+/// an error if costs are unknown.
 mlir::FailureOr<AveragingTimes> averagingTimes(ProgramOp program,
                                                const Schedule &schedule);
 

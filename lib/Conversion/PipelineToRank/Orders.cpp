@@ -18,9 +18,10 @@
 
 namespace stagewright::torank {
 
-/// Loop bodies may contain each case (kind and stage) this often on average; a
-/// table contains it once. Interleaved schedules alternate G forwards, and G
-/// backwards, of each chunk.
+/// Max average number of times that loop bodies contain a case (kind and
+/// stage); above it a table is smaller, which contains each case once.
+/// Interleaved schedules alternate G forwards, and G backwards, of each chunk,
+/// so their bodies contain a case G times.
 static constexpr size_t kMostBodiesPerCase = 8;
 
 /// For each stage: the number of the scheduled stage of which it is a replica.
@@ -65,8 +66,8 @@ static ScheduleFamily familyFor(const Plan &plan, const Generator &generator) {
   };
 }
 
-/// Whether every pipeline of `plan.data` runs its share of the microbatches in
-/// the order of `family`.
+/// Whether every pipeline of `plan.data` runs its microbatches in the order of
+/// `family`.
 static bool isOf(const Plan &plan, const ScheduleFamily &family) {
   for (int64_t copy = 0; copy < plan.pipelines; ++copy)
     for (int64_t stage = 0; stage < plan.numStages; ++stage) {
@@ -81,8 +82,8 @@ static bool isOf(const Plan &plan, const ScheduleFamily &family) {
   return true;
 }
 
-/// Whether a result is that of the last microbatch: which of several pipelines
-/// runs it depends on the number of microbatches.
+/// Whether some result is that of the last microbatch. Which of several
+/// pipelines runs that one depends on the number of microbatches.
 static bool keepsLast(const Plan &plan) {
   pipeline::GraphOp graph = plan.graph;
   for (unsigned result = 0; result < graph.getNumResults(); ++result)

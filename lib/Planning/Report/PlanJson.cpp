@@ -140,8 +140,8 @@ public:
     if (value == object.end())
       return false;
     if (!value->is_boolean())
-      fail(std::string("'") + field + "' must be true or false, got " +
-           value->dump());
+      fail(std::string("has '") + field + "' " + value->dump() +
+           ", expected true or false");
     return value->is_boolean() && value->get<bool>();
   }
 
@@ -168,8 +168,9 @@ public:
     if (value->is_number_integer() && *value > 0 && *value <= devices &&
         devices % value->get<size_t>() == 0)
       return value->get<int64_t>();
-    fail("'ways' must divide its " + std::to_string(devices) +
-         " devices, got " + value->dump());
+    fail("has 'ways' " + value->dump() +
+         ", which must divide the number of its devices, " +
+         std::to_string(devices));
     return 1;
   }
 
@@ -183,7 +184,8 @@ public:
     if (list->is_array() && list->size() == layers.size())
       return &*list;
     fail(std::string("needs one ") + what + " in '" + key +
-         "' for each of its " + std::to_string(layers.size()) + " nodes");
+         "' for each of its " + std::to_string(layers.size()) +
+         " layers ('nodes')");
     return nullptr;
   }
 
@@ -203,9 +205,9 @@ public:
             return way.ways == ways && json(way.name) == (*list)[i];
           });
       if (found == layer.alternatives.end())
-        fail("runs '" + layer.name + "' by " + (*list)[i].dump() +
-             ", which is not an alternative for " + std::to_string(ways) +
-             " devices");
+        fail("has alternative " + (*list)[i].dump() + " for layer '" +
+             layer.name + "', which has none of that name for " +
+             std::to_string(ways) + " devices");
       result.push_back(size_t(found - layer.alternatives.begin()));
     }
     return result;
@@ -224,8 +226,8 @@ public:
       bool exists = level.is_number_integer() && level >= 0 &&
                     level <= int64_t(layer.levels.size());
       if (!exists)
-        fail("runs '" + layer.name + "' at level " + level.dump() +
-             " of computing again, it has 0 to " +
+        fail("has recomputation level " + level.dump() + " for layer '" +
+             layer.name + "', which has levels 0 to " +
              std::to_string(layer.levels.size()));
       result.push_back(exists ? level.get<int64_t>() : 0);
     }
@@ -329,8 +331,9 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
         stage.offload.push_back(int64_t(layer));
     std::sort(stage.offload.begin(), stage.offload.end());
     if (!stage.offload.empty() && !plan.schedule.empty())
-      reader.fail("offloads layers, which is not planned for the schedule '" +
-                  plan.schedule + "'; state an 'order' instead");
+      reader.fail("offloads layers, which is not supported with a 'schedule' "
+                  "('" +
+                  plan.schedule + "'); give an 'order' instead");
     if (reader.error())
       return *reader.error();
     sortLayers(stage, ways, levels);

@@ -23,15 +23,15 @@ StagingBlocks::StagingBlocks(const Device &device, Stream stream, int64_t all)
            EventOwner(device, unsigned(eventDisableTiming))} {}
 
 void StagingBlocks::wait(size_t block) const {
-  constexpr int spins = 64; // A copy may take milliseconds.
+  constexpr int spins = 64; // Few: a copy may take milliseconds.
   int status = 0;
   for (PollTimeout timeout(spins, Deadline::first);
        (status = driver().eventQuery.status(done[block].get())) ==
        statusNotReady;
        timeout.pause())
     if (timeout.hasExpired())
-      raise("GPU ", device.number(), " did not copy ", size, " bytes within ",
-            Deadline::first, " s");
+      raise("GPU ", device.number(), " did not finish copies of at most ", size,
+            " bytes within ", Deadline::first, " s");
   if (status)
     DriverErrors::fail(driver().eventQuery.symbol, status);
 }

@@ -268,8 +268,8 @@ void Planning::follow(int64_t rank) {
   wait(messages[rank], turns[rank]);
 }
 
-/// Adds a message or sum with other processes, and notifies the host of its
-/// end.
+/// Adds a message or sum with other processes, and an operation that notifies
+/// the host of its end.
 void Planning::addNotified(int64_t rank, Operation::Kind kind, size_t number,
                            int64_t m, size_t &event) {
   add(kind, messages[rank], number, m);
@@ -277,11 +277,12 @@ void Planning::addNotified(int64_t rank, Operation::Kind kind, size_t number,
   add(Operation::Tell, messages[rank], ++plan.messages);
 }
 
-/// A part waits for the rank's computation until it began the sum, not for what
-/// follows beside the sum: see Order.h. The parts of ranks of one process are
-/// enqueued one after another. Each also waits for all earlier copies from its
-/// device: a sum that waits for its partners then keeps nothing back that a
-/// partner waits for.
+/// The part of a rank waits for what the rank computed before it began the sum,
+/// not for what it computes during the sum: see Order.h. The parts of ranks of
+/// one process are enqueued one after another. If all ranks of the sum are in
+/// this process, each part also waits for all earlier copies from its device: a
+/// sum that waits for its partners then blocks no copy that a partner waits
+/// for.
 void Planning::sum(int64_t collective) {
   const Collective &it = manifest.collectives[size_t(collective)];
   std::vector<int64_t> ranks = ranksHere(it);

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The total order of a step, assigned to streams: one for computing per rank of
-// this process, one per channel that copies between devices, one for messages
-// per rank that communicates with other processes or sums, and one per
-// direction for stashes offloaded to the host. Events carry the dependences
-// between streams. A step executes exactly the operations of its plan, none of
-// which can wait on the host.
+// The total order of a step, assigned to streams. Each rank of this process has
+// one for computing, one for messages if it communicates with other processes
+// or takes part in sums over ranks, and two for offloaded stashes, to the host
+// and back. Each channel that copies between devices has one. Events carry the
+// dependences between streams. A step executes exactly the operations of its
+// plan, none of which blocks the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ struct Operation {
     Tell,     ///< number: how many SendTo, TakeFrom and Sum with other
               ///< processes are done
     Stamp,    ///< number: time stamp
-    Begin,    ///< number: the command of `rank` that begins an action; again
-              ///< if the action continues after another rank's
+    Begin,    ///< number: the command of `rank` that begins an action; repeated
+              ///< if the action continues after one of another rank
     End       ///< ends the range of the last Begin
   };
   Kind kind;
@@ -49,7 +49,7 @@ struct Operation {
 struct StreamUse {
   int64_t rank = 0;     ///< it is on the device of this rank
   int64_t channel = -1; ///< the channel that it copies; -1: none
-  bool network = false; ///< it communicates with other processes, or sums
+  bool network = false; ///< it carries messages of processes, or sums
   bool copies = false;  ///< it copies stashes to or from the host
   bool computes() const { return !moves() && !copies; }
   /// Whether it carries messages, or sums over ranks.
@@ -73,7 +73,8 @@ struct Plan {
   size_t messages = 0; ///< number of Tell
   std::vector<Span> spans;
   /// Transfers that a device must be able to run concurrently for the step to
-  /// finish: 1 if there are sums or messages between processes, else 0.
+  /// finish: 1 if there are sums over ranks, or messages between processes,
+  /// else 0.
   int64_t concurrentTransfers = 0;
 };
 

@@ -123,7 +123,8 @@ void MessageTransport::startPaced() {
     });
 }
 
-/// Whether the present message of a slot has been sent, or received.
+/// Whether the current message of a slot has been sent, or received. Also
+/// starts paced sends that are due.
 bool MessageTransport::isDone(Slot &slot) {
   startPaced();
   while (slot.ended < slot.begun && messenger.done(slot.transfers[slot.ended]))
@@ -207,7 +208,7 @@ void MessageTransport::waitUntil(Condition come, RankPosition::Wait what,
     if (timeout.isCheckDue())
       lookForStop();
     if (timeout.hasExpired())
-      giveUp(", which has not arrived within " + printSeconds(limit));
+      giveUp(", without progress for " + printSeconds(limit));
     if (timeout.isCheckDue() && timeout.isLongWait() &&
         messenger.deadProcess() >= 0)
       giveUp("");
@@ -363,7 +364,7 @@ void MessageTransport::fail(int64_t rank, const std::string &text) {
   failed.store(true, std::memory_order_release);
 }
 
-/// Only a rank that failed itself notifies the others.
+/// Only the rank on which the failure occurred notifies the others.
 void MessageTransport::finish(int64_t rank) {
   bool own = false;
   {

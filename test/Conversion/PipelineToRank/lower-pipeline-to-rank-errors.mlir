@@ -155,7 +155,7 @@ pipeline.schedule @s of @plan kind "gpipe" {
 func.func private @id(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-// expected-error @below {{argument 0 has no role that a rank can give memory, got ""}}
+// expected-error @below {{argument 0 has role "", for which a rank has no buffer}}
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}) attributes {layers = ["a"]} {
   %0 = pipeline.node "n" @id phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %0 results [0] : tensor<4xf32>

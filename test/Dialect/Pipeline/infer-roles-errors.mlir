@@ -1,10 +1,10 @@
 // RUN: pp-opt --pipeline-infer-roles --split-input-file --verify-diagnostics %s
 
-// expected-error @below {{no function @step, and 2 public functions to choose from; name the one to cut @step}}
+// expected-error @below {{no function @step, and 2 public functions to choose from; rename the one to compile to @step}}
 module {
-  // expected-note @below {{@f stands here}}
+  // expected-note @below {{@f is a candidate}}
   func.func @f() { return }
-  // expected-note @below {{@g stands here}}
+  // expected-note @below {{@g is a candidate}}
   func.func @g() { return }
 }
 
@@ -15,12 +15,12 @@ module {}
 
 // -----
 
-// expected-error @below {{@step has no body to cut}}
+// expected-error @below {{@step has no body}}
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// expected-error @below {{argument 0 %arg0 has dynamic shape 'tensor<?x4xf32>'; a step is cut for fixed sizes, import it with static shapes}}
+// expected-error @below {{argument 0 %arg0 has dynamic shape 'tensor<?x4xf32>'; a step is compiled for fixed sizes: import it with static shapes}}
 func.func @step(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   return %x : tensor<?x4xf32>
 }
@@ -65,7 +65,7 @@ func.func @step(%x: tensor<4xf32> {pipeline.role = "batch"}) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @below {{argument 0 has role "batch" and no dimension that counts rows, got 'tensor<f32>'; its role may be "constant"}}
+// expected-error @below {{argument 0 has role "batch" but no batch dimension, got 'tensor<f32>'; its role may be "constant"}}
 func.func @step(%x: tensor<f32> {pipeline.role = "batch"}) -> (tensor<f32> {pipeline.role = "loss"}) {
   return %x : tensor<f32>
 }

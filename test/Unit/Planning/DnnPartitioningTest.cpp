@@ -217,7 +217,7 @@ TEST(DnnPartitioning, ErrorsNameFileNodeAndField) {
             "false, 0 or 1, got 2"},
            {[](json &f) { f["nodes"][2]["supportedOnFpga"] = false; },
             "g.json: node 2 ('n2') runs on no accelerator; nodes that only "
-            "the host can run are not planned, leave it out"},
+            "the host can run are not supported: remove it"},
            {[](json &f) { f["nodes"][2].erase("id"); },
             "g.json: node number 2 has no field 'id'"},
            {[](json &f) { f["nodes"].clear(); }, "g.json has no nodes"},
@@ -228,8 +228,8 @@ TEST(DnnPartitioning, ErrorsNameFileNodeAndField) {
            {[](json &f) { f["edges"][2]["cost"] = nullptr; },
             "g.json: edge number 2: field 'cost' must be a number, got null"},
            {[](json &f) { f["edges"][2]["cost"] = 7; },
-            "g.json: edge 0 -> 2 costs 7.0, another edge of node 'n0' costs "
-            "0.5; its output is one tensor and moves at one cost"},
+            "g.json: edge 0 -> 2 costs 7.0, but another edge of node 'n0' "
+            "costs 0.5; all edges of a node send one tensor, at one cost"},
            {[](json &f) { f["edges"][0]["sourceId"] = 5; },
             "g.json: edge 5 -> 1 goes from the backward node 'n5' to the "
             "forward node 'n1'; a step runs forward before backward"},
@@ -250,8 +250,8 @@ TEST(DnnPartitioning, ACycleIsAnError) {
       "g.json");
   ASSERT_FALSE(problem);
   EXPECT_EQ(problem.error().message,
-            "g.json: the edges form a cycle, node 1 ('n1') lies on it or "
-            "behind it; a step needs a graph without one");
+            "g.json: the edges form a cycle; node 1 ('n1') is on it or "
+            "reachable from it, but a step needs a graph without cycles");
 }
 
 TEST(DnnPartitioning, WhatIsNoNumberHasItsLine) {

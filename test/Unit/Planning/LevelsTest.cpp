@@ -87,9 +87,10 @@ TEST(Levels, CountInTimesAndAreSaid) {
   problem.fixedPlan.replace(problem.fixedPlan.find('1', at), 1, "3");
   again = planFixed(problem);
   ASSERT_FALSE(again.ok());
-  EXPECT_NE(again.error().message.find(
-                "runs 'l0' at level 3 of computing again, it has 0 to 2"),
-            std::string::npos)
+  EXPECT_NE(
+      again.error().message.find(
+          "has recomputation level 3 for layer 'l0', which has levels 0 to 2"),
+      std::string::npos)
       << again.error().message;
 }
 

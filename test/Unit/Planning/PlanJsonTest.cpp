@@ -135,10 +135,11 @@ TEST(PlanJson, Errors) {
             "f: stage 0 names 0, which is not a device of the cluster");
   EXPECT_EQ(error(R"({"stages": [{"nodes": ["a"], "devices": ["d0"],
                       "recompute": 1}]})"),
-            "f: stage 0 'recompute' must be true or false, got 1");
+            "f: stage 0 has 'recompute' 1, expected true or false");
   EXPECT_EQ(error(R"({"stages": [{"nodes": ["a"], "devices": ["d0"],
                       "ways": 2}]})"),
-            "f: stage 0 'ways' must divide its 1 devices, got 2");
+            "f: stage 0 has 'ways' 2, which must divide the number of its "
+            "devices, 1");
   EXPECT_EQ(error(R"({"stages": [{"nodes": ["a"], "devices": ["d0"],
                       "rows": [1.5]}]})"),
             "f: stage 0 needs a list of numbers of samples in 'rows', got "

@@ -31,7 +31,8 @@ createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
                                                  mlir::Location, mlir::Value)>
                       body);
 
-/// Adds `addend`, of the same type, to `sum` in place.
+/// Creates an operation that adds `addend`, of the same type, to `sum`, its
+/// init: in place after bufferization.
 mlir::Value createUpdate(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value sum, mlir::Value addend);
 
@@ -56,14 +57,15 @@ mlir::OpOperand *findDestination(mlir::OpResult result);
 /// the map from indices of `value` to indices of `source`; else a null map.
 mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 
-/// The two multiplied operands of a generic whose body is `out + a * b` (a and
-/// b may be extended first), or nothing.
+/// The two multiplied operands of a generic whose body is `out + a * b`, where
+/// every value may be extended and the sum truncated; or nothing.
 std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
 matchSumOfProducts(mlir::linalg::GenericOp op);
 
 /// Whether `op` is a `linalg.generic` that is a convolution in float32 or
 /// float64, with a static shape: a sum of products in which two loops index one
-/// dimension together, and others give it rows, columns and a sum.
+/// dimension of an operand together, and others are rows, columns and terms of
+/// a contraction.
 bool isConvolution(mlir::Operation *op);
 
 /// Converts the named operations on tensors below `root` that are `wanted` to

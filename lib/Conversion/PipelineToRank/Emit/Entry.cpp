@@ -74,7 +74,9 @@ LogicalResult RankEmitter::emitTable(const RankOrder &order) {
   return emitRow(loop.getInductionVar(), rows);
 }
 
-/// In pairs: lanes, and the lanes that make what they read.
+/// Pairs (lane, lane that must run first for the same microbatch) in one list:
+/// the forward of the stage, I before W, and the lanes that make what a lane
+/// reads.
 SmallVector<int64_t> RankEmitter::lanesAfter(ArrayRef<Lane> lanes) const {
   std::map<std::pair<int64_t, ActionKind>, int64_t> numberOf;
   for (auto [number, lane] : llvm::enumerate(lanes))
@@ -111,7 +113,8 @@ SmallVector<int64_t> RankEmitter::lanesAfter(ArrayRef<Lane> lanes) const {
   return flat;
 }
 
-/// One loop that takes a row of some lane in every turn.
+/// Emits one loop; every iteration runs the next block of the lane that
+/// `rank.choose` selects.
 LogicalResult RankEmitter::emitLanes(ArrayRef<Lane> lanes) {
   Rows rows;
   SmallVector<int64_t> sizes, turns;
@@ -143,8 +146,8 @@ LogicalResult RankEmitter::emitLanes(ArrayRef<Lane> lanes) {
   return emitRow(choice.getRow(), rows);
 }
 
-/// Reads a row of a table and runs its case; there is a case for each list of
-/// actions, in order of use.
+/// Emits code that reads a row of a table and runs its case; there is a case
+/// for each list of actions, in order of first use.
 LogicalResult RankEmitter::emitRow(Value number, const Rows &rows) {
   OpBuilder::InsertionGuard guard(builder);
   llvm::MapVector<SmallVector<std::pair<char, int64_t>, 2>,
@@ -178,7 +181,8 @@ LogicalResult RankEmitter::emitRow(Value number, const Rows &rows) {
   return success();
 }
 
-/// Microbatches of the rank's pipeline: M, or (M - k + p - 1) / p for k of p.
+/// The number of microbatches of the rank's pipeline: M, or for pipeline k of p
+/// (M - k + p - 1) / p.
 Value RankEmitter::countMicrobatches() {
   Value all = entry.getMicrobatches();
   if (plan.pipelines == 1)

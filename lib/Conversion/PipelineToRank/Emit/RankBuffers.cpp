@@ -65,8 +65,8 @@ LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
   bool isArgument = kind && *kind <= BufferKind::Microbatch;
   if (!isArgument)
     return emitError(graph.getLoc())
-           << "argument " << index << " has no role that a "
-           << "rank can give memory, got \"" << role << "\"";
+           << "argument " << index << " has role \"" << role
+           << "\", for which a rank has no buffer";
   std::optional<Place> place;
   if (*kind != BufferKind::Microbatch)
     place = placeOf(number(PipelineDialect::kPosition),
@@ -177,8 +177,8 @@ void RankEmitter::declareResults() {
     }
 }
 
-/// Sets which microbatches of a result are in `buffer`, and not in those of
-/// other ranks.
+/// Records the microbatches whose parts of a result are in `buffer`; buffers of
+/// other ranks have the others.
 void RankEmitter::setTurns(rank::BufferOp buffer,
                            const std::set<int64_t> &microbatches) {
   if (plan.pipelines > 1) { // For any number of microbatches.

@@ -27,7 +27,7 @@ namespace stagewright::pipeline {
 static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   if (auto step = module.lookupSymbol<func::FuncOp>("step")) {
     if (step.isDeclaration())
-      return emitError(step.getLoc(), "@step has no body to cut");
+      return emitError(step.getLoc(), "@step has no body");
     return step;
   }
   SmallVector<func::FuncOp> candidates;
@@ -43,11 +43,11 @@ static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   }
   InFlightDiagnostic error = emitError(module.getLoc())
                              << "no function @step, and " << candidates.size()
-                             << " public functions to choose "
-                             << "from; name the one to cut @step";
+                             << " public functions to choose from; rename the "
+                             << "one to compile to @step";
   for (func::FuncOp candidate : candidates)
     error.attachNote(candidate.getLoc())
-        << "@" << candidate.getName() << " stands here";
+        << "@" << candidate.getName() << " is a candidate";
   return error;
 }
 
@@ -61,8 +61,8 @@ static bool tooLarge(ShapedType type) {
   return bits / 8 > kMostBytes;
 }
 
-/// Checks that `value` has a static shape and, as an argument, is a ranked
-/// tensor. `what` names it in errors.
+/// Checks that `value` has a static shape and at most kMostBytes bytes, and
+/// that an argument is a ranked tensor. `what` names it in errors.
 static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
   auto name = [&] {
     std::string text;
@@ -75,7 +75,7 @@ static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
   if (shaped && !shaped.hasStaticShape())
     return emitError(op->getLoc())
            << what << " " << name() << " has dynamic shape " << type
-           << "; a step is cut for fixed sizes, "
+           << "; a step is compiled for fixed sizes: "
            << "import it with static shapes";
   if (shaped && tooLarge(shaped))
     return emitError(op->getLoc()) << what << " " << name() << " has more than "
@@ -142,8 +142,8 @@ private:
   }
 
   /// Reads all attributes into lists, which are changed and written back at
-  /// once: the function has them in one array, of which every change makes a
-  /// new one.
+  /// once: the function has them in one array attribute, and every change would
+  /// create a new array.
   void readFacts() {
     auto list = [](DictionaryAttr facts) {
       return facts ? NamedAttrList(facts) : NamedAttrList();
@@ -237,8 +237,8 @@ private:
       if (argumentRole(i) == "batch" &&
           cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0)
         return emitError(step.getLoc())
-               << "argument " << i << " has role \"batch\" and no dimension "
-               << "that counts rows, got " << step.getArgumentTypes()[i]
+               << "argument " << i << " has role \"batch\" but no batch "
+               << "dimension, got " << step.getArgumentTypes()[i]
                << "; its role may be \"constant\"";
     completeArguments();
     completeResults();

@@ -36,8 +36,8 @@ private:
 
   const std::string &file;
   DnnFile &result;
-  std::map<int64_t, size_t> positionOf; ///< Of nodes by their ids.
-  std::map<int64_t, size_t> colorOf;    ///< By the file's colour classes.
+  std::map<int64_t, size_t> positionOf; ///< In `nodes`, by id.
+  std::map<int64_t, size_t> colorOf;    ///< Our number by that of the file.
 };
 } // namespace
 
@@ -120,7 +120,7 @@ Status DnnParser::parseNode(const json &object, size_t index) {
     return (backward ? supported : backward).error();
   if (!*supported)
     return Error{where + " runs on no accelerator; nodes that only the host "
-                         "can run are not planned, leave it out"};
+                         "can run are not supported: remove it"};
   node.backward = *backward;
   node.color = hasColor
                    ? colorOf.try_emplace(color, result.numColors).first->second
@@ -157,9 +157,9 @@ Status DnnParser::parseEdge(const json &object, size_t index) {
                  "'; a step runs forward before backward"};
   if (!from.to.empty() && std::abs(from.cost.value - cost) > kSameCost)
     return Error{where + " costs " + json(cost).dump() +
-                 ", another edge of node '" + from.name + "' costs " +
+                 ", but another edge of node '" + from.name + "' costs " +
                  json(from.cost.value).dump() +
-                 "; its output is one tensor and moves at one cost"};
+                 "; all edges of a node send one tensor, at one cost"};
   from.cost = std::max(from.cost, Seconds(cost));
   from.bytes = std::max(from.bytes, Bytes(std::llround(size)));
   from.to.push_back(positionOf[ends[1]]);
@@ -177,9 +177,10 @@ Status DnnParser::checkCycles() const {
   if (!waiting)
     return {};
   const DnnNode &node = result.nodes[*waiting];
-  return Error{file + ": the edges form a cycle, node " +
+  return Error{file + ": the edges form a cycle; node " +
                std::to_string(node.id) + " ('" + node.name +
-               "') lies on it or behind it; a step needs a graph without one"};
+               "') is on it or reachable from it, but a step needs a graph "
+               "without cycles"};
 }
 
 Status DnnParser::parse(const json &root) {
