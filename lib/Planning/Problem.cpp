@@ -81,7 +81,7 @@ static Status checkLayers(const Problem &problem) {
     if (layer.levels.size() >= kMostLevels)
       return Error{"layer '" + layer.name + "' has " +
                    std::to_string(layer.levels.size()) +
-                   " levels of computing again, at most " +
+                   " recomputation levels, at most " +
                    std::to_string(kMostLevels - 1) + " are allowed"};
     for (const RecomputeLevel &level : layer.levels)
       if (level.seconds.size() != classes)

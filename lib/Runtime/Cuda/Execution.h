@@ -63,7 +63,7 @@ public:
   /// Nanoseconds from the beginning of the last step to a stamp, by the clock
   /// of its device.
   int64_t stampTime(size_t stamp) const;
-  /// Number of nodes of the graph; 0 without a graph.
+  /// Number of nodes of the CUDA graph; 0 without a graph.
   size_t graphNodes() const { return nodes; }
 
 private:

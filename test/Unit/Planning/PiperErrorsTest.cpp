@@ -105,8 +105,9 @@ TEST(PiperFormat, WrongGraphs) {
     entry["syncTimeBw"]["7"] = 0;
   for (auto &[ways, list] : wrong["nodes"][1]["TMPCs"].items())
     list[0]["syncTimeFw"]["3"] = 0;
-  expectError(wrong, "p.json: the edges form a cycle, node 3 lies on it or "
-                     "behind it; a pipeline needs a graph without one");
+  expectError(wrong,
+              "p.json: the edges form a cycle; node 3 is on it or reachable "
+              "from it, but a pipeline needs a graph without cycles");
 }
 
 TEST(PiperFormat, WrongCosts) {

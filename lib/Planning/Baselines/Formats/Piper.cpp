@@ -36,9 +36,10 @@ static Result<std::vector<size_t>> orderOf(const PiperFile &content,
   if (!waiting)
     return order;
   return Error{
-      file + ": the edges form a cycle, node " +
+      file + ": the edges form a cycle; node " +
       std::to_string(content.nodes[*waiting].id) +
-      " lies on it or behind it; a pipeline needs a graph without one"};
+      " is on it or reachable from it, but a pipeline needs a graph without "
+      "cycles"};
 }
 
 /// The fastest alternative for one device, with or without recomputation.

@@ -58,7 +58,7 @@ std::string uniformTable(const Problem &problem,
                     precisely(it.plan->time), more});
   }
   return "uniform plans: equal stages on equally many devices, all layers at "
-         "one level of computing again\n" +
+         "one recomputation level\n" +
          alignColumns(rows) + tooLarge(std::span(plans).subspan(fitting));
 }
 
