@@ -39,10 +39,10 @@
 // THREE: arith.cmpi ult, %{{.*}}, %[[COUNT]]
 // THREE: tensor.extract %arg2[
 
-// CLASSES: {{^}}  1 class of 8: table dim 0
-// CLASSES: {{^}}  1 class of 4: table dim 1, 1 value inside
-// CLASSES: {{^}}  1 class of 4: ids dim 0, 1 value inside
-// CLASSES: {{^}}  1 class of 6: ids dim 1, 1 value inside
+// CLASSES: {{^}}  1 class of size 8: table dim 0
+// CLASSES: {{^}}  1 class of size 4: table dim 1, 1 value inside
+// CLASSES: {{^}}  1 class of size 4: ids dim 0, 1 value inside
+// CLASSES: {{^}}  1 class of size 6: ids dim 1, 1 value inside
 
 func.func @step(%table: tensor<8x4xf32> {pipeline.role = "parameter", pipeline.name = "table"},
                 %ids: tensor<4x6xi32> {pipeline.role = "batch", pipeline.name = "ids"}) -> (tensor<4x6x4xf32> {pipeline.role = "output"}) {
