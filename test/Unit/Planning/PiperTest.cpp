@@ -230,8 +230,8 @@ TEST(Piper, PlanGoesThroughJson) {
   problem.fixedPlan = wrong.dump();
   EXPECT_EQ(
       planFixed(problem).error().message,
-      "the plan: stage 0 runs 'node0 tensor' by \"other\", which is not an "
-      "alternative for 1 devices");
+      "the plan: stage 0 has alternative \"other\" for layer 'node0 tensor', "
+      "which has none of that name for 1 devices");
 }
 
 TEST(Piper, CertificateOfAlternatives) {
