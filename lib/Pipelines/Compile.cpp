@@ -131,15 +131,9 @@ static void chooseSchedule(OpPassManager &manager,
   manager.addPass(pipeline::createSchedule(how));
 }
 
-/// Adds the passes from a step, a graph or a program to the schedule.
+/// Adds the passes from a program to the schedule.
 static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
-                          Level to, bool scheduled,
-                          std::shared_ptr<DeviceTarget> device) {
-  manager.addPass(createPlanStep(options, to, std::move(device)));
-  if (to >= Level::Program)
-    manager.addPass(pipeline::createApplyRecompute());
-  if (to < Level::Schedule)
-    return;
+                          bool scheduled) {
   if (!scheduled)
     chooseSchedule(manager, options);
   pipeline::AssignCreditsOptions credits;
@@ -182,6 +176,14 @@ static void buildRank(OpPassManager &manager, const CompileOptions &options,
   rank::VerifyRankProgramsOptions verify;
   verify.forms = true;
   manager.addPass(rank::createVerifyRankPrograms(verify));
+}
+
+void buildRanks(OpPassManager &manager, const CompileOptions &options,
+                const DeviceTarget *device) {
+  manager.addPass(pipeline::createApplyRecompute());
+  buildSchedule(manager, options, /*scheduled=*/false);
+  buildRank(manager, options, device != nullptr);
+  buildBodies(manager, options, device);
 }
 
 /// Adds the passes from rank programs to the form that `to` asks for.
@@ -232,7 +234,11 @@ void buildCompilePipeline(OpPassManager &manager, const CompileOptions &asked,
   if (options.shards == 1) // The layers are whole.
     options.shards = std::nullopt;
   if (from != From::Rank) {
-    buildSchedule(manager, options, to, from == From::Schedule, device);
+    manager.addPass(createPlanStep(options, to, device));
+    if (to >= Level::Program)
+      manager.addPass(pipeline::createApplyRecompute());
+    if (to >= Level::Schedule)
+      buildSchedule(manager, options, from == From::Schedule);
     manager.addPass(std::make_unique<ModuleStep>(
         "describe-plan", "tell of the plan, the schedule and what is kept",
         [report](ModuleOp module) {

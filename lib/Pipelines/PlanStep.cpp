@@ -8,6 +8,7 @@
 #include "PlanStep.h"
 #include "ApplyAnnotations.h"
 #include "ChooseShards.h"
+#include "FitArenas.h"
 #include "MeasureWorkspaces.h"
 #include "PlanShards.h"
 #include "RepeatLevels.h"
@@ -203,8 +204,8 @@ LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
   return run(manager);
 }
 
-void buildPartition(OpPassManager &manager, const CompileOptions &options,
-                    const Needs &needs) {
+pipeline::PartitionOptions partitionFor(const CompileOptions &options,
+                                        const Needs &needs) {
   pipeline::PartitionOptions how;
   how.cluster = options.cluster;
   how.stages = needs.stages.value_or(how.stages);
@@ -220,7 +221,7 @@ void buildPartition(OpPassManager &manager, const CompileOptions &options,
   how.chunks = needs.chunks.value_or(how.chunks);
   how.placement = needs.placement;
   how.schedule = needs.plannedFor;
-  manager.addPass(pipeline::createPartition(how));
+  return how;
 }
 
 /// Whether a plan with backwards split into I and W is to be tried too, since
@@ -259,7 +260,7 @@ public:
     buildForm(all, /*split=*/false);
     buildCosts(all, options);
     all.addPass(pipeline::createRepeatLayers());
-    buildPartition(all, options, Needs());
+    all.addPass(pipeline::createPartition(partitionFor(options, Needs())));
     all.addPass(pipeline::createSchedule());
     all.addPass(createLowerPipelineToRank());
     buildBodies(all, options, device.get());
@@ -343,10 +344,14 @@ private:
       }
       rest.plannedFor = "auto"; // The plan includes its schedule.
       rest.chunks = rest.stages = std::nullopt;
+      OpPassManager partition(ModuleOp::getOperationName());
+      partition.addPass(pipeline::createPartition(partitionFor(planned, rest)));
+      return run(partition);
     }
-    OpPassManager partition(ModuleOp::getOperationName());
-    buildPartition(partition, planned, rest);
-    return run(partition);
+    return partitionByArenas(module, partitionFor(planned, rest), run,
+                             [&](OpPassManager &manager) {
+                               buildRanks(manager, how, device.get());
+                             });
   }
 
   /// Plans the module with whole backwards and a clone of it with backwards

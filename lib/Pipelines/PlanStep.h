@@ -43,6 +43,10 @@ void setBound(mlir::ModuleOp module, Seconds bound);
 void buildBodies(mlir::OpPassManager &manager, const CompileOptions &options,
                  const DeviceTarget *device, bool ranks = true);
 
+/// Appends the passes from a program to the arenas of its ranks.
+void buildRanks(mlir::OpPassManager &manager, const CompileOptions &options,
+                const DeviceTarget *device);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_LIB_PIPELINES_PLANSTEP_H

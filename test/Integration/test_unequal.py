@@ -6,12 +6,14 @@ import random
 import statistics
 import subprocess
 
+import pytest
+
 import golden
+from tiers import thorough
 from workshop import BUILD, tool
 
-GPT, SAMPLES, LAYERS, RATIO = "gpt.py:gpt_slices", 7, 5, 1.48
+GPT, LAYERS, RATIO = "gpt.py:gpt_slices", 5, 1.48
 NAMES = ("fast0", "fast1", "slow0", "slow1")
-DEALS = [rows for rows in itertools.product(range(1, SAMPLES), repeat=4) if sum(rows) == SAMPLES]
 STAGE = f"[0,{LAYERS})@" + "+".join(NAMES)
 # Feasibility is that of the shares alone; by default layers may also recompute more.
 FLAGS = ("--schedule=1f1b", "--microbatches=8", "--recompute-level=0", "--quiet")
@@ -28,58 +30,74 @@ def cluster(workshop, memory=(1 << 34,) * 4):
     return path
 
 
-def compiled(workshop, plan, memory=(1 << 34,) * 4):
+def compiled(workshop, plan, memory=(1 << 34,) * 4, model=GPT, sizes={}, name="unequal"):
     """(artifact, error): one of them is empty."""
-    artifact = workshop.path("unequal", "swx")
-    done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(GPT), f"--cluster={cluster(workshop, memory)}",
+    artifact = workshop.path(name, "swx")
+    done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(model, sizes), f"--cluster={cluster(workshop, memory)}",
                            f"--plan={plan}", *FLAGS, "-o", artifact], capture_output=True, text=True)
     return (None, done.stderr) if done.returncode else (artifact, "")
 
 
 def arenas(artifact):
-    return [rank["memory"]["arena"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]]
+    """By device."""
+    return {rank["device"]: rank["memory"]["arena"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]}
 
 
-def test_shares_fit_if_and_only_if_a_deal_with_real_arenas_does(workshop):
-    """A rank's arena depends on its own samples. Seven samples on four devices, memory at random. Planned bytes are at most 3 %
-    above arenas and never below: a plan that is found fits, and one is found if some deal fits with 3 % left."""
-    sizes = {}  # By rank and samples.
-    for rows in ((1, 1, 1, 4), (1, 1, 4, 1), (1, 4, 1, 1), (4, 1, 1, 1), (2, 2, 2, 1), (1, 2, 2, 2), (3, 2, 1, 1), (1, 3, 1, 2),
-                 (1, 1, 3, 2), (2, 1, 1, 3)):
-        artifact, error = compiled(workshop, f"{STAGE}:{'+'.join(map(str, rows))}")
-        assert artifact, error
-        for rank, (count, size) in enumerate(zip(rows, arenas(artifact), strict=True)):
-            assert sizes.setdefault((rank, count), size) == size
-    assert len(sizes) == 16
-    draw, fitting, refused, moved = random.Random(5), 0, 0, 0
-    low, high = sizes[1, 1], sizes[0, 4]
-    for _ in range(16):
-        memory = [draw.randint(int(low * 0.98), high) for _ in NAMES]
-        fits, closely = ([rows for rows in DEALS if all(sizes[rank, count] * more <= memory[rank]
-                                                        for rank, count in enumerate(rows))] for more in (1.03, 1))
-        artifact, error = compiled(workshop, STAGE, memory)
-        assert closely or not artifact
-        if not artifact:
-            assert not fits, f"{memory}: {fits}, but {error}"
-            refused += 1
+# Model, sizes, and stages on devices: so few that a brute force can try all shares of eight samples.
+SMALL = {"STAGEWRIGHT_GPT": "V=32,D=16,H=2,L=1,T=8,B=8"}
+SHARED = [
+    (GPT, SMALL, (("[0,4)", NAMES),)),
+    (GPT, SMALL, (("[0,2)", NAMES[1:]), ("[2,4)", NAMES[:1]))),
+    ("mlp.py:mlp", {"STAGEWRIGHT_MLP": "L=2,B=8"}, (("[0,1)", NAMES[:2]), ("[1,3)", NAMES[2:]))),
+    *thorough([("llama.py:llama", {"STAGEWRIGHT_LLAMA": "V=32,D=16,H=2,G=1,F=24,L=1,T=8,B=8"}, (("[0,2)", NAMES[::2]), ("[2,4)", NAMES[3:])))]),
+]
+
+
+def shares_of(stages, samples):
+    """All shares of the replicas of all stages."""
+    return list(itertools.product(*([rows for rows in itertools.product(range(1, samples + 1), repeat=len(names)) if sum(rows) == samples]
+                                    for _, names in stages)))
+
+
+@pytest.mark.parametrize("model, sizes, stages", SHARED, ids=("gpt-4", "gpt-3-1", "mlp-2-2", "llama-2-1"))
+def test_shares_fit_if_and_only_if_a_brute_force_over_arenas_finds_some(workshop, model, sizes, stages):
+    texts = [f"{layers}@{'+'.join(names)}" for layers, names in stages]
+    devices = [name for _, names in stages for name in names]
+
+    def plan(shares):
+        return " ".join(text + (":" + "+".join(map(str, rows)) if len(rows) > 1 else "") for text, rows in zip(texts, shares, strict=True))
+
+    found = {shares: compiled(workshop, plan(shares), model=model, sizes=sizes, name=plan(shares)) for shares in shares_of(stages, 8)}
+    known = {shares: arenas(artifact) for shares, (artifact, _) in found.items()}
+    draw, fitting, refused = random.Random(len(known)), 0, 0
+    for number in range(6):
+        # Exactly the arenas of some shares, 64 bytes less on one device, or each device's of other shares.
+        most = {name: known[draw.choice(list(known))][name] for name in devices}
+        if number % 3 < 2:
+            most = dict(known[draw.choice(list(known))])
+            most[draw.choice(devices)] -= 64 * (number % 3)
+        memory = tuple(most.get(name, 1 << 34) for name in NAMES)
+        fits = [own for own in known.values() if all(own[name] <= most[name] for name in devices)]
+        artifact, error = compiled(workshop, " ".join(texts), memory, model, sizes)
+        assert bool(artifact) == bool(fits), (most, error, fits)
+        fitting, refused = fitting + bool(fits), refused + (not fits)
+        if artifact:
+            assert all(arena <= most[name] for name, arena in arenas(artifact).items())
+        else:
             assert "needs" in error and "on device" in error and "has" in error
-            continue
-        fitting += 1
-        assert all(size <= most for size, most in zip(arenas(artifact), memory, strict=True))
-        moved += max(sizes[rank, count] > memory[rank] for rank, count in enumerate((2, 2, 2, 1)))
-    assert fitting and refused and moved
+    assert fitting and refused
 
 
 def test_equal_shares_that_do_not_fit_are_refused_with_bytes_and_others_run(workshop):
     artifact, error = compiled(workshop, f"{STAGE}:2+2+2+1")
     two = arenas(artifact)
     # The third device has room for one sample only.
-    memory = [1 << 34, 1 << 34, two[2] - 64, 1 << 34]
+    memory = [1 << 34, 1 << 34, two["slow0"] - 64, 1 << 34]
     artifact, error = compiled(workshop, f"{STAGE}:2+2+2+1", memory)
     assert not artifact and "on device slow0, has" in error
     artifact, error = compiled(workshop, STAGE, memory)
     assert artifact, error
-    assert arenas(artifact)[2] <= memory[2]
+    assert arenas(artifact)["slow0"] <= memory[2]
     results, _ = workshop.run_artifact(GPT, artifact, "--check-memory", "--dilate=2:1.48,3:1.48")
     wrong = golden.disagreements(workshop.golden(GPT)[1], results)
     assert not wrong, "\n".join(wrong)

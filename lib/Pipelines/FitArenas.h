@@ -1,0 +1,34 @@
+//===- FitArenas.h - plans that fit by real arenas --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// pipeline-partition counts the bytes of a rank before it is lowered, up to a
+// few percent too many. Where replicas share samples and memory is short, this
+// lowers the plan and looks at the arenas instead. If the plan is refused, it
+// takes the plan for slightly more memory. If that does not fit, other shares
+// are tried (ShareSearch.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PIPELINES_FITARENAS_H
+#define STAGEWRIGHT_LIB_PIPELINES_FITARENAS_H
+
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+
+namespace stagewright {
+
+/// Runs pipeline-partition with `how` on `module`, by `run`, so that arenas fit
+/// if replicas share samples and memory is short (measureWorkspaces() has found
+/// that). `buildRanks` appends the passes from a program to arenas.
+mlir::LogicalResult
+partitionByArenas(mlir::ModuleOp module, pipeline::PartitionOptions how,
+                  pipeline::RunPipeline run,
+                  llvm::function_ref<void(mlir::OpPassManager &)> buildRanks);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PIPELINES_FITARENAS_H

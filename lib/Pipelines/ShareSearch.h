@@ -1,0 +1,94 @@
+//===- ShareSearch.h - shares of replicas by real arenas --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds shares of replicas with which every rank's arena fits in the memory of
+// its device. An arena is known once a plan has been lowered. It grows with the
+// samples of the replica; where it exchanges values with other replicas that
+// share samples, it also depends a little on their shares, since values are
+// split and joined at other places.
+//
+// A best-first search: from shares that do not fit, it moves one sample away
+// from a replica that lacks memory, or between its neighbours if little is
+// missing. If replicas only share with those of their own stage, this reaches
+// all shares that fit: until then, some replica that lacks memory has more
+// samples than they give it, and one has fewer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PIPELINES_SHARESEARCH_H
+#define STAGEWRIGHT_LIB_PIPELINES_SHARESEARCH_H
+
+#include "stagewright/Planning/Evaluate.h"
+#include <functional>
+#include <map>
+#include <set>
+
+namespace stagewright {
+
+/// By stage: the samples of each replica; none if they share no microbatch.
+using Shares = std::vector<std::vector<int64_t>>;
+/// By stage and replica: the arena of its rank.
+using Arenas = std::vector<std::vector<int64_t>>;
+
+class ShareSearch {
+public:
+  /// Lowers a plan with these shares; fails if that is not possible.
+  using Lower = std::function<std::optional<Arenas>(const Shares &)>;
+
+  /// `plan` has the first shares to try. `isStated`: by stage, whether they may
+  /// not change.
+  ShareSearch(const Problem &problem, const Plan &plan,
+              std::vector<bool> isStated, Lower lower);
+
+  /// Shares that fit; none if none are found, for which error() has a reason.
+  std::optional<Shares> run();
+  std::string error() const;
+
+private:
+  struct Rank {
+    size_t stage, replica;
+  };
+  /// What is known about the arenas of some shares.
+  struct Fit {
+    double over = 0;           ///< Bytes that are missing, estimated.
+    bool isKnown = true;       ///< Whether all arenas have been seen.
+    std::vector<Rank> lacking; ///< Ranks that are known not to fit.
+  };
+  using Key = std::vector<int64_t>;
+
+  int64_t memoryOf(const Rank &rank) const;
+  int64_t samplesOf(const Shares &shares, const Rank &rank) const;
+  Key keyOf(const Shares &shares, const Rank &rank) const;
+  double estimateOf(const Rank &rank, int64_t samples) const;
+  Fit fitOf(const Shares &shares) const;
+  double secondsOf(const Shares &shares) const;
+  void note(const Shares &shares, const Arenas &arenas);
+  void add(Shares shares);
+  void addMoves(const Shares &shares, size_t stage,
+                std::optional<size_t> giver);
+  void addNext(const Shares &shares, const Fit &fit);
+
+  const Problem &problem;
+  const Plan &plan;
+  std::vector<bool> isStated;
+  Lower lower;
+  /// By stage: the others with shares that it exchanges values with.
+  std::vector<std::set<size_t>> linked;
+  std::vector<std::vector<double>> seconds; ///< Of a sample.
+  std::map<Key, int64_t> arenas;
+  /// By stage, replica and samples: the least arena seen.
+  std::map<std::pair<size_t, size_t>, std::map<int64_t, int64_t>> least;
+  std::set<std::tuple<double, double, Shares>> open;
+  std::set<Shares> seen;
+  bool isComplete = false; ///< All moves have been tried.
+  Rank closest = {};       ///< That lacks the least, of all shares tried.
+  int64_t closestArena = -1;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PIPELINES_SHARESEARCH_H
