@@ -112,6 +112,16 @@ def test_repeating_layers_fit_where_others_do_not(tmp_path):
     assert all(rank["memory"]["arena"] <= 3 << 20 for rank in ranks(tmp_path / "step.swx"))
 
 
+@pytest.mark.parametrize("memory", (5000, 4000, 3000))
+def test_the_number_of_shards_is_chosen_where_layers_must_repeat(tmp_path, memory):
+    """In memory in which only a part of the layers can keep everything, rings of messages included."""
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / DEEP, "-o", tmp_path / "step.mlir",
+         env={"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=4,T=64,B=4"})
+    call(BUILD / "bin/pp-compile", tmp_path / "step.mlir", "--cluster=local:4", "--tensor-parallel=auto", "--data-parallel=1", "--stages=2",
+         "--schedule=gpipe", "--microbatches=8", f"--memory={memory}KiB", AGAIN, "--quiet", "-o", tmp_path / "step.swx")
+    assert all(rank["memory"]["arena"] <= memory << 10 for rank in ranks(tmp_path / "step.swx"))
+
+
 def test_the_planner_expects_the_time_of_the_program(tmp_path, imported):
     """pp-plan, which plans groups of devices, and pp-compile for the same cut, with half a block in each layer of a group."""
     flags = [imported(DEEP) / "step.mlir", "--cluster=local:4", "--tensor-parallel=2", f"--shard={GPT}", "--microbatches=4", "--schedule=1f1b"]

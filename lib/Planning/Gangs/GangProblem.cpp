@@ -7,6 +7,8 @@
 
 #include "stagewright/Planning/GangProblem.h"
 #include "Gangs/GangCluster.h"
+#include "LayerIndex.h"
+#include "Placed/RankMemory.h"
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -57,6 +59,8 @@ private:
                    int64_t recompute) const;
   uint32_t levelsOf(const LayerPhase &use) const;
   void addWholeLevel(Layer &layer, size_t first, size_t end) const;
+  std::vector<Bytes> ringsOf() const;
+  void addRings();
   void readAgain();
   /// The level at which a layer of the gang repeats its whole forward; none if
   /// no level does.
@@ -76,8 +80,9 @@ private:
   /// By phase, level and shard: bytes from each shard.
   std::vector<std::vector<int64_t>> messages[kPhases];
   std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
-  std::vector<Layer> again; ///< Those of ShardedLayers::again, if any.
-  size_t chosen = 0;        ///< The shard whose bytes count: it holds the most.
+  std::vector<Layer> again;      ///< Those of ShardedLayers::again, if any.
+  std::vector<Bytes> againRings; ///< ringsOf() them.
+  size_t chosen = 0; ///< The shard whose bytes count: it holds the most.
   Problem result;
 };
 } // namespace
@@ -235,13 +240,50 @@ void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
   layer.levels.push_back(std::move(repeated));
 }
 
-/// Builds the layers with what runs again: their backwards take so much longer.
+/// By layer: bytes of the rings of messages between shards. All levels of a
+/// device share them (RankMemory::add()), so the level that gets the most
+/// counts.
+std::vector<Bytes> Builder::ringsOf() const {
+  LayerIndex index(fine);
+  std::vector<Bytes> rings(sharded.ends.size());
+  for (size_t level = 0; level < ofLevel.size(); ++level) {
+    StagePlan stage;
+    stage.layers = cells[at({level, chosen})];
+    Bytes &own = rings[size_t(ofLevel[level])];
+    double bytes =
+        double(kSharedSlots) * double(stageMemory(fine, index, stage).received);
+    own = std::max(own, Bytes(int64_t(std::min(bytes, 0x1p60))));
+  }
+  return rings;
+}
+
+/// Adds the rings to the temporaries, which all layers of a device share too.
+void Builder::addRings() {
+  if (kind != GangTimes::Most)
+    return;
+  std::vector<Bytes> rings = ringsOf();
+  for (size_t number = 0; number < rings.size(); ++number) {
+    Layer &layer = result.layers[number];
+    layer.temporaries += rings[number];
+    layer.sampleTemporaries += rings[number];
+    for (size_t level = 1; level <= layer.levels.size(); ++level) {
+      bool isWhole = level == wholes[number] && !againRings.empty();
+      Bytes own =
+          isWhole ? std::max(rings[number], againRings[number]) : rings[number];
+      layer.levels[level - 1].temporaries += own;
+      layer.levels[level - 1].sampleTemporaries += own;
+    }
+  }
+}
+
+/// Builds the layers with what runs again: their backwards take so much longer,
+/// and get more messages.
 void Builder::readAgain() {
-  if (sharded.repeats && sharded.again)
-    again =
-        Builder(sharded.again->problem, network, sharded.again->layers, kind)
-            .build()
-            .layers;
+  if (!sharded.repeats || !sharded.again)
+    return;
+  Builder builder(sharded.again->problem, network, sharded.again->layers, kind);
+  again = builder.build().layers;
+  againRings = builder.ringsOf();
 }
 
 std::optional<size_t> Builder::wholeLevel(int64_t layer) const {
@@ -364,6 +406,7 @@ Problem Builder::build() {
   readAgain();
   addLayers();
   addValues();
+  addRings();
   addResidents();
   return std::move(result);
 }

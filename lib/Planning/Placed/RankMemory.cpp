@@ -14,11 +14,6 @@ namespace stagewright {
 /// Upper limit, in bytes, so that no sum of bytes overflows.
 static constexpr int64_t kMostRing = int64_t(1) << 60;
 
-/// Slots of a shared ring per message of a stage: two microbatches pass through
-/// the stages at the same time, and of each, one message is being read, one has
-/// arrived and one is in transit.
-static constexpr int64_t kSharedSlots = 6;
-
 void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
                      int64_t number) {
   Part part{number, stage.stash, {}, 0, 0};

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: bytes of the stages of one rank under a schedule.
+// Private to the planners: bytes of the stages of one rank under a schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,11 @@ inline ByLife heldOf(const StashPeak &peak) {
   return {peak.activation, peak.held,
           std::max(peak.kept, std::min<int64_t>(peak.held, 1))};
 }
+
+/// Slots of a shared ring per message of a stage: two microbatches pass through
+/// the stages at the same time, and of each, one message is being read, one has
+/// arrived and one is in transit.
+inline constexpr int64_t kSharedSlots = 6;
 
 /// Memory of all stages of a rank. They run one after the other, so they share
 /// the temporaries of the stage with the most; and the stash of a stage may

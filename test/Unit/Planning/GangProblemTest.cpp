@@ -14,6 +14,7 @@
 #include "stagewright/Planning/GangProblem.h"
 #include "stagewright/Scheduling/Generators.h"
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 
 using namespace stagewright;
@@ -193,7 +194,8 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   for (const Layer &layer : most->layers) {
     ASSERT_EQ(layer.levels.size(), 1u);
     EXPECT_EQ(layer.levels[0].seconds[0], layer.times[0].forward);
-    EXPECT_EQ(layer.levels[0].temporaries, Bytes(2 * 1000)); // Two levels.
+    // Two levels, and the ring of what all shards send to the first.
+    EXPECT_EQ(layer.levels[0].temporaries, layer.temporaries + Bytes(2 * 1000));
   }
   StagePlan stage = stageOf(1, 2, {0});
   StageMemory all = stageMemory(*most, stage);
@@ -203,7 +205,7 @@ TEST(GangProblem, LayersMayRepeatTheirForward) {
   StageMemory less = stageMemory(*most, stage);
   EXPECT_EQ(less.stash.all(), 0);
   EXPECT_EQ(less.receivedStash.all(), kBytes); // From the shard's own layer.
-  EXPECT_EQ(less.temporaries, 2 * 1000);
+  EXPECT_EQ(less.temporaries, 2 * 1000 + all.temporaries);
   // Without backwards nothing is kept.
   sharded.problem.forwardOnly = true;
   made = gangProblems(sharded.problem, sharded.places);
@@ -224,7 +226,8 @@ TEST(GangProblem, RepeatedValuesOfWeightGradientsAreHeldFromInputGradients) {
   EXPECT_EQ(stageMemory(*most, stage).stash.toWeight, 2 * 1000);
   stage.levels = {1};
   StageMemory repeated = stageMemory(*most, stage);
-  EXPECT_EQ(repeated.temporaries, 0);
+  EXPECT_EQ(repeated.temporaries,
+            stageMemory(*most, stageOf(1, 2, {0})).temporaries);
   EXPECT_EQ(repeated.stash.all(), 2 * 1000);
   EXPECT_EQ(repeated.stash.between, 2 * 1000);
 }
@@ -293,6 +296,46 @@ TEST(GangProblem, JoinsLayersThatAreNoChain) {
   });
   joinToChain(sharded.problem, sharded.places);
   EXPECT_EQ(sharded.places.ends, (std::vector<size_t>{2, 6}));
+}
+
+/// By device: bytes of its stages, max over the replicas of a stage.
+static std::map<size_t, int64_t> bytesByDevice(const Plan &plan) {
+  std::map<size_t, int64_t> bytes;
+  for (const StagePlan &stage : plan.stages)
+    for (size_t device : stage.devices)
+      bytes[device] += stage.memory.value;
+  return bytes;
+}
+
+// The check of the devices' plan counts the rings of all messages. The plan of
+// the gangs counts those between gangs twice.
+TEST(GangProblem, PlansCountTheRingsOfTheirDevices) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Sharded sharded(2 + 2 * (random() % 2), 4 + random() % 5, 2 + random() % 3,
+                    random);
+    keepValues(sharded, int64_t(random() % 200));
+    sharded.places.repeats = false;
+    joinToChain(sharded.problem, sharded.places);
+    Result<GangProblems> problems =
+        gangProblems(sharded.problem, sharded.places);
+    ASSERT_TRUE(problems);
+    PlacedFamily family = gangFamily(sharded.problem, "");
+    family.leastRanks = 2;
+    Result<Plan> plan = planPlaced(problems->most, family);
+    ASSERT_TRUE(plan) << plan.error().message;
+    Plan devices = onDevices(sharded, *plan);
+    ASSERT_TRUE(evaluatePlaced(sharded.problem,
+                               *Network::create(sharded.problem.cluster),
+                               *findGenerator(plan->schedule), devices));
+    std::map<size_t, int64_t> gangs = bytesByDevice(*plan);
+    for (auto [device, bytes] : bytesByDevice(devices)) {
+      int64_t gang = gangs.at(device / sharded.places.ways);
+      EXPECT_GE(gang, bytes);
+      EXPECT_LE(double(gang), 1.5 * double(bytes));
+    }
+  }
 }
 
 TEST(GangProblem, NeedsDevicesForOneGang) {
