@@ -8,8 +8,7 @@
 // Values that are live at the same time get disjoint bytes. Larger values are
 // placed first, each at the lowest offset that is free during its lifetime
 // ("greedy by size", Pisarchyk and Lee, "Efficient memory management for deep
-// neural net inference", MLSys 2020 workshop). Quadratic in the values of one
-// action.
+// neural net inference", MLSys 2020 workshop).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,16 +35,39 @@ static int64_t strideOf(Type type) {
       MemRefType::get(tensor.getShape(), tensor.getElementType()));
 }
 
-/// Sets the offset of every value of one action; returns the bytes used.
-static int64_t pack(MutableArrayRef<Life> lives) {
+namespace {
+/// The values that have an offset, by the nodes at which they are live.
+class Placed {
+public:
+  explicit Placed(size_t nodes) : live(nodes), begun(nodes) {}
+
+  void add(const Life &life) {
+    begun[life.first].push_back(&life);
+    for (unsigned at = life.first; at <= life.last; ++at)
+      live[at].push_back(&life);
+  }
+  /// Those that are live together with `life`.
+  SmallVector<const Life *> with(const Life &life) const {
+    SmallVector<const Life *> all = live[life.first];
+    for (unsigned at = life.first + 1; at <= life.last; ++at)
+      llvm::append_range(all, begun[at]);
+    return all;
+  }
+
+private:
+  std::vector<SmallVector<const Life *>> live, begun;
+};
+} // namespace
+
+/// Sets the offset of every value of an action with `nodes`; returns the bytes
+/// used.
+static int64_t pack(MutableArrayRef<Life> lives, size_t nodes) {
   llvm::stable_sort(
       lives, [](const Life &a, const Life &b) { return a.bytes > b.bytes; });
   int64_t end = 0;
-  for (auto [index, life] : llvm::enumerate(lives)) {
-    SmallVector<const Life *> others;
-    for (const Life &other : lives.take_front(index))
-      if (other.first <= life.last && life.first <= other.last)
-        others.push_back(&other);
+  Placed placed(nodes);
+  for (const Life &life : lives) {
+    SmallVector<const Life *> others = placed.with(life);
     llvm::sort(others, [](const Life *a, const Life *b) {
       return a->value->offset < b->value->offset;
     });
@@ -57,6 +79,7 @@ static int64_t pack(MutableArrayRef<Life> lives) {
     }
     life.value->offset = offset;
     end = std::max(end, offset + life.bytes);
+    placed.add(life);
   }
   return end;
 }
@@ -74,7 +97,7 @@ void placeInWorkspace(Plan &plan) {
   plan.workspaceOfRank.assign(plan.numRanks(), 0);
   for (auto &[key, action] : plan.actions) {
     int64_t &bytes = plan.workspaceOfRank[plan.rankOf(key)];
-    bytes = std::max(bytes, pack(lives[key]));
+    bytes = std::max(bytes, pack(lives[key], action.nodes.size()));
     for (const Life &life : lives[key])
       for (unsigned at = life.first; at <= life.last; ++at)
         action.nodes[at].workspaceTop = std::max(

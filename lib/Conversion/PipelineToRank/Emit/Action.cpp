@@ -129,6 +129,18 @@ void RankEmitter::distribute(Value value) {
     rank::SendOp::create(builder, loc, names.channels[number], numbers.turn);
 }
 
+Value RankEmitter::sumOf(int64_t result, const ActionKey &key) {
+  int64_t stage = plan.summingStage(key.stage);
+  auto found = llvm::partition_point(plan.accumulators, [&](const auto &part) {
+    return std::tie(part.result, part.stage) < std::tie(result, stage);
+  });
+  if (found == plan.accumulators.end() || found->result != result ||
+      found->stage != stage)
+    return {};
+  auto buffer = accumulators.find(found - plan.accumulators.begin());
+  return buffer == accumulators.end() ? Value() : slots[buffer->second];
+}
+
 LogicalResult RankEmitter::emitNode(const ActionKey &key,
                                     const NodePlan &node) {
   pipeline::NodeOp op = node.node;
@@ -143,10 +155,8 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key,
   for (unsigned number : node.written)
     outs.push_back(write(op->getResult(number)));
   for (const auto &[result, ignored] : node.sums())
-    for (auto [number, buffer] : accumulators)
-      if (plan.accumulators[number].result == result &&
-          plan.accumulators[number].stage == plan.summingStage(key.stage))
-        sums.push_back(slots[buffer]);
+    if (Value sum = sumOf(result, key))
+      sums.push_back(sum);
   statistics.accumulated += sums.size();
   rank::CallOp::create(builder, op.getLoc(), body->getSymName(), inputs, outs,
                        sums, workspace, node.workspaceTop,
@@ -164,10 +174,8 @@ void RankEmitter::passThrough(int64_t result, const ActionKey &key) {
     if (of != result || !isa<BlockArgument>(value))
       continue;
     Value source = read(value, key);
-    for (auto [number, buffer] : accumulators)
-      if (plan.accumulators[number].result == result &&
-          plan.accumulators[number].stage == plan.summingStage(key.stage))
-        rank::AddOp::create(builder, loc, source, slots[buffer]);
+    if (Value sum = sumOf(result, key))
+      rank::AddOp::create(builder, loc, source, sum);
     if (!plan.isAccumulated(result)) {
       rank::CopyOp::create(builder, loc, source,
                            slotOf(outputs.at(result), numbers.ofStep));

@@ -90,6 +90,8 @@ private:
   mlir::LogicalResult emitAction(const ActionKey &key, mlir::Value inOrder);
   Numbers numbersOf(const ActionKey &key, mlir::Value inOrder);
   mlir::LogicalResult emitPart(const ActionKey &key);
+  /// The slot in which an action adds up a result of the step, if it does.
+  mlir::Value sumOf(int64_t result, const ActionKey &key);
   mlir::LogicalResult emitNode(const ActionKey &key, const NodePlan &node);
   mlir::Value read(mlir::Value value, const ActionKey &key);
   mlir::Value write(mlir::Value value);
