@@ -28,6 +28,10 @@ struct LayerIndex {
 /// Memory of a stage of all layers, which keeps everything.
 StageMemory memoryOfAll(const Problem &problem);
 
+/// Max bytes that a single layer holds without any microbatch. Every stage with
+/// that layer holds as many.
+int64_t mostOfOneLayer(const Problem &problem);
+
 /// stageMemory() in time linear in the values and residents of the stage.
 StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
                         const StagePlan &stage);

@@ -235,6 +235,15 @@ StageMemory memoryOfAll(const Problem &problem) {
   return stageMemory(problem, all, /*recompute=*/false);
 }
 
+int64_t mostOfOneLayer(const Problem &problem) {
+  LayerIndex index(problem);
+  int64_t most = 0;
+  for (int64_t layer = 0; layer < int64_t(problem.layers.size()); ++layer)
+    most = std::max(
+        most, stageMemory(problem, index, stageOf(layer, layer + 1, {})).once);
+  return most;
+}
+
 Bytes mostMemory(const Problem &problem) {
   StageMemory all = memoryOfAll(problem);
   for (const LayerValue &value : problem.values) {

@@ -47,8 +47,10 @@ static std::string textOf(int64_t ways) {
 }
 
 void Best::skip(int64_t ways, Seconds atLeast) {
-  outcomes.push_back(textOf(ways) + ": none faster found, at least " +
-                     toString(atLeast));
+  outcomes.push_back(textOf(ways) +
+                     (std::isfinite(atLeast.value)
+                          ? ": none faster found, at least " + toString(atLeast)
+                          : ": no plan fits in memory"));
   bound = std::min(bound, atLeast);
 }
 
@@ -267,7 +269,8 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
   std::vector<std::optional<Result<std::optional<Planned>>>> plans(
       numbers.size());
   for (size_t i : orderOf(layers)) {
-    if (layers[i]->bound >= least && std::isfinite(layers[i]->bound.value))
+    bool isSlow = layers[i]->bound >= least && std::isfinite(least.value);
+    if (isSlow && (std::isfinite(layers[i]->bound.value) || !explains))
       continue;
     plans[i] = layers[i]->plan(least);
     if (*plans[i] && **plans[i])

@@ -23,15 +23,17 @@ static double capacityBound(const Family &family) {
 }
 
 /// Whether no device has room for an equal part of what layers hold without any
-/// microbatch, although each layer is a stage of its own. Every device of a
-/// stage holds all of its part.
+/// microbatch, although each layer is a stage of its own, or for one of them.
+/// Every device of a stage holds all of its part.
 static bool lacksMemory(const Problem &problem) {
-  int64_t once = memoryOfAll(problem).once;
+  int64_t once = memoryOfAll(problem).once, largest = mostOfOneLayer(problem);
   auto most =
       int64_t(std::min(problem.layers.size(), problem.cluster.devices.size()));
-  return std::all_of(
-      problem.cluster.devices.begin(), problem.cluster.devices.end(),
-      [&](const Device &device) { return once / most > device.memory.value; });
+  return std::all_of(problem.cluster.devices.begin(),
+                     problem.cluster.devices.end(), [&](const Device &device) {
+                       return std::max(once / most, largest) >
+                              device.memory.value;
+                     });
 }
 
 Seconds familyLowerBound(const Problem &problem, const Network &network) {

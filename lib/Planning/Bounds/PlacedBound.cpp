@@ -153,6 +153,7 @@ private:
   double sum;       ///< Of all layers.
   bool ramps;       ///< A microbatch passes all forwards before any backward.
   int64_t once;     ///< Bytes of all layers that no microbatch adds to.
+  int64_t largest;  ///< Of one layer.
   int64_t room = 0; ///< Of the device with the most memory.
 };
 } // namespace
@@ -163,7 +164,7 @@ ShapeBounds::ShapeBounds(const Problem &problem, const Network &network,
       longest(longestOf(problem, least.total)), ramp(problem),
       sum(std::accumulate(least.total.begin(), least.total.end(), 0.0)),
       ramps(least.comes && least.returns && !problem.forwardOnly),
-      once(memoryOfAll(problem).once) {
+      once(memoryOfAll(problem).once), largest(mostOfOneLayer(problem)) {
   for (const Device &device : problem.cluster.devices)
     room = std::max(room, device.memory.value);
 }
@@ -173,7 +174,8 @@ double ShapeBounds::bound(const PipelineShape &shape, double limit,
   const auto &[ranks, pipelines] = shape;
   constexpr double kNone = std::numeric_limits<double>::infinity();
   // Skip shapes with more ranks than layers, or without memory for all.
-  if (ranks > int64_t(least.total.size()) || once / ranks > room)
+  if (ranks > int64_t(least.total.size()) || once / ranks > room ||
+      largest > room)
     return kNone;
   auto most = double(microbatchesOf(0, pipelines, problem.microbatches));
   Ranks each{{},

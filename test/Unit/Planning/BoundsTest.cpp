@@ -135,6 +135,29 @@ TEST(FamilyBound, IsInfiniteIfLayersDoNotFit) {
   }
 }
 
+TEST(FamilyBound, IsInfiniteIfOneLayerDoesNotFit) {
+  Problem problem;
+  Draw draw(1);
+  problem.cluster = randomCluster(draw, 4, 1, 1);
+  problem.microbatches = 2;
+  addRandomLayers(problem, draw, 3, 0, 0);
+  problem.residents.clear();
+  // Two parts that only layer 1 holds; a third of all is 70 bytes.
+  for (int64_t layer : {0, 1, 1})
+    problem.residents.push_back({Bytes(70), ResidentKind::Constant, {layer}});
+  for (int64_t memory : {139, 140}) {
+    for (Device &device : problem.cluster.devices)
+      device.memory = Bytes(memory);
+    Network network = *Network::create(problem.cluster);
+    bool fits = memory >= 140;
+    EXPECT_EQ(std::isfinite(familyLowerBound(problem, network).value), fits);
+    EXPECT_EQ(
+        std::isfinite(
+            placedLowerBound(problem, network, {{2, 2}, {3, 1}}, true).value),
+        fits);
+  }
+}
+
 TEST(FamilyBound, FlatNetworkWithoutGradientsIsNear) {
   double worst = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
