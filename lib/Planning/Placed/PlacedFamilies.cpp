@@ -10,7 +10,9 @@
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Scheduling/Replicas.h"
+#include "stagewright/Support/Parallel.h"
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -29,6 +31,14 @@ struct Candidate {
   double estimate = 0; ///< `bound`, plus filling and draining.
   std::optional<CutCost> cost;
   Seconds time; ///< With all replicas.
+};
+
+/// What has been timed.
+struct Timed {
+  double best = std::numeric_limits<double>::infinity(); ///< Of those that fit.
+  size_t count = 0;
+  /// By chunks: the most ranks of a cut that does not fit.
+  std::map<int64_t, int64_t> lacking;
 };
 
 /// Searches the plans of a family.
@@ -57,6 +67,9 @@ private:
   void estimate(Candidate &candidate);
   bool mayFit(const Candidate &candidate);
   void timeCuts();
+  void timeSome(const std::vector<Candidate *> &some, Timed &timed,
+                std::vector<Candidate *> *later);
+  std::vector<Result<CutCost>> costsOf(const std::vector<Candidate *> &some);
   Seconds leastTime() const;
   const Problem &first(int64_t pipelines);
   PlacedSearch search(const Candidate &candidate);
@@ -206,12 +219,27 @@ void Families::estimate(Candidate &candidate) {
                                              (halves ? 3 : 1);
 }
 
-/// Whether devices have the memory that every schedule needs: one microbatch in
-/// flight, with all layers at their highest recomputation level if allowed.
+/// Microbatches that a rank holds at least under all schedules of `request`: in
+/// a pipeline that goes along the ranks, one for each rank from this one on, as
+/// in 1F1B. In loops, stages of a rank do not hold the most at the same time.
+static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
+                         int64_t microbatches) {
+  const StagePlacement &where = request.where;
+  bool isKnown =
+      where.placement == Placement::Linear &&
+      std::none_of(request.generators.begin(), request.generators.end(),
+                   [](const Generator &g) { return g.isSearched; });
+  return isKnown ? std::min(where.ranks - rank, microbatches) : 1;
+}
+
+/// Whether devices have the memory that every schedule needs: leastHeld()
+/// microbatches in flight, with all layers at their highest recomputation level
+/// if allowed.
 bool Families::mayFit(const Candidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
   if (where.placement == Placement::Twin)
     return true;
+  int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
   std::vector<RankMemory> memory(where.ranks);
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
     StagePlan stage =
@@ -221,8 +249,12 @@ bool Families::mayFit(const Candidate &candidate) {
           problem.recompute ? int64_t(problem.layers[layer].levels.size()) : 0);
     int64_t rank =
         rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
-    memory[rank].add(stageMemory(problem, index, stage),
-                     ByLife(problem.forwardOnly ? 0 : 1), problem.microbatches);
+    memory[rank].add(
+        stageMemory(problem, index, stage),
+        ByLife(problem.forwardOnly
+                   ? 0
+                   : leastHeld(candidate.request, rank, microbatches)),
+        problem.microbatches);
   }
   for (int64_t r = 0; r < where.ranks; ++r)
     if (memory[r].total() > problem.cluster.devices[r * pipelines].memory)
@@ -231,29 +263,80 @@ bool Families::mayFit(const Candidate &candidate) {
 }
 
 /// Times the most promising even cuts, each in its fastest schedule, and sorts
-/// them; drops the others.
+/// them; drops the others. As long as none fits in memory, those with no more
+/// ranks than one that does not, and as many chunks, come last: they need more.
 void Families::timeCuts() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate &a, const Candidate &b) {
                      return a.estimate < b.estimate;
                    });
-  double best = std::numeric_limits<double>::infinity();
-  size_t timed = 0;
-  for (Candidate &candidate : candidates) {
-    if (candidate.bound >= best || timed == kMostTimed || !mayFit(candidate))
-      continue;
-    Result<CutCost> cost = search(candidate).costOf(candidate.ends);
-    if (!cost) // No schedule for this number of microbatches.
-      continue;
-    ++timed;
-    candidate.cost = *cost;
-    if (cost->excess == 0)
-      best = std::min(best, cost->time.value);
-  }
+  Timed timed;
+  std::vector<Candidate *> now, later;
+  for (Candidate &candidate : candidates)
+    now.push_back(&candidate);
+  timeSome(now, timed, &later);
+  timeSome(later, timed, nullptr);
   std::erase_if(candidates, [](const Candidate &c) { return !c.cost; });
   std::stable_sort(
       candidates.begin(), candidates.end(),
       [](const Candidate &a, const Candidate &b) { return *a.cost < *b.cost; });
+}
+
+/// Times `some` candidates, in order, and adds to `later` those that come last.
+/// Several are timed at once: those are dropped that would not have been timed
+/// one after the other.
+void Families::timeSome(const std::vector<Candidate *> &some, Timed &timed,
+                        std::vector<Candidate *> *later) {
+  auto waits = [&](const Candidate &candidate) {
+    auto lacking = timed.lacking.find(candidate.request.where.chunks);
+    return later && std::isinf(timed.best) && lacking != timed.lacking.end() &&
+           candidate.request.where.ranks <= lacking->second;
+  };
+  for (auto next = some.begin(); next != some.end();) {
+    std::vector<Candidate *> together;
+    size_t most = std::min(numThreads(), kMostTimed - timed.count);
+    for (; next != some.end() && together.size() < most; ++next) {
+      if ((*next)->bound >= timed.best || !mayFit(**next))
+        continue;
+      if (waits(**next) && !together.empty())
+        break; // The ones before it decide.
+      (waits(**next) ? *later : together).push_back(*next);
+    }
+    if (together.empty())
+      break;
+    std::vector<Result<CutCost>> costs = costsOf(together);
+    for (size_t i = 0; i < costs.size(); ++i) {
+      Candidate &candidate = *together[i];
+      const StagePlacement &where = candidate.request.where;
+      // No schedule for this number of microbatches, or too slow.
+      if (!costs[i] || candidate.bound >= timed.best)
+        continue;
+      if (waits(candidate)) {
+        later->push_back(&candidate);
+        continue;
+      }
+      ++timed.count;
+      candidate.cost = *costs[i];
+      int64_t &lacking = timed.lacking[where.chunks];
+      if (costs[i]->excess == 0)
+        timed.best = std::min(timed.best, costs[i]->time.value);
+      else
+        lacking = std::max(lacking, where.ranks);
+    }
+  }
+}
+
+/// The costs of the even cuts of `some` candidates.
+std::vector<Result<CutCost>>
+Families::costsOf(const std::vector<Candidate *> &some) {
+  std::vector<PlacedSearch> searches;
+  for (const Candidate *candidate : some)
+    searches.push_back(search(*candidate));
+  std::vector<Result<CutCost>> costs(some.size(), Error{});
+  forEachInParallel(some.size(), [&](size_t i) {
+    costs[i] = searches[i].costOf(some[i]->ends);
+  });
+  return costs;
 }
 
 bool Families::splitsBackward() const {
@@ -344,23 +427,33 @@ Result<Plan> Families::bestOfCandidates() {
     if (plan ? !best || plan->time < best->time : isFirst)
       best = std::move(plan);
   };
+  std::vector<PlacedSearch> searches;
+  for (const Candidate &candidate : candidates)
+    searches.push_back(search(candidate));
+  std::vector<Result<Plan>> plans(candidates.size(), Error{});
+  forEachInParallel(plans.size(), [&](size_t i) {
+    plans[i] = planOf(problem, network, searches[i], candidates[i].ends);
+  });
   std::vector<std::pair<double, size_t>> byTime;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    PlacedSearch searched = search(candidates[i]);
-    Result<Plan> plan = planOf(problem, network, searched, candidates[i].ends);
-    byTime.push_back(
-        {plan ? plan->time.value : std::numeric_limits<double>::infinity(), i});
-    take(std::move(plan));
+  for (size_t i = 0; i < plans.size(); ++i) {
+    byTime.push_back({plans[i] ? plans[i]->time.value
+                               : std::numeric_limits<double>::infinity(),
+                      i});
+    take(std::move(plans[i]));
   }
   std::sort(byTime.begin(), byTime.end());
   byTime.resize(std::min(byTime.size(), kMostImproved));
-  for (auto [time, i] : byTime) {
-    PlacedSearch searched = search(candidates[i]);
-    std::vector<int64_t> ends = searched.improve(
+  std::vector<std::optional<Result<Plan>>> improved(byTime.size());
+  forEachInParallel(improved.size(), [&](size_t number) {
+    size_t i = byTime[number].second;
+    std::vector<int64_t> ends = searches[i].improve(
         candidates[i].ends, kMostActions / int64_t(kMostImproved));
     if (ends != candidates[i].ends)
-      take(planOf(problem, network, searched, ends));
-  }
+      improved[number] = planOf(problem, network, searches[i], ends);
+  });
+  for (std::optional<Result<Plan>> &plan : improved)
+    if (plan)
+      take(std::move(*plan));
   return best;
 }
 
