@@ -25,6 +25,8 @@
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/Threading.h"
+#include <future>
 
 using namespace mlir;
 
@@ -328,8 +330,7 @@ public:
   ModuleReader reader;
   OwningOpRef<ModuleOp> layers;
   Cluster cluster;
-  bool isStep = false;  ///< Else it was a graph.
-  bool hasForm = false; ///< Whether a form of its backwards has been read.
+  bool isStep = false; ///< Else it was a graph.
 };
 
 InputReader::InputReader(const PlanOptions &options, size_t file, int64_t ways)
@@ -356,11 +357,14 @@ Status InputReader::formModule(const std::string &text) {
   return {};
 }
 
-Result<Input> InputReader::readForm(bool halves) {
+Result<Input> InputReader::readForm(bool halves, bool isFirst) {
+  // The first form prints what both have to say.
   std::optional<ScopedDiagnosticHandler> quiet;
-  if (std::exchange(module->hasForm, true)) // The first form printed them.
+  if (!isFirst)
     quiet.emplace(&module->reader.context,
-                  [](Diagnostic &) { return success(); });
+                  [self = llvm::get_threadid()](Diagnostic &) {
+                    return success(llvm::get_threadid() == self);
+                  });
   OwningOpRef<ModuleOp> own(module->layers->clone());
   FailureOr<Input> input = inputOfLayers(*own, module->cluster, options, number,
                                          module->isStep, halves, ways);
@@ -380,9 +384,9 @@ Result<Input> InputReader::readForm(bool halves) {
   return std::move(*input);
 }
 
-Result<Input> InputReader::read(bool halves) {
+Result<Input> InputReader::read(bool halves, Result<Input> *other) {
   if (module)
-    return readForm(halves);
+    return readForm(halves, /*isFirst=*/false);
   const std::string &file = options.files[number];
   Result<std::string> text = textOf(file);
   if (!text)
@@ -408,7 +412,13 @@ Result<Input> InputReader::read(bool halves) {
   }
   if (Status status = formModule(*text); !status)
     return status.error();
-  return readForm(halves);
+  if (!other)
+    return readForm(halves, /*isFirst=*/true);
+  auto second = std::async(
+      std::launch::async, [&] { return readForm(!halves, /*isFirst=*/false); });
+  Result<Input> first = readForm(halves, /*isFirst=*/true);
+  *other = second.get();
+  return first;
 }
 
 } // namespace stagewright

@@ -41,13 +41,14 @@ public:
   /// error only says that there were some.
   ///
   /// `halves`: whether backwards of a module are split into I and W for any
-  /// schedule.
-  Result<Input> read(bool halves = false);
+  /// schedule. `other`, if given in the first call, becomes the other form, or
+  /// its error; both are read at the same time.
+  Result<Input> read(bool halves = false, Result<Input> *other = nullptr);
 
 private:
   class Module;
   Status formModule(const std::string &text);
-  Result<Input> readForm(bool halves);
+  Result<Input> readForm(bool halves, bool isFirst);
 
   const PlanOptions &options;
   size_t number;

@@ -157,11 +157,12 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
       return generator.error();
     only = generator->splitsBackward;
   }
+  InputReader reader(options, file, ways);
+  std::vector<Result<Input>> inputs(only ? 1 : 2, Error{});
+  inputs[0] = reader.read(only.value_or(false), only ? nullptr : &inputs[1]);
   std::vector<Form> forms;
-  for (InputReader reader(options, file, ways); bool halves : {false, true}) {
-    if (only && halves != *only)
-      continue;
-    Result<Input> input = reader.read(halves);
+  for (Result<Input> &input : inputs) {
+    bool halves = only.value_or(&input != &inputs.front());
     if (!input && forms.empty())
       return input.error();
     if (!input || (halves && input->problem.forwardOnly))
