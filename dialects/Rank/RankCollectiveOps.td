@@ -1,4 +1,4 @@
-//===- RankCollectiveOps.td - sums over ranks -----------------------------===//
+//===- RankCollectiveOps.td - sums and gathers over ranks -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,7 @@
 
 include "Rank/RankDialect.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Rank_CollectiveOp : Rank_Op<"collective", [Symbol]> {
   let summary = "a sum over some ranks, once per step";
@@ -72,6 +73,81 @@ def Rank_AwaitReducedOp : Rank_CollectiveUse<"await_reduced"> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$collective);
   let assemblyFormat = "$collective attr-dict";
+}
+
+def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
+  let summary = "a value of which some ranks have one part each, whole in all of them, for every microbatch";
+  let description = [{
+    Every rank `among` them has a stash of `depth` slots, each with room for the parts of all, in the order of the ranks and
+    without gaps. A rank writes its own part; the others arrive. The type is that of one part.
+
+    Example:
+    ```mlir
+    rank.gather @h1.join among [0, 1] depth 2 : memref<4x16xf32>
+    ```
+    Constraints:
+    - (gather_c1) at least two ranks, not negative and in increasing order;
+    - (gather_c2) the depth is positive;
+    - (gather_c3) a part is a memref of static shape with identity layout, of floats or of integers of at least 8 bits, and
+      has a multiple of 64 bytes.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$ranks, Rank_IntAttr:$depth, Rank_MemoryTypeAttr:$type);
+  let assemblyFormat = "$sym_name `among` $ranks `depth` $depth attr-dict `:` $type";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of a slot: the parts of all ranks.
+    ::mlir::MemRefType getSlotType();
+  }];
+}
+
+def Rank_AllGatherOp : Rank_CollectiveUse<"all_gather"> {
+  let summary = "this rank's part of a gather is written";
+  let description = [{
+    Begins to send it to the other ranks, and to receive theirs, and waits for nobody. Until `rank.await_gathered` of the same
+    microbatch no part of the slot is written, only its own is read, and the slot is not released.
+
+    Ranks begin their common gathers and sums in one order, as for `rank.all_reduce`.
+
+    Example:
+    ```mlir
+    rank.all_gather @h1.join(%joined)[%m]
+    ```
+    Constraints:
+    - (all_gather_c1) the gather exists and this rank is among its ranks;
+    - (all_gather_c2) the buffer is a stash on the device, with the depth of the gather and slots for all parts.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$collective, Rank_Buffer:$buffer, Index:$microbatch);
+  let assemblyFormat = "$collective `(` $buffer `)` `[` $microbatch `]` attr-dict";
+}
+
+def Rank_AwaitGatheredOp : Rank_CollectiveUse<"await_gathered"> {
+  let summary = "waits until the parts of all ranks are there";
+  let description = [{
+    Example:
+    ```mlir
+    rank.await_gathered @h1.join[%m]
+    ```
+    Constraints:
+    - (await_gathered_c1) the gather exists and this rank is among its ranks.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$collective, Index:$microbatch);
+  let assemblyFormat = "$collective `[` $microbatch `]` attr-dict";
+}
+
+def Rank_PartOp : Rank_Op<"part", [Pure]> {
+  let summary = "one part of a slot of a gather";
+  let description = [{
+    Example:
+    ```mlir
+    %p = rank.part %slot[1] : memref<4x16xf32> of memref<2x4x16xf32>
+    ```
+    Constraints:
+    - (part_c1) the slot has the part's type with one dimension more in front, and that many parts.
+  }];
+  let arguments = (ins Rank_Memory:$slot, Rank_IntAttr:$number);
+  let results = (outs Rank_Memory:$part);
+  let assemblyFormat = "$slot `[` $number `]` attr-dict `:` type($part) `of` type($slot)";
+  let hasVerifier = 1;
 }
 
 def Rank_AverageOp : Rank_CollectiveUse<"average", [AttrSizedOperandSegments]> {

@@ -233,8 +233,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     bool isDepthAll() { return getDepth() < 0; }
     /// True for kinds whose slots are chosen by a microbatch.
     bool isPerMicrobatch();
-    /// Whether copies from or to the host use its slots beside the program: their lives are longer than the program
-    /// says, so they share no bytes.
+    /// Whether copies from or to the host, or gathers, use its slots beside the program: those of copies live longer than
+    /// the program says, and those of gathers have fixed places. So they share no bytes.
     bool isCopied();
   }];
 }

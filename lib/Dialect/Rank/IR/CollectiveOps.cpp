@@ -1,4 +1,4 @@
-//===- CollectiveOps.cpp - sums over ranks --------------------------------===//
+//===- CollectiveOps.cpp - sums and gathers over ranks --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,32 +13,44 @@
 
 namespace stagewright::rank {
 
-LogicalResult CollectiveOp::verify() {
-  ArrayRef<int64_t> ranks = getRanks();
+static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {
   bool increase =
       std::adjacent_find(ranks.begin(), ranks.end(),
                          std::greater_equal<int64_t>()) == ranks.end();
-  if (ranks.size() < 2 || ranks.front() < 0 || !increase) // collective_c1
-    return emitOpError() << "needs two ranks or more in increasing order, got ["
-                         << ranks << "]";
+  if (ranks.size() >= 2 && ranks.front() >= 0 && increase)
+    return success();
+  return op->emitOpError()
+         << "needs two ranks or more in increasing order, got [" << ranks
+         << "]";
+}
+
+/// Whether elements of type `element` have whole bytes and can be added.
+static bool isNumber(Type element) {
+  return isa<FloatType>(element) ||
+         (element.isInteger() && !element.isInteger(1));
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (failed(verifyRanks(*this, getRanks()))) // collective_c1
+    return failure();
   MemRefType type = getType();
-  Type element = type.getElementType();
-  bool sums =
-      isa<FloatType>(element) || (element.isInteger() && !element.isInteger(1));
-  if (type.getRank() != 1 || !type.hasStaticShape() || !sums) // collective_c2
+  if (type.getRank() != 1 || !type.hasStaticShape() ||
+      !isNumber(type.getElementType())) // collective_c2
     return emitOpError() << "sums a vector of known length, of floats or "
                          << "integers, got " << type;
   return success();
 }
 
-/// Checks that the collective of `op` exists and includes this rank.
-template <typename OpT>
-static FailureOr<CollectiveOp> findCollective(OpT op,
-                                              SymbolTableCollection &symbols) {
+/// Checks that the sum or gather of `op` exists and includes this rank.
+template <typename OpT, typename CollectiveT = CollectiveOp>
+static FailureOr<CollectiveT> findCollective(OpT op,
+                                             SymbolTableCollection &symbols) {
   auto collective =
-      symbols.lookupNearestSymbolFrom<CollectiveOp>(op, op.getCollectiveAttr());
+      symbols.lookupNearestSymbolFrom<CollectiveT>(op, op.getCollectiveAttr());
   if (!collective)
-    return op.emitOpError() << op.getCollectiveAttr() << " is not a collective";
+    return op.emitOpError()
+           << op.getCollectiveAttr() << " is not a "
+           << (std::is_same_v<CollectiveT, GatherOp> ? "gather" : "collective");
   auto program = op->template getParentOfType<ProgramOp>();
   if (!program)
     return op.emitOpError() << "must lie in a 'rank.program'";
@@ -97,6 +109,68 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult AwaitReducedOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return findCollective(*this, symbols); // await_reduced_c1
 }
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherOp::verify() {
+  if (failed(verifyRanks(*this, getRanks()))) // gather_c1
+    return failure();
+  if (getDepth() < 1) // gather_c2
+    return emitOpError() << "needs a positive depth, got " << getDepth();
+  MemRefType type = getType();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      !isNumber(type.getElementType()) || getSlotBytes(type) % 64 != 0)
+    return emitOpError() << "needs a part of known shape with a multiple of 64 "
+                         << "bytes, of floats or integers, got "
+                         << type; // gather_c3
+  return success();
+}
+
+MemRefType GatherOp::getSlotType() {
+  SmallVector<int64_t> shape = {int64_t(getRanks().size())};
+  llvm::append_range(shape, getType().getShape());
+  return MemRefType::get(shape, getType().getElementType());
+}
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<GatherOp> gather =
+      findCollective<AllGatherOp, GatherOp>(*this, symbols); // all_gather_c1
+  if (failed(gather))
+    return failure();
+  auto buffer = getBuffer().getDefiningOp<BufferOp>();
+  if (buffer && buffer.getKind() == BufferKind::Stash && !buffer.getOnHost() &&
+      buffer.getDepth() == gather->getDepth() &&
+      buffer.getType() == gather->getSlotType()) // all_gather_c2
+    return success();
+  return (emitOpError() << "needs a stash on the device of depth "
+                        << gather->getDepth() << " and type "
+                        << gather->getSlotType())
+             .attachNote(gather->getLoc())
+         << "the gather stands here";
+}
+
+LogicalResult
+AwaitGatheredOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return findCollective<AwaitGatheredOp, GatherOp>(
+      *this, symbols); // await_gathered_c1
+}
+
+LogicalResult PartOp::verify() {
+  MemRefType slot = getSlot().getType(), part = getPart().getType();
+  if (slot.getRank() == part.getRank() + 1 &&
+      slot.getElementType() == part.getElementType() &&
+      slot.getShape().drop_front() == part.getShape() && getNumber() >= 0 &&
+      int64_t(getNumber()) < slot.getShape().front()) // part_c1
+    return success();
+  return emitOpError() << "has no part " << getNumber() << " of type " << part
+                       << " in a slot of type " << slot;
+}
+
+//===----------------------------------------------------------------------===//
+// Averages
+//===----------------------------------------------------------------------===//
 
 /// Checks average_c2: a buffer of state with type `type`.
 static LogicalResult verifyState(AverageOp op, Value value, Type type,

@@ -288,7 +288,7 @@ bool BufferOp::isPerMicrobatch() {
 
 bool BufferOp::isCopied() {
   return llvm::any_of(getBuffer().getUsers(),
-                      llvm::IsaPred<OffloadOp, FetchOp>);
+                      llvm::IsaPred<OffloadOp, FetchOp, AllGatherOp>);
 }
 
 int64_t BufferOp::getSlots(int64_t microbatches) {

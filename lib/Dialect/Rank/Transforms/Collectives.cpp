@@ -7,6 +7,7 @@
 
 #include "stagewright/Dialect/Rank/Transforms/Machine.h"
 #include <algorithm>
+#include <set>
 
 using namespace stagewright::rank;
 
@@ -34,22 +35,29 @@ static Events sharedWith(const Machine &machine, const Events &sums,
   return shared;
 }
 
-/// Checks that each rank of a sum begins it exactly once.
+std::string Sum::describe(int64_t microbatch) const {
+  return gathers ? "microbatch " + std::to_string(microbatch) + " of gather '" +
+                       name + "'"
+                 : "sum '" + name + "'";
+}
+
+/// Checks that each rank of a sum begins it exactly once, and a gather at most
+/// once for each microbatch.
 static std::optional<Fault> checkCounts(const Machine &machine,
                                         const std::vector<Events> &sums) {
-  std::vector<std::vector<int64_t>> counts(machine.ranks.size());
-  for (size_t rank = 0; rank < machine.ranks.size(); ++rank) {
-    counts[rank].resize(machine.sums.size());
+  std::vector<std::set<std::pair<int32_t, int64_t>>> begun(
+      machine.ranks.size());
+  for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
     for (const Event *event : sums[rank])
-      if (++counts[rank][event->object] > 1)
-        return Fault{{"sum '" + machine.sums[event->object].name +
-                          "' begins twice on rank " + std::to_string(rank),
+      if (!begun[rank].insert({event->object, event->microbatch}).second)
+        return Fault{{machine.sums[event->object].describe(event->microbatch) +
+                          " begins twice on rank " + std::to_string(rank),
                       event->origin},
                      {}};
-  }
   for (size_t number = 0; number < machine.sums.size(); ++number)
     for (int64_t rank : machine.sums[number].ranks)
-      if (counts[rank][number] == 0)
+      if (!machine.sums[number].gathers &&
+          !begun[rank].count({int32_t(number), 0}))
         return Fault{{"sum '" + machine.sums[number].name +
                           "' never begins on rank " + std::to_string(rank),
                       machine.sums[number].origin},
@@ -64,14 +72,16 @@ std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
   if (std::optional<Fault> fault = checkCounts(machine, sums))
     return fault;
   auto name = [&](const Event *event) {
-    return "'" + machine.sums[event->object].name + "'";
+    const Sum &sum = machine.sums[event->object];
+    return sum.gathers ? sum.describe(event->microbatch) : "'" + sum.name + "'";
   };
   for (size_t left = 0; left < machine.ranks.size(); ++left)
     for (size_t right = left + 1; right < machine.ranks.size(); ++right) {
       Events ours = sharedWith(machine, sums[left], right);
       Events theirs = sharedWith(machine, sums[right], left);
-      for (size_t i = 0; i < ours.size(); ++i) {
-        if (ours[i]->object == theirs[i]->object)
+      for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+        if (ours[i]->object == theirs[i]->object &&
+            ours[i]->microbatch == theirs[i]->microbatch)
           continue;
         return Fault{{"ranks begin sums in different orders: rank " +
                           std::to_string(left) + " begins " + name(ours[i]) +
@@ -82,6 +92,17 @@ std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
                            name(theirs[i]) + " here",
                        theirs[i]->origin}}};
       }
+      if (ours.size() == theirs.size())
+        continue;
+      bool isOurs = ours.size() > theirs.size();
+      const Event *more =
+          isOurs ? ours[theirs.size()] : theirs[ours.size()]; // Of a gather.
+      return Fault{{name(more) + " begins on rank " +
+                        std::to_string(isOurs ? left : right) +
+                        " but never on rank " +
+                        std::to_string(isOurs ? right : left),
+                    more->origin},
+                   {}};
     }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include "stagewright/Dialect/Rank/Transforms/Machine.h"
 #include <algorithm>
 #include <limits>
+#include <map>
 
 using namespace stagewright::rank;
 
@@ -51,8 +52,7 @@ public:
       stops.push_back(rank.isReadyFirst() ? rank.rows.front().begin
                                           : rank.events.size());
     }
-    for (const Sum &sum : machine.sums)
-      parts.emplace_back(sum.ranks.size(), Part::Missing);
+    parts.resize(machine.sums.size());
   }
 
   /// Lets each rank in turn run until it waits or ends, at most `most` events a
@@ -115,8 +115,15 @@ private:
     std::vector<bool> done;   ///< Per row.
     size_t left;
   };
-  std::vector<Choice> choices;          ///< Per rank.
-  std::vector<std::vector<Part>> parts; ///< Per sum and rank of it.
+  std::vector<Choice> choices; ///< Per rank.
+  /// Per sum or gather, by microbatch: the part of each of its ranks.
+  std::vector<std::map<int64_t, std::vector<Part>>> parts;
+  std::vector<Part> &partsOf(const Event &event) {
+    return parts[event.object]
+        .try_emplace(event.microbatch, machine.sums[event.object].ranks.size(),
+                     Part::Missing)
+        .first->second;
+  }
   std::optional<Fault> fault;
 };
 
@@ -219,7 +226,7 @@ bool Runner::stepStash(size_t rank, const Event &event) {
 
 bool Runner::stepSum(size_t rank, const Event &event) {
   const Sum &sum = machine.sums[event.object];
-  std::vector<Part> &known = parts[event.object];
+  std::vector<Part> &known = partsOf(event);
   Part &own =
       known[std::find(sum.ranks.begin(), sum.ranks.end(), int64_t(rank)) -
             sum.ranks.begin()];
@@ -228,7 +235,7 @@ bool Runner::stepSum(size_t rank, const Event &event) {
     return true;
   }
   if (own != Part::Begun) {
-    fault = Fault{{"sum '" + sum.name + "' is awaited " +
+    fault = Fault{{sum.describe(event.microbatch) + " is awaited " +
                        (own == Part::Missing ? "before it begins" : "twice"),
                    event.origin},
                   {}};
@@ -392,11 +399,12 @@ std::optional<Fault> Runner::leftOver() const {
                        {}};
         }
   for (size_t number = 0; number < parts.size(); ++number)
-    for (size_t i = 0; i < parts[number].size(); ++i)
-      if (parts[number][i] == Part::Begun) {
+    for (const auto &[microbatch, known] : parts[number])
+      if (auto left = std::find(known.begin(), known.end(), Part::Begun);
+          left != known.end()) {
         const Sum &sum = machine.sums[number];
-        return Fault{{"rank " + str(sum.ranks[i]) + " never awaits sum '" +
-                          sum.name + "'",
+        return Fault{{"rank " + str(sum.ranks[left - known.begin()]) +
+                          " never awaits " + sum.describe(microbatch),
                       sum.origin},
                      {}};
       }
@@ -411,12 +419,12 @@ Wait Runner::waitOf(size_t rank) {
   size_t other = 0;
   std::string needs;
   if (at.kind == EventKind::Await) {
-    const std::vector<Part> &known = parts[at.object];
+    const std::vector<Part> &known = partsOf(at);
     const Sum &sum = machine.sums[at.object];
     other = sum.ranks[std::find(known.begin(), known.end(), Part::Missing) -
                       known.begin()];
     needs =
-        here + ": sum '" + sum.name + "' needs the part of rank " + str(other);
+        here + ": " + sum.describe(m) + " needs the part of rank " + str(other);
   } else {
     const Ring &channel = machine.channels[at.object];
     bool claims = at.kind == EventKind::Claim;

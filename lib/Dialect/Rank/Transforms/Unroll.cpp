@@ -46,7 +46,9 @@ private:
   LogicalResult visitSwitch(scf::IndexSwitchOp choice);
   LogicalResult visitArithmetic(Operation &op);
   void visitReduce(AllReduceOp reduce);
+  void visitGather(AllGatherOp gather);
   LogicalResult checkSummed(Operation &op);
+  LogicalResult checkGathered(Operation &op);
 
   int64_t value(Value index) { return values.lookup(index); }
   void add(EventKind kind, Operation *op, int32_t object, Value microbatch,
@@ -68,6 +70,9 @@ private:
   DenseMap<Value, int32_t> stashes;
   /// Buffers of sums in progress, with the collective.
   llvm::SmallMapVector<Value, StringRef, 4> summed;
+  /// Buffers of gathers, and the slots of gathers in progress.
+  llvm::StringMap<Value> gathering;
+  DenseSet<std::pair<Value, int64_t>> gathered;
   DenseMap<Operation *, int32_t> calls;
   SmallVector<int64_t> callBytes;
   LiveWorkspaces workspaces;
@@ -255,6 +260,30 @@ void Unroller::visitReduce(AllReduceOp reduce) {
   add(EventKind::Reduce, reduce, sums.lookup(reduce.getCollective()), {});
 }
 
+/// The slot must be held.
+void Unroller::visitGather(AllGatherOp gather) {
+  Value buffer = gather.getBuffer();
+  gathering[gather.getCollective()] = buffer;
+  gathered.insert({buffer, value(gather.getMicrobatch())});
+  add(EventKind::Use, gather, stashes.lookup(buffer), gather.getMicrobatch());
+  add(EventKind::Reduce, gather, sums.lookup(gather.getCollective()),
+      gather.getMicrobatch());
+}
+
+/// Checks that `op` neither reads nor releases a slot of a gather in progress.
+LogicalResult Unroller::checkGathered(Operation &op) {
+  if (gathered.empty() || !isa<SlotOp, ReleaseOp>(op) ||
+      op.getNumOperands() < 2)
+    return success();
+  Value buffer = op.getOperand(0);
+  int64_t m = value(op.getOperand(1));
+  if (!gathered.contains({buffer, m}))
+    return success();
+  return op.emitOpError() << "uses microbatch " << m << " of buffer '"
+                          << buffer.getDefiningOp<BufferOp>().getBufferName()
+                          << "' while its gather is under way; await it first";
+}
+
 /// Checks that `op` uses no buffer of a sum in progress.
 LogicalResult Unroller::checkSummed(Operation &op) {
   if (summed.empty())
@@ -273,7 +302,7 @@ LogicalResult Unroller::checkSummed(Operation &op) {
 }
 
 LogicalResult Unroller::visit(Operation &op) {
-  if (failed(checkSummed(op)))
+  if (failed(checkSummed(op)) || failed(checkGathered(op)))
     return failure();
   auto transfer = [&](EventKind kind) {
     return [this, kind](auto it) {
@@ -348,13 +377,24 @@ LogicalResult Unroller::visit(Operation &op) {
         add(EventKind::Await, await, sums.lookup(await.getCollective()), {});
         return success();
       })
+      .Case([&](AllGatherOp gather) {
+        visitGather(gather);
+        return success();
+      })
+      .Case([&](AwaitGatheredOp await) {
+        gathered.erase({gathering.lookup(await.getCollective()),
+                        value(await.getMicrobatch())});
+        add(EventKind::Await, await, sums.lookup(await.getCollective()),
+            await.getMicrobatch());
+        return success();
+      })
       .Case([&](AverageOp average) {
         int32_t sum = sums.lookup(average.getCollective());
         add(EventKind::Reduce, average, sum, {});
         add(EventKind::Await, average, sum, {});
         return success();
       })
-      .Case<ViewOp, ZeroOp, CopyOp, AddOp, CombineOp, scf::YieldOp>(
+      .Case<ViewOp, PartOp, ZeroOp, CopyOp, AddOp, CombineOp, scf::YieldOp>(
           [](Operation *) { return success(); })
       // Kernels that zero, copy and add.
       .Case([&](func::CallOp kernel) {
@@ -452,16 +492,23 @@ FailureOr<Machine> unroll(ModuleOp module, int64_t microbatches) {
     machine.channels.back().mixed = channel.getMessages().has_value();
   }
   llvm::StringMap<int32_t> sums;
-  for (CollectiveOp sum : module.getOps<CollectiveOp>()) {
-    if (sum.getRanks().back() >= int64_t(programs.size()))
-      return emitError(sum.getLoc())
-             << "sums over rank " << sum.getRanks().back() << " of "
-             << programs.size();
-    sums[sum.getSymName()] = machine.sums.size();
-    machine.sums.push_back({sum.getSymName().str(),
-                            {sum.getRanks().begin(), sum.getRanks().end()},
-                            sum.getOperation()});
-  }
+  auto addSums = [&](auto all, StringRef does) -> LogicalResult {
+    for (auto sum : all) {
+      if (sum.getRanks().back() >= int64_t(programs.size()))
+        return emitError(sum.getLoc())
+               << does << " rank " << sum.getRanks().back() << " of "
+               << programs.size();
+      sums[sum.getSymName()] = machine.sums.size();
+      machine.sums.push_back({sum.getSymName().str(),
+                              {sum.getRanks().begin(), sum.getRanks().end()},
+                              sum.getOperation(),
+                              isa<GatherOp>(sum.getOperation())});
+    }
+    return success();
+  };
+  if (failed(addSums(module.getOps<CollectiveOp>(), "sums over")) ||
+      failed(addSums(module.getOps<GatherOp>(), "gathers from")))
+    return failure();
   SymbolTable symbols(module);
   for (ProgramOp program : programs) {
     RankEvents &rank = machine.ranks.emplace_back();

@@ -31,12 +31,14 @@
 // the proof for all orders. It relies on rows naming the rows that they
 // follow, which is checked before.
 //
-// Each rank of a sum over ranks starts it and later waits for it:
+// Each rank of a sum over ranks starts it and later waits for it, as it does a
+// gather for each microbatch m (m = 0 for a sum):
 //
-//   await(s)     after  reduce(s) of all its ranks
+//   await(s, m)  after  reduce(s, m) of all its ranks
 //
-// Engines match the sums of a group by their order, so any two ranks must start
-// their common sums in the same order; this is checked before the run.
+// Engines match the sums and gathers of a group by their order, so any two
+// ranks must start those they have in common in the same order; this is checked
+// before the run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,11 +129,15 @@ struct RankEvents {
   bool isReadyFirst() const { return !rows.empty(); }
 };
 
-/// A sum over ranks.
+/// A sum over ranks, or a gather.
 struct Sum {
   std::string name;
   std::vector<int64_t> ranks;
   const void *origin = nullptr;
+  bool gathers = false; ///< Once for each microbatch, not once per step.
+
+  /// For messages: "sum 'x'", or "microbatch 2 of gather 'x'".
+  std::string describe(int64_t microbatch) const;
 };
 
 /// All ranks, and the channels and sums that connect them.
@@ -152,7 +158,8 @@ struct Fault {
   std::vector<Place> notes;
 };
 
-/// Checks that each rank starts each of its sums once, in one common order.
+/// Checks that each rank starts each of its sums once, and its gathers once for
+/// the same microbatches, in one common order.
 std::optional<Fault> checkSums(const Machine &machine);
 
 /// Adds to each row the rows that release the slots it acquires. Fails if a
