@@ -69,24 +69,28 @@ def Rank_ChannelAttr : Rank_Facts<"Channel", "channel", "A `rank.channel`"> {
   let genVerifyDecl = 1;
 }
 
-def Rank_BucketAttr : Rank_Facts<"Bucket", "bucket", "The part of a rank in a sum: consecutive buffers"> {
+def Rank_BucketAttr : Rank_Facts<"Bucket", "bucket", "The part of a rank in a sum or gather: consecutive buffers, or a slot of one"> {
   let description = [{
     ```mlir
     #rank.bucket<rank = 1, first = 4, buffers = 3>
     ```
   }];
-  let parameters = (ins "int64_t":$rank, "int64_t":$first, "int64_t":$buffers);
+  let parameters = (ins "int64_t":$rank, "int64_t":$first, "int64_t":$buffers,
+                        Rank_Number<"0">:$slot);
 }
 
-def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collective`, with the buffers of each rank"> {
+def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collective`, or one slot of a `rank.gather`, with the buffers of each rank"> {
   let description = [{
+    With `gathers` the type is that of one part; each bucket is a slot with the parts of all ranks.
+
     ```mlir
     #rank.collective<name = "sum0", type = tensor<64xf32>, buckets = [<rank = 0, first = 4, buffers = 3>]>
     ```
     Constraints:
     - (collective_facts_c1) the bucket has a static shape, of integers or floats.
   }];
-  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type, Rank_List<"BucketAttr">:$buckets);
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type, Rank_List<"BucketAttr">:$buckets,
+                        Rank_Flag:$gathers);
   let genVerifyDecl = 1;
 }
 

@@ -9,7 +9,6 @@
 #define STAGEWRIGHT_LIB_RUNTIME_TRAFFIC_H
 
 #include "Artifact/Manifest.h"
-#include "DType.h"
 
 namespace stagewright::runtime {
 
@@ -21,7 +20,11 @@ struct Traffic : sw_traffic {
     (channel.once ? once : microbatches) += channel.bytes;
   }
   void add(const Collective &collective) {
-    sums += collective.elements * dtypeSize(collective.dtype);
+    if (collective.gathers)
+      microbatches +=
+          collective.bytes() * (int64_t(collective.buckets.size()) - 1);
+    else
+      sums += collective.bytes();
   }
 };
 

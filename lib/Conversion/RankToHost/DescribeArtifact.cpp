@@ -30,6 +30,11 @@ llvm::StringMap<int64_t> numberCollectives(ModuleOp module) {
   llvm::StringMap<int64_t> numbers;
   for (auto sum : module.getOps<rank::CollectiveOp>())
     numbers[sum.getSymName()] = numbers.size();
+  int64_t next = numbers.size();
+  for (auto gather : module.getOps<rank::GatherOp>()) {
+    numbers[gather.getSymName()] = next;
+    next += gather.getDepth();
+  }
   return numbers;
 }
 
@@ -257,6 +262,7 @@ describeAverages(rank::ProgramOp program,
 }
 
 /// Describes the sums over ranks: for each rank, the range of buffers summed.
+/// Then the gathers, slot by slot.
 ArrayAttr describeCollectives(ModuleOp module,
                               ArrayRef<rank::ProgramOp> programs) {
   MLIRContext *context = module.getContext();
@@ -266,8 +272,12 @@ ArrayAttr describeCollectives(ModuleOp module,
     llvm::StringSet<> seen; // An action may occur in several loops.
     auto add = [&](StringRef collective, Value first, int64_t count) {
       buckets[collective].push_back(rank::BucketAttr::get(
-          context, program.getRank(), numbers.lookup(first), count));
+          context, program.getRank(), numbers.lookup(first), count, 0));
     };
+    program.walk([&](rank::AllGatherOp gather) {
+      if (seen.insert(gather.getCollective()).second)
+        add(gather.getCollective(), gather.getBuffer(), 1);
+    });
     program.walk([&](rank::AllReduceOp sum) {
       if (seen.insert(sum.getCollective()).second)
         add(sum.getCollective(), sum.getBuffers().front(),
@@ -281,7 +291,17 @@ ArrayAttr describeCollectives(ModuleOp module,
   for (auto sum : module.getOps<rank::CollectiveOp>())
     list.push_back(rank::CollectiveAttr::get(context, sum.getSymNameAttr(),
                                              tensorOf(sum.getType()),
-                                             buckets[sum.getSymName()]));
+                                             buckets[sum.getSymName()], false));
+  for (auto gather : module.getOps<rank::GatherOp>())
+    for (int64_t slot = 0; slot < int64_t(gather.getDepth()); ++slot) {
+      SmallVector<rank::BucketAttr> slots;
+      for (rank::BucketAttr bucket : buckets[gather.getSymName()])
+        slots.push_back(rank::BucketAttr::get(context, bucket.getRank(),
+                                              bucket.getFirst(), 1, slot));
+      list.push_back(rank::CollectiveAttr::get(context, gather.getSymNameAttr(),
+                                               tensorOf(gather.getType()),
+                                               slots, true));
+    }
   return ArrayAttr::get(context, list);
 }
 

@@ -113,6 +113,17 @@ struct Writer {
         .Case<rank::AwaitReducedOp>([&](rank::AwaitReducedOp sum) {
           call(loc, "sw_await_reduced", {collective(sum)});
         })
+        .Case<rank::AllGatherOp>([&](rank::AllGatherOp gather) {
+          call(loc, "sw_all_reduce", {slotOfGather(gather)});
+        })
+        .Case<rank::AwaitGatheredOp>([&](rank::AwaitGatheredOp gather) {
+          call(loc, "sw_await_reduced", {slotOfGather(gather)});
+        })
+        .Case<rank::PartOp>([&](rank::PartOp part) {
+          int64_t bytes = rank::getSlotBytes(part.getPart().getType());
+          asBuffer(part.getPart(), offset(loc, addressOf(loc, part.getSlot()),
+                                          part.getNumber() * bytes));
+        })
         .Case<rank::AverageOp>([&](rank::AverageOp average) {
           call(average.getLoc(), "sw_average",
                {constant(average.getLoc(), averages++)});
@@ -233,9 +244,7 @@ struct Writer {
     Location loc = zero.getLoc();
     auto type = cast<MemRefType>(zero.getTarget().getType());
     int64_t bits = type.getElementTypeBitWidth();
-    Value slot = UnrealizedConversionCastOp::create(
-                     builder, loc, pointer(), mapping.lookup(zero.getTarget()))
-                     .getResult(0);
+    Value slot = addressOf(loc, zero.getTarget());
     Value none =
         arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), 0);
     call(loc, "sw_fill",
@@ -277,6 +286,21 @@ struct Writer {
 
   template <typename Op> Value collective(Op op) {
     return constant(op.getLoc(), collectives.lookup(op.getCollective()));
+  }
+  /// The slots of a gather are collectives with successive numbers.
+  template <typename Op> Value slotOfGather(Op op) {
+    Location loc = op.getLoc();
+    auto gather = symbols.lookup<rank::GatherOp>(op.getCollective());
+    Value slot =
+        arith::RemUIOp::create(builder, loc, index(loc, op.getMicrobatch()),
+                               constant(loc, gather.getDepth()));
+    return arith::AddIOp::create(builder, loc, collective(op), slot);
+  }
+
+  Value addressOf(Location loc, Value buffer) {
+    return UnrealizedConversionCastOp::create(builder, loc, pointer(),
+                                              mapping.lookup(buffer))
+        .getResult(0);
   }
 
   void asBuffer(Value result, Value address) {

@@ -8,6 +8,7 @@
 #include "Artifact/Manifest.h"
 
 #include "Artifact/ManifestParts.h"
+#include "DType.h"
 #include "stagewright/Runtime/Error.h"
 #include "stagewright/Support/Limits.h"
 
@@ -21,8 +22,9 @@ namespace {
 
 /// Since version 2 stashes may have starts, since 3 they may be on the host,
 /// since 4 ranks may choose what they run, and replicas average their
-/// parameters, since 5 ranks may have microbatches of a result in turn.
-constexpr int64_t manifestVersion = 5;
+/// parameters, since 5 ranks may have microbatches of a result in turn,
+/// since 6 collectives may be gathers.
+constexpr int64_t manifestVersion = 6;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;
@@ -210,6 +212,12 @@ std::string Interface::label() const {
 int64_t Interface::runStart(int64_t number) const {
   int64_t units = runBytes() / unit, parts = slicesOfRow();
   return unit * (number * (units / parts) + std::min(number, units % parts));
+}
+
+int64_t Collective::bytes() const { return elements * dtypeSize(dtype); }
+
+std::string Collective::describe() const {
+  return (gathers ? "gather '" : "sum '") + name + "'";
 }
 
 size_t Collective::placeOf(int64_t rank) const {

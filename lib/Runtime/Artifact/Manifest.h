@@ -92,13 +92,14 @@ struct Channel : RingSize {
   int64_t messages = 0;
 };
 
-/// The part of a rank in a collective: consecutive buffers.
+/// The part of a rank in a collective: consecutive buffers, or a slot of one.
 struct Bucket {
   int64_t rank = 0;
   int64_t first = 0, count = 0; ///< buffers
+  int64_t slot = 0;
 };
 
-/// A sum over ranks, of buckets of equal length.
+/// A sum over ranks, of buckets of equal length; or one slot of a gather.
 struct Collective {
   std::string name;
   sw_dtype dtype = SW_F32;
@@ -107,7 +108,16 @@ struct Collective {
   /// Of an average over replicas, which may be awaited in a later step than
   /// that in which it begins.
   bool carried = false;
+  /// A gather: `elements` are those of one part, each bucket is a slot that has
+  /// the parts of all ranks in their order, and it runs several times a step.
+  bool gathers = false;
 
+  /// Bytes of a bucket, or of one part of it.
+  int64_t bytes() const;
+  /// Whether one rank may begin it again while another still waits for it.
+  bool overlaps() const { return carried || gathers; }
+  /// "sum 'x'" or "gather 'x'".
+  std::string describe() const;
   /// The index of `rank` in `buckets`; throws if it has none.
   size_t placeOf(int64_t rank) const;
 };

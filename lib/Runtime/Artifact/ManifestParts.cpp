@@ -460,15 +460,32 @@ Kernel parseKernel(const json &object) {
   return kernel;
 }
 
+/// Sets the bucket of a gather, of `ranks` parts: a slot of a stash.
+static void parseSlot(const json &object, const Buffer &buffer,
+                      const Collective &of, int64_t ranks, Bucket &bucket) {
+  bucket.slot = object.value("slot", int64_t(0));
+  if (buffer.kind != BufferKind::Stash || bucket.count != 1 || buffer.onHost ||
+      buffer.starts >= 0 || bucket.slot < 0 || bucket.slot >= buffer.depth ||
+      buffer.bytes != ranks * of.bytes())
+    raise("malformed manifest: gather '", of.name, "' has ", ranks,
+          " parts of ", of.bytes(), " bytes, and no slot for them in buffer '",
+          buffer.name, "' on rank ", bucket.rank);
+}
+
 /// A bucket must be as long as the buckets of all other ranks.
 static Bucket parseBucket(const json &object, const Manifest &manifest,
-                          const Collective &of) {
+                          const Collective &of, size_t ranks) {
   Bucket bucket;
   bucket.rank = integer(object, "rank", 0, int64_t(manifest.ranks.size()) - 1);
   const auto &buffers = manifest.ranks[size_t(bucket.rank)].buffers;
   bucket.first = integer(object, "first", 0, int64_t(buffers.size()) - 1);
   bucket.count =
       integer(object, "buffers", 1, int64_t(buffers.size()) - bucket.first);
+  if (of.gathers) {
+    parseSlot(object, buffers[size_t(bucket.first)], of, int64_t(ranks),
+              bucket);
+    return bucket;
+  }
   int64_t bytes = 0;
   for (int64_t i = 0; i < bucket.count; ++i) {
     const Buffer &buffer = buffers[size_t(bucket.first + i)];
@@ -479,7 +496,7 @@ static Bucket parseBucket(const json &object, const Manifest &manifest,
             buffer.name, "', which is not a gradient, accumulator or state");
     bytes += (buffer.bytes + 63) / 64 * 64;
   }
-  if (bytes != of.elements * dtypeSize(of.dtype))
+  if (bytes != of.bytes())
     raise("malformed manifest: collective '", of.name, "' has ", bytes,
           " bytes on rank ", bucket.rank, " and ", of.elements,
           " elements of type ", dtypeName(of.dtype));
@@ -489,14 +506,16 @@ static Bucket parseBucket(const json &object, const Manifest &manifest,
 Collective parseCollective(const json &object, const Manifest &manifest) {
   Collective it;
   it.name = string(object, "name");
+  it.gathers = object.value("gathers", false);
   auto dtype = dtypeFromName(string(object, "dtype"));
-  if (!dtype || !canSum(*dtype))
+  if (!dtype || (!it.gathers && !canSum(*dtype)))
     raise("malformed manifest: collective '", it.name, "' sums elements of '",
           string(object, "dtype"), "'");
   it.dtype = *dtype;
   it.elements = integer(object, "elements", 0, kMostBytes / 8);
   for (const json &bucket : object.at("buckets")) {
-    it.buckets.push_back(parseBucket(bucket, manifest, it));
+    it.buckets.push_back(
+        parseBucket(bucket, manifest, it, object.at("buckets").size()));
     size_t count = it.buckets.size();
     if (count > 1 && it.buckets[count - 2].rank >= it.buckets[count - 1].rank)
       raise("malformed manifest: the ranks of collective '", it.name,

@@ -34,8 +34,8 @@ std::string RankPosition::describe(const Manifest &manifest,
   if (what == Nothing)
     return in < nodes.size() ? text + ", node '" + nodes[in] + "'" : text;
   if (what == ForSum && number < manifest.collectives.size())
-    return text + " waits for the sum '" + manifest.collectives[number].name +
-           "' over ranks";
+    return text + " waits for the " + manifest.collectives[number].describe() +
+           " over ranks";
   if (number >= manifest.channels.size())
     return text;
   const Channel &channel = manifest.channels[number];

@@ -57,9 +57,13 @@ public:
                          int64_t tag) override;
   int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
                      std::span<const int64_t> ranks) override {
-    int64_t sum = sums.prepare(channels, data, dtype, elements, ranks);
-    transfers.push_back({MPI_REQUEST_NULL, Transfer::Sum, sum});
-    return int64_t(transfers.size()) - 1;
+    return keep(MPI_REQUEST_NULL, Transfer::Sum,
+                sums.prepare(channels, data, dtype, elements, ranks));
+  }
+  int64_t prepareGather(void *data, int64_t bytes,
+                        std::span<const int64_t> ranks) override {
+    return keep(MPI_REQUEST_NULL, Transfer::Sum,
+                sums.prepareGather(channels, data, bytes, ranks));
   }
   void start(int64_t number) override {
     Transfer &transfer = transfers[size_t(number)];
@@ -106,8 +110,8 @@ private:
     enum Kind { Send, Receive, Sum } kind;
     int64_t sum = -1; ///< its number in `sums`
   };
-  int64_t keep(MPI_Request request, Transfer::Kind kind) {
-    transfers.push_back({request, kind});
+  int64_t keep(MPI_Request request, Transfer::Kind kind, int64_t sum = -1) {
+    transfers.push_back({request, kind, sum});
     return int64_t(transfers.size()) - 1;
   }
   void join(MPI_Comm from, int64_t key);

@@ -1,4 +1,4 @@
-//===- Sums.cpp - sums over processes by MPI ------------------------------===//
+//===- Sums.cpp - sums and gathers over processes by MPI ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -105,8 +105,27 @@ int64_t MpiSums::prepare(MPI_Comm all, void *data, sw_dtype dtype,
   return int64_t(sums.size()) - 1;
 }
 
+int64_t MpiSums::prepareGather(MPI_Comm all, void *data, int64_t bytes,
+                               std::span<const int64_t> ranks) {
+  int64_t count = bytes / 64;
+  if (bytes % 64 || count > INT_MAX)
+    raise("a gather has parts of ", bytes,
+          " bytes; expected a multiple of 64, ", "at most ",
+          int64_t(64) * INT_MAX);
+  if (lines == MPI_DATATYPE_NULL) {
+    check(MPI_Type_contiguous(64, MPI_BYTE, &lines), "make a type");
+    check(MPI_Type_commit(&lines), "make a type");
+  }
+  sums.push_back({data, int(count), lines, MPI_OP_NULL, groupOf(all, ranks)});
+  return int64_t(sums.size()) - 1;
+}
+
 void MpiSums::start(int64_t number, MPI_Request &request) {
   const Sum &sum = sums[size_t(number)];
+  if (sum.operation == MPI_OP_NULL)
+    return check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sum.data,
+                                sum.count, sum.type, sum.group, &request),
+                 "begin a gather");
   check(MPI_Iallreduce(MPI_IN_PLACE, sum.data, sum.count, sum.type,
                        sum.operation, sum.group, &request),
         "begin a sum");

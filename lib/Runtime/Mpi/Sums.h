@@ -1,4 +1,4 @@
-//===- Sums.h - sums over processes by MPI ----------------------*- C++ -*-===//
+//===- Sums.h - sums and gathers over processes by MPI ----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,11 @@ public:
   /// ranks must register their sums in the same order.
   int64_t prepare(MPI_Comm all, void *data, sw_dtype dtype, int64_t elements,
                   std::span<const int64_t> ranks);
-  /// Starts sum `number`.
+  /// Registers a gather of parts of `bytes` bytes, in place at `data`. As
+  /// `prepare`.
+  int64_t prepareGather(MPI_Comm all, void *data, int64_t bytes,
+                        std::span<const int64_t> ranks);
+  /// Starts sum or gather `number`.
   void start(int64_t number, MPI_Request &request);
   /// Makes other groups from now on. Earlier sums keep theirs.
   void leave();
@@ -45,7 +49,7 @@ private:
     void *data;
     int count;
     MPI_Datatype type;
-    MPI_Op operation;
+    MPI_Op operation; ///< MPI_OP_NULL: a gather
     MPI_Comm group;
   };
 
@@ -54,6 +58,7 @@ private:
 
   std::vector<Sum> sums;
   std::map<std::vector<int>, MPI_Comm> groups;
+  MPI_Datatype lines = MPI_DATATYPE_NULL; ///< of 64 bytes
   MPI_Op brains = MPI_OP_NULL, halves = MPI_OP_NULL;
 };
 

@@ -75,10 +75,14 @@ MessageTransport::MessageTransport(const Manifest &manifest,
     for (const Bucket &bucket : sum.buckets)
       ranks.push_back(bucket.rank);
     for (const Bucket &bucket : sum.buckets)
-      if (bucket.rank == self)
-        transfer = messenger.prepareSum(
-            arena + layouts[self].buffers[bucket.first].offset, sum.dtype,
-            sum.elements, ranks);
+      if (bucket.rank == self) {
+        std::byte *data =
+            arena + layouts[self].buffers[bucket.first].at(bucket.slot);
+        transfer =
+            sum.gathers
+                ? messenger.prepareGather(data, sum.bytes(), ranks)
+                : messenger.prepareSum(data, sum.dtype, sum.elements, ranks);
+      }
     sums.push_back(transfer);
   }
   running.resize(sums.size());

@@ -39,6 +39,10 @@ public:
   /// must prepare and start their sums in the same order. Ends as transfers do.
   virtual int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
                              std::span<const int64_t> ranks) = 0;
+  /// Prepares a gather in place: at `data` are the parts of all `ranks`, of
+  /// `bytes` bytes each, of which this process has its own. As prepareSum.
+  virtual int64_t prepareGather(void *data, int64_t bytes,
+                                std::span<const int64_t> ranks) = 0;
   virtual void start(int64_t transfer) = 0;
   /// Whether a started transfer has ended; a send ends when the other side has
   /// received it. Makes progress on all transfers.

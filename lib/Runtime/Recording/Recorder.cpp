@@ -23,8 +23,9 @@ size_t eventCount(const Manifest &manifest, int64_t rank,
     if (channel.from == rank || channel.to == rank)
       transfers += size_t(channel.count(microbatches) + 1);
   size_t actions = manifest.ranks[rank].stages.size() * 6;
-  return actions * size_t(microbatches + 1) + transfers +
-         manifest.collectives.size() + 64;
+  for (const Collective &collective : manifest.collectives)
+    transfers += collective.gathers ? size_t(microbatches + 1) : 1;
+  return actions * size_t(microbatches + 1) + transfers + 64;
 }
 } // namespace
 

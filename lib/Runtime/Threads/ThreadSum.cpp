@@ -1,4 +1,4 @@
-//===- ThreadSum.cpp - a sum over ranks that are threads ------------------===//
+//===- ThreadSum.cpp - a sum or gather over threads -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,7 @@
 #include "DType.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace stagewright::runtime {
 
@@ -22,12 +23,26 @@ constexpr int64_t blockBytes = 1 << 16;
 ThreadSum::ThreadSum(const Collective &described,
                      const std::vector<Layout> &layouts,
                      const std::vector<std::byte *> &arenas)
-    : dtype(described.dtype), elements(described.elements),
+    : gathers(described.gathers), dtype(described.dtype),
+      elements(described.elements),
       block(blockBytes / dtypeSize(described.dtype)),
-      count((elements + block - 1) / block) {
+      count((elements + block - 1) / block *
+            (gathers ? int64_t(described.buckets.size()) : 1)) {
   for (const Bucket &bucket : described.buckets)
-    arrays.push_back(arenas[bucket.rank] +
-                     layouts[bucket.rank].buffers[bucket.first].offset);
+    arrays.push_back(
+        arenas[bucket.rank] +
+        layouts[bucket.rank].buffers[bucket.first].at(bucket.slot));
+}
+
+void ThreadSum::copyBlock(int64_t number) const {
+  int64_t blocks = count / ranks(), part = number / blocks;
+  int64_t first = number % blocks * block;
+  int64_t size = dtypeSize(dtype), at = (part * elements + first) * size;
+  int64_t bytes = std::min(block, elements - first) * size;
+  for (int64_t rank = 0; rank < ranks(); ++rank)
+    if (rank != part)
+      std::memcpy(arrays[size_t(rank)] + at, arrays[size_t(part)] + at,
+                  size_t(bytes));
 }
 
 void ThreadSum::reset() {
@@ -43,8 +58,11 @@ bool ThreadSum::addBlock() {
   int64_t number = next.fetch_add(1);
   if (number >= count)
     return false;
-  sumToAll(dtype, arrays, number * block,
-           std::min(elements, (number + 1) * block));
+  if (gathers)
+    copyBlock(number);
+  else
+    sumToAll(dtype, arrays, number * block,
+             std::min(elements, (number + 1) * block));
   added.fetch_add(1);
   return true;
 }

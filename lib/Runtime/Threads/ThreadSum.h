@@ -1,4 +1,4 @@
-//===- ThreadSum.h - a sum over ranks that are threads ----------*- C++ -*-===//
+//===- ThreadSum.h - a sum or gather over threads ---------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,8 @@
 // Once all ranks have begun, each rank that waits takes the next block of the
 // bucket, adds the ranks' elements in the order of the ranks, and stores the
 // sums in all of them. So the bits do not depend on which rank adds which
-// block. Nothing is copied or allocated.
+// block. Nothing is copied or allocated. The blocks of a gather are copied from
+// the rank that has them to all others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ public:
   int64_t ranks() const { return int64_t(arrays.size()); }
   int64_t blocks() const { return count; }
   bool isReady() const { return begun.load() == ranks(); }
-  /// Adds one block, if one is left. Expects `isReady`.
+  /// Adds or copies one block, if one is left. Expects `isReady`.
   bool addBlock();
 
   /// The number of ranks that have begun, and of blocks that are summed.
@@ -41,8 +42,12 @@ public:
   std::atomic<int64_t> left{0};
 
 private:
+  void copyBlock(int64_t number) const;
+
+  bool gathers;
   sw_dtype dtype;
-  int64_t elements, block, count;
+  int64_t elements, block;         ///< of a bucket, or of a part to gather
+  int64_t count;                   ///< blocks, of all parts
   std::vector<std::byte *> arrays; ///< by rank of the collective
   alignas(64) std::atomic<int64_t> next{0};
 };

@@ -42,7 +42,7 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
   }
   for (const Collective &described : manifest.collectives) {
     auto &made = sums.emplace_back();
-    for (int i = 0; i < (described.carried ? 2 : 1); ++i)
+    for (int i = 0; i < (described.overlaps() ? 2 : 1); ++i)
       made[i] = std::make_unique<ThreadSum>(described, layouts, arenas);
   }
   generations.assign(manifest.ranks.size(),
@@ -202,12 +202,13 @@ void ThreadTransport::awaitReduced(int64_t rank, int64_t collective) {
   waitFor(rank, {&sum.begun, sum.ranks(), 0, 0, collective});
   waitFor(rank, {&sum.added, sum.blocks(), 0, 0, collective});
   open[rank].erase(begun);
-  if (described.carried)
+  if (described.overlaps())
     leave(rank, collective);
 }
 
-/// The last rank that leaves a carried sum makes it ready for the sum after the
-/// next, which begins only once all ranks have begun the next.
+/// The last rank that leaves a carried sum or a gather makes it ready for the
+/// sum after the next, which begins only once all ranks have begun the next. So
+/// for a slot of a gather.
 void ThreadTransport::leave(int64_t rank, int64_t collective) {
   ThreadSum &sum = sumOf(rank, collective);
   ++generations[size_t(rank)][size_t(collective)];
@@ -366,9 +367,9 @@ std::string ThreadTransport::describeWait(size_t rank) const {
       if (const auto &begun = open[bucket.rank];
           std::find(begun.begin(), begun.end(), wish.collective) == begun.end())
         return who + " waits for the part of rank " +
-               std::to_string(bucket.rank) + " of sum '" + sum.name + "'" +
+               std::to_string(bucket.rank) + " of " + sum.describe() +
                (waiters[bucket.rank].finished ? ", which has ended" : "");
-    return who + " waits for sum '" + sum.name + "'";
+    return who + " waits for " + sum.describe();
   }
   const Channel &channel = manifest.channels[wish.channel];
   bool sends = wish.wanted == freeSlot;
@@ -418,7 +419,7 @@ std::string ThreadTransport::result() {
     for (int64_t number : open[rank])
       if (const Collective &sum = manifest.collectives[size_t(number)];
           !sum.carried)
-        return "sum '" + sum.name + "' is never awaited by rank " +
+        return sum.describe() + " is never awaited by rank " +
                std::to_string(rank);
   return "";
 }

@@ -119,10 +119,10 @@ private:
   int spins;
   int64_t hop = 0;
   std::vector<Ring> rings;
-  /// By collective. A carried sum has two that take turns: a rank may begin the
-  /// next sum while another has not left the last one.
+  /// By collective. A carried sum, and a slot of a gather, have two that take
+  /// turns: a rank may begin the next while another has not left the last one.
   std::vector<std::array<std::unique_ptr<ThreadSum>, 2>> sums;
-  /// By rank and collective: how many carried sums it has awaited.
+  /// By rank and collective: how many carried sums or gathers it has awaited.
   std::vector<std::vector<int64_t>> generations;
   std::vector<Waiter> waiters;
   std::vector<std::vector<Wish>> choices; ///< By rank: of `waitForAny`.

@@ -152,12 +152,14 @@ private:
     entry("buffers", it.getBuffers());
     entry("first", it.getFirst());
     entry("rank", it.getRank());
+    ifAny("slot", it.getSlot());
   }
 
   void members(rank::CollectiveAttr it, int64_t id) {
     entry("buckets", it.getBuckets());
     elementType(it.getType());
     entry("elements", it.getType().getNumElements());
+    ifAny("gathers", it.getGathers());
     entry("id", id);
     entry("name", it.getName());
   }
@@ -325,6 +327,8 @@ private:
               return buffer.getPeriod() > 0;
             }));
     }
+    for (auto it : artifact.getCollectives().getAsRange<rank::CollectiveAttr>())
+      needs(6, it.getGathers());
     return version;
   }
 

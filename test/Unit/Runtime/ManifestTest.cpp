@@ -212,6 +212,61 @@ TEST(Manifest, SumsOverRanksAreChecked) {
             "more");
 }
 
+/// As errorOfSum(), of a gather of two parts of 64 bytes.
+std::string errorOfGather(const char *pointer = nullptr,
+                          const json &value = {}) {
+  json manifest = pipelineManifest();
+  manifest["stagewright"] = 6;
+  json gather = {{"id", 0},
+                 {"name", "join"},
+                 {"dtype", "bool"},
+                 {"elements", 64},
+                 {"gathers", true}};
+  for (json &rank : manifest["ranks"]) {
+    json &buffers = rank["buffers"];
+    json stash = buffers[0];
+    int64_t number = int64_t(buffers.size());
+    stash.update({{"id", number},
+                  {"name", "join"},
+                  {"kind", "stash"},
+                  {"bytes", 128},
+                  {"depth", 2},
+                  {"argument", -1},
+                  {"result", -1}});
+    buffers.push_back(stash);
+    gather["buckets"].push_back({{"rank", rank["rank"]},
+                                 {"first", number},
+                                 {"buffers", 1},
+                                 {"slot", 1}});
+  }
+  if (pointer)
+    gather[json::json_pointer(pointer)] = value;
+  manifest["collectives"] = json::array({gather});
+  try {
+    Manifest parsed = parseManifest(manifest.dump());
+    EXPECT_EQ(parsed.collective(0).describe(), "gather 'join'");
+    EXPECT_EQ(parsed.collective(0).bytes(), 64);
+    EXPECT_EQ(parsed.collective(0).buckets[1].slot, 1);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Manifest, GathersAreChecked) {
+  EXPECT_EQ(errorOfGather(), "");
+  auto noSlot = [](int64_t bytes, const std::string &buffer) {
+    return "malformed manifest: gather 'join' has 2 parts of " +
+           std::to_string(bytes) + " bytes, and no slot for them in buffer '" +
+           buffer + "' on rank 0";
+  };
+  EXPECT_EQ(errorOfGather("/elements", 32), noSlot(32, "join"));
+  for (int slot : {-1, 2})
+    EXPECT_EQ(errorOfGather("/buckets/0/slot", slot), noSlot(64, "join"));
+  EXPECT_EQ(errorOfGather("/buckets/0/first", 0),
+            noSlot(64, pipelineManifest()["ranks"][0]["buffers"][0]["name"]));
+}
+
 TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
   auto errorOf = [](const char *key, const json &value) -> std::string {
     json manifest = deviceManifest();
@@ -267,8 +322,8 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
 }
 
 TEST(Manifest, ContradictionsAreNamed) {
-  EXPECT_EQ(errorWith("/stagewright", 6),
-            "malformed manifest: 'stagewright' is 6, expected 1 to 5");
+  EXPECT_EQ(errorWith("/stagewright", 7),
+            "malformed manifest: 'stagewright' is 7, expected 1 to 6");
   EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
             "malformed manifest: element type 'f31' is unknown");
   EXPECT_EQ(errorWith("/arguments/0/shape", {8}),

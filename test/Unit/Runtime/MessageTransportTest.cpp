@@ -45,6 +45,9 @@ struct TimedMessenger final : Messenger {
                      std::span<const int64_t>) override {
     return transfers++;
   }
+  int64_t prepareGather(void *, int64_t, std::span<const int64_t>) override {
+    return transfers++;
+  }
   void start(int64_t) override { ++started; }
   bool done(int64_t transfer) override {
     return transfer < arriving && now() - made > (transfer + 1) * interval;

@@ -1,0 +1,133 @@
+//===- GatherTest.cpp - gathers from ranks in threads ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Threads/ThreadTransport.h"
+#include "stagewright/Runtime/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+using namespace stagewright::runtime;
+
+namespace {
+
+/// Ranks with one stash of `slots` slots, each gathered, and `elements` in each
+/// part.
+struct Gathering {
+  Gathering(int64_t ranks, int64_t elements, int64_t slots)
+      : elements(elements), slots(slots) {
+    manifest.ranks.resize(size_t(ranks));
+    for (RankManifest &rank : manifest.ranks) {
+      Buffer &stash = rank.buffers.emplace_back();
+      stash.kind = BufferKind::Stash;
+      stash.depth = slots;
+      stash.bytes = ranks * elements * 4;
+    }
+    for (int64_t slot = 0; slot < slots; ++slot) {
+      Collective &gather = manifest.collectives.emplace_back();
+      gather.name = "join";
+      gather.elements = elements;
+      gather.gathers = true;
+      for (int64_t rank = 0; rank < ranks; ++rank)
+        gather.buckets.push_back({rank, 0, 1, slot});
+    }
+    std::vector<std::byte *> bases;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      layouts.push_back(layOut(manifest, rank, 100));
+      memory.emplace_back(size_t(layouts.back().total));
+      bases.push_back(memory.back().data());
+    }
+    transport = std::make_unique<ThreadTransport>(manifest, layouts, bases, 100,
+                                                  /*poison=*/false, 1000);
+  }
+
+  float *part(int64_t rank, int64_t m, int64_t number) {
+    const Ring &ring = layouts[size_t(rank)].buffers[0];
+    return reinterpret_cast<float *>(memory[size_t(rank)].data() +
+                                     ring.at(m % slots)) +
+           number * elements;
+  }
+  void fill(int64_t rank, int64_t m) {
+    std::fill_n(part(rank, m, rank), elements, valueOf(rank, m));
+  }
+  /// Whether all of a slot is there.
+  bool isWhole(int64_t rank, int64_t m) {
+    for (int64_t from = 0; from < int64_t(memory.size()); ++from)
+      for (int64_t i = 0; i < elements; ++i)
+        if (part(rank, m, from)[i] != valueOf(from, m))
+          return false;
+    return true;
+  }
+  static float valueOf(int64_t rank, int64_t m) {
+    return float(m + 1) + float(rank) / 16;
+  }
+
+  int64_t elements, slots;
+  Manifest manifest;
+  std::vector<Layout> layouts;
+  std::vector<std::vector<std::byte>> memory;
+  std::unique_ptr<ThreadTransport> transport;
+};
+
+/// Ranks begin slots again as soon as they have read them, while others may
+/// still wait for the last gather in the slot.
+TEST(Gather, ManyMicrobatchesInFewSlots) {
+  for (int64_t slots : {1, 2, 3})
+    for (int64_t elements : {16, 40000}) {
+      constexpr int64_t ranks = 3, microbatches = 60;
+      Gathering all(ranks, elements, slots);
+      for (int step = 0; step < 3; ++step) {
+        all.transport->reset();
+        std::vector<std::thread> threads;
+        for (int64_t rank = 0; rank < ranks; ++rank)
+          threads.emplace_back([&, rank] {
+            std::mt19937 random{unsigned(rank)};
+            try {
+              for (int64_t m = 0; m < microbatches + slots - 1; ++m) {
+                if (random() % 4 == 0)
+                  std::this_thread::yield();
+                if (m < microbatches) {
+                  all.fill(rank, m);
+                  all.transport->allReduce(rank, m % slots);
+                }
+                int64_t read = m - (slots - 1);
+                if (read < 0)
+                  continue;
+                all.transport->awaitReduced(rank, read % slots);
+                if (!all.isWhole(rank, read))
+                  raise("wrong part");
+              }
+            } catch (const Error &error) {
+              all.transport->fail(rank, error.what());
+            } catch (const Stopped &) {
+            }
+            all.transport->finish(rank);
+          });
+        for (std::thread &thread : threads)
+          thread.join();
+        ASSERT_EQ(all.transport->result(), "");
+        // Each rank sends its part to every other.
+        EXPECT_EQ(all.transport->sentBy(1).microbatches,
+                  microbatches * (ranks - 1) * elements * 4);
+        EXPECT_EQ(all.transport->sentBy(1).sums, 0);
+      }
+    }
+}
+
+TEST(Gather, OutOfOrderIsAnError) {
+  Gathering all(2, 16, 2);
+  Transport &t = *all.transport;
+  EXPECT_THROW(t.awaitReduced(0, 0), Error);
+  t.allReduce(0, 0);
+  t.allReduce(0, 1);
+  EXPECT_THROW(t.allReduce(0, 0), Error);
+  EXPECT_EQ(t.result(), "gather 'join' is never awaited by rank 0");
+}
+
+} // namespace
