@@ -19,8 +19,9 @@ Address Memory::slot(int64_t rank, int64_t buffer, int64_t m) const {
 Address Memory::bucket(const Manifest &manifest, int64_t collective,
                        int64_t rank) const {
   const Collective &sum = manifest.collective(collective);
-  int64_t first = sum.buckets[sum.placeOf(rank)].first;
-  return arenas[rank] + Address(layouts[rank].buffers[first].offset);
+  const Bucket &bucket = sum.buckets[sum.placeOf(rank)];
+  return arenas[rank] +
+         Address(layouts[rank].buffers[bucket.first].at(bucket.slot));
 }
 
 Address Memory::received(const Manifest &manifest, int64_t channel,

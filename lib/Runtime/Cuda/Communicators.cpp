@@ -220,10 +220,9 @@ void Communicators::receive(int64_t channel, Address to, Stream stream) const {
 void Communicators::sum(int64_t collective, Address bucket,
                         Stream stream) const {
   const Group &group = groups[sums.of[size_t(collective)]];
+  const Collective &it = manifest.collectives[size_t(collective)];
   settle(group.handle, partner(group),
-         enqueueSum(manifest.collectives[size_t(collective)], bucket,
-                    group.handle, stream),
-         nccl().allReduce.symbol);
+         enqueueSum(it, self, bucket, group.handle, stream), nameOfSum(it));
 }
 
 void Communicators::look() const {

@@ -87,7 +87,8 @@ private:
       return add(command.id);
     if (command.kind == Command::Launch)
       return launch(number, command, kernels[size_t(command.id)]);
-    if (command.kind == Command::Reduce)
+    if (command.kind == Command::Reduce &&
+        !manifest.collective(command.id).gathers)
       return reduce(command.id);
     for (const Extent &use : usesOf(program, kernels, command))
       sums.forget(use.address, use.bytes);

@@ -82,6 +82,8 @@ extern const char *const ncclPackage;
   X(commDestroy, ncclCommDestroy, Communicator)                                \
   X(send, ncclSend, const void *, size_t, int, int, Communicator, Stream)      \
   X(receive, ncclRecv, void *, size_t, int, int, Communicator, Stream)         \
+  X(allGather, ncclAllGather, const void *, void *, size_t, int, Communicator, \
+    Stream)                                                                    \
   X(allReduce, ncclAllReduce, const void *, void *, size_t, int, int,          \
     Communicator, Stream)
 

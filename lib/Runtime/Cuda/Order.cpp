@@ -41,8 +41,10 @@ public:
                        std::vector<bool>(slots, false),
                        {}});
     }
-    for (const Collective &sum : manifest.collectives)
-      begun.emplace_back(sum.buckets.size(), false);
+    for (const Collective &sum : manifest.collectives) {
+      begun.emplace_back(sum.buckets.size(), 0);
+      awaited.emplace_back(sum.buckets.size(), 0);
+    }
   }
 
   std::vector<OrderedCommand> run();
@@ -61,10 +63,16 @@ private:
   bool turn(size_t rank);
   void transfer(int64_t channel);
   void begin(size_t rank, int64_t collective);
-  /// The first rank that has not begun a collective, or `none`.
-  int64_t missing(int64_t collective) const {
-    const std::vector<bool> &parts = begun[size_t(collective)];
-    auto part = std::find(parts.begin(), parts.end(), false);
+  size_t placeOf(size_t rank, int64_t collective) const {
+    return manifest.collectives[size_t(collective)].placeOf(int64_t(rank));
+  }
+  /// The first rank that has not begun a collective that `rank` awaits next, or
+  /// `none`.
+  int64_t missing(size_t rank, int64_t collective) const {
+    const std::vector<int64_t> &parts = begun[size_t(collective)];
+    int64_t times = awaited[size_t(collective)][placeOf(rank, collective)];
+    auto part = std::find_if(parts.begin(), parts.end(),
+                             [&](int64_t own) { return own <= times; });
     return part == parts.end() ? none
                                : manifest.collectives[size_t(collective)]
                                      .buckets[size_t(part - parts.begin())]
@@ -76,20 +84,23 @@ private:
   const Manifest &manifest;
   const Memory &memory;
   const std::vector<RankProgram> &programs;
-  std::vector<size_t> next;             ///< by rank: first command not run
-  std::vector<Rings> rings;             ///< by channel
-  std::vector<std::vector<bool>> begun; ///< by collective and rank of it
+  std::vector<size_t> next; ///< by rank: first command not run
+  std::vector<Rings> rings; ///< by channel
+  /// By collective and rank of it: how often it has begun and ended.
+  std::vector<std::vector<int64_t>> begun, awaited;
   std::vector<OrderedCommand> order;
 };
 
 void Ordering::begin(size_t rank, int64_t collective) {
   const Collective &sum = manifest.collectives[size_t(collective)];
-  auto part = begun[size_t(collective)].begin() +
-              std::ptrdiff_t(sum.placeOf(int64_t(rank)));
-  if (*part)
+  std::vector<int64_t> &parts = begun[size_t(collective)];
+  size_t place = placeOf(rank, collective);
+  bool isUnderWay = parts[place] > awaited[size_t(collective)][place];
+  if (isUnderWay || (parts[place] && !sum.gathers))
     raise("rank ", rank, ": collective '", sum.name, "' begins twice");
-  *part = true;
-  if (missing(collective) == none)
+  int64_t before = *std::min_element(parts.begin(), parts.end());
+  ++parts[place];
+  if (*std::min_element(parts.begin(), parts.end()) > before)
     order.push_back({-1, 0, 0, 0, collective});
 }
 
@@ -130,8 +141,9 @@ bool Ordering::step(size_t rank) {
       return false;
     break;
   case Command::Await:
-    if (missing(command.id) != none)
+    if (missing(rank, command.id) != none)
       return false;
+    ++awaited[size_t(command.id)][placeOf(rank, command.id)];
     break;
   default:
     break;
@@ -169,10 +181,10 @@ bool Ordering::turn(size_t rank) {
 std::string Ordering::describeWait(size_t rank) const {
   const Command &command = at(rank);
   if (command.kind == Command::Await) {
-    int64_t other = missing(command.id);
+    int64_t other = missing(rank, command.id);
     return "rank " + std::to_string(rank) + " waits for the part of rank " +
-           std::to_string(other) + " of sum '" +
-           manifest.collectives[size_t(command.id)].name + "'" +
+           std::to_string(other) + " of " +
+           manifest.collectives[size_t(command.id)].describe() +
            (over(size_t(other)) ? ", which has ended" : "");
   }
   const Channel &channel = manifest.channels[command.id];

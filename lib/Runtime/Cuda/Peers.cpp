@@ -65,7 +65,9 @@ void Peers::settleSharing(const Device &device) const {
                 hosts[a], "', which NCCL ", printNcclVersion(all[r].nccl),
                 " cannot; give each a GPU with --devices, run the ranks as "
                 "threads of one process with --transport=threads (and "
-                "compile with --bucket-bytes=0, where they sum gradients), or "
+                "compile with --bucket-bytes=0, where they sum gradients, and "
+                "without "
+                "--shard-collectives), or "
                 "take NCCL ",
                 printNcclVersion(ncclShares), " or later, which comes with ",
                 ncclPackage);

@@ -75,11 +75,12 @@ void ProcessSums::sum(int64_t collective, int64_t rank, Address bucket,
   const Collective &it = manifest.collectives[size_t(collective)];
   if (rank == ranks.front())
     nccl().groupStart();
-  int status = enqueueSum(it, bucket, handles[group][it.placeOf(rank)], stream);
+  int status =
+      enqueueSum(it, rank, bucket, handles[group][it.placeOf(rank)], stream);
   if (status) {
     failed = true;
     nccl().groupEnd.status();
-    NcclErrors::fail(nccl().allReduce.symbol, status);
+    NcclErrors::fail(nameOfSum(it), status);
   }
   if (rank == ranks.back())
     nccl().groupEnd();
@@ -100,7 +101,9 @@ void requireOwnDevices(const Manifest &manifest,
             "give more devices, run each rank in a process of its own with "
             "--processes, or compile ",
             manifest.collectives.front().carried ? "without --average-every"
-                                                 : "with --bucket-bytes=0");
+            : manifest.collectives.front().gathers
+                ? "without --shard-collectives"
+                : "with --bucket-bytes=0");
   }
 }
 

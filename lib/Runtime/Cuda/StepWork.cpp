@@ -200,8 +200,8 @@ json describe(const Manifest &manifest, const RankProgram &program,
   }
   case Command::Reduce: {
     const Collective &of = manifest.collective(it.id);
-    int64_t bytes = of.elements * dtypeSize(of.dtype);
-    return moved("sum", of.name, bytes, bytes);
+    int64_t bytes = of.bytes();
+    return moved(of.gathers ? "message" : "sum", of.name, bytes, bytes);
   }
   case Command::Offload:
     return moved("stash", "to the host", it.bytes, 0);

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
+#include <tuple>
 
 namespace stagewright::runtime::cuda {
 
@@ -48,7 +48,8 @@ static int elementOf(const Collective &sum) {
 SumGroups::SumGroups(const Manifest &manifest) {
   for (size_t c = 0; c < manifest.collectives.size(); ++c) {
     const Collective &sum = manifest.collectives[c];
-    elementOf(sum);
+    if (!sum.gathers)
+      elementOf(sum);
     std::vector<int64_t> ranks;
     for (const Bucket &bucket : sum.buckets)
       ranks.push_back(bucket.rank);
@@ -64,21 +65,33 @@ SumGroups::SumGroups(const Manifest &manifest) {
 std::vector<int64_t> SumGroups::kindsOf(size_t group,
                                         const Manifest &manifest) const {
   std::vector<int64_t> found;
-  std::set<std::pair<int, int64_t>> kinds; // Type and elements.
+  std::set<std::tuple<bool, int, int64_t>> kinds; // Type and elements.
   for (size_t c = 0; c < of.size(); ++c) {
     const Collective &it = manifest.collectives[c];
-    if (of[c] == group && kinds.insert({it.dtype, it.elements}).second)
+    if (of[c] == group &&
+        kinds.insert({it.gathers, it.dtype, it.elements}).second)
       found.push_back(int64_t(c));
   }
   return found;
 }
 
-int enqueueSum(const Collective &collective, Address bucket,
+int enqueueSum(const Collective &collective, int64_t rank, Address bucket,
                Communicator communicator, Stream stream) {
   auto *place = reinterpret_cast<void *>(bucket);
+  if (collective.gathers) {
+    int64_t bytes = collective.bytes();
+    return nccl().allGather.status(
+        static_cast<std::byte *>(place) +
+            int64_t(collective.placeOf(rank)) * bytes,
+        place, size_t(bytes), ncclBytes, communicator, stream);
+  }
   return nccl().allReduce.status(place, place, size_t(collective.elements),
                                  elementOf(collective), ncclSum, communicator,
                                  stream);
+}
+
+const char *nameOfSum(const Collective &collective) {
+  return collective.gathers ? nccl().allGather.symbol : nccl().allReduce.symbol;
 }
 
 } // namespace stagewright::runtime::cuda

@@ -34,9 +34,11 @@ struct SumGroups {
 };
 
 /// Enqueues the part of `rank` in a collective, in place. Returns the status of
-/// `ncclAllReduce`.
-int enqueueSum(const Collective &collective, Address bucket,
+/// the function that nameOfSum() names.
+int enqueueSum(const Collective &collective, int64_t rank, Address bucket,
                Communicator communicator, Stream stream);
+/// NCCL's function for a collective.
+const char *nameOfSum(const Collective &collective);
 
 } // namespace stagewright::runtime::cuda
 

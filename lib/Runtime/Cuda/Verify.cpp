@@ -62,9 +62,12 @@ public:
     // Buckets are also used by the stream of messages.
     for (const Collective &sum : manifest.collectives)
       for (const Bucket &bucket : sum.buckets)
-        forBuffers(bucket, [&](Address address, int64_t) {
-          always[bucket.rank][address].used = slotClock(address);
-        });
+        if (sum.gathers)
+          copied[size_t(bucket.rank)][size_t(bucket.first)] = true;
+        else
+          forBuffers(bucket, [&](Address address, int64_t) {
+            always[bucket.rank][address].used = slotClock(address);
+          });
   }
 
   void run();
@@ -114,9 +117,11 @@ private:
   std::vector<size_t> next;       ///< by rank: the first command not followed
   std::vector<HeldRanges> always; ///< by rank: all but stashes and channels
   std::vector<HeldRanges> held;   ///< by rank: stash and channel slots held now
-  /// Last uses of slots of channels, buckets and copied stashes, by address.
+  /// Last uses of slots of channels, buckets and stashes that are copied or
+  /// gathered, by address.
   std::map<Address, Clock> slots;
-  std::vector<std::vector<bool>> copied; ///< by rank and buffer
+  /// By rank and buffer: stashes that other streams use, too.
+  std::vector<std::vector<bool>> copied;
 };
 
 /// Updates what a rank holds up to (not including) one of its commands.
@@ -311,9 +316,13 @@ void Verification::run() {
     }
     case Operation::Sum: {
       const Collective &sum = manifest.collectives[it.number];
-      forBuffers(
-          sum.buckets[sum.placeOf(it.rank)],
-          [&](Address address, int64_t bytes) { touch(it, address, bytes); });
+      if (sum.gathers)
+        touch(it, memory.bucket(manifest, int64_t(it.number), it.rank),
+              sum.bytes() * int64_t(sum.buckets.size()));
+      else
+        forBuffers(
+            sum.buckets[sum.placeOf(it.rank)],
+            [&](Address address, int64_t bytes) { touch(it, address, bytes); });
       break;
     }
     default:

@@ -8,8 +8,9 @@
 // All ranks of a communicator connect to the first one by a socket named after
 // their common id. For each message partners compare its number and size, then
 // the data is sent. For a sum every other rank sends to the first one, which
-// adds in the order of ranks and answers with the total. The death of a partner
-// is not detected: NCCL need not detect it either.
+// adds in the order of ranks and answers with the total; for a gather it
+// answers with all parts. The death of a partner is not detected: NCCL need not
+// detect it either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,6 +97,26 @@ static void sum(Comm *comm, const Message &it) {
     move(comm, socket, it.place, it.bytes, true);
 }
 
+/// The first rank receives the parts of the others, then sends all parts. A
+/// part that a rank has not written arrives unwritten.
+static void gather(Comm *comm, const Message &it) {
+  int64_t part = it.bytes / comm->ranks;
+  auto partOf = [&](int64_t rank) {
+    return Place{it.place.bytes + rank * part, it.place.marks + rank * part};
+  };
+  if (comm->rank > 0) {
+    if (move(comm, comm->sockets[0], partOf(comm->rank), part, true))
+      move(comm, comm->sockets[0], it.place, it.bytes, false);
+    return;
+  }
+  for (size_t other = 0; other < comm->sockets.size(); ++other)
+    if (!move(comm, comm->sockets[other], partOf(int64_t(other) + 1), part,
+              false))
+      return;
+  for (int socket : comm->sockets)
+    move(comm, socket, it.place, it.bytes, true);
+}
+
 /// The socket has an abstract name, which is freed when the socket is closed.
 void join(Comm *comm) {
   sockaddr_un where = {};
@@ -149,6 +170,8 @@ void carry(Comm *comm, const Message &it) {
     return;
   if (it.element)
     sum(comm, it);
+  else if (it.gathers)
+    gather(comm, it);
   else
     move(comm, comm->sockets[0], it.place, it.bytes, it.sends);
 }

@@ -34,13 +34,15 @@ struct Message {
   uint64_t address;
   int64_t bytes;
   bool sends = false;
-  const Element *element = nullptr; ///< of a sum; null for a message
-  Place place = {};                 ///< the bytes at the address
+  const Element *element = nullptr; ///< of a sum; else null
+  bool gathers = false; ///< the bytes are parts of all ranks, in their order
+  Place place = {};     ///< the bytes at the address
 };
 
 /// Connects the ranks and sets the state. Blocks until all have connected.
 void join(Comm *comm);
-/// Executes a message or a sum with the other ranks. Blocks until it is done.
+/// Executes a message, a sum or a gather with the other ranks. Blocks until it
+/// is done.
 void carry(Comm *comm, const Message &message);
 
 } // namespace emulator

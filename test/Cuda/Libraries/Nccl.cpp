@@ -164,6 +164,17 @@ EMULATED int ncclRecv(uint64_t to, size_t count, int type, int peer, Comm *comm,
     return invalidArgument;
   return message(comm, __func__, {to, int64_t(count)}, stream);
 }
+/// `count` elements of each rank; in place if a rank's own part is at its place
+/// among those that it receives. Only that is implemented.
+EMULATED int ncclAllGather(uint64_t from, uint64_t to, size_t count, int type,
+                           Comm *comm, Stream *stream) {
+  ENTER(from, to, count, type, comm, stream);
+  if (type != cuda::ncclBytes || from != to + uint64_t(comm->rank) * count)
+    return invalidArgument;
+  Message it = {to, int64_t(count) * comm->ranks};
+  it.gathers = true;
+  return message(comm, __func__, it, stream);
+}
 EMULATED int ncclAllReduce(uint64_t from, uint64_t to, size_t count, int type,
                            int operation, Comm *comm, Stream *stream) {
   ENTER(from, to, count, type, operation, comm, stream);

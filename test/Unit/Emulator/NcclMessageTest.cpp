@@ -11,9 +11,10 @@ using namespace stagewright::runtime::cuda;
 
 namespace {
 
-/// A message of rank 0, or its part of a sum, in an array of `room` bytes.
+/// A message of rank 0, or its part of a sum or gather, in an array of `room`
+/// bytes.
 struct Message {
-  bool sums = false;
+  enum Kind { Sent, Summed, Gathered } kind = Sent;
   size_t bytes = 64, room = 64;
   bool isWritten = true;
 };
@@ -30,28 +31,33 @@ DevicePointer exchange(const Message &it, Stream stream) {
   ranks.use(1);
   void *there = ranks.pointer(64);
   Stream other = ranks.stream();
-  auto sum = [](void *array, size_t bytes, Communicator comm, Stream on) {
-    nccl().allReduce.status(array, array, bytes / 4, int(ncclFloat32),
-                            int(ncclSum), comm, on);
+  auto collect = [&](int rank, void *array, size_t bytes, Stream on) {
+    if (it.kind == Message::Summed)
+      nccl().allReduce.status(array, array, bytes / 4, int(ncclFloat32),
+                              int(ncclSum), comms[rank], on);
+    else
+      nccl().allGather.status(static_cast<char *>(array) + rank * bytes / 2,
+                              array, bytes / 2, int(ncclBytes), comms[rank],
+                              on);
   };
-  if (it.sums)
-    sum(there, 64, comms[1], other);
+  if (it.kind != Message::Sent)
+    collect(1, there, 64, other);
   else
     nccl().receive.status(there, size_t(64), int(ncclBytes), 0, comms[1],
                           other);
   ranks.use(0);
-  if (it.sums)
-    sum(here, it.bytes, comms[0], stream);
+  if (it.kind != Message::Sent)
+    collect(0, here, it.bytes, stream);
   else
     nccl().send.status(here, it.bytes, int(ncclBytes), 1, comms[0], stream);
   return reinterpret_cast<DevicePointer>(here);
 }
 
 TEST(EmulatedNcclMessage, Arrives) {
-  for (bool sums : {false, true}) {
+  for (auto kind : {Message::Sent, Message::Summed, Message::Gathered}) {
     Bench bench;
     Stream stream = bench.stream();
-    exchange({.sums = sums}, stream);
+    exchange({.kind = kind}, stream);
     EXPECT_EQ(driver().streamSynchronize.status(stream), 0);
   }
 }
@@ -66,7 +72,8 @@ void expectFailureOf(const Message &message, const char *why) {
 TEST(EmulatedNcclMessageDeathTest, FailsIfThePartnersSizesDiffer) {
   const char *why = "719: nccl.* has another size than a partner's";
   expectFailureOf({.bytes = 60}, why);
-  expectFailureOf({.sums = true, .bytes = 60}, why);
+  expectFailureOf({.kind = Message::Summed, .bytes = 60}, why);
+  expectFailureOf({.kind = Message::Gathered, .bytes = 60}, why);
 }
 
 TEST(EmulatedNcclMessageDeathTest, PassesOnWhatNothingWrote) {
@@ -75,16 +82,18 @@ TEST(EmulatedNcclMessageDeathTest, PassesOnWhatNothingWrote) {
         char bytes[64];
         driver().copyToHost(
             static_cast<void *>(bytes),
-            exchange({.sums = true, .isWritten = false}, stream), size_t(64),
-            stream);
+            exchange({.kind = Message::Summed, .isWritten = false}, stream),
+            size_t(64), stream);
       },
       "719: copies to the host 1 bytes .*never written");
 }
 
 TEST(EmulatedNcclMessageDeathTest, FailsIfItIsNotAllocated) {
   expectFailureOf({.room = 60}, "719: ncclSend 64 bytes .*not allocated");
-  expectFailureOf({.sums = true, .room = 60},
+  expectFailureOf({.kind = Message::Summed, .room = 60},
                   "719: ncclAllReduce 64 bytes .*not allocated");
+  expectFailureOf({.kind = Message::Gathered, .room = 60},
+                  "719: ncclAllGather 64 bytes .*not allocated");
 }
 
 } // namespace

@@ -119,6 +119,12 @@ TEST(EmulatedNccl, RefusesArguments) {
             invalidArgument);
   EXPECT_EQ(sums(array, ncclInt32, ncclSum), invalidArgument);
   EXPECT_EQ(sums(array, ncclFloat32, 2), invalidArgument);
+  auto gathers = [&](int64_t place, int type) {
+    return nccl().allGather.status(static_cast<char *>(array) + place, array,
+                                   size_t(16), type, comms[0], stream);
+  };
+  EXPECT_EQ(gathers(16, ncclBytes), invalidArgument);
+  EXPECT_EQ(gathers(0, ncclFloat32), invalidArgument);
   bench.use(1);
   EXPECT_EQ(sums(array, ncclFloat32, ncclSum), invalidHandle);
   bench.use(0);
