@@ -7,11 +7,12 @@
 //
 // A workspace has the values of actions, the temporaries of calls, and stashes
 // of a fixed depth. The ring of a stash is one item, which is live while any of
-// its slots is held, or each slot is an item (StashFrames.h). Lifetimes are
-// computed from the unrolled programs, for the numbers of microbatches at which
-// loops change their form, with one run after another on a common time axis.
-// The k-th call is at 4 k + 1, copies after it at 4 k + 2, releases at 4 k + 3,
-// and slots acquired for the next call at 4 k + 4.
+// its slots is held, or each slot is an item (StashFrames.h). Rings of gathers
+// need fixed places, so they are always items, beside temporaries. Lifetimes
+// are computed from the unrolled programs, for the numbers of microbatches at
+// which loops change their form, with one run after another on a common time
+// axis. The k-th call is at 4 k + 1, copies after it at 4 k + 2, releases at 4
+// k + 3, and slots acquired for the next call at 4 k + 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ private:
   void applyPlaces(ArrayRef<PackItem> items, size_t first);
 
   rank::ProgramOp program;
-  llvm::MapVector<Operation *, std::vector<Life>> calls, views, stashes;
+  llvm::MapVector<Operation *, std::vector<Life>> calls, views, gathers,
+      stashes;
   /// The times of each call in the current run.
   DenseMap<Operation *, SmallVector<int64_t>> times;
   int64_t now = 0; ///< Number of calls so far.
@@ -69,12 +71,25 @@ Operation *callBefore(Operation *user) {
 
 } // namespace
 
+/// Whether a copy writes into `slot`, or into a part of it.
+static bool isCopyTarget(Value slot) {
+  return llvm::any_of(slot.getUsers(), [](Operation *user) {
+    auto part = dyn_cast<rank::PartOp>(user);
+    return part ? isCopyTarget(part.getPart()) : isa<rank::CopyOp>(user);
+  });
+}
+
 Contents::Contents(rank::ProgramOp program)
     : program(program), frames(program) {
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
     if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll() &&
-        !buffer.isCopied() && !program.isReadyFirst())
-      stashes[buffer];
+        !program.isReadyFirst()) {
+      if (!buffer.isCopied())
+        stashes[buffer];
+      else if (llvm::any_of(buffer.getBuffer().getUsers(),
+                            llvm::IsaPred<rank::AllGatherOp>))
+        gathers[buffer];
+    }
   program.getEntry().walk([&](Operation *op) {
     if (auto call = dyn_cast<rank::CallOp>(op); call && call.getWorkspace())
       calls[call];
@@ -99,17 +114,19 @@ void Contents::read(const rank::RankEvents &events) {
       if (auto call = calls.find(op); call != calls.end())
         call->second.push_back({at, at});
     } else if (auto acquire = dyn_cast<rank::AcquireOp>(op)) {
-      bool copied = llvm::any_of(acquire.getSlot().getUsers(),
-                                 llvm::IsaPred<rank::CopyOp>);
+      bool copied = isCopyTarget(acquire.getSlot());
       Busy &ring = busy[acquire.getBuffer().getDefiningOp()];
       if (ring.slots++ == 0)
         ring.from = 4 * now + (copied ? 2 : 4);
     } else if (auto release = dyn_cast<rank::ReleaseOp>(op)) {
       Operation *buffer = release.getBuffer().getDefiningOp();
       Busy &ring = busy[buffer];
-      if (auto stash = stashes.find(buffer);
-          --ring.slots == 0 && stash != stashes.end())
-        stash->second.push_back({ring.from, std::max(ring.from, 4 * now + 3)});
+      if (--ring.slots > 0)
+        continue;
+      for (auto *rings : {&stashes, &gathers})
+        if (auto found = rings->find(buffer); found != rings->end())
+          found->second.push_back(
+              {ring.from, std::max(ring.from, 4 * now + 3)});
     }
   }
   readViews();
@@ -141,12 +158,15 @@ void Contents::readViews() {
   }
 }
 
-/// Sets the offsets of calls and views to those of `items` from `first` on.
+/// Sets the offsets of calls, views and gathers to those of `items` from
+/// `first` on.
 void Contents::applyPlaces(ArrayRef<PackItem> items, size_t first) {
   for (auto &entry : calls)
     cast<rank::CallOp>(entry.first).setWorkspaceOffset(items[first++].offset);
   for (auto &entry : views)
     cast<rank::ViewOp>(entry.first).setOffset(items[first++].offset);
+  for (auto &entry : gathers)
+    cast<rank::BufferOp>(entry.first).setPlace(items[first++].offset);
 }
 
 int64_t Contents::place(LifePacker &packer) {
@@ -159,6 +179,8 @@ int64_t Contents::place(LifePacker &packer) {
     own.push_back(
         {rank::getSlotStride(cast<rank::ViewOp>(op).getValue().getType()),
          lives, 0});
+  for (auto &[op, lives] : gathers)
+    own.push_back({bytesOf(cast<rank::BufferOp>(op)), lives, 0});
 
   // Stashes with equal lifetimes are placed as one item.
   std::map<std::vector<int64_t>, SmallVector<rank::BufferOp>> groups;

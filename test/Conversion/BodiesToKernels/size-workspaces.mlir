@@ -194,3 +194,82 @@ rank.program @four.0 rank 0 device "d0" of @four microbatches 3 only schedule "h
     }
   }
 }
+
+// -----
+
+// Two gathers, one after the other, have one ring in the workspace. A temporary of a call during the first lies beside it, one
+// after both does not.
+// CHECK-LABEL: rank.program @gathers.0
+// CHECK: %a = rank.buffer "a" stash at [[PLACE:[0-9]+]] : memref<2x16xf32>
+// CHECK: %b = rank.buffer "b" stash at [[PLACE]] : memref<2x16xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<192xi8>
+func.func private @f() -> tensor<16xf32>
+func.func private @g(tensor<16xf32>) attributes {rank.workspace = 64 : i64}
+func.func private @h() attributes {rank.workspace = 192 : i64}
+rank.step @gathers() -> ()
+rank.gather @x among [0, 1] depth 1 : memref<16xf32>
+rank.gather @y among [0, 1] depth 1 : memref<16xf32>
+rank.program @gathers.0 rank 0 device "d0" of @gathers microbatches 2 schedule "hand" {
+  %a = rank.buffer "a" stash depth 1 : memref<2x16xf32>
+  %b = rank.buffer "b" stash depth 1 : memref<2x16xf32>
+  %t = rank.buffer "workspace" workspace : memref<64xi8>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %a[%m] : memref<2x16xf32>
+        %1 = rank.part %0[0] : memref<16xf32> of memref<2x16xf32>
+        rank.call @f outs(%1 : memref<16xf32>) node "f"
+        rank.all_gather @x (%a)[%m]
+        rank.await_gathered @x[%m]
+        %2 = rank.slot %a[%m] : memref<2x16xf32>
+        %3 = rank.part %2[1] : memref<16xf32> of memref<2x16xf32>
+        rank.call @g ins(%3 : memref<16xf32>) workspace %t[0, 0] node "g"
+        rank.release %a[%m]
+        %4 = rank.acquire %b[%m] : memref<2x16xf32>
+        %5 = rank.part %4[0] : memref<16xf32> of memref<2x16xf32>
+        rank.call @f outs(%5 : memref<16xf32>) node "f"
+        rank.all_gather @y (%b)[%m]
+        rank.await_gathered @y[%m]
+        %6 = rank.slot %b[%m] : memref<2x16xf32>
+        %7 = rank.part %6[1] : memref<16xf32> of memref<2x16xf32>
+        rank.call @g ins(%7 : memref<16xf32>) workspace %t[0, 0] node "g"
+        rank.release %b[%m]
+        rank.call @h workspace %t[0, 0] node "h"
+      }
+    }
+  }
+}
+rank.program @gathers.1 rank 1 device "d1" of @gathers microbatches 2 schedule "hand" {
+  %a = rank.buffer "a" stash depth 1 : memref<2x16xf32>
+  %b = rank.buffer "b" stash depth 1 : memref<2x16xf32>
+  %t = rank.buffer "workspace" workspace : memref<64xi8>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %a[%m] : memref<2x16xf32>
+        %1 = rank.part %0[1] : memref<16xf32> of memref<2x16xf32>
+        rank.call @f outs(%1 : memref<16xf32>) node "f"
+        rank.all_gather @x (%a)[%m]
+        rank.await_gathered @x[%m]
+        %2 = rank.slot %a[%m] : memref<2x16xf32>
+        %3 = rank.part %2[0] : memref<16xf32> of memref<2x16xf32>
+        rank.call @g ins(%3 : memref<16xf32>) workspace %t[0, 0] node "g"
+        rank.release %a[%m]
+        %4 = rank.acquire %b[%m] : memref<2x16xf32>
+        %5 = rank.part %4[1] : memref<16xf32> of memref<2x16xf32>
+        rank.call @f outs(%5 : memref<16xf32>) node "f"
+        rank.all_gather @y (%b)[%m]
+        rank.await_gathered @y[%m]
+        %6 = rank.slot %b[%m] : memref<2x16xf32>
+        %7 = rank.part %6[0] : memref<16xf32> of memref<2x16xf32>
+        rank.call @g ins(%7 : memref<16xf32>) workspace %t[0, 0] node "g"
+        rank.release %b[%m]
+        rank.call @h workspace %t[0, 0] node "h"
+      }
+    }
+  }
+}
