@@ -33,15 +33,20 @@ def LowerPipelineToRank : StepPass<"lower-pipeline-to-rank"> {
     gradients, are computed on every rank from what `@update.sums.R` of the others sent; a rank that reads a parameter of
     another is sent the new one. State that belongs to no single rank, such as a step count, is on every rank. The ranks of a
     replicated stage sum its gradients together, in buckets: a bucket starts after the last node that adds to it, and is awaited
-    at the end of the step. Parts of other gradients go to the owner once per step.
+    at the end of the step. Parts of other gradients go to the owner once per step. With `gathers`, values that all shards of
+    a group join are gathered.
     **Never** grows in code with the number of microbatches, and never changes the order of a rank.
   }];
   let options = [
     Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"1048576",
            "bytes of gradients that ranks sum in one bucket; 0: parts go to the owner of the parameter, which adds "
-           "them">];
+           "them">,
+    Option<"gathers", "gathers", "bool", /*default=*/"false",
+           "shards that join a value do so by one gather, not by a message from each to every other, where their parts are "
+           "of one type with a multiple of 64 bytes and their orders are alike">];
   let statistics = [
     Statistic<"numChannels", "channels", "Values sent between ranks, once per receiving stage">,
+    Statistic<"numGathers", "gathers", "Values of which each rank of a group has a part, gathered in all of them">,
     Statistic<"numStashes", "stashes", "Values kept for a later action of the rank">,
     Statistic<"numOffloaded", "stashes-offloaded", "Stashes that wait on the host">,
     Statistic<"numCopies", "copies", "Copies of a value into a channel or an output, per microbatch">,

@@ -163,6 +163,7 @@ static void buildRank(OpPassManager &manager, const CompileOptions &options,
   if (onDevice)
     lower.bucketBytes = kDeviceBucketBytes;
   lower.bucketBytes = options.bucketBytes.value_or(lower.bucketBytes);
+  lower.gathers = options.shardCollectives;
   manager.addPass(createLowerPipelineToRank(lower));
   if (onDevice) {
     manager.addPass(std::make_unique<ModuleStep>(

@@ -95,6 +95,8 @@ TypedOptions::TypedOptions() {
   add(&To::dataParallel, "data-parallel", "Copies of all shards");
   add(&To::sequenceParallel, "sequence-parallel",
       "Shards keep only their rows of large sums", true);
+  add(&To::shardCollectives, "shard-collectives",
+      "Shards join values by gathers", false);
   add(&To::recomputeLayers, "recompute-layers",
       "Layers over shards keep only their inputs, from to=program on", false);
   add(&To::annotate, "annotate", "File of lines GLOB=replicate(N) or split(N)");

@@ -92,6 +92,13 @@ cl::opt<bool> sequenceParallel(
              "keeps only its rows until a layer needs all rows, so norms and "
              "the like are split too (default: true)"),
     cl::init(true), cl::cat(category));
+cl::opt<bool> shardCollectives(
+    "shard-collectives",
+    cl::desc("The shards of --tensor-parallel join a value by one all-gather "
+             "(threads: blocks that waiting ranks copy; MPI_Iallgather; "
+             "ncclAllGather), where their parts are equal, not by a message "
+             "from each to every other (default: false)"),
+    cl::cat(category));
 cl::opt<bool> recomputeLayers(
     "recompute-layers",
     cl::desc("Layers of --tensor-parallel keep only their inputs, and their "
@@ -417,6 +424,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   options.layers = layers;
   options.shardHints = shardHints;
   options.sequenceParallel = sequenceParallel;
+  options.shardCollectives = shardCollectives;
   options.recomputeLayers = recomputeLayers;
   options.target = deviceTarget;
   options.ptx = ptx;

@@ -90,7 +90,8 @@ struct CompileOptions {
   /// Copies of all shards and stages, which take microbatches in turn. Absent:
   /// one with shards, else chosen by the planner.
   std::optional<int64_t> dataParallel;
-  bool sequenceParallel = true; ///< A shard keeps its rows of large sums.
+  bool sequenceParallel = true;  ///< A shard keeps its rows of large sums.
+  bool shardCollectives = false; ///< Shards join values by gathers.
   /// Whether layers over shards keep only their inputs, and their backwards
   /// repeat their forwards, as ShardedLayers::repeats: all but the last layer,
   /// or those of the plan if the number of shards is chosen.

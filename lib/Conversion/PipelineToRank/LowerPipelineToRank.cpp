@@ -35,7 +35,7 @@ struct LowerPipelineToRankPass
     if (failed(ensureSchedule()) || failed(splitReplicas(getOperation())))
       return signalPassFailure();
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
-    if (failed(plan) || failed(torank::placeValues(*plan)))
+    if (failed(plan) || failed(torank::placeValues(*plan, gathers)))
       return signalPassFailure();
     torank::chooseBuckets(*plan, bucketBytes);
     torank::placeInWorkspace(*plan);
@@ -47,6 +47,7 @@ struct LowerPipelineToRankPass
     if (failed(done))
       return signalPassFailure();
     numChannels += done->channels;
+    numGathers += done->gathers;
     numStashes += done->stashes;
     numOffloaded += done->offloaded;
     numCopies += done->copies;

@@ -69,7 +69,7 @@ void chooseOffload(Plan &plan) {
         !layers.contains(node.getLayer()))
       continue;
     for (StashPlan &stash : made.stashes)
-      stash.offloaded = stash.stage == made.made.stage &&
+      stash.offloaded = stash.stage == made.made.stage && !stash.gathers &&
                         stash.first.kind != ActionKind::Recompute;
   }
   for (int64_t stage = 0; stage < int64_t(plan.rankOfStage.size()); ++stage)

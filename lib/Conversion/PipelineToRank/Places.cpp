@@ -15,7 +15,7 @@ namespace {
 class Placer {
 public:
   explicit Placer(Plan &plan) : plan(plan) {}
-  LogicalResult place();
+  LogicalResult place(bool gathers);
 
 private:
   void addUse(Value value, ActionKey key, unsigned position);
@@ -61,6 +61,12 @@ static void extend(Ring &ring, const ActionKey &key, unsigned position) {
     ring.last = key;
     ring.lastAt = position;
   }
+}
+
+void StashPlan::extend(const ChannelPlan &channel) {
+  if (before(channel.first, first))
+    first = channel.first;
+  torank::extend(*this, channel.last, channel.lastAt);
 }
 
 void Placer::addStash(ValuePlan &made, ActionKey key, unsigned position) {
@@ -252,7 +258,7 @@ void Placer::chooseHomes() {
   }
 }
 
-LogicalResult Placer::place() {
+LogicalResult Placer::place(bool gathers) {
   plan.rankOfResult.assign(plan.graph.getNumResults(), 0);
   DenseMap<Operation *, unsigned> positions;
   for (auto &[key, action] : plan.actions)
@@ -282,11 +288,22 @@ LogicalResult Placer::place() {
   });
   countSums();
   findReads();
+  if (gathers)
+    chooseGathers(plan);
   chooseHomes();
   chooseOffload(plan);
-  return chooseDepths(plan);
+  if (failed(chooseDepths(plan)))
+    return failure();
+  for (auto &[value, made] : plan.values)
+    if (made.gather >= 0) {
+      int64_t &depth = plan.gathers[made.gather].depth;
+      depth = std::max(depth, made.stashes.front().depth.slots);
+    }
+  return success();
 }
 
-LogicalResult placeValues(Plan &plan) { return Placer(plan).place(); }
+LogicalResult placeValues(Plan &plan, bool gathers) {
+  return Placer(plan).place(gathers);
+}
 
 } // namespace stagewright::torank

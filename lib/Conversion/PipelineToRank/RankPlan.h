@@ -27,6 +27,10 @@
 // Every other place gets a copy. A sent slot belongs to the receiver, so a
 // value that its own action also reads is copied to the channel.
 //
+// Values that shards join may be gathered (Gathers.cpp): the stash of a part,
+// its home, then has room for the parts of all ranks, and channels of parts are
+// not used.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKPLAN_H
@@ -90,6 +94,10 @@ struct StashPlan {
   /// ring `onHost` on the host.
   bool offloaded = false;
   RingDepth onHost = {}, back = {};
+  bool gathers = false; ///< Of a part of a gather: its slots have all parts.
+
+  /// Lets it last for the uses of a channel of the gather.
+  void extend(const struct ChannelPlan &channel);
 };
 
 /// A value that a node makes.
@@ -105,6 +113,8 @@ struct ValuePlan {
   /// Results of the step that keep it for every microbatch (or the last); the
   /// first may be its home.
   mlir::SmallVector<int64_t> outputs;
+  int64_t gather = -1;      ///< If it is a part of one: its number.
+  int64_t partOfGather = 0; ///< The number of the part.
 };
 
 /// A value that is sent to a stage on another rank.
@@ -115,6 +125,15 @@ struct ChannelPlan {
   ActionKey first, last;
   unsigned lastAt = 0; ///< Position of the last use in `last`.
   RingDepth depth;
+  bool gathered = false; ///< A gather carries its messages.
+};
+
+/// A value of which each rank of a group of shards makes one part.
+struct GatherPlan {
+  std::string name;
+  std::vector<int64_t> ranks; ///< In increasing order, as the parts.
+  mlir::Type type;            ///< Of a part.
+  int64_t depth = 1;
 };
 
 /// The order of one rank: loops, a table if it does not repeat, or lanes if the
@@ -194,6 +213,7 @@ struct Plan {
   std::map<ActionKey, ActionPlan> actions;
   llvm::MapVector<mlir::Value, ValuePlan> values;
   std::vector<ChannelPlan> channels;
+  std::vector<GatherPlan> gathers;
   std::vector<AccumulatorPlan> accumulators; ///< By result, then stage.
   std::vector<BucketPlan> buckets;     ///< In the order in which they begin.
   std::vector<int64_t> bucketOfResult; ///< -1: has an owner that adds parts.
@@ -313,8 +333,13 @@ Order orderOfCopies(const Plan &plan, int64_t rank);
 void chooseBuckets(Plan &plan, int64_t bytes);
 
 /// Chooses a home for every value, the channels and the accumulators
-/// (Places.cpp), then the depths of rings.
-mlir::LogicalResult placeValues(Plan &plan);
+/// (Places.cpp), then the depths of rings. `gathers`: joins of shards become
+/// gathers.
+mlir::LogicalResult placeValues(Plan &plan, bool gathers);
+
+/// Finds the joins of shards that can be gathers, after all uses are known
+/// (Gathers.cpp).
+void chooseGathers(Plan &plan);
 
 /// Marks the stashes that are offloaded to the host (Offload.cpp).
 void chooseOffload(Plan &plan);
@@ -352,7 +377,8 @@ getVariant(const NodePlan &node, mlir::SymbolTable &symbols, Variants &made);
 
 /// Counters for the pass's statistics.
 struct EmitStatistics {
-  int64_t channels = 0, stashes = 0, offloaded = 0, copies = 0, accumulated = 0;
+  int64_t channels = 0, gathers = 0, stashes = 0, offloaded = 0, copies = 0,
+          accumulated = 0;
 };
 
 /// Writes step, channels and programs (Emit/); erases what they replace.

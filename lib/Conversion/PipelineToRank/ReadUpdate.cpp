@@ -126,9 +126,9 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
 namespace {
 
 /// Finds the owner of every value, in the order of the function.
-class Placer {
+class UpdatePlacer {
 public:
-  Placer(const Plan &plan, Update &update) : plan(plan), update(update) {
+  UpdatePlacer(const Plan &plan, Update &update) : plan(plan), update(update) {
     end =
         cast<func::ReturnOp>(update.function.getBody().front().getTerminator());
   }
@@ -339,7 +339,8 @@ FailureOr<Update> placeUpdate(const Plan &plan, func::FuncOp function) {
     update.replicaOfRank.push_back(plan.replicaOfRank(rank));
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitError("@update must be a function of one block");
-  if (failed(readRoles(plan, update)) || failed(Placer(plan, update).run()))
+  if (failed(readRoles(plan, update)) ||
+      failed(UpdatePlacer(plan, update).run()))
     return failure();
   return update;
 }

@@ -31,8 +31,22 @@ void RankEmitter::findReleases() {
         releases[stash.last][stash.lastAt].stashes.push_back(buffer);
       }
   for (auto [number, channel] : llvm::enumerate(plan.channels))
-    if (channel.to == rank)
+    if (channel.to == rank && !channel.gathered)
       releases[channel.last][channel.lastAt].channels.push_back(number);
+}
+
+/// A part of a gather, which action `key` reads.
+Value RankEmitter::readPart(const ValuePlan &made, const ActionKey &key) {
+  auto &[buffer, first] = gathers.at(made.gather);
+  Value &slot = gathered[made.gather];
+  rank::GatherOp gather = names.gathers[made.gather];
+  if (!slot && key == first)
+    rank::AwaitGatheredOp::create(builder, loc, gather.getSymName(),
+                                  numbers.turn);
+  if (!slot)
+    slot = slotOf(buffer, numbers.turn);
+  return rank::PartOp::create(builder, loc, gather.getType(), slot,
+                              made.partOfGather);
 }
 
 /// Memory of `value`, which action `key` reads.
@@ -46,6 +60,11 @@ Value RankEmitter::read(Value value, const ActionKey &key) {
     return memory = whole ? whole : slotOf(buffer, numbers.ofStep);
   }
   const ValuePlan &made = plan.values.find(value)->second;
+  auto isKept = [&](const StashPlan &stash) {
+    return stash.stage == key.stage && !stash.gathers;
+  };
+  if (made.gather >= 0 && llvm::none_of(made.stashes, isKept))
+    return memory = readPart(made, key);
   if (auto beside = offloaded.find({value, key.stage});
       beside != offloaded.end())
     return memory =
@@ -71,9 +90,17 @@ Value RankEmitter::read(Value value, const ActionKey &key) {
   return memory;
 }
 
-/// The stash that is the home of `value`.
-Value RankEmitter::stashOf(Value value, const ValuePlan &made) const {
-  return stashes.lookup({value, made.stashes.front().stage});
+/// The slot of `stash` for `value`, or its part of the slot.
+Value RankEmitter::acquire(Value value, const StashPlan &stash) {
+  Value buffer = stashes.lookup({value, stash.stage});
+  MemRefType type = memoryOf(value.getType());
+  Value slot = rank::AcquireOp::create(
+      builder, loc, buffer.getDefiningOp<rank::BufferOp>().getType(), buffer,
+      numbers.turn);
+  if (!stash.gathers)
+    return slot;
+  return rank::PartOp::create(builder, loc, type, slot,
+                              plan.values.find(value)->second.partOfGather);
 }
 
 /// Memory of `value`, which the current node writes: its home.
@@ -85,8 +112,7 @@ Value RankEmitter::write(Value value) {
     return present[value] =
                slotOf(outputs.at(made.outputs.front()), numbers.ofStep);
   case Home::Stash:
-    return present[value] = rank::AcquireOp::create(
-               builder, loc, type, stashOf(value, made), numbers.turn);
+    return present[value] = acquire(value, made.stashes.front());
   case Home::Channel:
     return present[value] = rank::ClaimOp::create(
                builder, loc, type, names.channels[made.channels.front()],
@@ -104,7 +130,8 @@ void RankEmitter::distribute(Value value) {
   const ValuePlan &made = plan.values.find(value)->second;
   MemRefType type = memoryOf(value.getType());
   for (unsigned number : made.channels) {
-    if (made.home == Home::Channel && number == made.channels.front())
+    if (plan.channels[number].gathered ||
+        (made.home == Home::Channel && number == made.channels.front()))
       continue;
     Value slot = rank::ClaimOp::create(builder, loc, type,
                                        names.channels[number], numbers.turn);
@@ -114,9 +141,7 @@ void RankEmitter::distribute(Value value) {
   ArrayRef<StashPlan> stashed = made.stashes;
   for (const StashPlan &stash :
        made.home == Home::Stash ? stashed.drop_front() : stashed) {
-    Value slot = rank::AcquireOp::create(
-        builder, loc, type, stashes.lookup({value, stash.stage}), numbers.turn);
-    rank::CopyOp::create(builder, loc, present[value], slot);
+    rank::CopyOp::create(builder, loc, present[value], acquire(value, stash));
     ++statistics.copies;
   }
   ArrayRef<int64_t> kept = made.outputs;
@@ -126,7 +151,12 @@ void RankEmitter::distribute(Value value) {
     ++statistics.copies;
   }
   for (unsigned number : made.channels)
-    rank::SendOp::create(builder, loc, names.channels[number], numbers.turn);
+    if (!plan.channels[number].gathered)
+      rank::SendOp::create(builder, loc, names.channels[number], numbers.turn);
+  if (made.gather >= 0)
+    rank::AllGatherOp::create(builder, loc,
+                              names.gathers[made.gather].getSymName(),
+                              gathers.at(made.gather).first, numbers.turn);
 }
 
 Value RankEmitter::sumOf(int64_t result, const ActionKey &key) {
@@ -259,6 +289,7 @@ LogicalResult RankEmitter::emitAction(const ActionKey &key, Value inOrder) {
 
 LogicalResult RankEmitter::emitPart(const ActionKey &key) {
   present.clear();
+  gathered.clear();
   auto found = plan.actions.find(key);
   if (found == plan.actions.end()) // No node belongs to it.
     return success();

@@ -36,10 +36,19 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
     return FlatSymbolRefAttr::get(channel.getSymNameAttr());
   };
   for (const ChannelPlan &channel : plan.channels)
-    names.channels.push_back(create(channel.name, channel.from, channel.to,
-                                    depthOf(channel.depth, plan.pipelines),
-                                    false, plan.numCopies() > 1,
-                                    channel.value.getType()));
+    names.channels.push_back(
+        channel.gathered
+            ? FlatSymbolRefAttr()
+            : create(channel.name, channel.from, channel.to,
+                     depthOf(channel.depth, plan.pipelines), false,
+                     plan.numCopies() > 1, channel.value.getType()));
+  for (const GatherPlan &gather : plan.gathers) {
+    auto made = rank::GatherOp::create(builder, loc, gather.name, gather.ranks,
+                                       gather.depth,
+                                       TypeAttr::get(memoryOf(gather.type)));
+    names.symbols.insert(made);
+    names.gathers.push_back(made);
+  }
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     int64_t from = plan.rankOfStage[part.stage];
     int64_t to = plan.rankOfResult[part.result];
@@ -105,15 +114,17 @@ FailureOr<EmitStatistics> emitPrograms(ModuleOp module, const Plan &plan) {
     if (Operation *body = symbols.lookup(*node.getCallee()))
       bodies.insert(body);
 
-  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}, {}, {}};
+  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   EmitStatistics statistics;
   OpBuilder builder(graph);
   rank::StepOp step = emitStep(plan, builder);
   emitChannels(plan, names, builder);
   emitFlows(plan, module);
   emitCollectives(plan, names, builder);
-  statistics.channels = names.channels.size() + names.parts.size() +
-                        names.packs.size() + names.parameters.size();
+  statistics.gathers = names.gathers.size();
+  statistics.channels =
+      llvm::count_if(names.channels, [](auto name) { return bool(name); }) +
+      names.parts.size() + names.packs.size() + names.parameters.size();
   for (size_t rank = 0; rank < plan.orders.size(); ++rank)
     if (failed(RankEmitter(plan, rank, names, statistics, builder).emit()))
       return failure();

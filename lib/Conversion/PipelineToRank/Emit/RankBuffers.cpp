@@ -201,9 +201,16 @@ void RankEmitter::declareStashes() {
                              .str();
       if (stash.stage != made.made.stage)
         name += ".stage" + plan.nameOfStage(stash.stage);
-      stashes[{value, stash.stage}] = declare(
-          name, BufferKind::Stash, std::nullopt,
-          depthOf(stash.depth, plan.pipelines), memoryOf(value.getType()));
+      MemRefType type = memoryOf(value.getType());
+      int64_t depth = depthOf(stash.depth, plan.pipelines);
+      if (stash.gathers) {
+        type = names.gathers[made.gather].getSlotType();
+        depth = plan.gathers[made.gather].depth;
+      }
+      Value buffer = stashes[{value, stash.stage}] =
+          declare(name, BufferKind::Stash, std::nullopt, depth, type);
+      if (stash.gathers)
+        gathers[made.gather] = {buffer, stash.first};
       ++statistics.stashes;
       if (!stash.offloaded)
         continue;

@@ -21,7 +21,9 @@ namespace stagewright::torank {
 /// Names that all programs share.
 struct ModuleNames {
   mlir::SymbolTable &symbols;
-  std::vector<mlir::FlatSymbolRefAttr> channels; ///< By number in the plan.
+  /// By number in the plan; null if a gather carries its messages.
+  std::vector<mlir::FlatSymbolRefAttr> channels;
+  std::vector<rank::GatherOp> gathers; ///< By number in the plan.
   /// Channels of sent parts of gradients, by number of the accumulator.
   std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
   std::vector<mlir::FlatSymbolRefAttr> averages; ///< By bucket.
@@ -95,7 +97,8 @@ private:
   mlir::LogicalResult emitNode(const ActionKey &key, const NodePlan &node);
   mlir::Value read(mlir::Value value, const ActionKey &key);
   mlir::Value write(mlir::Value value);
-  mlir::Value stashOf(mlir::Value value, const ValuePlan &made) const;
+  mlir::Value readPart(const ValuePlan &made, const ActionKey &key);
+  mlir::Value acquire(mlir::Value value, const StashPlan &stash);
   void distribute(mlir::Value value);
   void passThrough(int64_t result, const ActionKey &key);
   void emitReleases(const ActionKey &key, unsigned position);
@@ -162,11 +165,14 @@ private:
     mlir::Value step, sum, snapshot;
   };
   std::vector<AverageBuffers> averageBuffers;
+  /// By gather of this rank: its stash, and the first action that reads it.
+  std::map<int64_t, std::pair<mlir::Value, ActionKey>> gathers;
   /// Slots that live for the whole step, by buffer.
   mlir::DenseMap<mlir::Value, mlir::Value> slots;
   Numbers numbers; ///< Of the current action.
   /// Memory of the values that the current action has read or written.
   mlir::DenseMap<mlir::Value, mlir::Value> present;
+  std::map<int64_t, mlir::Value> gathered; ///< Slots of gathers, by number.
   /// What is released after the node at a position of an action.
   struct Releases {
     mlir::SmallVector<mlir::Value> stashes; ///< Buffers.

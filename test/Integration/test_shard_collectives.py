@@ -1,0 +1,87 @@
+"""Shards that join values by gathers (--shard-collectives): bits and bytes are those of messages, on threads, in MPI processes and
+on the emulator."""
+
+import json
+import re
+
+import pytest
+from safetensors.numpy import load_file
+
+import golden
+from emulator import NEEDED, emulated
+from test_shards import GPT, HEADS, LLAMA, MPI, TRANSLATOR, agrees_with_jax, compiled, imported, results, sent  # noqa: F401
+from tiers import thorough
+from workshop import BUILD, call, tool
+
+CASES = [
+    ("gpt.py:gpt", 2, GPT, (), 1), ("gpt.py:gpt", 4, GPT, (), 1), ("llama.py:llama", 2, LLAMA, (), 1), ("llama.py:llama", 4, LLAMA, (), 1),
+    ("gpt.py:gpt", 2, GPT, ("--sequence-parallel=false",), 1),
+    ("gpt.py:gpt_deep", 2, GPT, ("--stages=2",), 2), ("gpt.py:gpt_deep", 2, GPT, ("--stages=2", "--schedule=zb-h1"), 2),
+    ("gpt.py:gpt_deep", 2, GPT, ("--stages=4", "--schedule=interleaved"), 2), ("gpt.py:gpt_dropout", 2, GPT, ("--data-parallel=2",), 2),
+    ("gpt.py:gpt_deep", 2, GPT, ("--stages=2", "--recompute-layers"), 2),
+    ("encoder_decoder.py:encoder_decoder", 2, TRANSLATOR, (), 1), ("convnet.py:convnet", 4, "*/c1=3,*/c2=2", (), 1),
+    ("gpt.py:gpt", 3, HEADS, (), 1),   # parts that are not equal remain messages
+    *thorough([("gpt.py:gpt_tied", 4, GPT, (), 1), ("llama.py:llama", 2, LLAMA, ("--stages=2",), 2), ("gpt.py:gpt_forward", 2, GPT, (), 1)]),
+]
+
+
+def gathers(artifact):
+    manifest = json.loads(tool("pp-run", artifact, "--info=json"))
+    return [it for it in manifest.get("collectives", []) if it.get("gathers")]
+
+
+@pytest.mark.parametrize("model, ways, hints, flags, groups", CASES, ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_gathers_give_the_bits_of_messages(tmp_path, imported, model, ways, hints, flags, groups):  # noqa: F811
+    folder = imported(model)
+    plain = compiled(folder, tmp_path / "plain.swx", ways, hints, *flags, groups=groups)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, groups=groups)
+    assert gathers(artifact) and not gathers(plain)
+    agrees_with_jax(artifact, folder)
+    expected, found = results(plain, folder), results(artifact, folder)
+    assert all((found[name] == expected[name]).all() for name in expected)
+    assert sent(artifact, folder) == sent(plain, folder)
+    text = tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--check-memory")
+    for live, printed in re.findall(r"live bytes (\d+), printed (\d+)", text):
+        assert live == printed
+
+
+def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: F811
+    """A schedule of a pipeline, in which one shard is ahead of the other."""
+    folder = imported("gpt.py:gpt")
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives", "--schedule=interleaved-zb")
+    assert not gathers(artifact)
+    agrees_with_jax(artifact, folder)
+
+
+@MPI
+@pytest.mark.parametrize("model, ways, hints, flags, groups", (
+    ("gpt.py:gpt", 2, GPT, (), 1), ("gpt.py:gpt", 4, GPT, (), 1), ("llama.py:llama", 2, LLAMA, (), 1),
+    ("gpt.py:gpt_deep", 2, GPT, ("--stages=2",), 2), ("gpt.py:gpt", 2, GPT, ("--data-parallel=2",), 2)))
+def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, groups):  # noqa: F811
+    folder, file = imported(model), tmp_path / "mpi.safetensors"
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, groups=groups)
+    launch = "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways * groups
+    call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={file}", "--steps=3")
+    assert not golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(file))
+    assert sent(artifact, folder, *launch) == sent(artifact, folder)
+
+
+@NEEDED
+@pytest.mark.parametrize("model, ways, hints, flags", (
+    ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)),
+    *thorough([("gpt.py:gpt", 2, GPT, ("--data-parallel=2",)), ("llama.py:llama", 4, LLAMA, ())])))
+def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
+    """In processes, and in one with a device for each rank, in another order of streams."""
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, "--target=cuda:sm_90a", cluster="h100")
+    agrees_with_jax(artifact, folder, emulated())
+    agrees_with_jax(artifact, folder, emulated(devices=4, seed=1))
+
+
+def test_a_trace_shows_gathers(tmp_path, imported):  # noqa: F811
+    folder, trace = imported("gpt.py:gpt"), tmp_path / "trace.json"
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives")
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--trace={trace}")
+    bars = [event["name"] for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "sum"]
+    names = {it["name"] for it in gathers(artifact)}
+    assert {name: bars.count(name) for name in names} == dict.fromkeys(names, 2 * 4)   # on two ranks, for each microbatch
