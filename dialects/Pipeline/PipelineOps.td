@@ -71,12 +71,13 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     With a body the node is a call of a private function with the same types; without one it is known by its costs
     alone, as a profile measured elsewhere gives them. Every operand that is a result of another node is an edge.
 
-    `transfer` holds the seconds of moving each of the first results between devices, where a profile states them
-    instead of bytes. `alternatives` are other ways to run the layer. With `sliceable = false` the node mixes rows of the
-    batch, so that replicas of its stage take whole microbatches in turn. `workspace` is how many bytes the body's own
-    temporaries take at once, found by compiling it, and `sample_workspace` what they take for one sample of a microbatch.
-    `levels` of a forward are ways to keep less for the backward of its layer, each with fewer bytes and more work than the
-    one before it; the node itself is level 0. All are planning facts of the layer and change nothing that a body computes.
+    `transfer` holds the seconds of moving a result between devices, for as many of the first results as it has numbers,
+    where a profile states seconds instead of bytes. `alternatives` are other ways to run the layer. With
+    `sliceable = false` the node mixes rows of the batch, so that replicas of its stage take whole microbatches in turn.
+    `workspace` is how many bytes the body's own temporaries take at once, found by compiling it, and `sample_workspace`
+    what they take for one sample of a microbatch. `levels` of a forward are ways to keep less for the backward of its
+    layer, each with fewer bytes and more work than the one before it; the node itself is level 0. All are planning
+    facts of the layer and change nothing that a body computes.
 
     Example:
     ```mlir
@@ -188,19 +189,19 @@ def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> 
   let summary = "a place where stages run";
   let description = [{
     `memory` in bytes, `flops` in operations a second, `bandwidth` of its memory in bytes a second. Devices of one
-    `class` run a node in the same time; those of one `node` share a host. `speed` is how many times faster it is than
-    the device of a profile (1 where it is left out), `rates` are operations a second by element type, where they are
-    others than `flops`. `contractions` say what is reached of these by size (Contraction.h): the number of processors
-    over which tiles are spread, and by element type the share that no size exceeds with the depth at which half of it
-    is reached. `host_bandwidth` is that of copies to the memory of the device's host, and as much back at the same time:
-    where it is stated, stashes may wait there.
+    `class` run a node in the same time; those of one `node` share a host. `speed` is the device's speed divided by that
+    of a profile's device (1 if absent), `rates` are operations a second by element type, where they differ from
+    `flops`. `contractions` is which share of these rates contractions reach (Contraction.h): `processors` is the number
+    of multiprocessors that compute tiles; each entry of an element type has the max share at any size, and the summed
+    dimension k at which a tile reaches half of that. `host_bandwidth` is that of copies to the memory of the device's
+    host, and as much back at the same time: if it is given, stashes may be offloaded there.
 
     Constraints:
     - (device_c1) memory, flops and bandwidth are positive;
     - (device_c2) the speed is positive;
     - (device_c3) rates are positive numbers of type f64;
-    - (device_c4) of contractions, processors is an i64 of at least 0, and every other entry an array<f64> of a share
-      over 0 and up to 1 and a depth of at least 0;
+    - (device_c4) of contractions, processors is an i64 of at least 0, and every other entry an array<f64> with two
+      numbers, a share above 0 and at most 1, then a depth of at least 0;
     - (device_c5) the bandwidth to the host is positive.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device_class, I64Attr:$memory, I64Attr:$node,
@@ -231,9 +232,9 @@ def Pipeline_LinkOp : Pipeline_Op<"link", [
 def Pipeline_FabricOp : Pipeline_Op<"fabric", [HasParent<"ClusterOp">]> {
   let summary = "links by hierarchy: inside hosts, between hosts, ports of devices and the NIC of a host";
   let description = [{
-    Joins every two devices of one host (`inside`), every two of two hosts (`between`), unless they have a link of
-    their own. All channels of a host share its `nic`, and all channels of a device inside its host its `port`, in each
-    direction.
+    Joins every two devices of one host (`inside`) and every two devices of different hosts (`between`), unless they
+    have a link of their own. All messages from and to a host share its `nic`; all messages of a device inside its host
+    share its `port`, in each direction.
 
     Example:
     ```mlir
@@ -241,7 +242,8 @@ def Pipeline_FabricOp : Pipeline_Op<"fabric", [HasParent<"ClusterOp">]> {
     ```
     Constraints:
     - (fabric_c1) a cluster has one fabric at most;
-    - (fabric_c2) a bandwidth comes with its latency, and one of the four is given;
+    - (fabric_c2) `inside` and `between` have both bandwidth and latency, and at least one of `inside`, `between`,
+      `port` and `nic` is given;
     - (fabric_c3) bandwidths are positive, latencies not negative.
   }];
   let arguments = (ins OptionalAttr<F64Attr>:$inside_bandwidth, OptionalAttr<F64Attr>:$inside_latency,
@@ -291,15 +293,15 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
 def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
   let summary = "a part of the model and its devices";
   let description = [{
-    Several devices are replicas. With `rows`, device k runs the stage on `rows[k]` samples of every microbatch; they lie
-    in the order of the devices. Without, each runs it on whole microbatches, those that the schedule gives it. Stages may
-    share devices: a device runs their actions in the order of the schedule. With `recompute` the stage runs its forward again before the backward
-    and keeps only what it receives; `levels` says for each of its layers how much it computes again. `offload` are the
-    layers of which what their forwards keep waits for the backward in the memory of the device's host. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
-    or memory.
+    Several devices are replicas. With `rows`, device k runs the stage on `rows[k]` samples of every microbatch; they
+    lie in the order of the devices. Without, each runs it on whole microbatches, those that the schedule gives it.
+    Stages may share devices: a device runs their actions in the order of the schedule. With `recompute` the stage runs
+    its forward again before the backward and keeps only what it receives; `levels` says for each of its layers how much
+    it computes again. `offload` lists the layers whose stashes wait for the backward in the memory of the device's
+    host. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce or memory.
 
-    `replica_of` is what `pipeline-split-replicas` leaves: the stage that this one was a replica of, its number among them,
-    and how many they are; then its samples of a microbatch, and all of these.
+    `replica_of`, left by `pipeline-split-replicas`, is five numbers: the stage of which this one was a replica, its
+    number among the replicas, their number, its samples of a microbatch, and all samples of a microbatch.
 
     Example:
     ```mlir

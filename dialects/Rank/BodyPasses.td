@@ -47,12 +47,13 @@ def BodyRaiseConvolutions
     gradient arrives as a convolution over a tensor dilated with zeros, so most of its work is multiplication by zero.
     **Expects** A body on tensors, before fusion.
     **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a `rank.contract`,
-    unless its window has one element in some dimension. Dilated operands are avoided: a weight gradient reads the original
-    operand with a stride; an input gradient becomes one convolution for each phase of the stride, interleaved into its result.
-    With `library`, a `rank.convolve` for every convolution of float32, float16 or bfloat16 over one to three spatial dimensions
-    and every gradient of one. Padding, dilation or reversal of its operands becomes part of its attributes. All three operands
-    are channels last, or all channels first if the image is, and are transposed where they are not. For others, which become
-    kernels, only dilated operands are avoided.
+    unless it has no elements, or a loop over which it sums (such as channels or a dimension of the window) has one iteration.
+    Dilated operands are avoided: a weight gradient reads the original operand with a stride; an input gradient becomes one
+    convolution for each phase of the stride, interleaved into its result. With `library`, a `rank.convolve` for every
+    convolution of float32, float16 or bfloat16 over one to three spatial dimensions and every gradient of one. Padding,
+    dilation or reversal of its operands becomes part of its attributes. All three operands get the layout of the image (of the
+    result, if the image is written), channels last or channels first. Those with another layout are transposed. For others,
+    which become kernels, only dilated operands are avoided.
     **Never** changes pooling or a depthwise convolution, which have no columns to multiply. With `library`, grouped convolutions
     and negative padding stay sums of products.
   }];
@@ -234,8 +235,9 @@ def BodyApproximateMath : Pass<"body-approximate-math", "::mlir::func::FuncOp"> 
     **Expects** A body or kernel, on scalars or vectors.
     **Leaves** exp, exp2, expm1, log, log1p, tanh, erf, erfc, sin and cos in f32 as arithmetic, at most 1.96 units in the last
     place from the exact result for each of the 2^32 arguments, with AVX2 and with AVX-512 (tested; the max error of each
-    function is in Elementary.h), including zeros, infinities, NaN and subnormal results. There are no branches except one
-    in sin and cos for lanes beyond 2^16. Narrower types are computed in f32; all other functions stay calls of the C library.
+    function is in Elementary.h), including zeros, infinities, NaN and subnormal results. There are no branches except one in
+    sin and cos, for vectors with an argument beyond 2^16. Narrower types are computed in f32; all other functions stay calls of
+    the C library.
     **Never** sets a fast-math flag on the code it creates: the errors hold for operations rounded as written.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -255,7 +257,8 @@ def BodyOutlineKernels : Pass<"body-outline-kernels", "::mlir::ModuleOp"> {
     **Never** outlines a contraction.
   }];
   let options = [
-    Option<"fills", "fills", "bool", "false", "for a device, whose runtime zeroes slots">];
+    Option<"fills", "fills", "bool", "false",
+           "Leave the zeroing of slots to the runtime, and make means of vectors of one type one function (for a device)">];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
     Statistic<"numUnique", "kernels-unique", "Distinct kernel functions">];

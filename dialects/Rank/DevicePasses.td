@@ -30,12 +30,13 @@ def DeviceCastParameters : Pass<"device-cast-parameters", "::mlir::ModuleOp"> {
 def DeviceMarkLoops : Pass<"device-mark-loops", "::mlir::func::FuncOp"> {
   let summary = "mark loops that one kernel would run on one thread";
   let description = [{
-    **Why** A kernel runs a loop in parallel only over columns: if each iteration computes rows element by element. A loop with
-    products or sums, such as the scan of a recurrent network, would be run by one thread.
+    **Why** One kernel can run a loop on many threads only if an iteration computes element by element: each thread then runs
+    all iterations for some elements. A loop with products or sums, such as the scan of a recurrent network, would be run by one
+    thread.
     **Expects** A body on tensors.
     **Leaves** `device.unroll` on such loops with a constant number of iterations, if all iterations together have at most
     `max-operations` operations. A warning for others.
-    **Never** marks loops that end when their values say so, or loops inside these.
+    **Never** marks loops whose condition is computed (`scf.while`), or loops inside these.
   }];
   let options = [
     Option<"maxOperations", "max-operations", "int64_t", "262144", "Max operations of an unrolled loop">];
@@ -173,9 +174,9 @@ def DeviceGroupKernels : Pass<"device-group-kernels", "::mlir::func::FuncOp"> {
     stay in registers.
     **Expects** A body on tensors, after fusion, loops ordered.
     **Leaves** Every linalg operation, except contractions and their epilogues, with `device.group`, the number of its kernel,
-    next to the fill that it starts from. Members of a group also have `device.rows`, their loop for each row. The operations of
-    a group are adjacent. A sum over all rows of a group of many rows is its last member if the group reads or computes its
-    operands anyway.
+    next to the fill that it starts from. Members of a group also have `device.rows`: for each dimension of the group's rows,
+    the number of the member's loop over it. The operations of a group are adjacent. A sum over all rows of a group of many rows
+    is its last member if the group reads or computes its operands anyway.
     **Never** puts a contraction into a group: those are library calls.
   }];
   let statistics = [

@@ -22,7 +22,9 @@ def Rank_ConvolveOp : Rank_Op<"convolve", DestinationStyleTraits> {
   let description = [{
     Of image, filter and result the one named first is written, from the two others, which come in this order. What is
     computed is `sw_convolve_desc` of stagewright-rt/device.h, without groups. Each of `image_dims`, `filter_dims` and
-    `result_dims` says where in its operand lie: images (of filters: filters), channels, then one to three places.
+    `result_dims` lists the dimensions of its operand: that of the images (of the filter: of the filters), that of the
+    channels (of the result: of the filters), then one to three spatial dimensions. `before` and `after` are the zeros
+    with which the image is padded in each of these.
 
     Example:
     ```mlir
@@ -33,8 +35,10 @@ def Rank_ConvolveOp : Rank_Op<"convolve", DestinationStyleTraits> {
     ```
     Constraints:
     - (convolve_c1) the dims of each operand are its dimensions in some order;
-    - (convolve_c2) strides and dilations are at least 1, what is before and after at least 0, one for each place;
-    - (convolve_c3) images, channels and filters agree, and the result's places are those that image and window give.
+    - (convolve_c2) each spatial dimension has a stride and a dilation of at least 1, and padding before and after of at
+      least 0;
+    - (convolve_c3) images, channels and filters agree, and the result has the spatial extents that image and window
+      give.
   }];
   let arguments = (ins Rank_Convolution:$writes, AnyShaped:$first, AnyShaped:$second, AnyShaped:$written,
                        DenseI64ArrayAttr:$image_dims, DenseI64ArrayAttr:$filter_dims, DenseI64ArrayAttr:$result_dims,

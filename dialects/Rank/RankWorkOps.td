@@ -17,8 +17,8 @@ def Rank_CallOp : Rank_Op<"call", [
   let description = [{
     Destination passing: result k of the function is written to `outs[k]`. The accumulators are the last arguments of
     the function and, with something added, its last results; `accumulate[k]` is read and written in place.
-    `workspace %tmp[offset, bytes]` says where the function's own workspace begins, behind every value that lives
-    during the call, and how much it needs (0 until the native part has planned it). `node` is the node of the graph.
+    `workspace %tmp[offset, bytes]` says where the function's own workspace begins, behind every value that lives during
+    the call, and how much it needs (0 until `body-size-workspaces` has sized it). `node` is the node of the graph.
 
     Example:
     ```mlir
@@ -29,7 +29,8 @@ def Rank_CallOp : Rank_Op<"call", [
     - (call_c1) the callee is a function;
     - (call_c2) a function on tensors takes ins, then accumulators, and returns outs, then accumulators;
     - (call_c3) exactly its accumulator arguments carry `rank.accumulate`;
-    - (call_c4) the workspace is one, and its offset a multiple of 64 that is not negative, like the bytes.
+    - (call_c4) the workspace is a buffer of kind `workspace`; its offset is a multiple of 64, and neither offset nor
+      bytes are negative.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Rank_Memory>:$inputs, Variadic<Rank_Memory>:$outputs,
                        Variadic<Rank_Memory>:$accumulators, Optional<Rank_Buffer>:$workspace,
@@ -81,8 +82,9 @@ def Rank_AddOp : Rank_Op<"add", [SameTypeOperands]> {
 def Rank_CombineOp : Rank_Op<"combine"> {
   let summary = "turns the sum over microbatches into the result of the step";
   let description = [{
-    `sum` leaves it, `mean` divides it by the number of microbatches. With `scale` the result is multiplied by that: what one
-    replica adds to a gradient is the gradient of its own samples times their share of all.
+    `sum` leaves it, `mean` divides it by the number of microbatches. With `scale` the result is also multiplied by it:
+    a replica that updates its own parameters needs the gradient of its own samples, and its part of the sum is that
+    gradient times their share of all samples.
 
     Example:
     ```mlir
