@@ -18,8 +18,9 @@
 
 namespace stagewright {
 
-/// Runs the passes that `build` appends on `trial`, a copy of a module, which
-/// is verified once, at the end: a search runs many.
+/// Runs the passes that `build` appends on `trial`, a copy of a module. It is
+/// verified once, at the end, not after every pass, because a search runs many
+/// trials.
 mlir::LogicalResult
 runAside(mlir::ModuleOp trial,
          llvm::function_ref<void(mlir::OpPassManager &)> build);

@@ -42,7 +42,8 @@ void forEachResource(const PipelineEngine &engine, size_t at, Visit visit) {
 }
 
 /// Calls `visit(kind, number, stage, start, length)` with every all-reduce and
-/// tie of a step; a length of 0 is none.
+/// every tie (transfer of the gradient of a tied parameter) of a step; a length
+/// of 0 means that there is none.
 template <typename Visit>
 void forEachCollective(const PipelineModel &model, const PipelineEngine &engine,
                        Visit visit) {
@@ -55,8 +56,9 @@ void forEachCollective(const PipelineModel &model, const PipelineEngine &engine,
 }
 
 /// Blocks that follow one another without a gap, from time 0 to `makespan`. If
-/// several ended when a block started, an input is preferred, then the cap on
-/// microbatches in flight, then a resource.
+/// several ended when a block started, an input is preferred, then the block
+/// that freed the slot that it needs, then the cap on microbatches in flight,
+/// then a resource.
 std::vector<CriticalBlock> findCriticalPath(const PipelineModel &model,
                                             const PipelineEngine &engine,
                                             Ticks makespan);

@@ -38,8 +38,11 @@ cl::opt<std::string> input(cl::Positional, cl::desc("plan.mlir"), cl::init("-"),
                            cl::cat(ownCategory));
 cl::opt<std::string> order(
     "order",
-    cl::desc("schedule (that of the file), window, greedy, cap-a, cap-b, gpipe "
-             "or 1f1b (default: schedule if there is one, else the fastest)"),
+    cl::desc(
+        "schedule (that of the file), window, greedy, cap-a, cap-b (greedy "
+        "with a limit on microbatches in flight: DAPPLE's P_A and P_B), "
+        "gpipe or 1f1b (default: schedule if there is one, else the "
+        "fastest)"),
     cl::cat(ownCategory));
 cl::opt<std::string>
     microbatches("microbatches",
@@ -48,10 +51,10 @@ cl::opt<std::string>
                  cl::cat(ownCategory));
 cl::opt<bool>
     fullDuplex("full-duplex",
-               cl::desc("Channels carry transfers in both directions at once"),
+               cl::desc("Links carry transfers in both directions at once"),
                cl::cat(ownCategory));
 cl::opt<bool> noNic("no-nic",
-                    cl::desc("Channels of a host do not share its NIC"),
+                    cl::desc("Transfers of a host do not share its NIC"),
                     cl::cat(ownCategory));
 cl::opt<std::string>
     policy("policy",
@@ -127,7 +130,7 @@ LogicalResult readOptions(SimulationOptions &options) {
     if (!sharing)
       return fail(Error{"--policy: " + sharing.error().message});
     if (fullDuplex || noNic)
-      return fail(Error{"--policy has flows share NICs in both directions; "
+      return fail(Error{"with --policy, flows share NICs in both directions; "
                         "leave out --full-duplex and --no-nic"});
     options.sharing = *sharing;
   }
@@ -176,7 +179,7 @@ LogicalResult writeTraceFile(const Shown &shown) {
   return status ? success() : fail(status.error());
 }
 
-/// Writes files first, because the table mentions them.
+/// Writes files first: nothing is printed if one cannot be written.
 LogicalResult report(const Simulation &simulation) {
   Shown shown{simulation.model, simulation.timeline, simulation.names};
   if (failed(writeSvgFile(shown)) || failed(writeTraceFile(shown)))
@@ -205,7 +208,7 @@ Result<std::string> csvOf(const PlainSchedule &plain, bool communication) {
   return writeTorchCsv(*lists);
 }
 
-/// The same for a schedule without a model.
+/// Reports a schedule without a model.
 LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
   const std::string &csv = flags.csv;
   if (!csv.empty()) {
@@ -214,7 +217,8 @@ LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
     if (!status)
       return fail(status.error());
   } else if (flags.communication) {
-    return fail(Error{"--communication says what --csv=FILE writes; add it"});
+    return fail(Error{
+        "--communication changes what --csv=FILE writes; add --csv=FILE"});
   }
   TimedPipeline pipeline;
   PipelineNames names = namesOf(plain);

@@ -21,7 +21,8 @@
 //
 // An order that no generator makes for every M is cut in the same way, with
 // constant bounds. Its loops may have steps of several microbatches, as in
-// interleaved schedules, which run G microbatches per chunk in turn.
+// interleaved schedules, in which each chunk runs a group of microbatches
+// before the next chunk does.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,7 +21,8 @@ namespace stagewright::runtime {
 struct Manifest;
 
 /// The index of the first of `count` elements that is infinite or NaN; -1 if
-/// there is none, always so for integers. Bound by memory bandwidth.
+/// there is none. Integers and 8-bit floats are not searched: -1. Takes about
+/// as long as reading the data from memory.
 int64_t findNotFinite(sw_dtype dtype, const std::byte *data, int64_t count);
 
 /// Text on the first infinity or NaN in a rank's results of a step: its loss,

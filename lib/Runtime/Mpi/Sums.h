@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each group of processes has its own communicator, created once. For types
-// that MPI cannot add (float16, bfloat16), the sums of Sum.h are MPI
-// operations.
+// that MPI cannot add (float16, bfloat16), the functions of Sum.h are
+// registered as MPI operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,8 @@ public:
                         std::span<const int64_t> ranks);
   /// Starts sum or gather `number`.
   void start(int64_t number, MPI_Request &request);
-  /// Makes other groups from now on. Earlier sums keep theirs.
+  /// Forgets the communicators of groups: sums prepared later make new ones.
+  /// Earlier sums keep theirs.
   void leave();
 
 private:

@@ -39,8 +39,8 @@ class SampleFile {
 public:
   /// Opens `source.file`: .npy, .safetensors, or .bin with little-endian 16-bit
   /// unsigned tokens. `dtype` and `shape` are those of one sample in the step.
-  /// Narrower integers are widened. Throws an `Error` if the file cannot be
-  /// read or does not fit.
+  /// Integers are widened to int32 or int64 if the step takes these. Throws an
+  /// `Error` if the file cannot be read or does not fit.
   SampleFile(const SampleSource &source, sw_dtype dtype,
              std::vector<int64_t> shape);
 

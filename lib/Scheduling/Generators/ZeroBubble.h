@@ -18,9 +18,9 @@
 namespace stagewright {
 
 /// Rank r runs `ahead(p - 1 - r)` forwards, then alternates: a forward, an I,
-/// and the W of the microbatch `ahead(r)` before that of the I. Holds ahead(p -
-/// 1 - r) + 1 + ahead(r) activations, but at most M: the same number on all
-/// ranks if `ahead` is linear.
+/// and the W of the microbatch `ahead(r)` before that of the I. With p ranks
+/// and M microbatches, it holds min(ahead(p - 1 - r) + 1 + ahead(r), M)
+/// activations, the same number on all ranks if `ahead` is linear.
 Result<Schedule> zeroBubble(const char *kind, const ScheduleShape &shape,
                             const std::function<int64_t(int64_t)> &ahead);
 

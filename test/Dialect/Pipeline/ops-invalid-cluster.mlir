@@ -36,7 +36,7 @@ pipeline.cluster @lab {
 
 // device_c4: the share.
 pipeline.cluster @lab {
-  // expected-error @below {{contractions of 'bf16' must be an array<f64> of a share over 0 and up to 1 and a depth of at least 0, got array<f64: 1.5}}
+  // expected-error @below {{contractions of 'bf16' must be an array<f64> with two numbers, a share above 0 and at most 1, then a depth of at least 0, got array<f64: 1.5}}
   pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 contractions {bf16 = array<f64: 1.5, 0.0>}
 }
 
@@ -44,7 +44,7 @@ pipeline.cluster @lab {
 
 // device_c4: its type.
 pipeline.cluster @lab {
-  // expected-error @below {{contractions of 'bf16' must be an array<f64> of a share over 0 and up to 1 and a depth of at least 0, got 1.0}}
+  // expected-error @below {{contractions of 'bf16' must be an array<f64> with two numbers, a share above 0 and at most 1, then a depth of at least 0, got 1.0}}
   pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 contractions {bf16 = 1.0}
 }
 
@@ -78,7 +78,7 @@ pipeline.cluster @lab {
 
 // fabric_c2: half of it.
 pipeline.cluster @lab {
-  // expected-error @below {{needs both bandwidth and latency 'inside', got one of them}}
+  // expected-error @below {{needs both a bandwidth and a latency for 'inside', got one of them}}
   "pipeline.fabric"() {inside_bandwidth = 1.0, nic = 1.0} : () -> ()
 }
 
@@ -94,7 +94,7 @@ pipeline.cluster @lab {
 
 // fabric_c3: latency.
 pipeline.cluster @lab {
-  // expected-error @below {{needs 'inside' a positive bandwidth and a latency of at least 0, got 1.000000e+00 and -1.000000e+00}}
+  // expected-error @below {{needs a positive bandwidth and a latency of at least 0 for 'inside', got 1.000000e+00 and -1.000000e+00}}
   pipeline.fabric inside bandwidth 1.0 latency -1.0
 }
 

@@ -9,16 +9,16 @@
 // CHECK-NEXT: 100.0 % of the flops in contractions can be split
 // CHECK-EMPTY:
 // CHECK-NEXT: {{^}}h*
-// CHECK: {{^}}  2 classes of size 12: h/*/up dim 1, h/*/down dim 0, 2 values inside
+// CHECK: {{^}}  2 classes of size 12: h/*/up dim 1, h/*/down dim 0, 2 intermediate values
 // CHECK-NEXT: {{^}}    whole, or in up to 12 parts
 // CHECK-NEXT: {{^}}    split by --shard='h/*/up=1,h/*/down=0': 99.0 % of contractions on parts; 2 sums, 0 joins, 0 exchanges
-// CHECK: {{^}}  1 class of size 8: x dim 0, 4 values inside
+// CHECK: {{^}}  1 class of size 8: x dim 0, 4 intermediate values
 // CHECK: {{^}}    split by --shard='x=0': 99.0 % of contractions on parts; 0 sums, 1 join, 0 exchanges
 // CHECK-NEXT: {{^}}    needs whole values: linalg.generic (add) in pool: it reads windows or steps along it, or a diagonal
 // CHECK: {{^}}h*, pool
 // CHECK: split by --shard='h/1/down=1': 25.8 % of contractions on parts; 0 sums, 1 join, 0 exchanges
 // CHECK: {{^}}pool
-// CHECK: {{^}}  1 class of size 4: 1 value inside
+// CHECK: {{^}}  1 class of size 4: 1 intermediate value
 // CHECK: {{^}}    not split: linalg.generic (add) in pool: no parameter or batch has this dimension
 
 // Parts need not be equal, but every device has one.

@@ -16,7 +16,7 @@
 // DEGREE: error: 'pipeline.flow_schedule' states degree 3, and the schedule has 1; run pipeline-schedule-flows again
 // MAKESPAN: error: 'pipeline.flow_schedule' states makespan 2, and the schedule has 11; run pipeline-schedule-flows again
 // NOPOLICY: error: 'pipeline.flow_schedule' has no policy or degree; run pipeline-schedule-flows again
-// DUPLEX: error: --policy has flows share NICs in both directions; leave out --full-duplex and --no-nic
+// DUPLEX: error: with --policy, flows share NICs in both directions; leave out --full-duplex and --no-nic
 // WINDOW: error: the order 'window' is not defined where links share rates or a channel leads to a later microbatch; choose 1f1b or gpipe
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
   %h = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 1, read = 0, written = 0> : (tensor<4xf32>) -> tensor<4xf32>

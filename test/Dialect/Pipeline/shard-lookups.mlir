@@ -40,9 +40,9 @@
 // THREE: tensor.extract %arg2[
 
 // CLASSES: {{^}}  1 class of size 8: table dim 0
-// CLASSES: {{^}}  1 class of size 4: table dim 1, 1 value inside
-// CLASSES: {{^}}  1 class of size 4: ids dim 0, 1 value inside
-// CLASSES: {{^}}  1 class of size 6: ids dim 1, 1 value inside
+// CLASSES: {{^}}  1 class of size 4: table dim 1, 1 intermediate value
+// CLASSES: {{^}}  1 class of size 4: ids dim 0, 1 intermediate value
+// CLASSES: {{^}}  1 class of size 6: ids dim 1, 1 intermediate value
 
 func.func @step(%table: tensor<8x4xf32> {pipeline.role = "parameter", pipeline.name = "table"},
                 %ids: tensor<4x6xi32> {pipeline.role = "batch", pipeline.name = "ids"}) -> (tensor<4x6x4xf32> {pipeline.role = "output"}) {

@@ -201,8 +201,8 @@ void emitUpdateChannels(const Plan &plan, ModuleNames &names,
                             std::string, int64_t, int64_t, mlir::Type)>
                             create);
 
-/// `depth` as the dialect encodes it, if every `stride`-th microbatch has a
-/// slot.
+/// `depth` as the dialect encodes it; `all` means a slot for every `stride`-th
+/// microbatch.
 int64_t depthOf(const RingDepth &depth, int64_t stride);
 
 } // namespace stagewright::torank

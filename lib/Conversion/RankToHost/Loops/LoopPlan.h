@@ -57,7 +57,8 @@ struct LoopPlan {
   llvm::SmallVector<Piece> rest(const LoopSpace &space) const;
 
   /// Fails if an operation of the body has no vector form, or if a result is
-  /// indexed by only some of the reducing loops, or of the others.
+  /// indexed by some but not all of the reducing loops, or not by all other
+  /// loops.
   static mlir::FailureOr<LoopPlan> get(LoopSpace &space, unsigned vectorBits);
 };
 

@@ -29,8 +29,8 @@ static LogicalResult verifyContractions(DeviceOp device, NamedAttribute entry) {
     return success();
   return device.emitOpError()
          << "contractions of '" << entry.getName().getValue()
-         << "' must be an array<f64> of a share over 0 and up to 1 and a depth "
-         << "of at least 0, got " << entry.getValue();
+         << "' must be an array<f64> with two numbers, a share above 0 and at "
+         << "most 1, then a depth of at least 0, got " << entry.getValue();
 }
 
 LogicalResult DeviceOp::verify() {
@@ -93,14 +93,14 @@ LogicalResult FabricOp::verify() {
        {std::tuple("inside", getInsideBandwidth(), getInsideLatency()),
         std::tuple("between", getBetweenBandwidth(), getBetweenLatency())}) {
     if (bool(bandwidth) != bool(latency)) // fabric_c2
-      return emitOpError() << "needs both bandwidth and latency '" << where
-                           << "', got one of them";
+      return emitOpError() << "needs both a bandwidth and a latency for '"
+                           << where << "', got one of them";
     if (bandwidth && (!(bandwidth->convertToDouble() > 0) ||
                       !(latency->convertToDouble() >= 0))) // fabric_c3
-      return emitOpError() << "needs '" << where
-                           << "' a positive bandwidth and a latency of at "
-                           << "least 0, got " << bandwidth->convertToDouble()
-                           << " and " << latency->convertToDouble();
+      return emitOpError() << "needs a positive bandwidth and a latency of at "
+                           << "least 0 for '" << where << "', got "
+                           << bandwidth->convertToDouble() << " and "
+                           << latency->convertToDouble();
   }
   for (auto [name, bandwidth] :
        {std::pair("port", getPort()), std::pair("nic", getNic())})

@@ -32,7 +32,8 @@ struct Outcome {
   SplitTrace trace;
   Boxes boxes;
   std::string hints;
-  /// Why nothing is split, beginning with an operation; else empty.
+  /// Why nothing is split, as a rule beginning with the operation that prevents
+  /// it; empty if something is split.
   std::string refusal;
 };
 
@@ -68,7 +69,8 @@ private:
   FlopCounter counter;
   std::vector<double> flops; ///< In contractions, by operation.
   double allFlops = 0;
-  llvm::DenseSet<unsigned> splittable; ///< Operations, by some class.
+  /// Operations that work on parts if some class is split.
+  llvm::DenseSet<unsigned> splittable;
 };
 
 /// Operations that need whole values are listed up to this number.
@@ -87,16 +89,17 @@ std::string Explainer::refusalOf(const SplitTrace &trace) const {
     if (graph.ops[number].work.kind >= WorkKind::Elementwise)
       return {};
   if (trace.onWholes.empty())
-    return "nothing computes with it";
+    return "no operation computes with these dimensions";
   const auto &[number, why] = *trace.onWholes.begin();
   return describe(graph.ops[number].op) + ": " + why;
 }
 
 Outcome Explainer::split(const LinkedClasses &kind) {
   Outcome outcome;
-  std::string first = kind.ops.empty()
-                          ? std::string("nothing computes with it")
-                          : describe(graph.ops[*kind.ops.begin()].op);
+  std::string first =
+      kind.ops.empty()
+          ? std::string("no operation computes with these dimensions")
+          : describe(graph.ops[*kind.ops.begin()].op);
   if (kind.members.empty()) {
     outcome.refusal = first + ": no parameter or batch has this dimension";
     return outcome;
@@ -136,11 +139,11 @@ std::string Explainer::membersOf(const LinkedClasses &kind) {
                             : "argument " + std::to_string(argument);
     text += " dim " + std::to_string(layout.dim);
     if (layout.outer != 1)
-      text += " in " + std::to_string(layout.outer) + " chunks";
+      text += " in " + std::to_string(layout.outer) + " blocks";
     texts.insert(text);
   }
   if (kind.values > 0)
-    texts.insert(counted(kind.values, "value") + " inside");
+    texts.insert(counted(kind.values, "intermediate value"));
   return texts.empty() ? "loops only" : llvm::join(texts, ", ");
 }
 
