@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This file declares two interfaces; nothing else of the runtime is public.
+// This file declares two interfaces. The other public headers are training.h,
+// source.h (libraries that provide samples) and device.h (descriptors, included
+// here).
 //
 //  1. `sw_api`: what a compiled rank program calls. The artifact exports a
 //     pointer variable `stagewright_api`; the runtime sets it once, after
@@ -44,8 +46,8 @@ extern "C" {
 #define SW_EXPORT
 #endif
 
-/// Version of this ABI and of the artifact's section. Loading an artifact of
-/// another version is an error.
+/// Version of this ABI and of the artifact's section `.stagewright`. Loading an
+/// artifact of another version is an error.
 #define SW_ABI_VERSION 7u
 
 /// Element types, in the order of the names in the manifest:
@@ -75,6 +77,7 @@ typedef enum sw_action {
   SW_BACKWARD = 'B',
   SW_INPUT_GRADIENT = 'I',
   SW_WEIGHT_GRADIENT = 'W',
+  SW_RECOMPUTE = 'R', ///< the forward again, before the backward
   SW_UPDATE = 'U'
 } sw_action;
 
@@ -159,13 +162,13 @@ typedef struct sw_contraction_desc {
   int64_t aux_row;    ///< distance to the next row in aux
 } sw_contraction_desc;
 
-/// The functions of the runtime, in an order that is part of the ABI.
-/// Buffer, channel, node and collective numbers are those of the manifest; `m`
-/// is a microbatch, and every pointer returned is aligned to 64 bytes. After a
-/// failure anywhere in the step, `acquire`, `release`, `claim`, `send`, `recv`,
-/// `release_channel`, `action_begin`, `all_reduce`, `await_reduced`, `offload`,
-/// `fetch`, `choose` and `average` do not return: they leave the rank's entry
-/// by longjmp, so frames of generated code must not own resources.
+/// The functions of the runtime, in an order that is part of the ABI. Buffer,
+/// channel, node and collective numbers are those of the manifest; `m` is a
+/// microbatch, and every pointer returned is aligned to 64 bytes. After a
+/// failure of its own no function returns, and after one elsewhere in the step
+/// most do not either (those that wait, `action_begin`, `node_end`, `parallel`
+/// and others): they leave the rank's entry by longjmp, so frames of generated
+/// code must not own resources.
 ///
 /// In an artifact for a device every address is a device address, and every
 /// call only appends to the rank's program, in order: no work has run when the
@@ -252,11 +255,14 @@ typedef struct sw_api {
   void (*fetch)(sw_rank *rank, int64_t host, int64_t buffer, int64_t m);
   /// Waits for that copy; returns the slot's address. May be called again.
   void *(*fetched)(sw_rank *rank, int64_t buffer, int64_t m);
-  /// On CPUs, for ranks without a fixed order: waits until a row of the
-  /// manifest can run, and returns its number. The row before is done.
+  /// On CPUs, for ranks without a fixed order (`--execution=ready`): waits
+  /// until one of the actions that the manifest lists as the rank's rows can
+  /// run, and returns the number of its row. The row returned before is then
+  /// done.
   int64_t (*choose)(sw_rank *rank);
   /// At the end of a step: counts it, and begins or merges average `average` of
-  /// the rank's manifest if it is due. CPUs only.
+  /// the rank's manifest if one is due. In an artifact for a device it only
+  /// checks the number: the runtime enqueues averages after the step.
   void (*average)(sw_rank *rank, int64_t average);
 } sw_api;
 
@@ -286,8 +292,8 @@ typedef struct sw_tensor {
 typedef struct sw_options {
   size_t size;
   int64_t microbatches; ///< 0: the number the program was compiled for
-  int32_t trace;        ///< record actions, sends and receives of so many
-                        ///< of the last steps
+  int32_t trace;        ///< number of last steps whose actions, sends and
+                        ///< receives are recorded
   int32_t check;        ///< check slot lifetimes and measure the live peak
   int32_t profile;      ///< record the time of every node
   int32_t pin;          ///< pin the threads of the ranks to processors
@@ -295,7 +301,8 @@ typedef struct sw_options {
   const char *devices;  ///< by rank, "0,0,1,1"; null: in order
   int32_t direct;       ///< enqueue every step again; do not replay a graph
   double deadline;      ///< seconds without progress of a rank, of a step on
-                        ///< devices or of a wait; 0: from earlier steps
+                        ///< devices or of a wait, after which the step fails;
+                        ///< 0: derived from the times of earlier steps
   int32_t processes;    ///< this process runs one rank; needs sw_connect
   int32_t any_hosts;    ///< assign ranks to processes in order, ignoring hosts
   int32_t any_order;    ///< device libraries may sum in a different order in
@@ -304,11 +311,12 @@ typedef struct sw_options {
                         ///< after its update, is NaN or infinite
   const char *dilate;   ///< on CPUs: ranks that compute slower, by factors,
                         ///< "2:1.48,3:1.48"; null: none
-  const char *pace;     ///< on CPUs: times of actions in place of those that
-                        ///< they take, "F:5ms,B:10ms", random delays,
-                        ///< "jitter:0.5,seed:7", of messages between threads
-                        ///< "hop:1ms"; "sends": messages between processes
-                        ///< keep to the rates in the artifact; null: none
+  const char *pace;     ///< on CPUs, for experiments; null: none. Entries with
+                        ///< commas between: set times of actions,
+                        ///< "F:5ms,B:10ms"; their random delays,
+                        ///< "jitter:0.5,seed:7"; a delay of messages between
+                        ///< threads, "hop:1ms"; "sends": messages between
+                        ///< processes keep to the rates in the artifact
 } sw_options;
 
 /// The reason for the last failure on this thread; empty if there was none.

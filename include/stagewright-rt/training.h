@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs of many steps in a program's own process: what pp-run does, without its
-// flags and without what it prints. Libraries link libstagewright-rt alone.
+// flags and without what it prints. A program or library that uses it links
+// only libstagewright-rt.
 //
 //   sw_training_options options = {.size = sizeof(options)};
 //   options.artifact = "step.swx", options.inputs = "model.safetensors";
@@ -19,8 +20,9 @@
 //
 // A function that fails returns a null pointer or a negative number, and
 // `sw_error()` returns the reason with its place: the file, the argument or the
-// step. Options have the names of pp-run's flags, and so do errors. No function
-// ends the process or lets an exception out. A training run is not thread-safe.
+// step. Options are named after pp-run's flags; errors name the flags. No
+// function ends the process or lets an exception out. A training run is not
+// thread-safe.
 //
 // With several processes (sw_connect, and `processes` in the options of the
 // step) every function but those that say otherwise is collective, and the
@@ -100,8 +102,8 @@ SW_EXPORT int64_t sw_training_done(const sw_training *training);
 /// The loss of the last validation; NaN if there was none. Not collective.
 SW_EXPORT double sw_training_validation(const sw_training *training);
 
-/// Writes a checkpoint of the last step to the folder `checkpoints`, unless it
-/// exists, and waits until it is on the disk.
+/// Writes a checkpoint of the last step to the folder `checkpoints`, unless
+/// that step has one already, and waits until it is on the disk.
 SW_EXPORT int sw_training_save(sw_training *training);
 
 /// A parameter or a part of the optimizer's state. Texts and shape live as long

@@ -159,8 +159,8 @@ estimateStep(const std::string &text, const Cluster &cluster, bool anyOrder) {
     const Device &device = cluster.devices[number];
     if (device.deviceClass == "cpu-core")
       return Error{"the devices of the cluster '" + cluster.name +
-                   "' are processors, and the step is for GPUs: name a cluster "
-                   "of GPUs, as --cluster=h100, or run pp-run "
+                   "' are CPU cores, and the step is for GPUs: name a cluster "
+                   "of GPUs, for example --cluster=h100, or run pp-run "
                    "--explain-time=h100 on the artifact"};
     // The slowest link to another device; if there is none, the memory.
     double link = device.bandwidth.value;

@@ -85,7 +85,7 @@ def test_products_of_8_bits_are_the_librarys(workshop):
 def test_a_plan_with_products_of_8_bits_is_proved(workshop):
     artifact = compiled(workshop, "float8.py:float8", SHAPES, 2, "--target=cuda:sm_90a", cluster="h200")
     text = tool("pp-run", artifact, "--dry-run")
-    assert re.search(r"^alternatives 16 launches", text, re.M), text
+    assert re.search(r"^fallbacks    16 launches", text, re.M), text
 
 
 @pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")

@@ -65,7 +65,7 @@ private:
 
   void launch(const Command &command, const Kernel &kernel) {
     uint64_t *values = program.values.data() + command.to;
-    // A kernel that stands in for a library call may not run.
+    // A fallback for a library call runs only if the library has no algorithm.
     bool runs = command.instead < 0;
     auto isSum = [&](int64_t argument) {
       const auto &sums = kernel.sums;

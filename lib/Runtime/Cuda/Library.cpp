@@ -50,15 +50,15 @@ Library::Library(const LibraryName &name) : name(name) {
   for (const std::string &file : names)
     tried += (tried.empty() ? "'" : " or '") + file + "'";
   raise("cannot open ", tried, ", and ", name.purpose, ": ", reason,
-        "; it comes with ", name.package, ", and ", name.variable,
-        " names another place");
+        "; it comes with ", name.package, "; if it is elsewhere, set ",
+        name.variable, " to its path");
 }
 
 void *Library::symbol(const char *symbol) const {
   void *address = dlsym(handle, symbol);
   if (!address)
     raise("'", opened, "' has no function '", symbol, "', and ", name.purpose,
-          "; a newer one comes with ", name.package);
+          "; a newer version comes with ", name.package);
   return address;
 }
 

@@ -226,8 +226,8 @@ std::string describe(const Manifest &manifest,
       << " with an epilogue, " << tf32 << " in TF32\n"
       << "attentions   " << kinds[Command::Attend] << "\n"
       << "convolutions " << kinds[Command::Convolve] << "\n"
-      << "alternatives " << instead
-      << " launches where a library has no algorithm\n"
+      << "fallbacks    " << instead
+      << " launches, run only if a library has no algorithm\n"
       << "fills        " << kinds[Command::Fill] << "\n"
       << "copies       " << kinds[Command::Copy] << "\n"
       << "transfers    " << copies << " between devices, " << messages
@@ -243,9 +243,10 @@ std::string describe(const Manifest &manifest,
                              " copies to the host, " + std::to_string(fetches) +
                              " back\n"
                        : "")
-      << "under way    at most " << maxTransfers
-      << " transfers that wait for a partner on one device at once\n"
-      << "verified     events in order, slots never shared, addresses held\n";
+      << "waiting      at most " << maxTransfers
+      << " transfers on one device wait for the other side at the same time\n"
+      << "verified     awaited events are recorded before, live buffers never "
+         "overlap, addresses are in buffers that the rank holds\n";
   return out.str();
 }
 } // namespace
@@ -254,8 +255,9 @@ std::vector<RankProgram> recordStep(const Artifact &artifact,
                                     int64_t microbatches) {
   const Manifest &manifest = artifact.manifest();
   if (!manifest.cuda)
-    raise("the artifact's target is the processor, where no kernels are "
-          "counted; compile for a device, as --target=cuda:sm_90a");
+    raise(
+        "the artifact's target is the processor, where no kernels are "
+        "counted; compile for a device, for example with --target=cuda:sm_90a");
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   std::vector<Route> routes(manifest.channels.size(), Route::Network);
   Memory memory = madeUp(manifest, layOut(manifest, count), routes);
@@ -266,8 +268,8 @@ std::string proveStep(const Artifact &artifact, int64_t microbatches,
                       const std::string &devices, bool processes) {
   const Manifest &manifest = artifact.manifest();
   if (!manifest.cuda)
-    raise("the artifact's target is the processor; there is nothing to prove "
-          "without running it");
+    raise("the artifact's target is the processor; a dry run needs an artifact "
+          "for a device, compiled for example with --target=cuda:sm_90a");
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   size_t ranks = manifest.ranks.size();
   std::vector<Layout> layouts = layOut(manifest, count);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Written by the rank's thread at every action, node and wait, by a few relaxed
-// stores, and read by other threads to find out why a step does not end. A
-// reader may see a mix of two states; it only prints them, or checks whether
-// `changes()` has changed.
+// The position is written by the rank's thread at every action, node and wait,
+// by a few relaxed stores, and read by other threads to find out why a step
+// does not end. A reader may see a mix of two states; it only prints them, or
+// checks whether `changes()` has changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +67,7 @@ public:
 
   bool waits() const { return waiting.load(relaxed) != Nothing; }
   bool isOver() const { return end.load(relaxed) != Running; }
-  /// Changes with every call above.
+  /// Changes with every call that changes the position.
   uint64_t changes() const { return count.load(relaxed); }
   /// The rank on the other side of the awaited channel; -1: no such wait.
   int64_t awaitedRank(const Manifest &manifest) const;

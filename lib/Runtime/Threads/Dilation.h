@@ -32,8 +32,8 @@
 
 namespace stagewright::runtime {
 
-/// The times of actions, in place of those that they take: "F:5ms,B:10ms", and
-/// of messages.
+/// Set times for experiments: of actions ("F:5ms,B:10ms": the first node of an
+/// action takes this time, further nodes their own), and delays of messages.
 struct Pace {
   std::array<double, 256> seconds = {}; ///< by kind; 0: as long as it takes
   Jitter jitter;
@@ -75,8 +75,11 @@ private:
   double factor;
   Pace pace;
   int64_t rank = 0, ranks = 1;
-  double planned = 0; ///< Seconds of the action; 0: none, or they are over.
-  int64_t begun = 0, used = 0; ///< Nanoseconds: when; CPU time of the thread.
+  /// Seconds that the first node of the action is to take; 0: no time is set,
+  /// or that node has ended.
+  double planned = 0;
+  /// Nanoseconds at the begin of the node: time, and CPU time of the thread.
+  int64_t begun = 0, used = 0;
   int64_t late = 0; ///< Nanoseconds by which the last node ended too late.
 };
 

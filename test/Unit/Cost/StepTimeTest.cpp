@@ -114,9 +114,9 @@ TEST(StepTime, RefusesProcessors) {
       estimateStep(R"({"ranks": [{"device": "d0", "calls": []}]})", processors);
   ASSERT_FALSE(ranks);
   EXPECT_EQ(ranks.error().message,
-            "the devices of the cluster 'local' are processors, and the step "
-            "is for GPUs: name a cluster of GPUs, as --cluster=h100, or run "
-            "pp-run --explain-time=h100 on the artifact");
+            "the devices of the cluster 'local' are CPU cores, and the step "
+            "is for GPUs: name a cluster of GPUs, for example --cluster=h100, "
+            "or run pp-run --explain-time=h100 on the artifact");
 }
 
 } // namespace

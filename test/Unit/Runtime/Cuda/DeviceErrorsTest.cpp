@@ -71,8 +71,8 @@ TEST(DeviceErrors, MissingLibrariesNameTheirPackage) {
       },
       testing::ExitedWithCode(0),
       "cannot open '/nowhere/libcuda.so.1', and an artifact for a GPU needs it "
-      "to run: .*; it comes with NVIDIA's driver .Debian package libcuda1., "
-      "and STAGEWRIGHT_CUDA_LIBRARY names another place");
+      "to run: .*; it comes with NVIDIA's driver .Debian package libcuda1.; "
+      "if it is elsewhere, set STAGEWRIGHT_CUDA_LIBRARY to its path");
   EXPECT_EXIT(
       {
         Emulator emulator;
@@ -95,7 +95,7 @@ TEST(DeviceErrors, AMissingFunctionIsNamed) {
       },
       testing::ExitedWithCode(0),
       "'libm.so.6' has no function 'cuInit', and an artifact for a GPU needs "
-      "it to run; a newer one comes with NVIDIA's driver");
+      "it to run; a newer version comes with NVIDIA's driver");
 }
 
 TEST(DeviceErrors, NoDeviceIsAnError) {

@@ -40,8 +40,9 @@ TEST(CudnnPlugin, NamesThePackageOfAMissingLibrary) {
             0u)
       << error;
   EXPECT_NE(error.find("it comes with package libcudnn9-cuda-13 of NVIDIA's "
-                       "Debian repository, and with nvidia-cudnn-cu13 of PyPI, "
-                       "and STAGEWRIGHT_CUDNN_LIBRARY names another place"),
+                       "Debian repository, and with nvidia-cudnn-cu13 of PyPI; "
+                       "if it is elsewhere, set STAGEWRIGHT_CUDNN_LIBRARY to "
+                       "its path"),
             std::string::npos)
       << error;
 }
