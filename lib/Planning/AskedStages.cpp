@@ -24,11 +24,9 @@ static Status checkReplicas(const Problem &problem, const AskedStage &stage) {
   std::string asks = stage.source + " asks for " +
                      counted(stage.replicas, "replica") + " of a stage";
   if (problem.maxReplicas > 0 && stage.replicas > problem.maxReplicas)
-    return Error{asks + ", and stages are limited to " +
+    return Error{asks + ", and the options or the schedule allow at most " +
                  std::to_string(problem.maxReplicas) +
-                 ", by the options or because a layer mixes the samples of a "
-                 "microbatch while results are joined; ask for fewer, or allow "
-                 "more"};
+                 "; ask for fewer, or allow more"};
   bool slices = problem.samples > 1;
   for (int64_t layer = stage.first; layer < stage.end; ++layer)
     slices &= problem.layers[layer].sliceable;
@@ -66,8 +64,8 @@ static Status checkCounts(const Problem &problem) {
   auto devices = int64_t(problem.cluster.devices.size());
   std::string first = problem.askedStages.front().source;
   if (needed > devices)
-    return Error{"annotated layers, such as by " + first +
-                 ", and stages for the layers between need at least " +
+    return Error{"the stages of annotations, such as " + first +
+                 ", and stages for all other layers need at least " +
                  counted(needed, "device") + ", cluster '" +
                  problem.cluster.name + "' has " + std::to_string(devices) +
                  "; annotate fewer replicas, or name a larger cluster"};
@@ -87,12 +85,13 @@ Status checkAskedStages(const Problem &problem) {
   for (const AskedStage &stage : problem.askedStages) {
     if (stage.first < before || stage.first >= stage.end ||
         stage.end > int64_t(problem.layers.size()) || stage.replicas < 1)
-      return Error{stage.source + " asks for layers from " +
-                   std::to_string(stage.first) + " to before " +
-                   std::to_string(stage.end) + " on " +
-                   std::to_string(stage.replicas) + " devices; there are " +
+      return Error{stage.source + " asks for layers [" +
+                   std::to_string(stage.first) + "," +
+                   std::to_string(stage.end) + ") with " +
+                   counted(stage.replicas, "replica") + "; there are " +
                    std::to_string(problem.layers.size()) +
-                   " layers, and stages must follow each other"};
+                   " layers, and asked stages must be in order, without "
+                   "overlap"};
     before = stage.end;
     if (Status status = checkReplicas(problem, stage); !status)
       return status;

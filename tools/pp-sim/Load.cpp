@@ -47,7 +47,8 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
                               const SimulationOptions &options,
                               Simulation &simulation) {
   Location loc = program.getLoc();
-  // Replicas process slices of each microbatch, twins whole microbatches.
+  // Twins of a stage take microbatches in opposite directions; replicas in the
+  // model of this simulation have one direction.
   Result<StagePlacement> where = placementOf(pipeline::ranksOfStages(program));
   if (where && where->placement == Placement::Twin)
     return emitError(loc)

@@ -17,10 +17,10 @@
 // The members of a class are factors, so heads alone can be split.
 //
 // Values that depend on no argument (masks, zeros) link nothing: each device
-// makes the part that it needs. Values that a region reads from outside are
-// linked in the dimensions that a loop indexes: for a look-up the dimensions of
-// the numbers, and those of the table that are not looked up. Time is almost
-// linear in the number of operations.
+// makes the part that it needs. A value that a region reads by `tensor.extract`
+// is linked in the dimensions that a loop indexes: for an embedding look-up
+// those of the indices, and those of the table other than the one looked up.
+// Time is almost linear in the number of operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,15 +41,18 @@ struct LinkedFactor {
   int64_t size = 0;    ///< More than one.
 };
 
-/// The loop whose index alone selects along dimension `dim` what the region of
-/// `op` reads of `value`, defined outside, all along; nothing if there is none.
+/// The loop of `op` whose index is index `dim` of every `tensor.extract` from
+/// `value`, which is defined outside, in the region of `op`. It must have as
+/// many iterations as the dimension has elements; nothing if there is no such
+/// loop.
 std::optional<unsigned> loopReading(mlir::linalg::LinalgOp op,
                                     mlir::Value value, int64_t dim);
 
 class Linkage {
 public:
   /// Analyses the operations of `step`, whose body is one block. A gradient is
-  /// linked to its parameter, and the rows of a stack to each other.
+  /// linked to its parameter, and the rows of one stacked parameter, which are
+  /// arguments with the same position, to each other.
   explicit Linkage(mlir::func::FuncOp step);
 
   using Factors = mlir::SmallVector<LinkedFactor, 2>; ///< Outermost first.
@@ -89,8 +92,8 @@ private:
   /// `large`.
   void linkReshape(mlir::Value small, mlir::Value large,
                    mlir::ArrayRef<mlir::ReassociationIndices> groups);
-  /// Dimension `large`, of extent `size`, has dimension `small`, of extent
-  /// `count`, from index `first` on.
+  /// Dimension `small`, of extent `count`, is the part of dimension `large`, of
+  /// extent `size`, from index `first` on.
   void linkRange(Nodes &small, Nodes &large, int64_t first, int64_t count,
                  int64_t size);
   void linkSlice(mlir::Value small, mlir::Value large,

@@ -12,7 +12,7 @@
 namespace stagewright {
 
 namespace {
-/// What is left of the slots of the machines.
+/// What is left of the capacity (`slots`) of each machine.
 class Room {
 public:
   explicit Room(const Dataflow &dataflow)

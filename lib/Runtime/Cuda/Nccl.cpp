@@ -26,8 +26,8 @@ void requireVersion(Nccl &it) {
   if (it.release < ncclOldest)
     raise("'", it.path, "' is NCCL ", printNcclVersion(it.release),
           ", expected at least ", printNcclVersion(ncclOldest),
-          "; a newer one comes with ", ncclName.package, ", and ",
-          ncclName.variable, " names another place");
+          "; a newer version comes with ", ncclName.package,
+          "; if it is elsewhere, set ", ncclName.variable, " to its path");
 }
 
 Nccl openNccl() {

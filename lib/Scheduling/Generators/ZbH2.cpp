@@ -15,9 +15,8 @@
 //             001122334455660771234567
 //
 // Twice as many warm-up forwards as in ZB-H1 fill the time until the first
-// gradient arrives, and twice as many delayed W the time after the last one. If
-// hops take time (`zb-h2-latency`), a rank runs 2 x more forwards for every hop
-// to the last rank; x is the time of a hop / that of a forward, at most 1.
+// gradient arrives, and twice as many delayed W the time after the last one.
+// The variant for hops that take time is `zb-h2-latency` (ZbH2Latency.cpp).
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ pipeline.graph @step() -> () attributes {layers = ["a"]} {
 
 // -----
 
-// expected-error @below {{alternative "x" needs at least 1 way and 0 bytes of parameters, got 0 and 0}}
+// expected-error @below {{alternative "x": 'ways' must be at least 1 and 'parameters' at least 0, got 0 and 0}}
 #way = #pipeline.alternative<name = "x", ways = 0, seconds = 1.0 : f64>
 
 // -----
@@ -46,5 +46,5 @@ pipeline.graph @step() -> () attributes {layers = ["a"]} {
 
 // -----
 
-// expected-error @below {{alternative "x" must give layers by number a finite number of bytes of at least 0, got "first" = 1.000000e+00 : f64}}
+// expected-error @below {{alternative "x": 'sync_in' and 'sync_out' map layer numbers to bytes of at least 0, got "first" = 1.000000e+00 : f64}}
 #way = #pipeline.alternative<name = "x", seconds = 1.0 : f64, sync_out = {first = 1.0 : f64}>

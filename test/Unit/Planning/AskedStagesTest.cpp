@@ -116,13 +116,15 @@ std::string errorOf(std::vector<AskedStage> stages,
 }
 
 TEST(AskedStages, NamesWhatDoesNotFit) {
-  EXPECT_EQ(errorOf({{0, 2, 2, "a"}, {1, 3, 1, "b"}}),
-            "b asks for layers from 1 to before 3 on 1 devices; there are 4 "
-            "layers, and stages must follow each other");
-  EXPECT_EQ(errorOf({{1, 2, 4, "a"}}),
-            "annotated layers, such as by a, and stages for the layers between "
-            "need at least 6 devices, cluster 'random' has 5; annotate fewer "
-            "replicas, or name a larger cluster");
+  EXPECT_EQ(
+      errorOf({{0, 2, 2, "a"}, {1, 3, 1, "b"}}),
+      "b asks for layers [1,3) with 1 replica; there are 4 layers, and asked "
+      "stages must be in order, without overlap");
+  EXPECT_EQ(
+      errorOf({{1, 2, 4, "a"}}),
+      "the stages of annotations, such as a, and stages for all other layers "
+      "need at least 6 devices, cluster 'random' has 5; annotate fewer "
+      "replicas, or name a larger cluster");
   EXPECT_EQ(errorOf({{1, 2, 2, "a"}}, [](Problem &p) { p.stages = 5; }),
             "5 stages need at least 5 layers, the graph has 4; ask for fewer "
             "stages");

@@ -251,13 +251,16 @@ TEST(Formats, AValueOfSeveralConsumersIsOneValue) {
 
 TEST(Formats, ChainErrors) {
   EXPECT_EQ(reason("chain", "# nothing\n"), "f: no layers");
-  EXPECT_EQ(reason("chain", "\n1 2 3\n"),
-            "f:2: a layer has 4 numbers (forward s, backward s, cut bytes, "
-            "parameter bytes), got 3");
+  EXPECT_EQ(
+      reason("chain", "\n1 2 3\n"),
+      "f:2: a layer has 4 numbers (forward seconds, backward seconds, bytes "
+      "sent to the next layer, parameter bytes), got 3");
   EXPECT_EQ(reason("chain", "1 nan 3 4\n"),
             "f:1: backward seconds must be finite and at least 0, got nan");
-  EXPECT_EQ(reason("chain", "1 2 -3 4\n"),
-            "f:1: cut bytes must be finite and at least 0, got -3");
+  EXPECT_EQ(
+      reason("chain", "1 2 -3 4\n"),
+      "f:1: bytes sent to the next layer must be finite and at least 0, got "
+      "-3");
 }
 
 TEST(Formats, ClassesTakeTheProfiledTimeByTheirSpeed) {

@@ -19,8 +19,8 @@
 
 namespace stagewright {
 
-/// Rows of forward seconds, backward seconds, bytes of the cut after the layer
-/// and parameter bytes; lines that start with # are comments.
+/// Rows of forward seconds, backward seconds, bytes sent to the next layer and
+/// parameter bytes; lines that start with # are comments.
 Result<Problem> readChain(const std::string &text, const std::string &file);
 
 /// PipeDream's graph.txt: nodes with times in milliseconds, then edges. Layers

@@ -118,9 +118,8 @@ AveragingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       int64_t every, int64_t delay, FloatAttr xi,
                       StringAttr merge, FloatAttr allReduce, FloatAttr step) {
   if (every < 1 || delay < 0 || delay > every)
-    return emitError() << "averages begin every 1 step or more and are merged "
-                       << "at most as many later, got every " << every
-                       << " and delay " << delay;
+    return emitError() << "'every' must be at least 1 and 'delay' from 0 to "
+                       << "'every', got " << every << " and " << delay;
   double share = xi.getValueAsDouble();
   if (!(share >= 0 && share <= 1))
     return emitError() << "xi must be from 0 to 1, got " << share;
@@ -145,8 +144,8 @@ LogicalResult AlternativeAttr::verify(
     FloatAttr fixed, DictionaryAttr syncIn, DictionaryAttr syncOut) {
   if (ways < 1 || parameters < 0)
     return emitError() << "alternative " << name
-                       << " needs at least 1 way and 0 bytes of parameters, "
-                       << "got " << ways << " and " << parameters;
+                       << ": 'ways' must be at least 1 and 'parameters' at "
+                       << "least 0, got " << ways << " and " << parameters;
   for (FloatAttr cost : {seconds, perSample, fixed})
     if (cost && !isCost(cost.getValueAsDouble()))
       return emitError() << "costs of alternative " << name
@@ -161,8 +160,8 @@ LogicalResult AlternativeAttr::verify(
       if (!bytes || !isCost(bytes.getValueAsDouble()) ||
           entry.getName().strref().getAsInteger(10, layer) || layer < 0)
         return emitError() << "alternative " << name
-                           << " must give layers by number a finite number "
-                           << "of bytes of at least 0, got " << entry.getName()
+                           << ": 'sync_in' and 'sync_out' map layer numbers to "
+                           << "bytes of at least 0, got " << entry.getName()
                            << " = " << entry.getValue();
     }
   }

@@ -7,10 +7,11 @@
 //
 // One line per layer; lines that begin with # are comments:
 //
-//   # forward seconds, backward seconds, bytes of the cut, parameter bytes
+//   # forward seconds, backward seconds, bytes sent to the next layer,
+//   # parameter bytes
 //   0.0034 0.0068 384000000 6835
 //
-// The bytes of the cut after the last layer are ignored.
+// The bytes that the last layer sends are ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,12 +41,13 @@ static std::vector<std::string_view> wordsOf(std::string_view line) {
 static Result<Row> parseRow(std::string_view line) {
   std::vector<std::string_view> words = wordsOf(line);
   if (words.size() != 4)
-    return Error{"a layer has 4 numbers (forward s, backward s, cut bytes, "
-                 "parameter bytes), got " +
-                 std::to_string(words.size())};
+    return Error{
+        "a layer has 4 numbers (forward seconds, backward seconds, bytes "
+        "sent to the next layer, parameter bytes), got " +
+        std::to_string(words.size())};
   Result<double> forward = parseCost(words[0], "forward seconds"),
                  backward = parseCost(words[1], "backward seconds");
-  Result<Bytes> cut = parseByteCost(words[2], "cut bytes"),
+  Result<Bytes> cut = parseByteCost(words[2], "bytes sent to the next layer"),
                 parameters = parseByteCost(words[3], "parameter bytes");
   if (!forward)
     return forward.error();

@@ -8,7 +8,8 @@
 // Starts from a matrix product that may be queries times keys. Finds every
 // value computed from it, up to further products, and for each of their axes
 // the dimension of the scores. The other product of that shape in the backward,
-// the gradient of the weights, is found where it is combined with these values.
+// the gradient of the probabilities (the softmax's result), is found where it
+// is combined with these values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,7 @@ public:
   static mlir::FailureOr<Scores> collect(mlir::linalg::LinalgOp product);
 
   mlir::linalg::LinalgOp product;
-  mlir::linalg::LinalgOp gradient; ///< of the weights, or null
+  mlir::linalg::LinalgOp gradient; ///< of the probabilities, or null
   llvm::SmallVector<Looped> reductions;
   /// Products whose operand number `operand` is computed from the scores.
   struct Use {
@@ -54,8 +55,10 @@ public:
   /// By loop of `op`: its dimension of the scores, as far as operands and
   /// results show it; negative for others.
   Axes loopsOf(mlir::linalg::LinalgOp op) const;
-  /// For every dimension of the scores, the index that `place`, an element of
-  /// `value`, has there: a dimension, kZero, or kAbsent if `value` lacks it.
+  /// `place` is an element of `value`: for each axis the dimension of the
+  /// scores whose index it has there; negative: index 0. Returns the same by
+  /// dimension of the scores: such a dimension, kZero, or kAbsent if `value`
+  /// has no axis for it.
   llvm::SmallVector<int64_t> indicesOf(mlir::Value value,
                                        llvm::ArrayRef<int> place) const;
   static constexpr int64_t kAbsent = -1, kZero = -2;
