@@ -72,8 +72,8 @@ static Status checkContractions(const Device &device) {
     if (!isPositive(share.most) || share.most > 1 || !(share.depth >= 0) ||
         !std::isfinite(share.depth))
       return Error{"device '" + device.name + "' needs for '" + type +
-                   "' a 'most' over 0 and up to 1 and a 'depth' of at least "
-                   "0, got " +
+                   "' a 'most' above 0 and at most 1, and a 'depth' of at "
+                   "least 0, got " +
                    toText(share.most) + " and " + toText(share.depth)};
   }
   return {};

@@ -61,7 +61,7 @@ public:
     constexpr int64_t minVersion = 90000;
     if (libraryVersion() < minVersion)
       raise("cuDNN is version ", libraryVersion(), ", expected at least ",
-            minVersion, ": a newer one comes with ", known.package);
+            minVersion, "; a newer version comes with ", known.package);
     if (isThere)
       check("cudnnCreate", functions().create(&target.handle));
     else

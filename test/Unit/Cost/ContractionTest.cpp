@@ -121,8 +121,8 @@ TEST(Contraction, WrongFieldsOfAFileAreNamed) {
             "one of the element types bf16, f16, f32, f4, f64, f8, i4, i8, "
             "tf32");
   EXPECT_EQ(errorOf(R"({"bf16": {"most": 1.5, "depth": 0}})"),
-            "lab.json: device 'g0' needs for 'bf16' a 'most' over 0 and up to "
-            "1 and a 'depth' of at least 0, got 1.5 and 0.0");
+            "lab.json: device 'g0' needs for 'bf16' a 'most' above 0 and at "
+            "most 1, and a 'depth' of at least 0, got 1.5 and 0.0");
   EXPECT_EQ(errorOf(R"({"processors": -1})"),
             "lab.json: device 'g0' cannot have a negative number of "
             "processors, got -1");
