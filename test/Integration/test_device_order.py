@@ -76,7 +76,7 @@ def test_every_model_is_proved(workshop, model):
     tool("pp-compile", workshop.module(model), "--target=cuda:sm_90a", "--cluster=local:2", "--stages=2", "--schedule=1f1b",
          "--microbatches=3", "--quiet", "-o", step)
     for flags in ((), ("--processes",), ("--devices=0,0", "--microbatches=5")):
-        assert "verified     events in order" in tool("pp-run", step, "--dry-run", *flags)
+        assert "verified     awaited events are recorded before" in tool("pp-run", step, "--dry-run", *flags)
 
 
 def without_a_wait(lines):
