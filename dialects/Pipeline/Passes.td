@@ -93,8 +93,8 @@ def Shard : StepPass<"pipeline-shard"> {
     Parts are summed or joined where an operation needs more than its shard has. Each part of a parameter, of its gradient and
     of an optimizer's state is an argument or result of its own (`pipeline.slice`). Locations name one layer per level of the
     model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level to the next, so the layers of a level run
-    in parallel. Parameters of layers with `split(n)` are split, those with `replicate(n)` are whole, and each shard computes
-    its samples with them.
+    in parallel. Parameters of layers with `split(n)` are split. Layers with `replicate(n)` keep their parameters whole, and
+    each shard computes these layers for its part of the samples.
     **Never** changes a value except through the order in which a sum over a split dimension is added.
   }];
   let options = [
@@ -108,7 +108,8 @@ def Shard : StepPass<"pipeline-shard"> {
     Option<"scatters", "sequence-parallel", "bool", "true",
            "Let each shard continue with its own rows of large sums, up to the next contraction">,
     Option<"cuts", "cuts", "bool", "false",
-           "Make two layers of each level between contractions, so that a pipeline can end a stage where least is sent">];
+           "Cut levels of whole or scattered values in two layers, so that a stage can end where each shard sends only its "
+           "own rows">];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numSums", "sums", "Values summed over the shards">,
                     Statistic<"numScatters", "scatters", "Sums of which each shard keeps its own rows">,
@@ -272,11 +273,12 @@ def RepeatLayers : Pass<"pipeline-repeat-layers", "::mlir::ModuleOp"> {
     **Why** Layers that are split over devices exchange values, so one of them cannot be recomputed alone, as
     `pipeline-offer-recompute` does. Repeated together, with these exchanges, they keep only what other layers give them.
     **Expects** A graph whose nodes have bodies; in `layers`, ranges of consecutive layers that repeat together.
-    **Leaves** Behind each range a layer `<layer>.again` for each of its layers, in reverse order. It has a node of the backward,
-    with the part of the layer's forward that backwards of the range need. So what is repeated comes before these backwards, and
-    passes from layer to layer as gradients do, downwards: schedules, messages and memory need no new rule. Forwards return only
-    what is still used. Nodes with another body have no cost, and at most the workspace of the old body and its former results.
-    The layers offer no levels of recomputation.
+    **Leaves** Behind each range a layer `<layer>.again` for each of its layers, in reverse order. It has a node of the
+    backward, with the part of the layer's forward that backwards of the range need. In the order of backwards, from the last
+    layer of the graph to the first, these nodes come before the backwards of the range, and they pass values from layer to
+    layer as gradients are passed: schedules, messages and memory need no new rule. Forwards return only what is still used.
+    Nodes whose body changed have no cost; their workspace is at most that of the old body plus the results that the new one
+    does not return. The layers offer no levels of recomputation.
     **Never** changes a value: what is repeated are the same operations, random masks included. A layer whose backward needs
     nothing of it gets no node.
   }];
@@ -294,8 +296,9 @@ def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
     **Expects** A program without schedule, after `pipeline-apply-recompute`. Programs without shards stay as they are: their
     stages may run in another order than that of the layers.
     **Leaves** If several stages on the same devices read a value of other devices, only the first of them receives it. Its node
-    returns the value as well, and the others read that result. Copies of values of the same devices are removed: pipeline-shard
-    makes them where a stage may begin.
+    returns the value as well, and the others read that result. Nodes of phase W pass on no value, since a schedule may delay
+    them, and read their own messages. Replicas that work on slices stay as they are. Results
+    that only copy a value of a stage on the same devices are removed: `pipeline-shard` adds such copies where a stage may begin.
     **Never** changes a value, or the order of stages.
   }];
   let statistics = [Statistic<"numRelayed", "relayed", "Values that a stage passes on to others of its devices">,
@@ -351,7 +354,7 @@ def Partition : StepPass<"pipeline-partition"> {
     (back and forth) or twin (stage s on device s and on its mirror image, half of the microbatches each). The number of stages,
     the placement and the schedule are searched together, unless `chunks`, `placement`, `stages` or `schedule` set them; twins
     only on request, since they hold all weights twice. If a backward is one body, schedules that run its halves apart are left
-    out (`pipeline-merge-backward`). Replicas of such stages take whole microbatches in turn.
+    out (`pipeline-merge-backward`). Where a device holds several stages, their replicas take whole microbatches in turn.
 
     Replicas of a stage work on slices of every microbatch, `rows` samples each in proportion to the speed of their devices,
     unless one of its layers mixes rows of the batch (`pipeline-infer-sliceable`).
@@ -429,10 +432,10 @@ def AssignCredits : StepPass<"pipeline-assign-credits"> {
     random, that time adds up. A rank that runs what is ready needs a limit of the microbatches in flight instead of an order.
     **Expects** A `pipeline.schedule`; without one, `pipeline-schedule` runs first.
     **Leaves** `credits` of each stage in the schedule: as many microbatches as pass through the stage in the time of a round
-    trip to the last stage and back (Little's law), one more where transfers return microbatches out of phase, and fewer where
-    the memory of a device is short. `spare` adds more, so that a stage has work while another is late. If memory is short, a
-    remark states the credits and the predicted increase of the step. Without costs, and with several groups
-    of shards, all stages count as equal, and memory is not considered. It is proved that
+    trip to the last stage and back (Little's law); up to 8 more if the simulated step needs them, as when a round trip is not a
+    multiple of the time of a microbatch; and fewer where the memory of a device is short. `spare` adds more, so that a stage
+    has work while another is late. If memory is short, a remark states the credits and the predicted increase of the step.
+    Without costs, and with several groups of shards, all stages count as equal, and memory is not considered. It is proved that
     ready-first execution with these credits never deadlocks.
     **Never** changes which rank runs an action, nor the order of microbatches within one kind and stage.
   }];
@@ -455,16 +458,16 @@ def DelayAveraging : StepPass<"pipeline-delay-averaging"> {
     run (DaSGD, Zhou et al. 2020). The result differs from synchronous training, so only the user can choose this.
     **Expects** A `pipeline.schedule`, else `pipeline-schedule` runs first; a stage with replicas, and an `@update`.
     **Leaves** `averaging` on the program, with the predicted seconds of an average and of a step; `delay=auto` is the number of
-    steps for which an average takes, rounded up. `merge=convex` keeps `xi` of a replica's own parameters and takes the rest from
-    the average, so the last `delay` steps of a round count for `xi` only; `merge=corrected` adds the difference between the
-    average and the replica's parameters when the average began. `delay=0` is local SGD. With `every=1 delay=0` the program is
-    left as it is: gradients are summed in every step, exactly.
+    steps that an average takes, rounded up. `merge=convex` keeps `xi` of a replica's own parameters and takes the rest from the
+    average, so the `delay` steps that a replica makes while the average is summed count only with the weight `xi`;
+    `merge=corrected` adds the difference between the average and the replica's parameters when the average began. `delay=0` is
+    local SGD. With `every=1 delay=0` the program is left as it is: gradients are summed in every step, exactly.
     **Never** averages an optimizer's state: it stays each replica's own.
   }];
   let options = [
     Option<"every", "every", "int64_t", "4", "Steps from one average to the next">,
     Option<"delay", "delay", "std::string", "\"auto\"",
-           "Steps from the begin of an average until it is merged, 0 to `every`; auto: by the predicted times">,
+           "Steps from the start of an average until it is merged, 0 to `every`; auto: by the predicted times">,
     Option<"xi", "xi", "double", "0.25", "Share of its own parameters that a replica keeps in a convex merge, 0 to 1">,
     Option<"merge", "merge", "std::string", "\"corrected\"", "convex or corrected">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
@@ -488,8 +491,8 @@ def FlowAnalysis : Pass<"pipeline-flow-analysis", "::mlir::ModuleOp"> {
 def ScheduleFlows : Pass<"pipeline-schedule-flows", "::mlir::ModuleOp"> {
   let summary = "give transfers between hosts rates, and prove how long a step takes at most";
   let description = [{
-    **Why** With a guaranteed rate for each connection, a step takes at most the max number of connections of a NIC times its
-    critical path, whatever the other transfers do. See docs/placement.md.
+    **Why** With a guaranteed rate for each connection, a step takes at most D times the critical path of its schedule, where D
+    is the max number of connections of a NIC, whatever the other transfers do. See docs/placement.md.
     **Expects** A `pipeline.schedule` in which every stage runs its microbatches in order.
     **Leaves** On the program what `pipeline-flow-analysis` leaves, with the guaranteed rate of each connection. On every
     schedule `pipeline.flow_schedule`: the policy, the degree, the critical path with every transfer alone on its NICs, the time
@@ -499,8 +502,8 @@ def ScheduleFlows : Pass<"pipeline-schedule-flows", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"oes\"",
-           "oes: guaranteed rates, and what is left by water-filling; guaranteed: only these; fair: max-min; fifo: the first "
-           "transfer takes all, without a guarantee">];
+           "oes (online execution scheduling): guaranteed rates, and the remaining bandwidth by max-min water-filling; "
+           "guaranteed: guaranteed rates only; fair: max-min; fifo: the first transfer takes all, without a guarantee">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
 

@@ -50,12 +50,12 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
     {"query", "key", "value", "mask", "keep", "output", "statistics"} }]> {
   let summary = "values, weighted by a softmax of queries times keys";
   let description = [{
-    The maps share one space of dimensions: any number of batches and heads, then query, key, width and value width.
-    With x the score of query i and key j, `scale` times the sum of q * k over the width: `output` is the sum of v over
-    the keys, weighted by exp(x) / sum exp(x); `statistics` is the natural logarithm of that sum. With `cap` c, x is
-    c tanh(x / c) instead. `causal`: a query sees the keys up to its own number. A mask of i1 puts `fill` in the place of
-    x where it is false; a mask of floats is added to x. With dropout, values are weighted by `kept` times the weights
-    where `keep` is true, and by 0 elsewhere. Sums are of float32. `library`: a call of the device's library computes it.
+    The maps share one space of dimensions: any number of batches and heads, then query, key, width and value width. With x the
+    score of query i and key j, `scale` times the sum of q * k over the width: `output` is the sum of v over the keys, weighted
+    by exp(x) / sum exp(x); `statistics` is the natural logarithm of that sum. With `cap` c, x is c tanh(x / c) instead.
+    `causal`: a query sees the keys up to its own number. A mask of i1 puts `fill` in the place of x where it is false; a mask
+    of floats is added to x. With dropout, values are weighted by `kept` times the weights where `keep` is true, and by 0
+    elsewhere. Sums are computed in float32. `library`: a call of the device's library computes it.
 
     Example:
     ```mlir
@@ -69,14 +69,15 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
         outs(%o0, %s0 : tensor<2x128x4x64xf32>, tensor<2x4x128xf32>) -> tensor<2x128x4x64xf32>, tensor<2x4x128xf32>
     ```
     Constraints:
-    - (attention_c1) operands are those named above, with one map each: distinct dimensions of the space, of extents
-      that agree, and `keep` is there exactly if `kept` is;
+    - (attention_c1) the operands are query, key, value, mask (optional), keep (exactly if there is `kept`), output and
+      statistics, with one map each: distinct dimensions of the space, of extents that agree;
     - (attention_c2) query and gradients like it have the dimensions query and width, key has key and width, value has
       key and value width, output has query and value width, statistics have query; a mask and `keep` may have query and key;
-    - (attention_c3) query, output and statistics have every batch dimension, key and value the same of them;
+    - (attention_c3) query, output and statistics have every batch dimension; key and value have the same batch dimensions,
+      all or some;
     - (attention_c4) elements are floats of at most 32 bits, statistics f32, `keep` i1;
     - (attention_c5) `causal` needs as many keys as queries;
-    - (attention_c6) a mask of i1 comes with `fill`, and nothing else does;
+    - (attention_c6) there is `fill` exactly if there is a mask of i1;
     - (attention_c7) `cap` is above 0;
     - (attention_c8) `causal` excludes a mask of i1.
   }];

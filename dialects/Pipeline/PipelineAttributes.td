@@ -138,7 +138,7 @@ def Pipeline_AveragingAttr : AttrDef<PipelineDialect, "Averaging"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isCorrected() const { return getMerge().getValue() == "corrected"; }
-    /// The share of a round's steps that take effect: a convex merge discards 1 - xi of the last `delay` steps.
+    /// The share of the steps that take effect: a convex merge discards 1 - xi of the `delay` steps since the average began.
     double progress() const;
   }];
 }

@@ -114,7 +114,7 @@ def Rank_RebaseOp : Rank_Op<"rebase", [Pure, DeclareOpInterfaceMethods<ViewLikeO
   let builders = [OpBuilder<(ins "::mlir::Value":$source)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The type of the result for a source of type `type`, with the identity as layout if the strides are those.
+    /// The type of the result for a source of type `type`, with the identity layout if it has the same strides.
     static ::mlir::MemRefType typeFor(::mlir::MemRefType type);
   }];
 }
@@ -148,7 +148,7 @@ def Rank_FetchOp : Rank_HostTransfer<"fetch"> {
   let summary = "a stash slot comes back from the host's memory";
   let description = [{
     Begins the copy and waits for nothing. The life of the slot on the device begins; that of the host's slot ends with
-    the copy. `rank.fetched` waits for it, so a fetch that stands an action ahead runs beside that action.
+    the copy. `rank.fetched` waits for it, so a fetch that begins one action earlier overlaps with that action.
 
     Example:
     ```mlir
@@ -162,7 +162,7 @@ def Rank_FetchOp : Rank_HostTransfer<"fetch"> {
 def Rank_FetchedOp : Rank_Op<"fetched"> {
   let summary = "waits until a stash slot is back from the host's memory";
   let description = [{
-    The slot stays held until its `rank.release`; asked once more, it is given again.
+    The slot stays held until its `rank.release`; a second `rank.fetched` of the same microbatch returns the same slot.
 
     Example:
     ```mlir
