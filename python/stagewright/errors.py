@@ -10,7 +10,7 @@ class RunFailure(Exception):
 
 
 class WeightsFailure(Exception):
-    """Weights cannot be converted; the text gives the file or parameter, both values, and a way out."""
+    """Weights cannot be converted; the text gives the file or parameter, the cause, and a way out if there is one."""
 
 
 class ReportFailure(Exception):

@@ -245,9 +245,9 @@ static void declareModel(CLI::App &app, PlanOptions &options) {
   const char *group = "Cost model";
   app.add_option("--policy", options.policy,
                  "How the transfers of a dataflow share NICs. oes (default): "
-                 "guaranteed rates, and what is left by water-filling; "
-                 "guaranteed: only these; fair: max-min; fifo: the first takes "
-                 "all")
+                 "guaranteed rates, and the remaining bandwidth by max-min "
+                 "water-filling; guaranteed: guaranteed rates only; fair: "
+                 "max-min; fifo: the first takes all")
       ->type_name("oes|guaranteed|fair|fifo")
       ->group(group);
   CostModel &model = options.model;

@@ -56,12 +56,12 @@ cl::opt<bool>
 cl::opt<bool> noNic("no-nic",
                     cl::desc("Transfers of a host do not share its NIC"),
                     cl::cat(ownCategory));
-cl::opt<std::string>
-    policy("policy",
-           cl::desc("Transfers between hosts share NICs as flows, instead of "
-                    "taking turns: oes (guaranteed rates, and what is left by "
-                    "water-filling), guaranteed, fair (max-min) or fifo"),
-           cl::cat(ownCategory));
+cl::opt<std::string> policy(
+    "policy",
+    cl::desc("Transfers between hosts share NICs as flows, instead of "
+             "taking turns: oes (guaranteed rates, and the remaining "
+             "bandwidth by water-filling), guaranteed, fair (max-min) or fifo"),
+    cl::cat(ownCategory));
 cl::opt<std::string>
     slowdown("collective-slowdown",
              cl::desc("Factor by which an all-reduce slows down concurrent "

@@ -25,9 +25,11 @@ bool hasAnnotations(mlir::ModuleOp module);
 
 /// The annotations of a step.
 struct StepAnnotations {
-  /// For operations of the forward that read parameters without an annotation.
+  /// For operations of the forward without an annotation that are the first to
+  /// read a parameter.
   static constexpr int kNone = -1;
-  /// For operations of which nothing is known.
+  /// For other operations without an annotation: they may join those of
+  /// any annotation.
   static constexpr int kOpen = -2;
 
   std::vector<Annotation> list; ///< In order of appearance.
@@ -46,8 +48,8 @@ mlir::FailureOr<StepAnnotations> readAnnotations(const StepGraph &graph);
 StepAnnotations annotationsOfReaders(const StepGraph &graph,
                                      StepAnnotations annotations);
 
-/// Whether every operation that is the first to read a parameter has split(n),
-/// and these are several annotations.
+/// Whether every operation that is the first to read a parameter has a
+/// split(n), and not all of them have the same one.
 bool splitsIntoStages(const StepAnnotations &ofReaders);
 
 /// By argument: the annotation of the operations that are the first to read the
@@ -60,10 +62,11 @@ std::vector<int> annotationsOfParameters(const StepGraph &graph,
 void splitAtAnnotations(const StepGraph &graph,
                         const StepAnnotations &annotations, Layers &layers);
 
-/// The annotation of each layer, in `list`, or kNone. Layers without parameters
-/// outside of annotations, such as a loss, have that of the layer before them,
-/// or at the start of the layer behind them; but layers that adjoin one with
-/// parameters and without an annotation have none, and are planned with it.
+/// The annotation of each layer, in `list`, or kNone. A layer with neither an
+/// annotation nor parameters, such as a loss, gets the annotation of the layer
+/// before it; at the start of the model, that of the next annotated layer. But
+/// it gets none if the layer before it has none, or if the next layer with an
+/// annotation or parameters has only parameters: then the planner chooses.
 std::vector<int> annotationsOfLayers(const StepGraph &graph,
                                      const StepAnnotations &annotations,
                                      const Layers &layers);

@@ -11,9 +11,10 @@
 //
 //  - Products: the max of arithmetic at the rate that their size reaches
 //    (Contraction.h) and of bytes at the memory's bandwidth.
-//  - Attention by the library: arithmetic at kAttentionShare of the rate of its
-//    element type.
-//  - Our attention on tensor cores: the same at kOwnAttentionShare.
+//  - Attention by the library: the max of arithmetic at kAttentionShare of the
+//    rate of its element type and of bytes at the memory's bandwidth.
+//  - Our attention on tensor cores: the same, with kOwnAttentionShare of the
+//    rate of bf16.
 //  - Our kernels, fills and copies: the max of bytes and arithmetic. A kernel
 //    with few threads reaches less of both rates: each thread has kThreadBytes
 //    in flight for kLatency (Little's law), and one lane of arithmetic.
@@ -59,7 +60,7 @@ inline constexpr int64_t kLanes = 128;
 /// Equal calls of a step, with their count.
 struct StepCall {
   std::string kind;                     ///< "class" of the JSON form
-  std::string name, node;               ///< `node`: the first that makes it
+  std::string name, node;               ///< `node`: the first with this call
   std::map<std::string, int64_t> nodes; ///< number of calls by each node
   int64_t count = 0;
   Bytes read, written; ///< of one call
@@ -87,9 +88,12 @@ struct RankTime {
   Bytes ours;        ///< that our kernels read and write
   Bytes scores;      ///< written and read by deterministic gradients
   Seconds scoreTime; ///< of `scores`; part of `sum`
-  Seconds products;  ///< and convolutions, at kProductShare of the rate
-  Seconds expected;  ///< of the same in `sum`: most sizes reach more
-  Seconds attention; ///< at kAttentionShare of the rate
+  /// Of products and convolutions if all ran at kProductShare of the rate.
+  Seconds products;
+  /// Of products and convolutions as part of `sum`: less than `products` if
+  /// their sizes reach a larger share.
+  Seconds expected;
+  Seconds attention; ///< by the library, at kAttentionShare of the rate
   Seconds sum;       ///< of the calls and nodes
 };
 

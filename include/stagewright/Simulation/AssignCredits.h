@@ -1,5 +1,4 @@
-//===- AssignCredits.h - credits of stages from times and memory  -*- C++
-//-*-===//
+//===- AssignCredits.h - credits from times and memory ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +13,10 @@
 // limit of 1F1B; every hop of c seconds adds 2 c / period.
 //
 // The bound is exact for one stage per rank if twice a hop is a multiple of the
-// period. Otherwise microbatches return in another phase than in which they
-// left, or wait for other stages of a rank, and greedy ranks lose some time. So
-// all stages get as many more credits as a simulated step needs, up to 8.
+// period. Otherwise microbatches return at another point of the period than
+// that at which they left, or wait for other stages of a rank, and greedy ranks
+// lose some time. So all stages get as many more credits as a simulated step
+// needs, up to 8.
 //
 //===----------------------------------------------------------------------===//
 

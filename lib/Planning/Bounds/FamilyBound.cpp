@@ -22,9 +22,10 @@ static double capacityBound(const Family &family) {
   return family.costs.microbatches * family.costs.total(0) / speed;
 }
 
-/// Whether no device has room for an equal part of what layers hold without any
-/// microbatch, although each layer is a stage of its own, or for one of them.
-/// Every device of a stage holds all of its part.
+/// Whether every plan surely has a stage that fits on no device. Layers hold
+/// memory even without microbatches, for example for parameters. Of n stages
+/// one holds at least 1/n of it, and one the largest layer; each replica of a
+/// stage holds all of the stage's part.
 static bool lacksMemory(const Problem &problem) {
   int64_t once = memoryOfAll(problem).once, largest = mostOfOneLayer(problem);
   auto most =

@@ -70,11 +70,11 @@ template <typename F> F lookUp(void *handle, const std::string &name) {
 }
 
 /// Loads a library whose constructor reads its settings from the environment.
-/// It gets one thread: parallelism is across ranks, and results are
-/// reproducible only if sums are always split alike. It chooses kernels by the
-/// processor: settings meant for OpenBLAS in other programs (for example
-/// Haswell kernels, which halve the speed of a processor with AVX-512) must
-/// change neither our speed nor our results.
+/// It gets one thread: products are already divided over ranks and their
+/// threads, and results are reproducible only if sums are always split alike.
+/// It chooses kernels by the processor: settings meant for OpenBLAS in other
+/// programs (for example Haswell kernels, which halve the speed of a processor
+/// with AVX-512) must change neither our speed nor our results.
 void *openLibrary(const std::string &path) {
   ScopedEnvironment threads("OPENBLAS_NUM_THREADS", "1");
   ScopedEnvironment kernels("OPENBLAS_CORETYPE",

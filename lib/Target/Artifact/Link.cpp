@@ -26,7 +26,8 @@ static llvm::Expected<std::string> findLinker() {
     if (auto path = llvm::sys::findProgramByName(name))
       return *path;
   return llvm::createStringError(
-      "no linker found: neither '%s' nor ld.lld in PATH; install lld",
+      "no linker found: '%s' cannot be run, and none of ld.lld-22, ld.lld and "
+      "ld is in PATH; install lld",
       STAGEWRIGHT_LINKER);
 }
 
@@ -51,8 +52,8 @@ static llvm::Error checkSymbols(llvm::StringRef path) {
                   !(*flags & llvm::object::SymbolRef::SF_Weak);
     if (isOpen && !name->empty() && !dlsym(library, name->str().c_str()))
       return llvm::createStringError(
-          "native code calls '%s', which neither the runtime nor the C library "
-          "has; this is a fault of the lowering, not of the model",
+          "native code calls '%s', which neither it nor the C library nor libm "
+          "defines; this is a fault of the lowering, not of the model",
           name->str().c_str());
   }
   return llvm::Error::success();

@@ -12,7 +12,7 @@
 // RUN: not pp-opt %s -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4 delay=1" 2>&1 | FileCheck %s --check-prefix=UPDATE
 // UPDATE: [[@LINE+27]]:1: error: 'pipeline.program' op cannot average parameters that do not change: there is no @update; import the model with the option 'update'
 // RUN: sed 's#//update:##' %s | not pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4" 2>&1 | FileCheck %s --check-prefix=AUTO
-// AUTO: error: 'pipeline.program' op needs an average of 4.0 ms, which takes 8 steps of 500.0 us, but the next begins after 4; give every=8 (pp-compile: --average-every=8) or more, or a delay, and steps wait for the rest
+// AUTO: error: 'pipeline.program' op needs 4.0 ms to sum an average, which is 8 steps of 500.0 us, but the next average begins after 4; give every=8 (pp-compile: --average-every=8) or more, or a delay of at most 4, with which steps wait until the sum is complete
 // RUN: sed -e 's#//update:##' -e 's/@d0, @d1/@d0/' %s | not pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4 delay=1" 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: error: 'pipeline.program' op has no stage with replicas, so there is nothing to average; plan some, as with --plan="[0,3)x2"
 

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A group is a set of linalg operations with common outer loops, called rows,
-// such as (batch, token): for one row, each member reads only what the others
-// made for that row. One loop over blocks of rows can contain all members, and
-// the values between them are then as small as a block. Two members are joined
-// by a value that one makes and the other reads, or by one that both read.
+// A group is a set of linalg operations with common outer loops, such as those
+// over batch and token. These loops are called row loops, and an iteration of
+// all of them a row: for one row, each member reads only what the others made
+// for that row. One loop over blocks of rows can contain all members, and the
+// values between them are then as small as a block. Two members are joined by a
+// value that one makes and the other reads, or by one that both read.
 //
 // No operation outside a group is on a path from a member to a member, so the
 // loop can be inserted at one place of the block.
@@ -26,8 +27,8 @@ namespace stagewright::bodies {
 
 struct RowMember {
   mlir::linalg::LinalgOp op;
-  llvm::SmallVector<unsigned> loops; ///< by row of the group: its loop
-  /// It sums over some rows to a result without those rows (the gradient of a
+  llvm::SmallVector<unsigned> loops; ///< by row loop of the group: its own
+  /// It sums over some row loops to a result without them (the gradient of a
   /// bias). No other member reads that result.
   bool sums = false;
 
@@ -36,30 +37,34 @@ struct RowMember {
 
 struct RowGroup {
   llvm::SmallVector<RowMember> members; ///< in program order
-  llvm::SmallVector<int64_t> extents;   ///< iterations of each row
+  llvm::SmallVector<int64_t> extents;   ///< iterations of each row loop
 
   int64_t numRows() const;
   /// Bytes, for one row, of all values that the members make or read.
   int64_t bytesPerRow() const;
-  /// Bytes, for one row, of the largest value that all rows index.
+  /// Bytes, for one row, of the largest value that all row loops index.
   int64_t largestPerRow() const;
-  /// Whether a member is a contraction: then the group is one over the scores
-  /// of attention.
+  /// Whether a member is a contraction. Only those of a large array, such as
+  /// the scores of attention, are members.
   bool hasContraction() const;
-  /// Whether one row, the last, is summed and the others are not: the loop over
-  /// blocks of that row is nested in the loop over the others.
+  /// Whether one row loop, the last, is summed and the others are not: the loop
+  /// over its blocks is nested in the loop over blocks of the others.
   bool isNested() const;
 
+  /// Drops row loop `row`.
   void dropRow(size_t row);
-  /// Drops rows for which a member reads what another makes for other rows.
+  /// Drops row loops for which a member reads what another makes for other
+  /// rows.
   void keepAgreedRows();
-  /// Also drops loops that cannot be a row of every member, and rows that do
-  /// not fit the sums of all members; all rows if nothing fits.
+  /// Also drops row loops that some member cannot have, and, without a
+  /// contraction, those over which not all members that sum do so. Drops all if
+  /// two row loops are one loop of a member, if a group with a contraction sums
+  /// over more than one, or if a member that sums has none left to sum over.
   void keepCommonRows();
-  /// The group without rows along which its largest values are contiguous; a
-  /// block has all of such a dimension.
+  /// The group without row loops along which its largest values are contiguous;
+  /// a block has all of such a dimension.
   RowGroup withoutContiguous() const;
-  /// Sorts rows as the dimensions of the largest value, summed rows last.
+  /// Sorts row loops as the dimensions of the largest value, summed ones last.
   void sortRows();
 };
 
@@ -80,7 +85,9 @@ llvm::SmallVector<mlir::tensor::ExtractOp> gathersOf(mlir::linalg::LinalgOp op);
 /// Limits of blocks and groups, in bytes: `values` and `scores` are maxima.
 struct BlockLimits {
   int64_t values; ///< all values of a block
-  int64_t scores; ///< largest value, if any contracts; 0: no such group
+  /// Largest value of a block in a group with a contraction; 0: contractions
+  /// join no group.
+  int64_t scores;
   /// Min for all values of a group: smaller ones stay in the L1 cache anyway.
   int64_t fewest = 32 << 10;
 };

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: the memory of a stage to which nodes are added and
-// removed, computed only when a planner asks. If all layers with all
-// microbatches fit on the smallest device, it is never computed.
+// Private to this folder: the memory of a stage while nodes of a LoadGraph
+// (groups of layers) are added and removed, computed only when a planner asks.
+// If all layers with all microbatches fit on the smallest device, it is never
+// computed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,9 +11,11 @@
 
 namespace stagewright::pipeline {
 
-/// Max values to follow. Softmax, mask and gradients are about fifty.
-constexpr size_t kMostOperations = 300;
-/// Max depth to which the operands of these operations are traced back.
+/// Max number of values to follow; softmax, mask and gradients have about
+/// fifty.
+constexpr size_t kMostValues = 300;
+/// Max depth to which the operands of the operations that make these values are
+/// traced back.
 constexpr unsigned kDepth = 16;
 
 /// An elementwise operation on whole tensors, such as arith.addf.
@@ -205,7 +207,7 @@ LogicalResult Scores::visit(Operation *user) {
 
 LogicalResult Scores::follow() {
   for (; followed < made.size(); ++followed) {
-    if (made.size() > kMostOperations)
+    if (made.size() > kMostValues)
       return failure();
     Value value = made[followed];
     for (Operation *user : value.getUsers())

@@ -92,11 +92,13 @@ private:
       steps = std::max<int64_t>(1, int64_t(std::ceil(wanted)));
       if (steps > every)
         return program.emitOpError()
-               << "needs an average of " << toString(times->allReduce)
-               << ", which takes " << steps << " steps of "
-               << toString(times->step) << ", but the next begins after "
-               << int64_t(every) << "; " << giveEvery(steps)
-               << " or more, or a delay, and steps wait for the rest";
+               << "needs " << toString(times->allReduce)
+               << " to sum an average, which is " << steps << " steps of "
+               << toString(times->step)
+               << ", but the next average begins after " << int64_t(every)
+               << "; " << giveEvery(steps) << " or more, or a delay of at most "
+               << int64_t(every)
+               << ", with which steps wait until the sum is complete";
     }
     Builder builder(&getContext());
     bool known = times->step.value > 0;
