@@ -297,8 +297,8 @@ def SendOnce : Pass<"pipeline-send-once", "::mlir::ModuleOp"> {
     stages may run in another order than that of the layers.
     **Leaves** If several stages on the same devices read a value of other devices, only the first of them receives it. Its node
     returns the value as well, and the others read that result. Nodes of phase W pass on no value, since a schedule may delay
-    them, and read their own messages. Replicas that work on slices stay as they are. Results
-    that only copy a value of a stage on the same devices are removed: `pipeline-shard` adds such copies where a stage may begin.
+    them. Replicas that work on slices stay as they are. Results that only copy a value of a stage on the same devices are
+    removed: `pipeline-shard` adds such copies where a stage may begin.
     **Never** changes a value, or the order of stages.
   }];
   let statistics = [Statistic<"numRelayed", "relayed", "Values that a stage passes on to others of its devices">,
