@@ -37,8 +37,8 @@ struct Candidate {
 struct Timed {
   double best = std::numeric_limits<double>::infinity(); ///< Of those that fit.
   size_t count = 0;
-  /// By chunks: the most ranks of a cut that does not fit.
-  std::map<int64_t, int64_t> lacking;
+  /// By placement and chunks: the most ranks of a cut that does not fit.
+  std::map<std::pair<Placement, int64_t>, int64_t> lacking;
 };
 
 /// Searches the plans of a family.
@@ -65,7 +65,7 @@ private:
   int64_t mostPipelines(const StagePlacement &where) const;
   double sumsOf(int64_t ranks, int64_t pipelines);
   void estimate(Candidate &candidate);
-  bool mayFit(const Candidate &candidate);
+  bool hasRoom(const Candidate &candidate, bool asHeld);
   void timeCuts();
   void timeSome(const std::vector<Candidate *> &some, Timed &timed,
                 std::vector<Candidate *> *later);
@@ -232,10 +232,10 @@ static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
   return isKnown ? std::min(where.ranks - rank, microbatches) : 1;
 }
 
-/// Whether devices have the memory that every schedule needs: leastHeld()
-/// microbatches in flight, with all layers at their highest recomputation level
-/// if allowed.
-bool Families::mayFit(const Candidate &candidate) {
+/// Whether devices have the memory for the even cut with one microbatch in
+/// flight on every rank, or (`asHeld`) with leastHeld(), all layers at their
+/// stated or, if allowed, highest recomputation level.
+bool Families::hasRoom(const Candidate &candidate, bool asHeld) {
   const auto &[where, generators, pipelines] = candidate.request;
   if (where.placement == Placement::Twin)
     return true;
@@ -244,16 +244,20 @@ bool Families::mayFit(const Candidate &candidate) {
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
     StagePlan stage =
         stageOf(s == 0 ? 0 : candidate.ends[s - 1], candidate.ends[s], {});
-    for (int64_t layer : stage.layers)
-      stage.levels.push_back(
-          problem.recompute ? int64_t(problem.layers[layer].levels.size()) : 0);
+    for (int64_t layer : stage.layers) {
+      auto highest = int64_t(problem.layers[layer].levels.size());
+      stage.levels.push_back(problem.level >= 0
+                                 ? std::min(problem.level, highest)
+                             : problem.recompute ? highest
+                                                 : 0);
+    }
     int64_t rank =
         rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
     memory[rank].add(
         stageMemory(problem, index, stage),
-        ByLife(problem.forwardOnly
-                   ? 0
-                   : leastHeld(candidate.request, rank, microbatches)),
+        ByLife(problem.forwardOnly ? 0
+               : asHeld ? leastHeld(candidate.request, rank, microbatches)
+                        : 1),
         problem.microbatches);
   }
   for (int64_t r = 0; r < where.ranks; ++r)
@@ -263,8 +267,9 @@ bool Families::mayFit(const Candidate &candidate) {
 }
 
 /// Times the most promising even cuts, each in its fastest schedule, and sorts
-/// them; drops the others. As long as none fits in memory, those with no more
-/// ranks than one that does not, and as many chunks, come last: they need more.
+/// them; drops the others. As long as none fits in memory, these come last:
+/// those that only fit with uneven stages, if at all, and those with no more
+/// ranks than one that does not fit, and the same placement and chunks.
 void Families::timeCuts() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate &a, const Candidate &b) {
@@ -288,15 +293,18 @@ void Families::timeCuts() {
 void Families::timeSome(const std::vector<Candidate *> &some, Timed &timed,
                         std::vector<Candidate *> *later) {
   auto waits = [&](const Candidate &candidate) {
-    auto lacking = timed.lacking.find(candidate.request.where.chunks);
-    return later && std::isinf(timed.best) && lacking != timed.lacking.end() &&
-           candidate.request.where.ranks <= lacking->second;
+    if (!later || !std::isinf(timed.best))
+      return false;
+    const StagePlacement &where = candidate.request.where;
+    auto lacking = timed.lacking.find({where.placement, where.chunks});
+    return (lacking != timed.lacking.end() && where.ranks <= lacking->second) ||
+           !hasRoom(candidate, /*asHeld=*/true);
   };
   for (auto next = some.begin(); next != some.end();) {
     std::vector<Candidate *> together;
     size_t most = std::min(numThreads(), kMostTimed - timed.count);
     for (; next != some.end() && together.size() < most; ++next) {
-      if ((*next)->bound >= timed.best || !mayFit(**next))
+      if ((*next)->bound >= timed.best || !hasRoom(**next, /*asHeld=*/false))
         continue;
       if (waits(**next) && !together.empty())
         break; // The ones before it decide.
@@ -317,7 +325,7 @@ void Families::timeSome(const std::vector<Candidate *> &some, Timed &timed,
       }
       ++timed.count;
       candidate.cost = *costs[i];
-      int64_t &lacking = timed.lacking[where.chunks];
+      int64_t &lacking = timed.lacking[{where.placement, where.chunks}];
       if (costs[i]->excess == 0)
         timed.best = std::min(timed.best, costs[i]->time.value);
       else

@@ -86,7 +86,7 @@ pipeline.cluster @lab {
 
 // fabric_c3: bandwidth.
 pipeline.cluster @lab {
-  // expected-error @below {{needs 'between' a positive bandwidth and a latency of at least 0, got 0.000000e+00 and 1.000000e+00}}
+  // expected-error @below {{needs a positive bandwidth and a latency of at least 0 for 'between', got 0.000000e+00 and 1.000000e+00}}
   pipeline.fabric between bandwidth 0.0 latency 1.0
 }
 

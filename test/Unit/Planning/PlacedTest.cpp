@@ -320,6 +320,19 @@ TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
             "device with 36 B more");
 }
 
+// The first of two ranks holds two microbatches, the last one: eight equal
+// layers do not fit as four and four, but as three and five.
+TEST(Placed, ACutThatFitsOnlyWithUnevenStagesIsFound) {
+  Problem problem = chain(std::vector<double>(8, 100), 2, 4);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(102);
+  PlacedFamily family;
+  family.generators = {*findGenerator("1f1b")};
+  Result<Plan> plan = planPlaced(problem, family);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(sizesOf(*plan), (std::vector<int64_t>{3, 5}));
+}
+
 TEST(Placed, RetimedStagesHaveADeviceEach) {
   Problem problem = chain(std::vector<double>(4, 1), 2, 4);
   Plan plan;
