@@ -40,12 +40,39 @@ std::vector<std::vector<double>> bytesKept(const Problem &problem) {
   return kept;
 }
 
+/// Bytes of a microbatch that the I of each layer keeps for its W, by layer and
+/// level: what I makes again at a level may wait for W. Empty if there are
+/// none.
+static std::vector<std::vector<double>> bytesBetween(const Problem &problem) {
+  std::vector<std::vector<double>> between;
+  for (const LayerValue &value : problem.values) {
+    if (value.producer.phase != ActionKind::InputGradient)
+      continue;
+    size_t layer = size_t(value.producer.layer);
+    for (const LayerPhase &use : value.uses) {
+      if (use.layer != value.producer.layer ||
+          use.phase != ActionKind::WeightGradient)
+        continue;
+      if (between.empty())
+        for (const Layer &each : problem.layers)
+          between.emplace_back(each.levels.size() + 1, 0);
+      for (size_t level = 0; level < between[layer].size(); ++level)
+        if (use.isAt(int64_t(level)))
+          between[layer][level] += double(problem.slotOf(value.bytes).value);
+      break;
+    }
+  }
+  return between;
+}
+
 LevelCurve::LevelCurve(const Problem &problem)
     : problem(problem), classOf(problem.cluster.classOfDevices()),
       index(problem) {
   mayRise = problem.recompute && problem.level < 0 && problem.mostLevels() > 0;
-  if (mayRise)
-    kept = bytesKept(problem);
+  if (!mayRise)
+    return;
+  kept = bytesKept(problem);
+  between = bytesBetween(problem);
 }
 
 void LevelCurve::state(std::vector<StagePlan> &stages) const {
@@ -114,6 +141,9 @@ void LevelCurve::fit(std::vector<LeveledStage> stages, size_t deviceClass,
       for (size_t level = 1; level <= layer.levels.size(); ++level) {
         double bytes =
             stages[s].copies * (kept[number][level - 1] - kept[number][level]);
+        if (!between.empty())
+          bytes += stages[s].between *
+                   (between[number][level - 1] - between[number][level]);
         double seconds = (layer.again(int64_t(level), deviceClass) -
                           layer.again(int64_t(level) - 1, deviceClass))
                              .value;

@@ -40,6 +40,7 @@ template <typename Is> size_t firstWhere(size_t low, size_t high, Is is) {
 struct LeveledStage {
   StagePlan *stage;
   double copies = 1;
+  double between = 0; ///< Of what its I keeps for its W.
 };
 
 /// Bytes of a microbatch that each layer keeps for its own backward, by layer
@@ -94,8 +95,8 @@ private:
   std::vector<size_t> classOf; ///< By device.
   bool mayRise = false;
   LayerIndex index;
-  /// bytesKept(); empty unless levels may be raised.
-  std::vector<std::vector<double>> kept;
+  /// bytesKept(), and the same from I to W; empty unless levels may be raised.
+  std::vector<std::vector<double>> kept, between;
 };
 
 } // namespace stagewright

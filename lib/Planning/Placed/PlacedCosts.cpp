@@ -308,7 +308,8 @@ void fitLevels(const Problem &problem, const LevelCurve &curve,
     std::vector<LeveledStage> here;
     std::vector<StashLife> lives = livesOf(held[r], schedule);
     for (const StashPeak &peak : held[r])
-      here.push_back({&stages[peak.stage], double(peak.held)});
+      here.push_back({&stages[peak.stage], double(peak.held),
+                      double(heldOf(peak).between)});
     curve.fit(std::move(here), classOf[devices[r]], [&] {
       return memoryOfRank(problem, curve.layers(), stages, held[r], schedule)
           .fits(lives, packer, problem.cluster.devices[devices[r]].memory);

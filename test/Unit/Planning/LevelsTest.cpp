@@ -13,15 +13,18 @@
 
 #include "../Random.h"
 #include "stagewright/Planning/Bounds.h"
+#include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
+#include "stagewright/Scheduling/Generators.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
 using namespace stagewright::testing;
 
 static constexpr ActionKind F = ActionKind::Forward,
-                            I = ActionKind::InputGradient;
+                            I = ActionKind::InputGradient,
+                            W = ActionKind::WeightGradient;
 
 /// Layers with a forward of one second and a backward of two, on `devices` with
 /// `memory` bytes. A layer keeps 100 bytes at level 0, 60 at level 1 (0.1 s
@@ -147,6 +150,44 @@ TEST(Levels, AreCloseToTheBestChoice) {
 
 /// If stages do not fit at level 0, spp finds plans with higher levels; a stage
 /// that repeats its whole forward would be slower.
+// What a level makes again for W saves less under a schedule that delays W: its
+// bytes are held from I to W instead.
+TEST(Levels, CountWhatWaitsForTheWeightGradient) {
+  Problem problem;
+  for (const char *name : {"d0", "d1"})
+    problem.cluster.devices.push_back(
+        {name, "gpu", 0, FlopRate(1), Bandwidth(1), Bytes(1 << 20)});
+  problem.cluster.name = "c";
+  problem.cluster.fabric.inside = Joint{Bandwidth(1e6), Seconds(0)};
+  problem.microbatches = 4;
+  for (int64_t l = 0; l < 4; ++l) {
+    Layer layer{"l" + std::to_string(l),
+                {{Seconds(1), Seconds(1), Seconds(1)}}};
+    layer.levels = {{{Seconds(0.1)}, {}, {}}};
+    problem.layers.push_back(layer);
+    bool isLate = l % 2 == 0;
+    problem.values.push_back(
+        {Bytes(isLate ? 100 : 60), {l, F}, {{l, I, 1}, {l, W, 1}}});
+    if (isLate)
+      problem.values.push_back({Bytes(100), {l, I}, {{l, W, 2}}});
+  }
+  PlacedFamily family;
+  family.placement = Placement::Linear;
+  family.generators = {*findGenerator("zb-h1")};
+  problem.stages = 2;
+  Result<Plan> kept = planPlaced(problem, family);
+  ASSERT_TRUE(kept) << kept.error().message;
+  // Two microbatches are held for I, and one for W. A layer of the first kind
+  // saves 2 * 100 - 100 bytes, one of the second 2 * 60.
+  EXPECT_EQ(kept->stages[0].memory, Bytes(2 * 160));
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(2 * 160 - 110);
+  Result<Plan> plan = planPlaced(problem, family);
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (const StagePlan &stage : plan->stages)
+    EXPECT_EQ(stage.levels, (std::vector<int64_t>{0, 1}));
+}
+
 TEST(Levels, ArePartOfTheSearch) {
   Problem problem = leveled(8, 4, 1000, 8);
   problem.maxReplicas = 1;
