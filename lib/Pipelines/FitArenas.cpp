@@ -7,7 +7,6 @@
 
 #include "FitArenas.h"
 #include "RunPasses.h"
-#include "ShareSearch.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
@@ -16,6 +15,7 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Request.h"
+#include "stagewright/Planning/ShareSearch.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 

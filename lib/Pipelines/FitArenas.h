@@ -9,7 +9,7 @@
 // few percent too many. Where replicas share samples and memory is short, this
 // lowers the plan and looks at the arenas instead. If the plan is refused, it
 // takes the plan for slightly more memory. If that does not fit, other shares
-// are tried (ShareSearch.h).
+// are tried (Planning/ShareSearch.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_PIPELINES_SHARESEARCH_H
-#define STAGEWRIGHT_LIB_PIPELINES_SHARESEARCH_H
+#ifndef STAGEWRIGHT_PLANNING_SHARESEARCH_H
+#define STAGEWRIGHT_PLANNING_SHARESEARCH_H
 
 #include "stagewright/Planning/Evaluate.h"
 #include <functional>
@@ -91,4 +91,4 @@ private:
 
 } // namespace stagewright
 
-#endif // STAGEWRIGHT_LIB_PIPELINES_SHARESEARCH_H
+#endif // STAGEWRIGHT_PLANNING_SHARESEARCH_H

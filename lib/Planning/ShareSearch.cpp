@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ShareSearch.h"
+#include "stagewright/Planning/ShareSearch.h"
 #include <algorithm>
 #include <numeric>
 
