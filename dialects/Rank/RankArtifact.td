@@ -81,7 +81,8 @@ def Rank_BucketAttr : Rank_Facts<"Bucket", "bucket", "The part of a rank in a su
 
 def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collective`, or one slot of a `rank.gather`, with the buffers of each rank"> {
   let description = [{
-    With `gathers` the type is that of one part; each bucket is a slot with the parts of all ranks.
+    With `gathers` the type is that of one part; each bucket is a slot with the parts of all ranks, or with `exchanges` of
+    those to send, then those to receive.
 
     ```mlir
     #rank.collective<name = "sum0", type = tensor<64xf32>, buckets = [<rank = 0, first = 4, buffers = 3>]>
@@ -90,7 +91,8 @@ def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collec
     - (collective_facts_c1) the bucket has a static shape, of integers or floats.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type, Rank_List<"BucketAttr">:$buckets,
-                        Rank_Flag:$gathers);
+                        Rank_Flag:$gathers,
+                        Rank_Flag:$exchanges);
   let genVerifyDecl = 1;
 }
 

@@ -81,9 +81,13 @@ def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
     Every rank `among` them has a stash of `depth` slots, each with room for the parts of all, in the order of the ranks and
     without gaps. A rank writes its own part; the others arrive. The type is that of one part.
 
+    With `exchange` each rank has a part for every other rank instead (an all-to-all). A slot has the parts that the rank
+    sends, by receiver, then those that it receives, by sender; its own place among both is not used.
+
     Example:
     ```mlir
     rank.gather @h1.join among [0, 1] depth 2 : memref<4x16xf32>
+    rank.gather @h1.scatter exchange among [0, 1] depth 2 : memref<4x16xf32>
     ```
     Constraints:
     - (gather_c1) at least two ranks, not negative and in increasing order;
@@ -91,11 +95,12 @@ def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
     - (gather_c3) a part is a memref of static shape with identity layout, of floats or of integers of at least 8 bits, and
       has a multiple of 64 bytes.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$ranks, Rank_IntAttr:$depth, Rank_MemoryTypeAttr:$type);
-  let assemblyFormat = "$sym_name `among` $ranks `depth` $depth attr-dict `:` $type";
+  let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$exchange, DenseI64ArrayAttr:$ranks, Rank_IntAttr:$depth,
+                       Rank_MemoryTypeAttr:$type);
+  let assemblyFormat = "$sym_name (`exchange` $exchange^)? `among` $ranks `depth` $depth attr-dict `:` $type";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The type of a slot: the parts of all ranks.
+    /// The type of a slot: the parts of all ranks, or those to send and those to receive.
     ::mlir::MemRefType getSlotType();
   }];
 }

@@ -94,10 +94,10 @@ cl::opt<bool> sequenceParallel(
     cl::init(true), cl::cat(category));
 cl::opt<bool> shardCollectives(
     "shard-collectives",
-    cl::desc("The shards of --tensor-parallel join a value by one all-gather "
-             "(threads: blocks that waiting ranks copy; MPI_Iallgather; "
-             "ncclAllGather), where their parts are equal, not by a message "
-             "from each to every other (default: false)"),
+    cl::desc("The shards of --tensor-parallel join a value by one all-gather, "
+             "and on CPUs scatter one by one all-to-all, where their parts are "
+             "equal, not by a message from each to every other (default: "
+             "false)"),
     cl::cat(category));
 cl::opt<bool> recomputeLayers(
     "recompute-layers",

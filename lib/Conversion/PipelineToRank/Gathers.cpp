@@ -1,4 +1,4 @@
-//===- Gathers.cpp - joins of shards as collectives -----------------------===//
+//===- Gathers.cpp - joins and scatters of shards as collectives ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,14 +7,16 @@
 //
 // A join of N shards is N values of one type, each made on a rank of its own
 // and read on all N. As messages these are N (N - 1) channels; here they become
-// one gather, with a stash on each rank in which the parts lie side by side.
+// one gather, with a stash on each rank in which the parts lie side by side. A
+// scatter is N - 1 values on each rank, of which each other rank reads one.
+// They become one exchange.
 //
 // Values are matched by their places: those of the group's ranks are made in
 // the same kind of action at the same level, read at the same level, and the
-// k-th of one rank goes with the k-th of the others. Any match has the right
-// values, since each rank reads the parts of the nodes that it reads in the
-// graph. A wrong one could only make ranks wait for each other, which
-// verify-rank-programs refuses.
+// k-th of one rank (for one receiver) goes with the k-th of the others. Any
+// match has the right values, since each rank reads the parts of the nodes that
+// it reads in the graph. A wrong one could only make ranks wait for each other,
+// which verify-rank-programs refuses.
 //
 // Ranks must begin their gathers in one order. So the ranks of a group run the
 // same actions in the same order, two groups have the same ranks or none in
@@ -31,68 +33,108 @@ namespace {
 class Gatherer {
 public:
   explicit Gatherer(Plan &plan);
-  void run();
+  void run(bool exchanges);
 
 private:
-  /// Where a value is made and read, equal for all parts of a join.
-  using Key = std::tuple<std::vector<int64_t>, ActionKind, int64_t, int64_t,
-                         int64_t, const void *>;
-  std::optional<Key> keyOf(Value value, const ValuePlan &made) const;
-  bool runAlike(ArrayRef<int64_t> ranks);
-  void add(ArrayRef<int64_t> ranks, ArrayRef<Value> parts, int64_t level);
+  using Ranks = std::vector<int64_t>;
+  /// Where a value is made and read, equal for all parts: kind, copy and level
+  /// of the action, level of the reader, type.
+  using Key = std::tuple<ActionKind, int64_t, int64_t, int64_t, const void *>;
+  /// A value, and its place in the action that makes it: the position of its
+  /// node, and the number of the node's result.
+  struct Part {
+    std::pair<unsigned, unsigned> place;
+    Value value;
+
+    friend bool operator<(const Part &a, const Part &b) {
+      return a.place < b.place;
+    }
+  };
+  using Parts = std::vector<Part>;
+  using Sent = std::map<int64_t, std::map<int64_t, Parts>>;
+
+  void find(bool exchanges);
+  void addGathers(const Key &key, const Ranks &ranks,
+                  const std::map<int64_t, Parts> &made);
+  void addExchanges(const Key &key, const Sent &sent);
+  void addExchange(const Key &key, const Ranks &ranks, const Sent &sent,
+                   size_t k);
+  bool runAlike(const Ranks &ranks);
+  bool keepsOrder(const Key &key, const Ranks &ranks, const Parts &begins);
+  int64_t add(const Key &key, const Ranks &ranks, Value part, bool exchanges);
+  void mark(Value part, int64_t gather, int64_t written, int64_t read);
 
   Plan &plan;
   /// By copy of a stage: its number among those of its rank and copy.
   std::vector<int64_t> levelOf;
-  std::map<std::vector<int64_t>, bool> alike;        ///< By ranks.
-  std::vector<const std::vector<int64_t> *> groupOf; ///< By rank.
+  std::map<Ranks, bool> alike;
+  std::vector<bool> isInGroup;     ///< By rank.
+  std::map<Key, unsigned> numbers; ///< Of keys, in the order of values.
+  /// By number of the key and ranks, then rank: the parts of joins.
+  std::map<std::pair<unsigned, Ranks>, std::map<int64_t, Parts>> joined;
+  /// By number of the key, then sender and receiver: those of scatters.
+  std::map<unsigned, Sent> scattered;
+  /// By ranks, kind, copy and level of an action: for each gather that begins
+  /// there, the parts with which the ranks begin it.
+  std::map<std::tuple<Ranks, ActionKind, int64_t, int64_t>, std::vector<Parts>>
+      begun;
 };
 
 } // namespace
 
-Gatherer::Gatherer(Plan &plan) : plan(plan), groupOf(plan.numRanks()) {
+Gatherer::Gatherer(Plan &plan) : plan(plan), isInGroup(plan.numRanks()) {
   std::map<std::pair<int64_t, int64_t>, int64_t> count;
   for (auto [number, rank] : llvm::enumerate(plan.rankOfStage))
     levelOf.push_back(count[{rank, int64_t(number) / plan.numStages}]++);
 }
 
-/// None if `value` is no part of a join: one other stage on each of some ranks
-/// reads it, at the same level, and so does its own rank.
-std::optional<Gatherer::Key> Gatherer::keyOf(Value value,
-                                             const ValuePlan &made) const {
-  if (made.channels.empty() || !made.outputs.empty())
-    return std::nullopt;
-  auto type = cast<RankedTensorType>(value.getType());
-  Type element = type.getElementType();
-  if (!element.isIntOrFloat() || element.isInteger(1) ||
-      rank::getSlotBytes(type) % 64 != 0)
-    return std::nullopt;
-  std::vector<int64_t> ranks = {plan.rankOf(made.made)};
-  int64_t level = levelOf[plan.channels[made.channels.front()].stage];
-  for (unsigned number : made.channels) {
-    const ChannelPlan &channel = plan.channels[number];
-    ranks.push_back(channel.to);
-    if (levelOf[channel.stage] != level)
-      return std::nullopt;
+/// Finds values that one stage on each of some other ranks reads, all at one
+/// level: parts of joins, if their own rank reads them there too, else of
+/// scatters.
+void Gatherer::find(bool exchanges) {
+  for (auto &[value, made] : plan.values) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Type element = type.getElementType();
+    if (made.channels.empty() || !made.outputs.empty() ||
+        !element.isIntOrFloat() || element.isInteger(1) ||
+        rank::getSlotBytes(type) % 64 != 0)
+      continue;
+    int64_t from = plan.rankOf(made.made);
+    int64_t level = levelOf[plan.channels[made.channels.front()].stage];
+    Ranks ranks = {from};
+    for (unsigned number : made.channels)
+      if (levelOf[plan.channels[number].stage] == level)
+        ranks.push_back(plan.channels[number].to);
+    llvm::sort(ranks);
+    if (ranks.size() != made.channels.size() + 1 ||
+        llvm::adjacent_find(ranks) != ranks.end())
+      continue;
+    Key key{made.made.kind, made.made.stage / plan.numStages,
+            levelOf[made.made.stage], level, type.getAsOpaquePointer()};
+    unsigned number =
+        numbers.try_emplace(key, unsigned(numbers.size())).first->second;
+    Part part{{made.madeAt, cast<OpResult>(value).getResultNumber()}, value};
+    if (llvm::any_of(made.stashes, [&](const StashPlan &stash) {
+          return levelOf[stash.stage] == level;
+        }))
+      joined[{number, ranks}][from].push_back(part);
+    else if (exchanges && made.channels.size() == 1)
+      scattered[number][from][plan.channels[made.channels.front()].to]
+          .push_back(part);
   }
-  llvm::sort(ranks);
-  bool isRead = llvm::any_of(made.stashes, [&](const StashPlan &stash) {
-    return levelOf[stash.stage] == level;
-  });
-  if (!isRead || llvm::adjacent_find(ranks) != ranks.end())
-    return std::nullopt;
-  return Key{ranks,
-             made.made.kind,
-             made.made.stage / plan.numStages,
-             levelOf[made.made.stage],
-             level,
-             type.getAsOpaquePointer()};
+  for (auto &[key, byRank] : joined)
+    for (auto &[rank, parts] : byRank)
+      llvm::sort(parts);
+  for (auto &[key, bySender] : scattered)
+    for (auto &[from, byReceiver] : bySender)
+      for (auto &[to, parts] : byReceiver)
+        llvm::sort(parts);
 }
 
 /// Whether `ranks` run the same actions in the same order, and share none with
 /// another group.
-bool Gatherer::runAlike(ArrayRef<int64_t> ranks) {
-  auto [entry, isNew] = alike.try_emplace(ranks.vec(), false);
+bool Gatherer::runAlike(const Ranks &ranks) {
+  auto [entry, isNew] = alike.try_emplace(ranks, false);
   if (!isNew)
     return entry->second;
   auto orderOf = [&](int64_t rank) {
@@ -104,103 +146,165 @@ bool Gatherer::runAlike(ArrayRef<int64_t> ranks) {
   };
   Order first = orderOf(ranks.front());
   for (int64_t rank : ranks)
-    if (groupOf[rank] || orderOf(rank) != first)
+    if (isInGroup[rank] || orderOf(rank) != first)
       return false;
   for (int64_t rank : ranks)
-    groupOf[rank] = &entry->first;
+    isInGroup[rank] = true;
   return entry->second = true;
 }
 
-/// The parts of one join, by rank. The slot of each rank is held from the
-/// action that makes its part to the last that reads any part.
-void Gatherer::add(ArrayRef<int64_t> ranks, ArrayRef<Value> parts,
-                   int64_t level) {
-  int64_t number = plan.gathers.size();
-  GatherPlan &gather = plan.gathers.emplace_back();
-  gather.ranks.assign(ranks.begin(), ranks.end());
-  auto node = parts.front().getDefiningOp<pipeline::NodeOp>();
-  const ValuePlan &front = plan.values[parts.front()];
-  gather.name =
-      (node.getNodeName() + "." +
-       Twine(cast<OpResult>(parts.front()).getResultNumber()) + ".gather")
-          .str();
-  if (int64_t copy = front.made.stage / plan.numStages)
-    gather.name += ".copy" + std::to_string(copy);
-  gather.type = parts.front().getType();
-  std::map<int64_t, StashPlan *> stashOf; // By rank.
-  for (auto [place, part] : llvm::enumerate(parts)) {
-    ValuePlan &made = plan.values[part];
-    made.gather = number;
-    made.partOfGather = place;
-    auto own = llvm::find_if(made.stashes, [&](const StashPlan &stash) {
-      return levelOf[stash.stage] == level;
-    });
-    std::swap(*own, made.stashes.front());
-    made.stashes.front().gathers = true;
-    stashOf[ranks[place]] = &made.stashes.front();
-  }
-  for (Value part : parts)
-    for (unsigned channel : plan.values[part].channels) {
-      plan.channels[channel].gathered = true;
-      stashOf[plan.channels[channel].to]->extend(plan.channels[channel]);
-    }
+/// Whether `ranks`, which begin a gather with the parts `begins`, begin it
+/// before and behind the same others.
+bool Gatherer::keepsOrder(const Key &key, const Ranks &ranks,
+                          const Parts &begins) {
+  auto [kind, copy, level, reader, type] = key;
+  std::vector<Parts> &others = begun[{ranks, kind, copy, level}];
+  for (const Parts &other : others)
+    for (size_t i = 0; i < begins.size(); ++i)
+      if ((begins[i] < other[i]) != (begins[0] < other[0]))
+        return false;
+  others.push_back(begins);
+  return true;
 }
 
-void Gatherer::run() {
-  struct Part {
-    unsigned position, number; ///< In its action; of the node's result.
-    Value value;
-  };
-  llvm::MapVector<Key, std::map<int64_t, std::vector<Part>>,
-                  std::map<Key, unsigned>>
-      found;
-  for (auto &[value, made] : plan.values)
-    if (std::optional<Key> key = keyOf(value, made))
-      found[*key][plan.rankOf(made.made)].push_back(
-          {made.madeAt, cast<OpResult>(value).getResultNumber(), value});
-  /// By ranks, copy, kind and level of an action: by gather, the place of each
-  /// part in its action.
-  std::map<std::tuple<std::vector<int64_t>, ActionKind, int64_t, int64_t>,
-           std::vector<std::vector<std::pair<unsigned, unsigned>>>>
-      made;
-  for (auto &[key, byRank] : found) {
-    const auto &[ranks, kind, copy, level, reader, type] = key;
-    size_t count = byRank.begin()->second.size();
-    bool all = byRank.size() == ranks.size();
-    for (auto &[rank, parts] : byRank) {
-      all &= parts.size() == count;
-      llvm::sort(parts, [](const Part &a, const Part &b) {
-        return std::tie(a.position, a.number) < std::tie(b.position, b.number);
+/// Adds a gather, or an exchange, named after `part`; returns its number.
+int64_t Gatherer::add(const Key &key, const Ranks &ranks, Value part,
+                      bool exchanges) {
+  auto node = part.getDefiningOp<pipeline::NodeOp>();
+  GatherPlan &gather = plan.gathers.emplace_back();
+  gather.name = (node.getNodeName() + "." +
+                 Twine(cast<OpResult>(part).getResultNumber()) +
+                 (exchanges ? ".exchange" : ".gather"))
+                    .str();
+  if (int64_t copy = std::get<1>(key))
+    gather.name += ".copy" + std::to_string(copy);
+  gather.ranks = ranks;
+  gather.type = part.getType();
+  gather.exchanges = exchanges;
+  return int64_t(plan.gathers.size()) - 1;
+}
+
+void Gatherer::mark(Value part, int64_t gather, int64_t written, int64_t read) {
+  ValuePlan &made = plan.values[part];
+  made.gather = gather;
+  made.writtenPart = written;
+  made.readPart = read;
+  for (unsigned channel : made.channels)
+    plan.channels[channel].gathered = true;
+}
+
+/// `made`: by rank. The slot of each rank is held from the action that makes
+/// its part to the last that reads any part.
+void Gatherer::addGathers(const Key &key, const Ranks &ranks,
+                          const std::map<int64_t, Parts> &made) {
+  size_t count = made.begin()->second.size();
+  if (made.size() != ranks.size() ||
+      !llvm::all_of(
+          made, [&](const auto &own) { return own.second.size() == count; }) ||
+      !runAlike(ranks))
+    return;
+  for (size_t k = 0; k < count; ++k) {
+    Parts parts;
+    for (auto &[rank, own] : made)
+      parts.push_back(own[k]);
+    if (!keepsOrder(key, ranks, parts))
+      continue;
+    int64_t gather = add(key, ranks, parts.front().value, false);
+    std::map<int64_t, StashPlan *> stashOf; // By rank.
+    for (auto [place, part] : llvm::enumerate(parts)) {
+      mark(part.value, gather, place, place);
+      auto &stashes = plan.values[part.value].stashes;
+      auto own = llvm::find_if(stashes, [&](const StashPlan &stash) {
+        return levelOf[stash.stage] == std::get<3>(key);
       });
+      std::swap(*own, stashes.front());
+      stashes.front().gathers = true;
+      stashOf[ranks[place]] = &stashes.front();
     }
+    for (const Part &part : parts)
+      for (unsigned channel : plan.values[part.value].channels)
+        stashOf[plan.channels[channel].to]->extend(plan.channels[channel]);
+  }
+}
+
+/// The k-th parts that `ranks` send each other. Those of a rank share a stash,
+/// in which it also receives, held as that of a gather.
+void Gatherer::addExchange(const Key &key, const Ranks &ranks, const Sent &sent,
+                           size_t k) {
+  Parts begins; // By rank: the last part that it makes.
+  for (int64_t from : ranks) {
+    begins.push_back(sent.at(from).begin()->second[k]);
+    for (const auto &[to, parts] : sent.at(from))
+      begins.back() = std::max(begins.back(), parts[k]);
+  }
+  if (!keepsOrder(key, ranks, begins))
+    return;
+  int64_t gather =
+      add(key, ranks, sent.at(ranks.front()).begin()->second[k].value, true);
+  for (auto [place, from] : llvm::enumerate(ranks)) {
+    std::optional<StashPlan> stash;
+    for (int64_t other : ranks) {
+      if (other == from)
+        continue;
+      Value received = sent.at(other).at(from)[k].value;
+      const ChannelPlan &channel =
+          plan.channels[plan.values[received].channels.front()];
+      if (!stash)
+        stash = StashPlan{
+            channel.stage, channel.last, channel.lastAt, {}, channel.first};
+      stash->extend(channel);
+    }
+    stash->gathers = true;
+    for (const auto &[to, parts] : sent.at(from)) {
+      Value part = parts[k].value;
+      mark(part, gather, llvm::find(ranks, to) - ranks.begin(),
+           int64_t(ranks.size() + place));
+      ValuePlan &made = plan.values[part];
+      made.beginsGather = part == begins[place].value;
+      made.stashes.insert(made.stashes.begin(), *stash);
+      stash->follows = true;
+    }
+  }
+}
+
+/// Groups are sets of ranks each of which sends as many parts to every other.
+void Gatherer::addExchanges(const Key &key, const Sent &sent) {
+  for (const auto &[first, byReceiver] : sent) {
+    size_t count = byReceiver.begin()->second.size();
+    Ranks ranks = {first};
+    for (const auto &[to, parts] : byReceiver)
+      ranks.push_back(to);
+    if (!llvm::is_sorted(ranks)) // Found from its lowest rank.
+      continue;
+    bool all = llvm::all_of(ranks, [&](int64_t from) {
+      auto own = sent.find(from);
+      return own != sent.end() && own->second.size() + 1 == ranks.size() &&
+             llvm::all_of(own->second, [&](const auto &parts) {
+               return parts.second.size() == count &&
+                      llvm::is_contained(ranks, parts.first);
+             });
+    });
     if (!all || !runAlike(ranks))
       continue;
-    auto &others = made[{ranks, kind, copy, level}];
-    for (size_t number = 0; number < count; ++number) {
-      SmallVector<Value> parts;
-      std::vector<std::pair<unsigned, unsigned>> places;
-      for (auto &[rank, own] : byRank) {
-        parts.push_back(own[number].value);
-        places.emplace_back(own[number].position, own[number].number);
-      }
-      bool isOrdered = llvm::all_of(others, [&](const auto &other) {
-        bool before = places.front() < other.front();
-        for (size_t i = 0; i < places.size(); ++i)
-          if ((places[i] < other[i]) != before)
-            return false;
-        return true;
-      });
-      if (!isOrdered)
-        continue;
-      add(ranks, parts, reader);
-      others.push_back(std::move(places));
-    }
+    for (size_t k = 0; k < count; ++k)
+      addExchange(key, ranks, sent, k);
   }
 }
 
-void chooseGathers(Plan &plan) {
+void Gatherer::run(bool exchanges) {
+  find(exchanges);
+  std::vector<Key> keys(numbers.size());
+  for (const auto &[key, number] : numbers)
+    keys[number] = key;
+  for (const auto &[of, made] : joined)
+    addGathers(keys[of.first], of.second, made);
+  for (const auto &[number, sent] : scattered)
+    addExchanges(keys[number], sent);
+}
+
+void chooseGathers(Plan &plan, bool exchanges) {
   if (!plan.family && plan.credits.empty())
-    Gatherer(plan).run();
+    Gatherer(plan).run(exchanges);
 }
 
 } // namespace stagewright::torank

@@ -15,7 +15,7 @@ namespace {
 class Placer {
 public:
   explicit Placer(Plan &plan) : plan(plan) {}
-  LogicalResult place(bool gathers);
+  LogicalResult place(bool gathers, bool exchanges);
 
 private:
   void addUse(Value value, ActionKey key, unsigned position);
@@ -258,7 +258,7 @@ void Placer::chooseHomes() {
   }
 }
 
-LogicalResult Placer::place(bool gathers) {
+LogicalResult Placer::place(bool gathers, bool exchanges) {
   plan.rankOfResult.assign(plan.graph.getNumResults(), 0);
   DenseMap<Operation *, unsigned> positions;
   for (auto &[key, action] : plan.actions)
@@ -288,8 +288,8 @@ LogicalResult Placer::place(bool gathers) {
   });
   countSums();
   findReads();
-  if (gathers)
-    chooseGathers(plan);
+  if (gathers || exchanges)
+    chooseGathers(plan, exchanges);
   chooseHomes();
   chooseOffload(plan);
   if (failed(chooseDepths(plan)))
@@ -302,8 +302,8 @@ LogicalResult Placer::place(bool gathers) {
   return success();
 }
 
-LogicalResult placeValues(Plan &plan, bool gathers) {
-  return Placer(plan).place(gathers);
+LogicalResult placeValues(Plan &plan, bool gathers, bool exchanges) {
+  return Placer(plan).place(gathers, exchanges);
 }
 
 } // namespace stagewright::torank

@@ -95,6 +95,8 @@ struct StashPlan {
   bool offloaded = false;
   RingDepth onHost = {}, back = {};
   bool gathers = false; ///< Of a part of a gather: its slots have all parts.
+  /// Of one of the parts that a rank exchanges: the others have the same slots.
+  bool follows = false;
 
   /// Lets it last for the uses of a channel of the gather.
   void extend(const struct ChannelPlan &channel);
@@ -113,8 +115,10 @@ struct ValuePlan {
   /// Results of the step that keep it for every microbatch (or the last); the
   /// first may be its home.
   mlir::SmallVector<int64_t> outputs;
-  int64_t gather = -1;      ///< If it is a part of one: its number.
-  int64_t partOfGather = 0; ///< The number of the part.
+  int64_t gather = -1; ///< If it is a part of one: its number.
+  /// The number of the part where it is written, and where others read it.
+  int64_t writtenPart = 0, readPart = 0;
+  bool beginsGather = true; ///< Whether it is the last part that is written.
 };
 
 /// A value that is sent to a stage on another rank.
@@ -128,11 +132,13 @@ struct ChannelPlan {
   bool gathered = false; ///< A gather carries its messages.
 };
 
-/// A value of which each rank of a group of shards makes one part.
+/// A value of which each rank of a group of shards makes one part; if it
+/// exchanges, one for every other rank.
 struct GatherPlan {
   std::string name;
   std::vector<int64_t> ranks; ///< In increasing order, as the parts.
   mlir::Type type;            ///< Of a part.
+  bool exchanges = false;
   int64_t depth = 1;
 };
 
@@ -334,12 +340,12 @@ void chooseBuckets(Plan &plan, int64_t bytes);
 
 /// Chooses a home for every value, the channels and the accumulators
 /// (Places.cpp), then the depths of rings. `gathers`: joins of shards become
-/// gathers.
-mlir::LogicalResult placeValues(Plan &plan, bool gathers);
+/// gathers; `exchanges`: scatters become exchanges.
+mlir::LogicalResult placeValues(Plan &plan, bool gathers, bool exchanges);
 
-/// Finds the joins of shards that can be gathers, after all uses are known
-/// (Gathers.cpp).
-void chooseGathers(Plan &plan);
+/// Finds the joins of shards that can be gathers, and if `exchanges` the
+/// scatters that can be exchanges, after all uses are known (Gathers.cpp).
+void chooseGathers(Plan &plan, bool exchanges);
 
 /// Marks the stashes that are offloaded to the host (Offload.cpp).
 void chooseOffload(Plan &plan);

@@ -289,18 +289,18 @@ ArrayAttr describeCollectives(ModuleOp module,
   }
   SmallVector<Attribute> list;
   for (auto sum : module.getOps<rank::CollectiveOp>())
-    list.push_back(rank::CollectiveAttr::get(context, sum.getSymNameAttr(),
-                                             tensorOf(sum.getType()),
-                                             buckets[sum.getSymName()], false));
+    list.push_back(rank::CollectiveAttr::get(
+        context, sum.getSymNameAttr(), tensorOf(sum.getType()),
+        buckets[sum.getSymName()], false, false));
   for (auto gather : module.getOps<rank::GatherOp>())
     for (int64_t slot = 0; slot < int64_t(gather.getDepth()); ++slot) {
       SmallVector<rank::BucketAttr> slots;
       for (rank::BucketAttr bucket : buckets[gather.getSymName()])
         slots.push_back(rank::BucketAttr::get(context, bucket.getRank(),
                                               bucket.getFirst(), 1, slot));
-      list.push_back(rank::CollectiveAttr::get(context, gather.getSymNameAttr(),
-                                               tensorOf(gather.getType()),
-                                               slots, true));
+      list.push_back(rank::CollectiveAttr::get(
+          context, gather.getSymNameAttr(), tensorOf(gather.getType()), slots,
+          true, gather.getExchange()));
     }
   return ArrayAttr::get(context, list);
 }

@@ -217,7 +217,10 @@ int64_t Interface::runStart(int64_t number) const {
 int64_t Collective::bytes() const { return elements * dtypeSize(dtype); }
 
 std::string Collective::describe() const {
-  return (gathers ? "gather '" : "sum '") + name + "'";
+  return (exchanges ? "exchange '"
+          : gathers ? "gather '"
+                    : "sum '") +
+         name + "'";
 }
 
 size_t Collective::placeOf(int64_t rank) const {

@@ -111,6 +111,9 @@ struct Collective {
   /// A gather: `elements` are those of one part, each bucket is a slot that has
   /// the parts of all ranks in their order, and it runs several times a step.
   bool gathers = false;
+  /// Each rank has a part for every other instead, and a bucket has those that
+  /// it sends, by receiver, then those that it receives, by sender.
+  bool exchanges = false;
 
   /// Bytes of a bucket, or of one part of it.
   int64_t bytes() const;

@@ -464,12 +464,13 @@ Kernel parseKernel(const json &object) {
 static void parseSlot(const json &object, const Buffer &buffer,
                       const Collective &of, int64_t ranks, Bucket &bucket) {
   bucket.slot = object.value("slot", int64_t(0));
+  int64_t parts = of.exchanges ? 2 * ranks : ranks;
   if (buffer.kind != BufferKind::Stash || bucket.count != 1 || buffer.onHost ||
       buffer.starts >= 0 || bucket.slot < 0 || bucket.slot >= buffer.depth ||
-      buffer.bytes != ranks * of.bytes())
-    raise("malformed manifest: gather '", of.name, "' has ", ranks,
-          " parts of ", of.bytes(), " bytes, and no slot for them in buffer '",
-          buffer.name, "' on rank ", bucket.rank);
+      buffer.bytes != parts * of.bytes())
+    raise("malformed manifest: ", of.describe(), " has ", parts, " parts of ",
+          of.bytes(), " bytes, and no slot for them in buffer '", buffer.name,
+          "' on rank ", bucket.rank);
 }
 
 /// A bucket must be as long as the buckets of all other ranks.
@@ -507,6 +508,7 @@ Collective parseCollective(const json &object, const Manifest &manifest) {
   Collective it;
   it.name = string(object, "name");
   it.gathers = object.value("gathers", false);
+  it.exchanges = it.gathers && object.value("exchanges", false);
   auto dtype = dtypeFromName(string(object, "dtype"));
   if (!dtype || (!it.gathers && !canSum(*dtype)))
     raise("malformed manifest: collective '", it.name, "' sums elements of '",

@@ -50,6 +50,10 @@ SumGroups::SumGroups(const Manifest &manifest) {
     const Collective &sum = manifest.collectives[c];
     if (!sum.gathers)
       elementOf(sum);
+    if (sum.exchanges)
+      raise("'", sum.name,
+            "' is an exchange between ranks, which does not run "
+            "on GPUs");
     std::vector<int64_t> ranks;
     for (const Bucket &bucket : sum.buckets)
       ranks.push_back(bucket.rank);

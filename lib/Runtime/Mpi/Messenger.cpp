@@ -61,9 +61,10 @@ public:
                 sums.prepare(channels, data, dtype, elements, ranks));
   }
   int64_t prepareGather(void *data, int64_t bytes,
-                        std::span<const int64_t> ranks) override {
+                        std::span<const int64_t> ranks,
+                        bool exchanges) override {
     return keep(MPI_REQUEST_NULL, Transfer::Sum,
-                sums.prepareGather(channels, data, bytes, ranks));
+                sums.prepareGather(channels, data, bytes, ranks, exchanges));
   }
   void start(int64_t number) override {
     Transfer &transfer = transfers[size_t(number)];

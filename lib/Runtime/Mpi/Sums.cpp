@@ -106,7 +106,7 @@ int64_t MpiSums::prepare(MPI_Comm all, void *data, sw_dtype dtype,
 }
 
 int64_t MpiSums::prepareGather(MPI_Comm all, void *data, int64_t bytes,
-                               std::span<const int64_t> ranks) {
+                               std::span<const int64_t> ranks, bool exchanges) {
   int64_t count = bytes / 64;
   if (bytes % 64 || count > INT_MAX)
     raise("a gather has parts of ", bytes,
@@ -116,12 +116,33 @@ int64_t MpiSums::prepareGather(MPI_Comm all, void *data, int64_t bytes,
     check(MPI_Type_contiguous(64, MPI_BYTE, &lines), "make a type");
     check(MPI_Type_commit(&lines), "make a type");
   }
-  sums.push_back({data, int(count), lines, MPI_OP_NULL, groupOf(all, ranks)});
+  Sum &gather = sums.emplace_back(
+      Sum{data, int(count), lines, MPI_OP_NULL, groupOf(all, ranks)});
+  int self = 0;
+  if (exchanges) {
+    if (count * int64_t(ranks.size()) > INT_MAX)
+      raise("an exchange has ", bytes, " bytes for each of ", ranks.size(),
+            " ranks, which is more than MPI moves");
+    check(MPI_Comm_rank(gather.group, &self), "read a group");
+    for (int rank = 0; rank < int(ranks.size()); ++rank) {
+      gather.counts.push_back(rank == self ? 0 : gather.count);
+      gather.places.push_back(rank * gather.count);
+    }
+  }
   return int64_t(sums.size()) - 1;
 }
 
 void MpiSums::start(int64_t number, MPI_Request &request) {
   const Sum &sum = sums[size_t(number)];
+  if (!sum.counts.empty()) {
+    std::byte *received = static_cast<std::byte *>(sum.data) +
+                          int64_t(64) * sum.count * int64_t(sum.counts.size());
+    return check(MPI_Ialltoallv(sum.data, sum.counts.data(), sum.places.data(),
+                                sum.type, received, sum.counts.data(),
+                                sum.places.data(), sum.type, sum.group,
+                                &request),
+                 "begin an exchange");
+  }
   if (sum.operation == MPI_OP_NULL)
     return check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sum.data,
                                 sum.count, sum.type, sum.group, &request),

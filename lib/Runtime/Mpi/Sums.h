@@ -38,7 +38,7 @@ public:
   /// Registers a gather of parts of `bytes` bytes, in place at `data`. As
   /// `prepare`.
   int64_t prepareGather(MPI_Comm all, void *data, int64_t bytes,
-                        std::span<const int64_t> ranks);
+                        std::span<const int64_t> ranks, bool exchanges);
   /// Starts sum or gather `number`.
   void start(int64_t number, MPI_Request &request);
   /// Forgets the communicators of groups: sums prepared later make new ones.
@@ -52,6 +52,8 @@ private:
     MPI_Datatype type;
     MPI_Op operation; ///< MPI_OP_NULL: a gather
     MPI_Comm group;
+    /// Of an exchange, by rank: how much to send, and its place.
+    std::vector<int> counts = {}, places = {};
   };
 
   MPI_Comm groupOf(MPI_Comm all, std::span<const int64_t> ranks);

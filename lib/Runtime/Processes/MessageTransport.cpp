@@ -78,10 +78,10 @@ MessageTransport::MessageTransport(const Manifest &manifest,
       if (bucket.rank == self) {
         std::byte *data =
             arena + layouts[self].buffers[bucket.first].at(bucket.slot);
-        transfer =
-            sum.gathers
-                ? messenger.prepareGather(data, sum.bytes(), ranks)
-                : messenger.prepareSum(data, sum.dtype, sum.elements, ranks);
+        transfer = sum.gathers ? messenger.prepareGather(data, sum.bytes(),
+                                                         ranks, sum.exchanges)
+                               : messenger.prepareSum(data, sum.dtype,
+                                                      sum.elements, ranks);
       }
     sums.push_back(transfer);
   }

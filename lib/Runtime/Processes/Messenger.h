@@ -41,8 +41,10 @@ public:
                              std::span<const int64_t> ranks) = 0;
   /// Prepares a gather in place: at `data` are the parts of all `ranks`, of
   /// `bytes` bytes each, of which this process has its own. As prepareSum.
+  /// `exchanges`: as Collective::exchanges.
   virtual int64_t prepareGather(void *data, int64_t bytes,
-                                std::span<const int64_t> ranks) = 0;
+                                std::span<const int64_t> ranks,
+                                bool exchanges) = 0;
   virtual void start(int64_t transfer) = 0;
   /// Whether a started transfer has ended; a send ends when the other side has
   /// received it. Makes progress on all transfers.

@@ -23,11 +23,12 @@ constexpr int64_t blockBytes = 1 << 16;
 ThreadSum::ThreadSum(const Collective &described,
                      const std::vector<Layout> &layouts,
                      const std::vector<std::byte *> &arenas)
-    : gathers(described.gathers), dtype(described.dtype),
-      elements(described.elements),
+    : gathers(described.gathers), exchanges(described.exchanges),
+      dtype(described.dtype), elements(described.elements),
       block(blockBytes / dtypeSize(described.dtype)),
       count((elements + block - 1) / block *
-            (gathers ? int64_t(described.buckets.size()) : 1)) {
+            (gathers ? int64_t(described.buckets.size()) : 1) *
+            (exchanges ? int64_t(described.buckets.size()) : 1)) {
   for (const Bucket &bucket : described.buckets)
     arrays.push_back(
         arenas[bucket.rank] +
@@ -35,14 +36,21 @@ ThreadSum::ThreadSum(const Collective &described,
 }
 
 void ThreadSum::copyBlock(int64_t number) const {
-  int64_t blocks = count / ranks(), part = number / blocks;
+  int64_t blocks = (elements + block - 1) / block, part = number / blocks;
   int64_t first = number % blocks * block;
-  int64_t size = dtypeSize(dtype), at = (part * elements + first) * size;
-  int64_t bytes = std::min(block, elements - first) * size;
+  int64_t bytes = std::min(block, elements - first) * dtypeSize(dtype);
+  auto at = [&](int64_t rank, int64_t part) {
+    return arrays[size_t(rank)] + (part * elements + first) * dtypeSize(dtype);
+  };
+  if (exchanges) {
+    int64_t from = part / ranks(), to = part % ranks();
+    if (from != to)
+      std::memcpy(at(to, ranks() + from), at(from, to), size_t(bytes));
+    return;
+  }
   for (int64_t rank = 0; rank < ranks(); ++rank)
     if (rank != part)
-      std::memcpy(arrays[size_t(rank)] + at, arrays[size_t(part)] + at,
-                  size_t(bytes));
+      std::memcpy(at(rank, part), at(part, part), size_t(bytes));
 }
 
 void ThreadSum::reset() {

@@ -9,7 +9,7 @@
 // bucket, adds the ranks' elements in the order of the ranks, and stores the
 // sums in all of them. So the bits do not depend on which rank adds which
 // block. Nothing is copied or allocated. The blocks of a gather are copied from
-// the rank that has them to all others.
+// the rank that has them to all others, those of an exchange to one other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ public:
 private:
   void copyBlock(int64_t number) const;
 
-  bool gathers;
+  bool gathers, exchanges;
   sw_dtype dtype;
   int64_t elements, block;         ///< of a bucket, or of a part to gather
   int64_t count;                   ///< blocks, of all parts

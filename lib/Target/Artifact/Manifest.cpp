@@ -159,6 +159,7 @@ private:
     entry("buckets", it.getBuckets());
     elementType(it.getType());
     entry("elements", it.getType().getNumElements());
+    ifAny("exchanges", it.getExchanges());
     ifAny("gathers", it.getGathers());
     entry("id", id);
     entry("name", it.getName());

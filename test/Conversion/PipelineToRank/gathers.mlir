@@ -1,4 +1,5 @@
 // Two shards that join a value: one gather, or a message each way. Bodies write into the slot that is sent, in either.
+// Shards that each read what the other makes for it: one exchange.
 // RUN: sed 's#EXTENT#16#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s
 // RUN: sed 's#EXTENT#16#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
 // Parts without whole lines of 64 bytes:
@@ -21,6 +22,17 @@
 // CHECK-NEXT: %[[B:.*]] = rank.part %[[SLOT]][1]
 // CHECK: rank.call @g{{.*}} ins(%[[A]], %[[B]] : memref<16xf32>, memref<16xf32>)
 // CHECK-NEXT: rank.release %[[S]][%[[M]]]
+
+// RUN: sed 's#EXTENT#16#g; s#layer 2 (%a, %b)#layer 2 (%b, %b)#; s#layer 3 (%a, %b)#layer 3 (%a, %a)#' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank='gathers exchanges' -verify-rank-programs | FileCheck %s --check-prefix=EXCHANGE
+// EXCHANGE-NOT: rank.channel
+// EXCHANGE: rank.gather @[[X:.*]] exchange among [0, 1] depth {{[0-9]+}} : memref<16xf32>
+// EXCHANGE-LABEL: rank.program @join.1
+// EXCHANGE: rank.action F stage 1
+// EXCHANGE: rank.part %{{.*}}[0] : memref<16xf32> of memref<4x16xf32>
+// EXCHANGE: rank.all_gather @[[X]]
+// EXCHANGE: rank.action F stage 3
+// EXCHANGE-NEXT: rank.await_gathered @[[X]]
+// EXCHANGE: rank.part %{{.*}}[2] : memref<16xf32> of memref<4x16xf32>
 
 // MESSAGES-NOT: rank.gather
 // MESSAGES-DAG: rank.channel @x0.F.0.to1

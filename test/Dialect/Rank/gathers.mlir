@@ -5,8 +5,11 @@
 rank.step @step() -> ()
 // CHECK: rank.gather @join among [0, 1] depth 2 : memref<4x4xf32>
 rank.gather @join among [0, 1] depth 2 : memref<4x4xf32>
+// CHECK: rank.gather @scatter exchange among [0, 1] depth 1 : memref<4x4xf32>
+rank.gather @scatter exchange among [0, 1] depth 1 : memref<4x4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
   %s = rank.buffer "join" stash depth 2 : memref<2x4x4xf32>
+  %x = rank.buffer "scatter" stash depth 1 : memref<4x4x4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -27,10 +30,20 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" 
         rank.release %s[%m]
       }
     }
+    rank.action B stage 0 microbatch %c0 {
+      scf.for %m = %c0 to %M step %c1 {
+        %0 = rank.acquire %x[%m] : memref<4x4x4xf32>
+        %1 = rank.part %0[1] : memref<4x4xf32> of memref<4x4x4xf32>
+        rank.all_gather @scatter (%x)[%m]
+        rank.await_gathered @scatter[%m]
+        rank.release %x[%m]
+      }
+    }
   }
 }
 rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" {
   %s = rank.buffer "join" stash depth 2 : memref<2x4x4xf32>
+  %x = rank.buffer "scatter" stash depth 1 : memref<4x4x4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -53,6 +66,15 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
     rank.action F stage 1 microbatch %last {
       rank.await_gathered @join[%last]
       rank.release %s[%last]
+    }
+    rank.action B stage 0 microbatch %c0 {
+      scf.for %m = %c0 to %M step %c1 {
+        %0 = rank.acquire %x[%m] : memref<4x4x4xf32>
+        %1 = rank.part %0[0] : memref<4x4xf32> of memref<4x4x4xf32>
+        rank.all_gather @scatter (%x)[%m]
+        rank.await_gathered @scatter[%m]
+        rank.release %x[%m]
+      }
     }
   }
 }

@@ -159,3 +159,18 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
     %1 = rank.part %0[0] : memref<32xf32> of memref<2x16xf32>
   }
 }
+
+// -----
+
+// An exchange has parts to send and parts to receive.
+rank.step @step() -> ()
+// expected-note @below {{the gather stands here}}
+rank.gather @a exchange among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{needs a stash on the device of depth 1 and type 'memref<4x16xf32>'}}
+    rank.all_gather @a (%s)[%c0]
+  }
+}

@@ -45,7 +45,8 @@ struct TimedMessenger final : Messenger {
                      std::span<const int64_t>) override {
     return transfers++;
   }
-  int64_t prepareGather(void *, int64_t, std::span<const int64_t>) override {
+  int64_t prepareGather(void *, int64_t, std::span<const int64_t>,
+                        bool) override {
     return transfers++;
   }
   void start(int64_t) override { ++started; }

@@ -28,7 +28,8 @@ void RankEmitter::findReleases() {
           fetches[stash.first].push_back({onHost, back});
           buffer = back;
         }
-        releases[stash.last][stash.lastAt].stashes.push_back(buffer);
+        if (!stash.follows)
+          releases[stash.last][stash.lastAt].stashes.push_back(buffer);
       }
   for (auto [number, channel] : llvm::enumerate(plan.channels))
     if (channel.to == rank && !channel.gathered)
@@ -46,7 +47,7 @@ Value RankEmitter::readPart(const ValuePlan &made, const ActionKey &key) {
   if (!slot)
     slot = slotOf(buffer, numbers.turn);
   return rank::PartOp::create(builder, loc, gather.getType(), slot,
-                              made.partOfGather);
+                              made.readPart);
 }
 
 /// Memory of `value`, which action `key` reads.
@@ -94,13 +95,18 @@ Value RankEmitter::read(Value value, const ActionKey &key) {
 Value RankEmitter::acquire(Value value, const StashPlan &stash) {
   Value buffer = stashes.lookup({value, stash.stage});
   MemRefType type = memoryOf(value.getType());
-  Value slot = rank::AcquireOp::create(
-      builder, loc, buffer.getDefiningOp<rank::BufferOp>().getType(), buffer,
-      numbers.turn);
+  auto create = [&]() -> Value {
+    return rank::AcquireOp::create(
+        builder, loc, buffer.getDefiningOp<rank::BufferOp>().getType(), buffer,
+        numbers.turn);
+  };
   if (!stash.gathers)
-    return slot;
-  return rank::PartOp::create(builder, loc, type, slot,
-                              plan.values.find(value)->second.partOfGather);
+    return create();
+  const ValuePlan &made = plan.values.find(value)->second;
+  Value &slot = gathered[made.gather]; // All parts to exchange have one.
+  if (!slot)
+    slot = create();
+  return rank::PartOp::create(builder, loc, type, slot, made.writtenPart);
 }
 
 /// Memory of `value`, which the current node writes: its home.
@@ -153,7 +159,7 @@ void RankEmitter::distribute(Value value) {
   for (unsigned number : made.channels)
     if (!plan.channels[number].gathered)
       rank::SendOp::create(builder, loc, names.channels[number], numbers.turn);
-  if (made.gather >= 0)
+  if (made.gather >= 0 && made.beginsGather)
     rank::AllGatherOp::create(builder, loc,
                               names.gathers[made.gather].getSymName(),
                               gathers.at(made.gather).first, numbers.turn);

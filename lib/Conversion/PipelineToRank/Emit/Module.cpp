@@ -43,9 +43,9 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
                      depthOf(channel.depth, plan.pipelines), false,
                      plan.numCopies() > 1, channel.value.getType()));
   for (const GatherPlan &gather : plan.gathers) {
-    auto made = rank::GatherOp::create(builder, loc, gather.name, gather.ranks,
-                                       gather.depth,
-                                       TypeAttr::get(memoryOf(gather.type)));
+    auto made = rank::GatherOp::create(
+        builder, loc, gather.name, gather.exchanges, gather.ranks, gather.depth,
+        TypeAttr::get(memoryOf(gather.type)));
     names.symbols.insert(made);
     names.gathers.push_back(made);
   }

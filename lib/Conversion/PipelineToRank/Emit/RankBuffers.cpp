@@ -203,6 +203,11 @@ void RankEmitter::declareStashes() {
         name += ".stage" + plan.nameOfStage(stash.stage);
       MemRefType type = memoryOf(value.getType());
       int64_t depth = depthOf(stash.depth, plan.pipelines);
+      if (auto known = gathers.find(made.gather);
+          stash.gathers && known != gathers.end()) {
+        stashes[{value, stash.stage}] = known->second.first;
+        continue;
+      }
       if (stash.gathers) {
         type = names.gathers[made.gather].getSlotType();
         depth = plan.gathers[made.gather].depth;

@@ -129,7 +129,8 @@ LogicalResult GatherOp::verify() {
 }
 
 MemRefType GatherOp::getSlotType() {
-  SmallVector<int64_t> shape = {int64_t(getRanks().size())};
+  int64_t parts = int64_t(getRanks().size()) * (getExchange() ? 2 : 1);
+  SmallVector<int64_t> shape = {parts};
   llvm::append_range(shape, getType().getShape());
   return MemRefType::get(shape, getType().getElementType());
 }

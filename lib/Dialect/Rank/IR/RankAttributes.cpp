@@ -119,7 +119,7 @@ LogicalResult ChannelAttr::verify(EmitError emitError, StringAttr name, int64_t,
 
 LogicalResult CollectiveAttr::verify(EmitError emitError, StringAttr name,
                                      RankedTensorType type,
-                                     ArrayRef<BucketAttr>, bool) {
+                                     ArrayRef<BucketAttr>, bool, bool) {
   return verifyRing(emitError, name, type); // collective_facts_c1
 }
 
