@@ -333,6 +333,22 @@ TEST(Placed, ACutThatFitsOnlyWithUnevenStagesIsFound) {
   EXPECT_EQ(sizesOf(*plan), (std::vector<int64_t>{3, 5}));
 }
 
+// Stashes need as much with any number of ranks, and only a pipeline of all
+// devices has room for its constants besides. More cuts than are timed come
+// before it in the order of expected times.
+TEST(Placed, ACutThatFitsIsFoundAmongManyThatDoNot) {
+  Problem problem = chain(std::vector<double>(256, 1), 64, 16);
+  for (int64_t l = 0; l < 256; ++l)
+    problem.residents.push_back({Bytes(25), ResidentKind::Constant, {l}});
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(830);
+  PlacedFamily family;
+  family.generators = {kAllForwards};
+  Result<Plan> plan = planPlaced(problem, family);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->stages.size() % 64, 0u);
+}
+
 TEST(Placed, RetimedStagesHaveADeviceEach) {
   Problem problem = chain(std::vector<double>(4, 1), 2, 4);
   Plan plan;
