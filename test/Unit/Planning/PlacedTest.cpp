@@ -325,7 +325,7 @@ TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
 TEST(Placed, ACutThatFitsOnlyWithUnevenStagesIsFound) {
   Problem problem = chain(std::vector<double>(8, 100), 2, 4);
   for (Device &device : problem.cluster.devices)
-    device.memory = Bytes(102);
+    device.memory = Bytes(80);
   PlacedFamily family;
   family.generators = {*findGenerator("1f1b")};
   Result<Plan> plan = planPlaced(problem, family);
