@@ -11,6 +11,8 @@
 // order in which they are complete, so that the first buckets are sent while
 // the rest of the backward runs. All ranks start the buckets in one order: if a
 // later bucket is complete first on a rank, it starts after the earlier ones.
+// Ranks that gather values together begin a bucket at the end of the step, if
+// otherwise one would begin it before a gather and another after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,6 +110,46 @@ SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   return ranks;
 }
 
+/// Compares moments with the gathers that ranks begin.
+class GatherOrder {
+public:
+  explicit GatherOrder(const Plan &plan) : group(plan.numRanks(), -1) {
+    for (const auto &[value, made] : plan.values)
+      if (made.gather >= 0 && made.beginsGather)
+        begun[made.made].push_back(made.madeAt);
+    for (const GatherPlan &gather : plan.gathers)
+      for (int64_t rank : gather.ranks)
+        group[rank] = gather.ranks.front();
+  }
+
+  /// Whether ranks that gather together begin a sum before and after the same
+  /// gathers. They run the same actions, which begin the same gathers.
+  bool isKept(const std::map<int64_t, Moment> &moments) const {
+    std::map<int64_t, std::array<int64_t, 3>> places; // By group.
+    for (const auto &[rank, moment] : moments) {
+      std::array<int64_t, 3> place = {moment.action, moment.part,
+                                      countBefore(moment)};
+      if (group[rank] >= 0 &&
+          places.try_emplace(group[rank], place).first->second != place)
+        return false;
+    }
+    return true;
+  }
+
+private:
+  int64_t countBefore(const Moment &moment) const {
+    auto found = begun.find(moment.start.key);
+    if (moment.start.atEnd || found == begun.end())
+      return 0;
+    return llvm::count_if(found->second, [&](unsigned position) {
+      return position <= moment.position;
+    });
+  }
+
+  std::vector<int64_t> group; ///< By rank: its first rank; -1: none.
+  std::map<ActionKey, std::vector<unsigned>> begun; ///< Positions of nodes.
+};
+
 /// A gradient, the moments when its parts are complete on their ranks, and the
 /// latest of these.
 struct Candidate {
@@ -177,13 +219,17 @@ void chooseBuckets(Plan &plan, int64_t bytes) {
   llvm::sort(closed,
              [](const Open &a, const Open &b) { return a.order < b.order; });
 
+  GatherOrder gathers(plan);
   std::map<int64_t, Moment> before; ///< By rank: its last start.
   for (Open &it : closed) {
+    for (auto &[rank, moment] : it.moments)
+      if (auto known = before.find(rank);
+          known != before.end() && moment < known->second)
+        moment = known->second;
+    bool inOrder = gathers.isKept(it.moments);
     for (auto &[rank, moment] : it.moments) {
-      auto [known, isNew] = before.try_emplace(rank, moment);
-      if (known->second < moment)
-        known->second = moment;
-      it.bucket.starts[rank] = known->second.start;
+      before[rank] = inOrder ? moment : Moment();
+      it.bucket.starts[rank] = before[rank].start;
       // Ranks that run what is ready have no common order of actions, so they
       // begin sums at the end of the step.
       it.bucket.starts[rank].atEnd |= !plan.credits.empty();

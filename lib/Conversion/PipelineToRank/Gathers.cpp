@@ -96,8 +96,11 @@ void Gatherer::find(bool exchanges) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();
     if (made.channels.empty() || !made.outputs.empty() ||
-        !element.isIntOrFloat() || element.isInteger(1) ||
-        rank::getSlotBytes(type) % 64 != 0)
+        !element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0 ||
+        type.getNumElements() == 0 || rank::getSlotBytes(type) % 64 != 0)
+      continue;
+    // A slot is not read while the gather is under way.
+    if (made.lastHere != made.madeAt)
       continue;
     int64_t from = plan.rankOf(made.made);
     int64_t level = levelOf[plan.channels[made.channels.front()].stage];

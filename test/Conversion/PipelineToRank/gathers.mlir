@@ -4,6 +4,11 @@
 // RUN: sed 's#EXTENT#16#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
 // Parts without whole lines of 64 bytes:
 // RUN: sed 's#EXTENT#15#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
+// Elements without whole bytes, and without elements:
+// RUN: sed 's#EXTENTxf32#128xi4#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
+// RUN: sed 's#EXTENT#0#g' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
+// A part that a later node of its action reads:
+// RUN: sed 's#EXTENT#16#g; s#//again:##' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=MESSAGES
 
 // CHECK-NOT: rank.channel
 // CHECK: rank.gather @[[JOIN:.*]] among [0, 1] depth [[DEPTH:[0-9]+]] : memref<16xf32>
@@ -51,6 +56,7 @@ pipeline.graph @join(%x: tensor<EXTENTxf32> {pipeline.role = "batch"})
     attributes {layers = ["x0", "x1", "y0", "y1"]} {
   %a = pipeline.node "x0.F" @f phase F layer 0 (%x) : (tensor<EXTENTxf32>) -> tensor<EXTENTxf32>
   %b = pipeline.node "x1.F" @f phase F layer 1 (%x) : (tensor<EXTENTxf32>) -> tensor<EXTENTxf32>
+//again:  %c = pipeline.node "w1.F" @f phase F layer 1 (%b) : (tensor<EXTENTxf32>) -> tensor<EXTENTxf32>
   %y = pipeline.node "y0.F" @g phase F layer 2 (%a, %b) : (tensor<EXTENTxf32>, tensor<EXTENTxf32>) -> tensor<EXTENTxf32>
   %z = pipeline.node "y1.F" @g phase F layer 3 (%a, %b) : (tensor<EXTENTxf32>, tensor<EXTENTxf32>) -> tensor<EXTENTxf32>
   pipeline.yield %y, %z results [0, 1] : tensor<EXTENTxf32>, tensor<EXTENTxf32>

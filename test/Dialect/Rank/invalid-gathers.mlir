@@ -22,6 +22,56 @@ rank.gather @a among [0, 1] depth 1 : memref<15xf32>
 
 // -----
 
+// Parts of no element.
+rank.step @step() -> ()
+// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<0xf32>'}}
+rank.gather @a among [0, 1] depth 1 : memref<0xf32>
+
+// -----
+
+// Elements of one bit.
+rank.step @step() -> ()
+// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<512xi1>'}}
+rank.gather @a among [0, 1] depth 1 : memref<512xi1>
+
+// -----
+
+// Elements of half a byte.
+rank.step @step() -> ()
+// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<128xi4>'}}
+rank.gather @a among [0, 1] depth 1 : memref<128xi4>
+
+// -----
+
+// A part of unknown shape.
+rank.step @step() -> ()
+// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<?xf32>'}}
+rank.gather @a among [0, 1] depth 1 : memref<?xf32>
+
+// -----
+
+// A part with strides.
+rank.step @step() -> ()
+// expected-error @below {{needs a part of known shape with a multiple of 64 bytes, of floats or integers, got 'memref<16xf32, strided<[2]>>'}}
+rank.gather @a among [0, 1] depth 1 : memref<16xf32, strided<[2]>>
+
+// -----
+
+// Another rank's, begun here.
+rank.step @step() -> ()
+// expected-note @below {{the collective stands here}}
+rank.gather @a among [1, 2] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{stands on rank 0, which is not among the collective's ranks}}
+    rank.all_gather @a (%s)[%c0]
+  }
+}
+
+// -----
+
 // A sum is no gather.
 rank.step @step() -> ()
 rank.collective @a among [0, 1] : memref<16xf32>

@@ -380,3 +380,187 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
     rank.release %s[%c0]
   }
 }
+
+// -----
+
+// Its part written meanwhile, in the slot that was acquired.
+rank.step @step() -> ()
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    %own = rank.part %0[0] : memref<16xf32> of memref<2x16xf32>
+    rank.zero %own : memref<16xf32>
+    rank.all_gather @a (%s)[%c0]
+    // expected-error @below {{uses microbatch 0 of buffer 's' while its gather is under way; await it first}}
+    rank.zero %own : memref<16xf32>
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+
+// -----
+
+// Another rank's part read meanwhile.
+rank.step @step() -> ()
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  %t = rank.buffer "t" stash depth 1 : memref<16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    %1 = rank.acquire %t[%c0] : memref<16xf32>
+    rank.all_gather @a (%s)[%c0]
+    %part = rank.part %0[1] : memref<16xf32> of memref<2x16xf32>
+    // expected-error @below {{uses microbatch 0 of buffer 's' while its gather is under way; await it first}}
+    rank.copy %part to %1 : memref<16xf32>
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+    rank.release %t[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+
+// -----
+
+// The whole slot written meanwhile.
+rank.step @step() -> ()
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    // expected-error @below {{uses microbatch 0 of buffer 's' while its gather is under way; await it first}}
+    rank.zero %0 : memref<2x16xf32>
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+
+// -----
+
+// Two microbatches in two buffers.
+rank.step @step() -> ()
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  %t = rank.buffer "t" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    %1 = rank.acquire %t[%c1] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    // expected-error @below {{gathers 'a' in buffer 't'; expected the same buffer for all microbatches of a gather, and another buffer for each gather}}
+    rank.all_gather @a (%t)[%c1]
+    rank.await_gathered @a[%c0]
+    rank.await_gathered @a[%c1]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+
+// -----
+
+// Two gathers in one buffer.
+rank.step @step() -> ()
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.gather @b among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    // expected-error @below {{gathers 'b' in buffer 's'; expected the same buffer for all microbatches of a gather, and another buffer for each gather}}
+    rank.all_gather @b (%s)[%c0]
+    rank.await_gathered @b[%c0]
+    rank.release %s[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+
+// -----
+
+// A gather that no rank begins.
+rank.step @step() -> ()
+// expected-error @below {{gather 'b' never begins}}
+rank.gather @b among [0, 1] depth 1 : memref<16xf32>
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}

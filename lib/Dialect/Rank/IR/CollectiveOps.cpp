@@ -26,8 +26,7 @@ static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {
 
 /// Whether elements of type `element` have whole bytes and can be added.
 static bool isNumber(Type element) {
-  return isa<FloatType>(element) ||
-         (element.isInteger() && !element.isInteger(1));
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0;
 }
 
 LogicalResult CollectiveOp::verify() {
@@ -121,7 +120,8 @@ LogicalResult GatherOp::verify() {
     return emitOpError() << "needs a positive depth, got " << getDepth();
   MemRefType type = getType();
   if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-      !isNumber(type.getElementType()) || getSlotBytes(type) % 64 != 0)
+      !isNumber(type.getElementType()) || type.getNumElements() == 0 ||
+      getSlotBytes(type) % 64 != 0)
     return emitOpError() << "needs a part of known shape with a multiple of 64 "
                          << "bytes, of floats or integers, got "
                          << type; // gather_c3

@@ -41,8 +41,8 @@ std::string Sum::describe(int64_t microbatch) const {
                  : "sum '" + name + "'";
 }
 
-/// Checks that each rank of a sum begins it exactly once, and a gather at most
-/// once for each microbatch.
+/// Checks that each rank of a sum begins it exactly once. Ranks begin a gather
+/// at most once for each microbatch, and some microbatch.
 static std::optional<Fault> checkCounts(const Machine &machine,
                                         const std::vector<Events> &sums) {
   std::vector<std::set<std::pair<int32_t, int64_t>>> begun(
@@ -54,14 +54,25 @@ static std::optional<Fault> checkCounts(const Machine &machine,
                           " begins twice on rank " + std::to_string(rank),
                       event->origin},
                      {}};
-  for (size_t number = 0; number < machine.sums.size(); ++number)
-    for (int64_t rank : machine.sums[number].ranks)
-      if (!machine.sums[number].gathers &&
-          !begun[rank].count({int32_t(number), 0}))
-        return Fault{{"sum '" + machine.sums[number].name +
-                          "' never begins on rank " + std::to_string(rank),
-                      machine.sums[number].origin},
+  for (size_t number = 0; number < machine.sums.size(); ++number) {
+    const Sum &sum = machine.sums[number];
+    auto begins = [&](int64_t rank) {
+      auto first = begun[rank].lower_bound({int32_t(number), 0});
+      return first != begun[rank].end() && first->first == int32_t(number);
+    };
+    if (sum.gathers) {
+      if (std::none_of(sum.ranks.begin(), sum.ranks.end(), begins))
+        return Fault{{"gather '" + sum.name + "' never begins", sum.origin},
                      {}};
+      continue;
+    }
+    for (int64_t rank : sum.ranks)
+      if (!begins(rank))
+        return Fault{{"sum '" + sum.name + "' never begins on rank " +
+                          std::to_string(rank),
+                      sum.origin},
+                     {}};
+  }
   return std::nullopt;
 }
 

@@ -46,9 +46,10 @@ private:
   LogicalResult visitSwitch(scf::IndexSwitchOp choice);
   LogicalResult visitArithmetic(Operation &op);
   void visitReduce(AllReduceOp reduce);
-  void visitGather(AllGatherOp gather);
+  LogicalResult visitGather(AllGatherOp gather);
   LogicalResult checkSummed(Operation &op);
   LogicalResult checkGathered(Operation &op);
+  LogicalResult checkGathered(Operation &op, Operation *use);
 
   int64_t value(Value index) { return values.lookup(index); }
   void add(EventKind kind, Operation *op, int32_t object, Value microbatch,
@@ -70,8 +71,10 @@ private:
   DenseMap<Value, int32_t> stashes;
   /// Buffers of sums in progress, with the collective.
   llvm::SmallMapVector<Value, StringRef, 4> summed;
-  /// Buffers of gathers, and the slots of gathers in progress.
+  /// Buffers of gathers, gathers of buffers, and the slots of gathers in
+  /// progress.
   llvm::StringMap<Value> gathering;
+  DenseMap<Value, StringRef> gatherOf;
   DenseSet<std::pair<Value, int64_t>> gathered;
   DenseMap<Operation *, int32_t> calls;
   SmallVector<int64_t> callBytes;
@@ -260,28 +263,51 @@ void Unroller::visitReduce(AllReduceOp reduce) {
   add(EventKind::Reduce, reduce, sums.lookup(reduce.getCollective()), {});
 }
 
-/// The slot must be held.
-void Unroller::visitGather(AllGatherOp gather) {
+/// The slot must be held. Artifacts name one buffer of each rank for a gather.
+LogicalResult Unroller::visitGather(AllGatherOp gather) {
+  StringRef name = gather.getCollective();
   Value buffer = gather.getBuffer();
-  gathering[gather.getCollective()] = buffer;
+  if (gathering.try_emplace(name, buffer).first->second != buffer ||
+      gatherOf.try_emplace(buffer, name).first->second != name)
+    return gather.emitOpError()
+           << "gathers '" << name << "' in buffer '"
+           << buffer.getDefiningOp<BufferOp>().getBufferName()
+           << "'; expected the same buffer for all microbatches of a gather, "
+           << "and another buffer for each gather";
   gathered.insert({buffer, value(gather.getMicrobatch())});
   add(EventKind::Use, gather, stashes.lookup(buffer), gather.getMicrobatch());
-  add(EventKind::Reduce, gather, sums.lookup(gather.getCollective()),
-      gather.getMicrobatch());
+  add(EventKind::Reduce, gather, sums.lookup(name), gather.getMicrobatch());
+  return success();
 }
 
-/// Checks that `op` neither reads nor releases a slot of a gather in progress.
-LogicalResult Unroller::checkGathered(Operation &op) {
-  if (gathered.empty() || !isa<SlotOp, ReleaseOp>(op) ||
-      op.getNumOperands() < 2)
+/// Checks that `op`, by `use`, neither reads, writes nor releases a slot of a
+/// gather in progress.
+LogicalResult Unroller::checkGathered(Operation &op, Operation *use) {
+  if (!isa_and_nonnull<AcquireOp, SlotOp, ReleaseOp>(use) ||
+      use->getNumOperands() < 2)
     return success();
-  Value buffer = op.getOperand(0);
-  int64_t m = value(op.getOperand(1));
+  Value buffer = use->getOperand(0);
+  int64_t m = value(use->getOperand(1));
   if (!gathered.contains({buffer, m}))
     return success();
   return op.emitOpError() << "uses microbatch " << m << " of buffer '"
                           << buffer.getDefiningOp<BufferOp>().getBufferName()
                           << "' while its gather is under way; await it first";
+}
+
+/// As above, for what `op` itself does and for its operands.
+LogicalResult Unroller::checkGathered(Operation &op) {
+  if (gathered.empty() || isa<PartOp>(op))
+    return success();
+  if (failed(checkGathered(op, &op)))
+    return failure();
+  for (Value operand : op.getOperands()) {
+    if (auto part = operand.getDefiningOp<PartOp>())
+      operand = part.getSlot();
+    if (failed(checkGathered(op, operand.getDefiningOp())))
+      return failure();
+  }
+  return success();
 }
 
 /// Checks that `op` uses no buffer of a sum in progress.
@@ -377,10 +403,7 @@ LogicalResult Unroller::visit(Operation &op) {
         add(EventKind::Await, await, sums.lookup(await.getCollective()), {});
         return success();
       })
-      .Case([&](AllGatherOp gather) {
-        visitGather(gather);
-        return success();
-      })
+      .Case([&](AllGatherOp gather) { return visitGather(gather); })
       .Case([&](AwaitGatheredOp await) {
         gathered.erase({gathering.lookup(await.getCollective()),
                         value(await.getMicrobatch())});
