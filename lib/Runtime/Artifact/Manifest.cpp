@@ -126,6 +126,8 @@ void markAverages(Manifest &manifest) {
         raise("malformed manifest: collective ", average.collective,
               " of an average does not exist");
       Collective &sum = manifest.collectives[size_t(average.collective)];
+      if (sum.gathers)
+        raise("malformed manifest: an average of ", sum.describe());
       sum.carried = true;
       average.dtype = sum.dtype;
     }

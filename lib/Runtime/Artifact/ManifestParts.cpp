@@ -466,8 +466,8 @@ static void parseSlot(const json &object, const Buffer &buffer,
   bucket.slot = object.value("slot", int64_t(0));
   int64_t parts = of.exchanges ? 2 * ranks : ranks;
   if (buffer.kind != BufferKind::Stash || bucket.count != 1 || buffer.onHost ||
-      buffer.starts >= 0 || bucket.slot < 0 || bucket.slot >= buffer.depth ||
-      buffer.bytes != parts * of.bytes())
+      buffer.starts >= 0 || buffer.depthAll || bucket.slot < 0 ||
+      bucket.slot >= buffer.depth || buffer.bytes != parts * of.bytes())
     raise("malformed manifest: ", of.describe(), " has ", parts, " parts of ",
           of.bytes(), " bytes, and no slot for them in buffer '", buffer.name,
           "' on rank ", bucket.rank);
@@ -515,6 +515,9 @@ Collective parseCollective(const json &object, const Manifest &manifest) {
           string(object, "dtype"), "'");
   it.dtype = *dtype;
   it.elements = integer(object, "elements", 0, kMostBytes / 8);
+  if (it.gathers && (it.elements == 0 || it.bytes() % 64 != 0))
+    raise("malformed manifest: ", it.describe(), " has parts of ", it.bytes(),
+          " bytes, expected a multiple of 64");
   for (const json &bucket : object.at("buckets")) {
     it.buckets.push_back(
         parseBucket(bucket, manifest, it, object.at("buckets").size()));

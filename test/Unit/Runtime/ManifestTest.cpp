@@ -212,9 +212,10 @@ TEST(Manifest, SumsOverRanksAreChecked) {
             "more");
 }
 
-/// As errorOfSum(), of a gather of two parts of 64 bytes.
-std::string errorOfGather(const char *pointer = nullptr,
-                          const json &value = {}) {
+/// As errorOfSum(), of a gather of two parts of 64 bytes, and with `patch`
+/// applied to the manifest.
+std::string errorOfGather(const char *pointer = nullptr, const json &value = {},
+                          const json &patch = json::array()) {
   json manifest = pipelineManifest();
   manifest["stagewright"] = 6;
   json gather = {{"id", 0},
@@ -242,6 +243,7 @@ std::string errorOfGather(const char *pointer = nullptr,
   if (pointer)
     gather[json::json_pointer(pointer)] = value;
   manifest["collectives"] = json::array({gather});
+  manifest = manifest.patch(patch);
   try {
     Manifest parsed = parseManifest(manifest.dump());
     EXPECT_EQ(parsed.collective(0).describe(), "gather 'join'");
@@ -260,11 +262,43 @@ TEST(Manifest, GathersAreChecked) {
            std::to_string(bytes) + " bytes, and no slot for them in buffer '" +
            buffer + "' on rank 0";
   };
-  EXPECT_EQ(errorOfGather("/elements", 32), noSlot(32, "join"));
+  EXPECT_EQ(errorOfGather("/elements", 128), noSlot(128, "join"));
+  for (int elements : {0, 32, 65})
+    EXPECT_EQ(errorOfGather("/elements", elements),
+              "malformed manifest: gather 'join' has parts of " +
+                  std::to_string(elements) +
+                  " bytes, expected a multiple of 64");
   for (int slot : {-1, 2})
     EXPECT_EQ(errorOfGather("/buckets/0/slot", slot), noSlot(64, "join"));
   EXPECT_EQ(errorOfGather("/buckets/0/first", 0),
             noSlot(64, pipelineManifest()["ranks"][0]["buffers"][0]["name"]));
+  json buffers = pipelineManifest()["ranks"][0]["buffers"];
+  size_t stash = buffers.size();
+  auto add = [](const std::string &path, const json &value) {
+    return json{{"op", "add"}, {"path", "/ranks/0/" + path}, {"value", value}};
+  };
+  EXPECT_EQ(errorOfGather(
+                nullptr, {},
+                json::array({add(
+                    "buffers/" + std::to_string(stash) + "/depth_all", true)})),
+            noSlot(64, "join"));
+
+  // An average that would be right but for its collective.
+  json step = buffers[0];
+  step.update({{"id", stash + 1},
+               {"name", "step"},
+               {"kind", "stash"},
+               {"bytes", 8},
+               {"argument", -1}});
+  json average = {
+      {"collective", 0}, {"every", 1},           {"delay", 0},
+      {"xi", 0.0},       {"weight", 1.0},        {"corrected", false},
+      {"turns", 1},      {"step", stash + 1},    {"sum", stash},
+      {"snapshot", -1},  {"parameters", {stash}}};
+  EXPECT_EQ(errorOfGather(nullptr, {},
+                          {add("buffers/-", step),
+                           add("averages", json::array({average}))}),
+            "malformed manifest: an average of gather 'join'");
 }
 
 TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
