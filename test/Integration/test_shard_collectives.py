@@ -43,8 +43,9 @@ def test_gathers_give_the_bits_of_messages(tmp_path, imported, model, ways, hint
     assert all((found[name] == expected[name]).all() for name in expected)
     assert sent(artifact, folder) == sent(plain, folder)
     text = tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--check-memory")
-    for live, printed in re.findall(r"live bytes (\d+), printed (\d+)", text):
-        assert live == printed
+    found = re.findall(r"live bytes (\d+), printed (\d+)", text)
+    assert len(found) == ways * groups
+    assert all(live == printed for live, printed in found)
 
 
 def test_shards_in_different_orders_send_messages(tmp_path, imported):  # noqa: F811
