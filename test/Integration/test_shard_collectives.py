@@ -81,10 +81,33 @@ def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # n
     agrees_with_jax(artifact, folder, emulated(devices=4, seed=1))
 
 
+def test_gathers_count_as_the_bytes_of_messages(tmp_path, imported):  # noqa: F811
+    folder = imported("gpt.py:gpt")
+    counted = []
+    for flags in ((), ("--shard-collectives",)):
+        artifact = compiled(folder, tmp_path / "step.swx", 4, GPT, *flags, "--target=cuda:sm_90a", cluster="h100:4")
+        ranks = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json"))["ranks"]
+        messages = [[call for call in rank["calls"] if call["class"] == "message"] for rank in ranks]
+        counted.append([sum(call["count"] * (call["read_bytes"] + call["written_bytes"]) for call in calls) for calls in messages])
+        assert flags == () or any(call["name"].endswith(".gather") for call in messages[0])
+    assert counted[0] == counted[1] and min(counted[0]) > 0
+
+
 def test_a_trace_shows_gathers(tmp_path, imported):  # noqa: F811
     folder, trace = imported("gpt.py:gpt"), tmp_path / "trace.json"
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives")
     tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--trace={trace}")
-    bars = [event["name"] for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "sum"]
+    events = json.loads(trace.read_text())["traceEvents"]
+    bars = [event for event in events if event.get("ph") == "X"]
+    sums = [event for event in bars if event["cat"] == "sum"]
     names = {it["name"] for it in gathers(artifact)}
-    assert {name: bars.count(name) for name in names} == dict.fromkeys(names, 2 * 4)   # on two ranks, for each microbatch
+    found = [event["name"] for event in sums]
+    assert {name: found.count(name) for name in names} == dict.fromkeys(names, 2 * 4)   # on two ranks, for each microbatch
+    # Waiting is a gap: no action's bar begins before a gather that it awaits is there.
+    devices, = {event["pid"] for event in events if event["name"] == "process_name" and event["args"]["name"] == "devices"}
+    actions = [event for event in bars if event["pid"] == devices]
+    assert actions
+    for gather in sums:
+        end = gather["ts"] + gather["dur"]
+        for action in actions:
+            assert action["tid"] != gather["tid"] or not action["ts"] + 0.01 < end < action["ts"] + action["dur"] - 0.01

@@ -201,7 +201,11 @@ json describe(const Manifest &manifest, const RankProgram &program,
   case Command::Reduce: {
     const Collective &of = manifest.collective(it.id);
     int64_t bytes = of.bytes();
-    return moved(of.gathers ? "message" : "sum", of.name, bytes, bytes);
+    if (!of.gathers)
+      return moved("sum", of.name, bytes, bytes);
+    // As messages to all others.
+    return moved("message", of.name, bytes * (int64_t(of.buckets.size()) - 1),
+                 0);
   }
   case Command::Offload:
     return moved("stash", "to the host", it.bytes, 0);

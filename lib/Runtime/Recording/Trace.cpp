@@ -134,12 +134,12 @@ void Trace::addChoice(const Event &event, const RankManifest &rank,
                        manifest.channels[size_t(need.channel)].describe(need.m);
 }
 
-/// An action first receives its messages. Its bar begins after that, so that
-/// waiting shows as a gap.
+/// An action first receives its messages and awaits its gathers. Its bar begins
+/// after that, so that waiting shows as a gap.
 void Trace::addActions(size_t rank, size_t step) {
   std::vector<int64_t> received;
   for (const Event &event : ranks[rank]->events(step))
-    if (event.type == Event::Receive)
+    if (event.type == Event::Receive || event.type == Event::Sum)
       received.push_back(event.end);
   std::sort(received.begin(), received.end());
   std::vector<int64_t> ran; // By lane.
