@@ -15,8 +15,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Rank_CollectiveOp : Rank_Op<"collective", [Symbol]> {
   let summary = "a sum over some ranks, once per step";
   let description = [{
-    Every rank `among` them has one bucket: buffers that lie one after the other, each rounded up to the alignment of
-    slots. The type is that of a whole bucket. Afterwards all buckets hold the same bits.
+    Every rank in the list after `among` has one bucket: buffers that lie one after the other, each rounded up to the alignment
+    of slots. The type is that of a whole bucket. Afterwards all buckets hold the same bits.
 
     Example:
     ```mlir
@@ -41,7 +41,8 @@ def Rank_AllReduceOp : Rank_CollectiveUse<"all_reduce", [AttrSizedOperandSegment
     nor written. With `at %m of %last` it does so where both are equal, and nothing elsewhere: inside a loop, at the
     action that adds for the last time.
 
-    Ranks begin the sums that they have in common in one order, which is also that in which engines match them.
+    Ranks that have several sums in common begin these in the same order, since MPI and NCCL match the calls of different
+    ranks by their order.
 
     Example:
     ```mlir
@@ -93,7 +94,7 @@ def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
     - (gather_c1) at least two ranks, not negative and in increasing order;
     - (gather_c2) the depth is positive;
     - (gather_c3) a part is a memref of static shape with identity layout, of floats or of integers of at least 8 bits, and
-      has a multiple of 64 bytes.
+      has a positive multiple of 64 bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$exchange, DenseI64ArrayAttr:$ranks, Rank_IntAttr:$depth,
                        Rank_MemoryTypeAttr:$type);
@@ -109,7 +110,8 @@ def Rank_AllGatherOp : Rank_CollectiveUse<"all_gather"> {
   let summary = "this rank's part of a gather is written";
   let description = [{
     Begins to send it to the other ranks, and to receive theirs, and waits for nobody. Until `rank.await_gathered` of the same
-    microbatch no part of the slot is written, only its own is read, and the slot is not released.
+    microbatch the slot is neither read, written nor released. A rank gathers all microbatches in the same buffer, which no
+    other gather has.
 
     Ranks begin their common gathers and sums in one order, as for `rank.all_reduce`.
 
@@ -164,9 +166,9 @@ def Rank_AverageOp : Rank_CollectiveUse<"average", [AttrSizedOperandSegments]> {
     that and merges it, before it begins another: each parameter x becomes `xi` x + (1 - `xi`) a, or with a snapshot, which is
     taken as the average begins, x + (a - snapshot). With `delay` 0 both are done in one step, and `corrected` makes x = a.
 
-    So the sum runs while `delay` whole steps do. Every rank of the collective begins and awaits it in the same steps, and has
-    begun it in a step that all have ended, so an await never waits for another rank's program; with `delay` 0 it is an
-    all-reduce and its await. `turns` is the number of replicas that take microbatches in turn: a step needs as many.
+    So the sum runs while `delay` whole steps do. All ranks of the collective begin it in the same step and await it in the same
+    later step. With `delay` 0 the op is an all-reduce directly followed by its await. `turns` is the number of replicas that
+    take microbatches in turn: a step needs at least as many microbatches.
 
     Example:
     ```mlir
