@@ -142,6 +142,7 @@ pipeline::PartitionOptions ArenaFitter::optionsFor(const Plan &plan,
     stage.rows = own;
   pipeline::PartitionOptions options = how;
   options.plan = planToJson(problem, asked);
+  options.schedule = scheduleOf(asked); // Another may be faster, with more.
   return options;
 }
 
@@ -213,6 +214,10 @@ LogicalResult ArenaFitter::take(const Plan &plan, const Shares &shares,
   enlarge(module, options, kUnlimited);
   OpPassManager manager(ModuleOp::getOperationName());
   manager.addPass(pipeline::createPartition(options));
+  // The first run has made the same remarks.
+  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &it) {
+    return success(it.getSeverity() != DiagnosticSeverity::Error);
+  });
   if (failed(run(manager)))
     return failure();
   putCluster(module, problem.cluster);

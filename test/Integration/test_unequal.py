@@ -19,14 +19,14 @@ STAGE = f"[0,{LAYERS})@" + "+".join(NAMES)
 FLAGS = ("--schedule=1f1b", "--microbatches=8", "--recompute-level=0", "--quiet")
 
 
-def cluster(workshop, memory=(1 << 34,) * 4):
-    """A file with these devices; their memory in bytes."""
+def cluster(workshop, memory=(1 << 34,) * 4, bandwidth=1e10):
+    """A file with these devices; their memory in bytes, and the bandwidth of their links."""
     slower = {name: RATIO if name.startswith("slow") else 1 for name in NAMES}
     devices = [{"name": name, "class": name[:4], "node": 0, "flops": 1e10 / slower[name], "bandwidth": 2e9 / slower[name],
                 "memory": bytes} for name, bytes in zip(NAMES, memory, strict=True)]
     path = workshop.path("unequal.json")
     path.write_text(json.dumps({"name": "unequal", "devices": devices,
-                                "fabric": {"inside": {"bandwidth": 1e10, "latency": 2e-6}}}))
+                                "fabric": {"inside": {"bandwidth": bandwidth, "latency": 2e-6}}}))
     return path
 
 
@@ -36,6 +36,14 @@ def compiled(workshop, plan, memory=(1 << 34,) * 4, model=GPT, sizes={}, name="u
     done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(model, sizes), f"--cluster={cluster(workshop, memory)}",
                            f"--plan={plan}", *FLAGS, "-o", artifact], capture_output=True, text=True)
     return (None, done.stderr) if done.returncode else (artifact, "")
+
+
+def compiled_for(workshop, path, plan, *flags):
+    """As compiled(), for a cluster file and with other flags: (artifact, standard error)."""
+    artifact = workshop.path("order", "swx")
+    done = subprocess.run([BUILD / "bin/pp-compile", workshop.module(GPT, {}), f"--cluster={path}", f"--plan={plan}", *flags,
+                           "--recompute-level=0", "-o", artifact], capture_output=True, text=True)
+    return (None if done.returncode else artifact), done.stderr
 
 
 def arenas(artifact):
@@ -101,6 +109,23 @@ def test_equal_shares_that_do_not_fit_are_refused_with_bytes_and_others_run(work
     results, _ = workshop.run_artifact(GPT, artifact, "--check-memory", "--dilate=2:1.48,3:1.48")
     wrong = golden.disagreements(workshop.golden(GPT)[1], results)
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_plan_that_fits_by_its_arenas_keeps_its_order(workshop):
+    plan, slow = f"[0,2)@fast0+fast1:1+6 [2,{LAYERS})@slow0", 1e7
+    path = cluster(workshop, bandwidth=slow)
+    artifact, error = compiled_for(workshop, path, plan, "--schedule=1f1b")
+    assert artifact, error
+    memory = arenas(artifact)
+    artifact, error = compiled_for(workshop, path, plan)
+    assert artifact, error
+    assert any(arenas(artifact)[name] > bytes for name, bytes in memory.items()), "an order that keeps more is faster"
+    path = cluster(workshop, [memory.get(name, 1 << 34) for name in NAMES], slow)
+    artifact, error = compiled_for(workshop, path, plan)
+    assert artifact, error
+    assert all(arenas(artifact)[name] <= bytes for name, bytes in memory.items())
+    # It was planned several times, with the same remarks.
+    assert error.count("no number of microbatches is given, taking 8") == 1
 
 
 def forwards(workshop, artifact, factors):
