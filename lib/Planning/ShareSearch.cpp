@@ -198,8 +198,10 @@ std::optional<Shares> ShareSearch::run() {
       if (trials++ == kMostTrials)
         return std::nullopt;
       std::optional<Arenas> found = lower(shares);
-      if (!found)
+      if (!found) {
+        dropsSome = true;
         continue;
+      }
       note(shares, *found);
       fit = fitOf(shares);
     }
@@ -207,24 +209,21 @@ std::optional<Shares> ShareSearch::run() {
       return shares;
     addNext(shares, fit);
   }
-  isComplete = seen.size() < kMostShares;
+  isComplete = !dropsSome && seen.size() < kMostShares;
   return std::nullopt;
 }
 
 std::string ShareSearch::error() const {
-  if (closestArena < 0)
-    return "no shares of the replicas can be lowered";
   const Device &device =
       problem.cluster
           .devices[plan.stages[closest.stage].devices[closest.replica]];
   Bytes arena(closestArena);
-  bool mayChange =
-      std::find(isStated.begin(), isStated.end(), false) != isStated.end();
   return "stage " + std::to_string(closest.stage) + " needs " +
          toString(arena) + " on device " + device.name + ", has " +
          toString(device.memory) +
-         (isComplete && mayChange ? "; other shares of its replicas need more"
-                                  : "") +
+         (isComplete && !isStated[closest.stage]
+              ? "; other shares of its replicas need more"
+              : "") +
          "; use more stages, fewer microbatches or a device with " +
          toString(arena - device.memory) + " more";
 }

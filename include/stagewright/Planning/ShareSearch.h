@@ -44,7 +44,8 @@ public:
   ShareSearch(const Problem &problem, const Plan &plan,
               std::vector<bool> isStated, Lower lower);
 
-  /// Shares that fit; none if none are found, for which error() has a reason.
+  /// Shares that fit; none if none are found, for which error() has a reason if
+  /// the first ones can be lowered.
   std::optional<Shares> run();
   std::string error() const;
 
@@ -84,6 +85,7 @@ private:
   std::map<std::pair<size_t, size_t>, std::map<int64_t, int64_t>> least;
   std::set<std::tuple<double, double, Shares>> open;
   std::set<Shares> seen;
+  bool dropsSome = false;  ///< Some shares could not be lowered.
   bool isComplete = false; ///< All moves have been tried.
   Rank closest = {};       ///< That lacks the least, of all shares tried.
   int64_t closestArena = -1;

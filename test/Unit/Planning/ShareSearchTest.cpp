@@ -195,3 +195,43 @@ TEST(ShareSearch, LeavesStatedSharesAndNamesTheBytes) {
   ShareSearch free(instance.problem, instance.plan, {false}, lower);
   EXPECT_EQ(free.run(), (Shares{{5, 3}}));
 }
+
+TEST(ShareSearch, SaysThatOtherSharesNeedMoreIfAllOfTheStageWereLowered) {
+  Draw draw(1);
+  Instance instance(draw, {2});
+  instance.plan.stages[0].rows = {4, 4};
+  instance.once = {1000, 1000};
+  instance.perSample = {100, 100};
+  for (Device &device : instance.problem.cluster.devices)
+    device.memory = Bytes(1336);
+  auto hasOthers = [&](ShareSearch search) {
+    EXPECT_FALSE(search.run());
+    return search.error().find("other shares") != std::string::npos;
+  };
+  auto lower = [&](const Shares &shares) { return instance.arenasOf(shares); };
+  EXPECT_TRUE(hasOthers({instance.problem, instance.plan, {false}, lower}));
+  EXPECT_FALSE(hasOthers({instance.problem, instance.plan, {true}, lower}));
+  instance.problem.cluster.devices[0].memory = Bytes(2000); // As 5 + 3 needs.
+  auto onlyFirst = [&](const Shares &shares) -> std::optional<Arenas> {
+    if (shares == Shares{{4, 4}})
+      return instance.arenasOf(shares);
+    return std::nullopt;
+  };
+  EXPECT_FALSE(
+      hasOthers({instance.problem, instance.plan, {false}, onlyFirst}));
+}
+
+TEST(ShareSearch, DoesNotSpeakOfOtherSharesOfAStageWithoutReplicas) {
+  Draw draw(1);
+  Instance instance(draw, {2, 1});
+  for (Device &device : instance.problem.cluster.devices)
+    device.memory = Bytes(1 << 30);
+  instance.problem.cluster.devices[instance.plan.stages[1].devices[0]].memory =
+      Bytes(64);
+  ShareSearch search(
+      instance.problem, instance.plan, {false, true},
+      [&](const Shares &shares) { return instance.arenasOf(shares); });
+  EXPECT_FALSE(search.run());
+  EXPECT_EQ(search.error().find("stage 1 needs"), 0u) << search.error();
+  EXPECT_EQ(search.error().find("other shares"), std::string::npos);
+}
