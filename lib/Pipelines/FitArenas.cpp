@@ -26,6 +26,10 @@ namespace stagewright {
 static constexpr double kMore[] = {1.25, 1.125, 1.06, 1.03, 1.015},
                         kUnlimited = 0x1p60;
 
+/// By how many times the memory must exceed the bytes that a plan counts for
+/// its arenas to be sure to fit.
+static constexpr double kSlack = 1.05;
+
 /// Whether some plan might not fit, and replicas might share samples.
 static bool mayDepend(pipeline::GraphOp graph) {
   return pipeline::rowsOf(graph).samples > 1 &&
@@ -118,6 +122,7 @@ private:
                                 double times) const;
   std::optional<Arenas> arenasOf(ModuleOp program, const Plan &plan) const;
   std::optional<Plan> sharedPlan(ModuleOp program) const;
+  bool leavesRoom(const Plan &plan) const;
   LogicalResult take(const Plan &plan, const Shares &shares,
                      pipeline::PlanAttr found);
 
@@ -206,6 +211,22 @@ std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
   return shares ? plan : std::nullopt;
 }
 
+/// Whether `plan`, that of the module, counts so few bytes that it fits.
+bool ArenaFitter::leavesRoom(const Plan &plan) const {
+  Problem counted = problem;
+  counted.microbatches = int64_t(programIn(module).getMicrobatches());
+  ModuleOp own = module;
+  pipeline::shareMicrobatches(*own.getOps<pipeline::GraphOp>().begin(),
+                              counted);
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    for (auto [bytes, device] : llvm::zip_equal(
+             memoryOf(counted, plan, s, plan.order), plan.stages[s].devices))
+      if (kSlack * double(bytes.value) >
+          double(counted.cluster.devices[device].memory.value))
+        return false;
+  return true;
+}
+
 /// Plans the module as `plan` with `shares`, which fit. `found`: what is
 /// promised of `plan`.
 LogicalResult ArenaFitter::take(const Plan &plan, const Shares &shares,
@@ -259,6 +280,8 @@ LogicalResult ArenaFitter::fit() {
   }
   ModuleOp first = roomy ? *roomy : module;
   std::optional<Plan> plan = sharedPlan(first);
+  if (plan && !roomy && leavesRoom(*plan))
+    return report(true);
   std::optional<Arenas> arenas;
   if (plan)
     arenas = arenasOf(first, *plan);

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // pipeline-partition counts the bytes of a rank before it is lowered, up to a
-// few percent too many. Where replicas share samples and memory is short, this
-// lowers the plan and looks at the arenas instead. If the plan is refused, it
-// takes the plan for slightly more memory. If that does not fit, other shares
-// are tried (Planning/ShareSearch.h).
+// few percent too many. Where replicas share samples and the count leaves less
+// than 5 % of a device's memory, this lowers the plan and looks at the arenas.
+// If the plan is refused, it takes the plan for slightly more memory. If that
+// does not fit, other shares are tried (Planning/ShareSearch.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 namespace stagewright {
 
 /// Runs pipeline-partition with `how` on `module`, by `run`, so that arenas fit
-/// if replicas share samples and memory is short (measureWorkspaces() has found
-/// that). `buildRanks` appends the passes from a program to arenas.
+/// if replicas share samples. `buildRanks` appends the passes from a program to
+/// arenas.
 mlir::LogicalResult
 partitionByArenas(mlir::ModuleOp module, pipeline::PartitionOptions how,
                   pipeline::RunPipeline run,
