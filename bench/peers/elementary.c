@@ -1,7 +1,9 @@
-/* Peer: the sum of f(x + s) over the shifts s, as in models/elementary.py, by vectors of the processor's width.
+/* Peer: the sum of f(x + s) over the shifts s, as in models/elementary.py, by
+ * vectors of the processor's width.
  *
- * Compiled once for each function and library: -DCALL16=f -DCALL8=f, functions of __m512 and of __m256.
- * usage: elementary N K M      elements, shifts, microbatches; then for each input line S, prints the seconds of S steps
+ * Compiled once for each function and library: -DCALL16=f -DCALL8=f, functions
+ * of __m512 and of __m256. usage: elementary N K M      elements, shifts,
+ * microbatches; then for each input line S, prints the seconds of S steps
  */
 #include <immintrin.h>
 #include <stdio.h>
@@ -40,7 +42,8 @@ static double now(void) {
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* The mean over the elements; their sum is kept in double precision, since lanes add up thousands of terms. */
+/* The mean over the elements; their sum is kept in double precision, since
+ * lanes add up thousands of terms. */
 static double microbatch(const float *x, const float *shifts, int n, int k) {
   double total = 0;
   for (int i = 0; i < n; i += WIDTH) {
