@@ -12,7 +12,7 @@ from devtool.console import BUILD, ROOT, Failure, say
 from . import environments, ratio, turns
 from .models import MICROBATCHES
 from .report import ratio_row
-from .sides import Ours, Peer, call
+from .sides import Ours, Peer, call, shortened
 
 PEERS = ROOT / "bench/peers"
 ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1", "OMP_NUM_THREADS": "1",
@@ -66,8 +66,13 @@ class Session:
 
     def blas(self, artifact, module, cores, threads=1):
         """Our step with products by OpenBLAS instead of the runtime's tiles."""
-        return Ours(self.tool("pp-run"), artifact, module.with_suffix(".inputs.safetensors"), cores, threads,
-                    {"STAGEWRIGHT_BLAS": "libopenblas.so.0"}, "openblas")
+        try:
+            return Ours(self.tool("pp-run"), artifact, module.with_suffix(".inputs.safetensors"), cores, threads,
+                        {"STAGEWRIGHT_BLAS": "libopenblas.so.0"}, "openblas")
+        except Failure as failure:
+            if "STAGEWRIGHT_BLAS" not in str(failure):
+                raise
+            raise CannotDo(f"OpenBLAS is not installed: {shortened(str(failure), 200)}") from failure
 
     def has_threads(self):
         """Whether pp-run can split a rank's work over threads."""
