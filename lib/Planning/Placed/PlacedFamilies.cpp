@@ -5,10 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Placed/PlacedSearch.h"
-#include "Placed/RankMemory.h"
-#include "stagewright/Planning/Bounds.h"
-#include "stagewright/Planning/Planners.h"
+#include "Placed/PlacedFamilies.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Support/Parallel.h"
 #include <algorithm>
@@ -18,83 +15,18 @@
 
 namespace stagewright {
 
-/// Max number of even cuts that are timed, that are then evaluated with all
-/// replicas, and that are then improved: each time the best of the step before.
-static constexpr size_t kMostTimed = 48, kMostEvaluated = 6, kMostImproved = 3;
+/// Max number of timed cuts that are evaluated with all replicas, and of these
+/// that are then improved: each time the best.
+static constexpr size_t kMostEvaluated = 6, kMostImproved = 3;
 
-namespace {
-/// One placement of stages with one number of pipelines.
-struct Candidate {
-  PlacedRequest request;
-  std::vector<int64_t> ends;
-  double bound = 0;    ///< Lower bound for all schedules of this cut.
-  double estimate = 0; ///< `bound`, plus filling and draining.
-  std::optional<CutCost> cost;
-  Seconds time; ///< With all replicas.
-};
-
-/// What has been timed.
-struct Timed {
-  double best = std::numeric_limits<double>::infinity(); ///< Of those that fit.
-  size_t count = 0;
-  /// By placement and chunks: the most ranks of a cut that does not fit.
-  std::map<std::pair<Placement, int64_t>, int64_t> lacking;
-};
-
-/// Searches the plans of a family.
-class Families {
-public:
-  Families(const Problem &problem, const Network &network,
-           const PlacedFamily &family)
-      : problem(problem), network(network), family(family),
-        devices(int64_t(problem.cluster.devices.size())),
-        gradients(problem.gradients()),
-        classOf(problem.cluster.classOfDevices()), index(problem) {}
-
-  /// See planPlacedBelow().
-  Result<std::optional<Plan>> best(Seconds limit);
-  Seconds bound();
-
-private:
-  void enumerate();
-  void add(const StagePlacement &where, int64_t pipelines);
-  bool splitsBackward() const;
-  std::vector<PipelineShape> shapes() const;
-  bool dropSlow(Seconds limit);
-  Result<Plan> bestOfCandidates();
-  int64_t mostPipelines(const StagePlacement &where) const;
-  double sumsOf(int64_t ranks, int64_t pipelines);
-  void estimate(Candidate &candidate);
-  bool hasRoom(const Candidate &candidate, bool asHeld);
-  void timeCuts();
-  void timeSome(const std::vector<Candidate *> &some, Timed &timed,
-                std::vector<Candidate *> *later);
-  std::vector<Result<CutCost>> costsOf(const std::vector<Candidate *> &some);
-  Seconds leastTime() const;
-  const Problem &first(int64_t pipelines);
-  PlacedSearch search(const Candidate &candidate);
-
-  const Problem &problem;
-  const Network &network;
-  const PlacedFamily &family;
-  int64_t devices;
-  Bytes gradients;                  ///< Each once.
-  std::vector<size_t> classOf;      ///< By device.
-  std::vector<SlowestPair> slowest; ///< Of the first 1, 2, ... devices.
-  LayerIndex index;
-  std::vector<Candidate> candidates;
-  std::map<int64_t, Problem> firsts; ///< By number of pipelines.
-};
-} // namespace
-
-const Problem &Families::first(int64_t pipelines) {
+const Problem &PlacedFamilies::first(int64_t pipelines) {
   auto found = firsts.find(pipelines);
   if (found == firsts.end())
     found = firsts.emplace(pipelines, firstOf(problem, pipelines)).first;
   return found->second;
 }
 
-PlacedSearch Families::search(const Candidate &candidate) {
+PlacedSearch PlacedFamilies::search(const CutCandidate &candidate) {
   return {first(candidate.request.pipelines), network, candidate.request,
           candidate.request.generators};
 }
@@ -110,7 +42,7 @@ static bool areAlike(const Cluster &cluster) {
                      });
 }
 
-int64_t Families::mostPipelines(const StagePlacement &where) const {
+int64_t PlacedFamilies::mostPipelines(const StagePlacement &where) const {
   if (where.placement == Placement::Twin || !areAlike(problem.cluster))
     return family.pipelines > 1 ? 0 : 1;
   int64_t most = std::min(devices / where.ranks, problem.microbatches);
@@ -120,7 +52,7 @@ int64_t Families::mostPipelines(const StagePlacement &where) const {
 }
 
 /// Adds every placement for which a generator is defined.
-void Families::enumerate() {
+void PlacedFamilies::enumerate() {
   auto layers = int64_t(problem.layers.size());
   for (Placement placement :
        {Placement::Linear, Placement::Loop, Placement::V, Placement::Twin}) {
@@ -158,8 +90,8 @@ void Families::enumerate() {
   }
 }
 
-void Families::add(const StagePlacement &where, int64_t pipelines) {
-  Candidate candidate;
+void PlacedFamilies::add(const StagePlacement &where, int64_t pipelines) {
+  CutCandidate candidate;
   candidate.request = {where, {}, pipelines};
   for (const Generator &generator : family.generators)
     if (fits(generator, where))
@@ -168,188 +100,9 @@ void Families::add(const StagePlacement &where, int64_t pipelines) {
     candidates.push_back(std::move(candidate));
 }
 
-/// Seconds to sum all gradients over pipelines side by side, if each rank sums
-/// an equal part of them.
-double Families::sumsOf(int64_t ranks, int64_t pipelines) {
-  if (problem.forwardOnly || pipelines < 2)
-    return 0;
-  while (int64_t(slowest.size()) < pipelines) {
-    SlowestPair pair = slowest.empty() ? SlowestPair() : slowest.back();
-    for (size_t device = 0; device < slowest.size(); ++device)
-      pair.add(network, device, slowest.size());
-    slowest.push_back(pair);
-  }
-  return allReduceTime(slowest[size_t(pipelines) - 1], size_t(pipelines),
-                       Bytes(gradients.value / ranks))
-      .value;
-}
-
-/// Makes the even cut, and sets `bound` to the work of the busiest rank on all
-/// its microbatches, or to that of the average forward and sum of gradients,
-/// which cannot overlap (PlacedBound.cpp), if that is more. For `estimate`,
-/// filling and draining add a chunk of one microbatch per other rank, or a
-/// third of it if backwards are split.
-void Families::estimate(Candidate &candidate) {
-  const auto &[where, generators, pipelines] = candidate.request;
-  candidate.ends = evenCut(problem, candidate.request);
-  std::vector<double> work(where.ranks, 0);
-  double forward = 0;
-  for (size_t s = 0; s < candidate.ends.size(); ++s) {
-    int64_t rank =
-        rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
-    size_t number = classOf[rank * pipelines];
-    for (int64_t layer = s == 0 ? 0 : candidate.ends[s - 1];
-         layer < candidate.ends[s]; ++layer) {
-      const StageTimes &times = problem.layers[layer].times[number];
-      work[rank] += times.total().value;
-      forward += times.forward.value;
-    }
-  }
-  double busiest = *std::max_element(work.begin(), work.end());
-  bool halves = std::any_of(
-      generators.begin(), generators.end(),
-      [](const Generator &generator) { return generator.splitsBackward; });
-  int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
-  candidate.bound =
-      std::max(double(microbatches) * busiest,
-               double(microbatches) * forward / double(where.ranks) +
-                   sumsOf(where.ranks, pipelines));
-  candidate.estimate = candidate.bound + double(where.ranks - 1) * busiest /
-                                             double(where.chunks) /
-                                             (halves ? 3 : 1);
-}
-
-/// Microbatches that a rank holds at least under all schedules of `request`: in
-/// a pipeline that goes along the ranks, one for each rank from this one on, as
-/// in 1F1B. In loops, stages of a rank do not hold the most at the same time.
-static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
-                         int64_t microbatches) {
-  const StagePlacement &where = request.where;
-  bool isKnown =
-      where.placement == Placement::Linear &&
-      std::none_of(request.generators.begin(), request.generators.end(),
-                   [](const Generator &g) { return g.isSearched; });
-  return isKnown ? std::min(where.ranks - rank, microbatches) : 1;
-}
-
-/// Whether devices have the memory for the even cut with one microbatch in
-/// flight on every rank, or (`asHeld`) with leastHeld(), all layers at their
-/// stated or, if allowed, highest recomputation level.
-bool Families::hasRoom(const Candidate &candidate, bool asHeld) {
-  const auto &[where, generators, pipelines] = candidate.request;
-  if (where.placement == Placement::Twin)
-    return true;
-  int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
-  std::vector<RankMemory> memory(where.ranks);
-  for (size_t s = 0; s < candidate.ends.size(); ++s) {
-    StagePlan stage =
-        stageOf(s == 0 ? 0 : candidate.ends[s - 1], candidate.ends[s], {});
-    for (int64_t layer : stage.layers) {
-      auto highest = int64_t(problem.layers[layer].levels.size());
-      stage.levels.push_back(problem.level >= 0
-                                 ? std::min(problem.level, highest)
-                             : problem.recompute ? highest
-                                                 : 0);
-    }
-    int64_t rank =
-        rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
-    memory[rank].add(
-        stageMemory(problem, index, stage),
-        ByLife(problem.forwardOnly ? 0
-               : asHeld ? leastHeld(candidate.request, rank, microbatches)
-                        : 1),
-        problem.microbatches);
-  }
-  for (int64_t r = 0; r < where.ranks; ++r)
-    if (memory[r].total() > problem.cluster.devices[r * pipelines].memory)
-      return false;
-  return true;
-}
-
-/// Times the most promising even cuts, each in its fastest schedule, and sorts
-/// them; drops the others. As long as none fits in memory, these come last:
-/// those that only fit with uneven stages, if at all, and those with no more
-/// ranks than one that does not fit, and the same placement and chunks.
-void Families::timeCuts() {
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate &a, const Candidate &b) {
-                     return a.estimate < b.estimate;
-                   });
-  Timed timed;
-  std::vector<Candidate *> now, later;
-  for (Candidate &candidate : candidates)
-    now.push_back(&candidate);
-  timeSome(now, timed, &later);
-  timeSome(later, timed, nullptr);
-  std::erase_if(candidates, [](const Candidate &c) { return !c.cost; });
-  std::stable_sort(
-      candidates.begin(), candidates.end(),
-      [](const Candidate &a, const Candidate &b) { return *a.cost < *b.cost; });
-}
-
-/// Times `some` candidates, in order, and adds to `later` those that come last.
-/// Several are timed at once: those are dropped that would not have been timed
-/// one after the other.
-void Families::timeSome(const std::vector<Candidate *> &some, Timed &timed,
-                        std::vector<Candidate *> *later) {
-  auto waits = [&](const Candidate &candidate) {
-    if (!later || !std::isinf(timed.best))
-      return false;
-    const StagePlacement &where = candidate.request.where;
-    auto lacking = timed.lacking.find({where.placement, where.chunks});
-    return (lacking != timed.lacking.end() && where.ranks <= lacking->second) ||
-           !hasRoom(candidate, /*asHeld=*/true);
-  };
-  for (auto next = some.begin(); next != some.end();) {
-    std::vector<Candidate *> together;
-    size_t most = std::min(numThreads(), kMostTimed - timed.count);
-    for (; next != some.end() && together.size() < most; ++next) {
-      if ((*next)->bound >= timed.best || !hasRoom(**next, /*asHeld=*/false))
-        continue;
-      if (waits(**next) && !together.empty())
-        break; // The ones before it decide.
-      (waits(**next) ? *later : together).push_back(*next);
-    }
-    if (together.empty())
-      break;
-    std::vector<Result<CutCost>> costs = costsOf(together);
-    for (size_t i = 0; i < costs.size(); ++i) {
-      Candidate &candidate = *together[i];
-      const StagePlacement &where = candidate.request.where;
-      // No schedule for this number of microbatches, or too slow.
-      if (!costs[i] || candidate.bound >= timed.best)
-        continue;
-      if (waits(candidate)) {
-        later->push_back(&candidate);
-        continue;
-      }
-      ++timed.count;
-      candidate.cost = *costs[i];
-      int64_t &lacking = timed.lacking[{where.placement, where.chunks}];
-      if (costs[i]->excess == 0)
-        timed.best = std::min(timed.best, costs[i]->time.value);
-      else
-        lacking = std::max(lacking, where.ranks);
-    }
-  }
-}
-
-/// The costs of the even cuts of `some` candidates.
-std::vector<Result<CutCost>>
-Families::costsOf(const std::vector<Candidate *> &some) {
-  std::vector<PlacedSearch> searches;
-  for (const Candidate *candidate : some)
-    searches.push_back(search(*candidate));
-  std::vector<Result<CutCost>> costs(some.size(), Error{});
-  forEachInParallel(some.size(), [&](size_t i) {
-    costs[i] = searches[i].costOf(some[i]->ends);
-  });
-  return costs;
-}
-
-bool Families::splitsBackward() const {
+bool PlacedFamilies::splitsBackward() const {
   return std::any_of(candidates.begin(), candidates.end(),
-                     [](const Candidate &candidate) {
+                     [](const CutCandidate &candidate) {
                        const auto &all = candidate.request.generators;
                        return std::any_of(all.begin(), all.end(),
                                           [](const Generator &generator) {
@@ -359,9 +112,9 @@ bool Families::splitsBackward() const {
 }
 
 /// Those of all candidates, each once, whatever their chunks.
-std::vector<PipelineShape> Families::shapes() const {
+std::vector<PipelineShape> PlacedFamilies::shapes() const {
   std::set<std::pair<int64_t, int64_t>> distinct;
-  for (const Candidate &candidate : candidates)
+  for (const CutCandidate &candidate : candidates)
     distinct.insert(
         {candidate.request.where.ranks, candidate.request.pipelines});
   std::vector<PipelineShape> shapes;
@@ -372,8 +125,8 @@ std::vector<PipelineShape> Families::shapes() const {
 
 /// A lower bound on the time of all candidates, also after improvement;
 /// infinite if none has the memory.
-Seconds Families::leastTime() const {
-  for (const Candidate &candidate : candidates)
+Seconds PlacedFamilies::leastTime() const {
+  for (const CutCandidate &candidate : candidates)
     if (candidate.request.where.placement == Placement::Twin)
       return workLowerBound(problem);
   return placedLowerBound(problem, network, shapes(), splitsBackward());
@@ -381,25 +134,25 @@ Seconds Families::leastTime() const {
 
 /// Drops candidates that stay at `limit` or above, also after improvement.
 /// Returns whether there were any.
-bool Families::dropSlow(Seconds limit) {
+bool PlacedFamilies::dropSlow(Seconds limit) {
   std::set<std::pair<int64_t, int64_t>> kept;
   for (auto [ranks, pipelines] :
        shapesBelow(problem, network, shapes(), splitsBackward(), limit))
     kept.insert({ranks, pipelines});
-  return std::erase_if(candidates, [&](const Candidate &candidate) {
+  return std::erase_if(candidates, [&](const CutCandidate &candidate) {
            const auto &[where, generators, pipelines] = candidate.request;
            return where.placement != Placement::Twin &&
                   !kept.contains({where.ranks, pipelines});
          }) > 0;
 }
 
-Seconds Families::bound() {
+Seconds PlacedFamilies::bound() {
   enumerate();
   return candidates.empty() ? Seconds(std::numeric_limits<double>::infinity())
                             : leastTime();
 }
 
-Result<std::optional<Plan>> Families::best(Seconds limit) {
+Result<std::optional<Plan>> PlacedFamilies::best(Seconds limit) {
   enumerate();
   if (candidates.empty())
     return noShape(problem, family);
@@ -419,8 +172,8 @@ Result<std::optional<Plan>> Families::best(Seconds limit) {
   return std::optional(std::move(*best));
 }
 
-Result<Plan> Families::bestOfCandidates() {
-  for (Candidate &candidate : candidates)
+Result<Plan> PlacedFamilies::bestOfCandidates() {
+  for (CutCandidate &candidate : candidates)
     estimate(candidate);
   timeCuts();
   if (candidates.empty())
@@ -436,7 +189,7 @@ Result<Plan> Families::bestOfCandidates() {
       best = std::move(plan);
   };
   std::vector<PlacedSearch> searches;
-  for (const Candidate &candidate : candidates)
+  for (const CutCandidate &candidate : candidates)
     searches.push_back(search(candidate));
   std::vector<Result<Plan>> plans(candidates.size(), Error{});
   forEachInParallel(plans.size(), [&](size_t i) {
@@ -477,7 +230,7 @@ Result<std::optional<Plan>> planPlacedBelow(const Problem &problem,
   Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();
-  return Families(problem, *network, family).best(limit);
+  return PlacedFamilies(problem, *network, family).best(limit);
 }
 
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
@@ -492,7 +245,7 @@ Result<Seconds> placedFamilyBound(const Problem &problem,
   Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();
-  return Families(problem, *network, family).bound();
+  return PlacedFamilies(problem, *network, family).bound();
 }
 
 } // namespace stagewright

@@ -1,0 +1,200 @@
+//===- TimeCuts.cpp - even cuts, estimated and timed ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placed/PlacedFamilies.h"
+#include "Placed/RankMemory.h"
+#include "stagewright/Support/Parallel.h"
+#include <algorithm>
+#include <cmath>
+
+namespace stagewright {
+
+/// Max number of even cuts that are timed.
+static constexpr size_t kMostTimed = 48;
+
+/// Seconds to sum all gradients over pipelines side by side, if each rank sums
+/// an equal part of them.
+double PlacedFamilies::sumsOf(int64_t ranks, int64_t pipelines) {
+  if (problem.forwardOnly || pipelines < 2)
+    return 0;
+  while (int64_t(slowest.size()) < pipelines) {
+    SlowestPair pair = slowest.empty() ? SlowestPair() : slowest.back();
+    for (size_t device = 0; device < slowest.size(); ++device)
+      pair.add(network, device, slowest.size());
+    slowest.push_back(pair);
+  }
+  return allReduceTime(slowest[size_t(pipelines) - 1], size_t(pipelines),
+                       Bytes(gradients.value / ranks))
+      .value;
+}
+
+/// Makes the even cut, and sets `bound` to the work of the busiest rank on all
+/// its microbatches, or to that of the average forward and sum of gradients,
+/// which cannot overlap (PlacedBound.cpp), if that is more. For `estimate`,
+/// filling and draining add a chunk of one microbatch per other rank, or a
+/// third of it if backwards are split.
+void PlacedFamilies::estimate(CutCandidate &candidate) {
+  const auto &[where, generators, pipelines] = candidate.request;
+  candidate.ends = evenCut(problem, candidate.request);
+  std::vector<double> work(where.ranks, 0);
+  double forward = 0;
+  for (size_t s = 0; s < candidate.ends.size(); ++s) {
+    int64_t rank =
+        rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
+    size_t number = classOf[rank * pipelines];
+    for (int64_t layer = s == 0 ? 0 : candidate.ends[s - 1];
+         layer < candidate.ends[s]; ++layer) {
+      const StageTimes &times = problem.layers[layer].times[number];
+      work[rank] += times.total().value;
+      forward += times.forward.value;
+    }
+  }
+  double busiest = *std::max_element(work.begin(), work.end());
+  bool halves = std::any_of(
+      generators.begin(), generators.end(),
+      [](const Generator &generator) { return generator.splitsBackward; });
+  int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
+  candidate.bound =
+      std::max(double(microbatches) * busiest,
+               double(microbatches) * forward / double(where.ranks) +
+                   sumsOf(where.ranks, pipelines));
+  candidate.estimate = candidate.bound + double(where.ranks - 1) * busiest /
+                                             double(where.chunks) /
+                                             (halves ? 3 : 1);
+}
+
+/// Microbatches that a rank holds at least under all schedules of `request`: in
+/// a pipeline that goes along the ranks, one for each rank from this one on, as
+/// in 1F1B. In loops, stages of a rank do not hold the most at the same time.
+static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
+                         int64_t microbatches) {
+  const StagePlacement &where = request.where;
+  bool isKnown =
+      where.placement == Placement::Linear &&
+      std::none_of(request.generators.begin(), request.generators.end(),
+                   [](const Generator &g) { return g.isSearched; });
+  return isKnown ? std::min(where.ranks - rank, microbatches) : 1;
+}
+
+/// Whether devices have the memory for the even cut with one microbatch in
+/// flight on every rank, or (`asHeld`) with leastHeld(), all layers at their
+/// stated or, if allowed, highest recomputation level.
+bool PlacedFamilies::hasRoom(const CutCandidate &candidate, bool asHeld) {
+  const auto &[where, generators, pipelines] = candidate.request;
+  if (where.placement == Placement::Twin)
+    return true;
+  int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
+  std::vector<RankMemory> memory(where.ranks);
+  for (size_t s = 0; s < candidate.ends.size(); ++s) {
+    StagePlan stage =
+        stageOf(s == 0 ? 0 : candidate.ends[s - 1], candidate.ends[s], {});
+    for (int64_t layer : stage.layers) {
+      auto highest = int64_t(problem.layers[layer].levels.size());
+      stage.levels.push_back(problem.level >= 0
+                                 ? std::min(problem.level, highest)
+                             : problem.recompute ? highest
+                                                 : 0);
+    }
+    int64_t rank =
+        rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
+    memory[rank].add(
+        stageMemory(problem, index, stage),
+        ByLife(problem.forwardOnly ? 0
+               : asHeld ? leastHeld(candidate.request, rank, microbatches)
+                        : 1),
+        problem.microbatches);
+  }
+  for (int64_t r = 0; r < where.ranks; ++r)
+    if (memory[r].total() > problem.cluster.devices[r * pipelines].memory)
+      return false;
+  return true;
+}
+
+/// Times the most promising even cuts, each in its fastest schedule, and sorts
+/// them; drops the others. As long as none fits in memory, these come last:
+/// those that only fit with uneven stages, if at all, and those with no more
+/// ranks than one that does not fit, and the same placement and chunks.
+void PlacedFamilies::timeCuts() {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const CutCandidate &a, const CutCandidate &b) {
+                     return a.estimate < b.estimate;
+                   });
+  TimedCuts timed;
+  std::vector<CutCandidate *> now, later;
+  for (CutCandidate &candidate : candidates)
+    now.push_back(&candidate);
+  timeSome(now, timed, &later);
+  timeSome(later, timed, nullptr);
+  std::erase_if(candidates, [](const CutCandidate &c) { return !c.cost; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const CutCandidate &a, const CutCandidate &b) {
+                     return *a.cost < *b.cost;
+                   });
+}
+
+/// Times `some` candidates, in order, and adds to `later` those that come last.
+/// Several are timed at once: those are dropped that would not have been timed
+/// one after the other.
+void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
+                              TimedCuts &timed,
+                              std::vector<CutCandidate *> *later) {
+  auto waits = [&](const CutCandidate &candidate) {
+    if (!later || !std::isinf(timed.best))
+      return false;
+    const StagePlacement &where = candidate.request.where;
+    auto lacking = timed.lacking.find({where.placement, where.chunks});
+    return (lacking != timed.lacking.end() && where.ranks <= lacking->second) ||
+           !hasRoom(candidate, /*asHeld=*/true);
+  };
+  for (auto next = some.begin(); next != some.end();) {
+    std::vector<CutCandidate *> together;
+    size_t most = std::min(numThreads(), kMostTimed - timed.count);
+    for (; next != some.end() && together.size() < most; ++next) {
+      if ((*next)->bound >= timed.best || !hasRoom(**next, /*asHeld=*/false))
+        continue;
+      if (waits(**next) && !together.empty())
+        break; // The ones before it decide.
+      (waits(**next) ? *later : together).push_back(*next);
+    }
+    if (together.empty())
+      break;
+    std::vector<Result<CutCost>> costs = costsOf(together);
+    for (size_t i = 0; i < costs.size(); ++i) {
+      CutCandidate &candidate = *together[i];
+      const StagePlacement &where = candidate.request.where;
+      // No schedule for this number of microbatches, or too slow.
+      if (!costs[i] || candidate.bound >= timed.best)
+        continue;
+      if (waits(candidate)) {
+        later->push_back(&candidate);
+        continue;
+      }
+      ++timed.count;
+      candidate.cost = *costs[i];
+      int64_t &lacking = timed.lacking[{where.placement, where.chunks}];
+      if (costs[i]->excess == 0)
+        timed.best = std::min(timed.best, costs[i]->time.value);
+      else
+        lacking = std::max(lacking, where.ranks);
+    }
+  }
+}
+
+/// The costs of the even cuts of `some` candidates.
+std::vector<Result<CutCost>>
+PlacedFamilies::costsOf(const std::vector<CutCandidate *> &some) {
+  std::vector<PlacedSearch> searches;
+  for (const CutCandidate *candidate : some)
+    searches.push_back(search(*candidate));
+  std::vector<Result<CutCost>> costs(some.size(), Error{});
+  forEachInParallel(some.size(), [&](size_t i) {
+    costs[i] = searches[i].costOf(some[i]->ends);
+  });
+  return costs;
+}
+
+} // namespace stagewright
