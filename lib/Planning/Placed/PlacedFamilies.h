@@ -64,7 +64,9 @@ private:
   int64_t mostPipelines(const StagePlacement &where) const;
   double sumsOf(int64_t ranks, int64_t pipelines);
   void estimate(CutCandidate &candidate);
-  bool hasRoom(const CutCandidate &candidate, bool asHeld);
+  std::vector<Bytes> leastMemory(const CutCandidate &candidate, bool asHeld);
+  bool hasRoom(const CutCandidate &candidate);
+  bool mayFit(const CutCandidate &candidate);
   void timeCuts();
   void timeSome(const std::vector<CutCandidate *> &some, TimedCuts &timed,
                 std::vector<CutCandidate *> *later);

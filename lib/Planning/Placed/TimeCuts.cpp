@@ -80,13 +80,12 @@ static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
   return isKnown ? std::min(where.ranks - rank, microbatches) : 1;
 }
 
-/// Whether devices have the memory for the even cut with one microbatch in
-/// flight on every rank, or (`asHeld`) with leastHeld(), all layers at their
-/// stated or, if allowed, highest recomputation level.
-bool PlacedFamilies::hasRoom(const CutCandidate &candidate, bool asHeld) {
+/// By rank: the memory of the even cut with one microbatch in flight, or
+/// (`asHeld`) with leastHeld(), all layers at their stated or, if allowed,
+/// highest recomputation level.
+std::vector<Bytes> PlacedFamilies::leastMemory(const CutCandidate &candidate,
+                                               bool asHeld) {
   const auto &[where, generators, pipelines] = candidate.request;
-  if (where.placement == Placement::Twin)
-    return true;
   int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
   std::vector<RankMemory> memory(where.ranks);
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
@@ -108,16 +107,44 @@ bool PlacedFamilies::hasRoom(const CutCandidate &candidate, bool asHeld) {
                         : 1),
         problem.microbatches);
   }
+  std::vector<Bytes> totals;
+  for (const RankMemory &own : memory)
+    totals.push_back(own.total());
+  return totals;
+}
+
+/// Whether every rank has the memory for the even cut that every schedule
+/// needs.
+bool PlacedFamilies::hasRoom(const CutCandidate &candidate) {
+  const auto &[where, generators, pipelines] = candidate.request;
+  if (where.placement == Placement::Twin)
+    return true;
+  std::vector<Bytes> memory = leastMemory(candidate, /*asHeld=*/true);
   for (int64_t r = 0; r < where.ranks; ++r)
-    if (memory[r].total() > problem.cluster.devices[r * pipelines].memory)
+    if (memory[r] > problem.cluster.devices[r * pipelines].memory)
       return false;
   return true;
 }
 
+/// Whether all ranks together have the memory for one microbatch in flight. If
+/// not, other ends of the stages do not help.
+bool PlacedFamilies::mayFit(const CutCandidate &candidate) {
+  const auto &[where, generators, pipelines] = candidate.request;
+  if (where.placement == Placement::Twin)
+    return true;
+  std::vector<Bytes> memory = leastMemory(candidate, /*asHeld=*/false);
+  double needed = 0, room = 0;
+  for (int64_t r = 0; r < where.ranks; ++r) {
+    needed += double(memory[r].value);
+    room += double(problem.cluster.devices[r * pipelines].memory.value);
+  }
+  return needed <= room;
+}
+
 /// Times the most promising even cuts, each in its fastest schedule, and sorts
-/// them; drops the others. As long as none fits in memory, these come last:
-/// those that only fit with uneven stages, if at all, and those with no more
-/// ranks than one that does not fit, and the same placement and chunks.
+/// them; drops the others. Those come last that only fit with uneven stages, if
+/// at all, and, as long as none fits in memory, those with no more ranks than
+/// one that does not fit, and the same placement and chunks.
 void PlacedFamilies::timeCuts() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const CutCandidate &a, const CutCandidate &b) {
@@ -147,15 +174,18 @@ void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
       return false;
     const StagePlacement &where = candidate.request.where;
     auto lacking = timed.lacking.find({where.placement, where.chunks});
-    return (lacking != timed.lacking.end() && where.ranks <= lacking->second) ||
-           !hasRoom(candidate, /*asHeld=*/true);
+    return lacking != timed.lacking.end() && where.ranks <= lacking->second;
   };
   for (auto next = some.begin(); next != some.end();) {
     std::vector<CutCandidate *> together;
     size_t most = std::min(numThreads(), kMostTimed - timed.count);
     for (; next != some.end() && together.size() < most; ++next) {
-      if ((*next)->bound >= timed.best || !hasRoom(**next, /*asHeld=*/false))
+      if ((*next)->bound >= timed.best || !mayFit(**next))
         continue;
+      if (later && !hasRoom(**next)) {
+        later->push_back(*next);
+        continue;
+      }
       if (waits(**next) && !together.empty())
         break; // The ones before it decide.
       (waits(**next) ? *later : together).push_back(*next);

@@ -333,6 +333,22 @@ TEST(Placed, ACutThatFitsOnlyWithUnevenStagesIsFound) {
   EXPECT_EQ(sizesOf(*plan), (std::vector<int64_t>{3, 5}));
 }
 
+// Layers that take equal times have unequal parameters, so that even stages do
+// not fit even with one microbatch in flight.
+TEST(Placed, ACutThatFitsOnlyWithParametersSpreadIsFound) {
+  Problem problem = chain(std::vector<double>(8, 100), 2, 4);
+  for (int64_t l = 0; l < 8; ++l)
+    problem.residents.push_back(
+        {Bytes(l < 4 ? 1000 : 100), ResidentKind::Constant, {l}});
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(3500);
+  PlacedFamily family;
+  family.generators = {*findGenerator("1f1b")};
+  Result<Plan> plan = planPlaced(problem, family);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(sizesOf(*plan), (std::vector<int64_t>{3, 5}));
+}
+
 // Stashes need as much with any number of ranks, and only a pipeline of all
 // devices has room for its constants besides. More cuts than are timed come
 // before it in the order of expected times.
