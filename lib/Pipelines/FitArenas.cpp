@@ -27,7 +27,7 @@ static constexpr double kMore[] = {1.25, 1.125, 1.06, 1.03, 1.015},
                         kUnlimited = 0x1p60;
 
 /// By how many times the memory must exceed the bytes that a plan counts for
-/// its arenas to be sure to fit.
+/// its arenas to be taken to fit.
 static constexpr double kSlack = 1.05;
 
 /// Whether some plan might not fit, and replicas might share samples.

@@ -11,8 +11,8 @@
 // order in which they are complete, so that the first buckets are sent while
 // the rest of the backward runs. All ranks start the buckets in one order: if a
 // later bucket is complete first on a rank, it starts after the earlier ones.
-// Ranks that gather values together begin a bucket at the end of the step, if
-// otherwise one would begin it before a gather and another after it.
+// Ranks that gather values together begin a bucket at the end of the step,
+// unless they would begin it in the same action, between the same gathers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -508,7 +508,10 @@ Collective parseCollective(const json &object, const Manifest &manifest) {
   Collective it;
   it.name = string(object, "name");
   it.gathers = object.value("gathers", false);
-  it.exchanges = it.gathers && object.value("exchanges", false);
+  it.exchanges = object.value("exchanges", false);
+  if (it.exchanges && !it.gathers)
+    raise("malformed manifest: collective '", it.name,
+          "' exchanges parts that it does not gather");
   auto dtype = dtypeFromName(string(object, "dtype"));
   if (!dtype || (!it.gathers && !canSum(*dtype)))
     raise("malformed manifest: collective '", it.name, "' sums elements of '",
@@ -518,9 +521,12 @@ Collective parseCollective(const json &object, const Manifest &manifest) {
   if (it.gathers && (it.elements == 0 || it.bytes() % 64 != 0))
     raise("malformed manifest: ", it.describe(), " has parts of ", it.bytes(),
           " bytes, expected a multiple of 64");
-  for (const json &bucket : object.at("buckets")) {
-    it.buckets.push_back(
-        parseBucket(bucket, manifest, it, object.at("buckets").size()));
+  const json &buckets = object.at("buckets");
+  if (buckets.size() > manifest.ranks.size())
+    raise("malformed manifest: collective '", it.name, "' has ", buckets.size(),
+          " ranks of ", manifest.ranks.size());
+  for (const json &bucket : buckets) {
+    it.buckets.push_back(parseBucket(bucket, manifest, it, buckets.size()));
     size_t count = it.buckets.size();
     if (count > 1 && it.buckets[count - 2].rank >= it.buckets[count - 1].rank)
       raise("malformed manifest: the ranks of collective '", it.name,

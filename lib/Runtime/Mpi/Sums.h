@@ -35,7 +35,8 @@ public:
   /// ranks must register their sums in the same order.
   int64_t prepare(MPI_Comm all, void *data, sw_dtype dtype, int64_t elements,
                   std::span<const int64_t> ranks);
-  /// Registers a gather of parts of `bytes` bytes, in place at `data`. As
+  /// Registers a gather of parts of `bytes` bytes, in place at `data`, or an
+  /// exchange: the parts to send, one per rank, then those received. As
   /// `prepare`.
   int64_t prepareGather(MPI_Comm all, void *data, int64_t bytes,
                         std::span<const int64_t> ranks, bool exchanges);

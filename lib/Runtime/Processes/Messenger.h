@@ -40,8 +40,8 @@ public:
   virtual int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
                              std::span<const int64_t> ranks) = 0;
   /// Prepares a gather in place: at `data` are the parts of all `ranks`, of
-  /// `bytes` bytes each, of which this process has its own. As prepareSum.
-  /// `exchanges`: as Collective::exchanges.
+  /// `bytes` bytes each, of which this process has its own; or an exchange, for
+  /// which see Collective::exchanges. As prepareSum.
   virtual int64_t prepareGather(void *data, int64_t bytes,
                                 std::span<const int64_t> ranks,
                                 bool exchanges) = 0;

@@ -134,12 +134,14 @@ void Trace::addChoice(const Event &event, const RankManifest &rank,
                        manifest.channels[size_t(need.channel)].describe(need.m);
 }
 
-/// An action first receives its messages and awaits its gathers. Its bar begins
-/// after that, so that waiting shows as a gap.
+/// The bar of an action begins when its last message has been received and its
+/// last gather awaited, so that waiting shows as a gap.
 void Trace::addActions(size_t rank, size_t step) {
   std::vector<int64_t> received;
   for (const Event &event : ranks[rank]->events(step))
-    if (event.type == Event::Receive || event.type == Event::Sum)
+    if (event.type == Event::Receive ||
+        (event.type == Event::Sum &&
+         manifest.collectives[size_t(event.id)].gathers))
       received.push_back(event.end);
   std::sort(received.begin(), received.end());
   std::vector<int64_t> ran; // By lane.

@@ -564,3 +564,37 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
     rank.release %s[%c0]
   }
 }
+
+// -----
+
+// A part of that part.
+rank.step @step() -> ()
+rank.gather @a among [0, 1] depth 1 : memref<16x1xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16x1xf32>
+  %t = rank.buffer "t" stash depth 1 : memref<1xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16x1xf32>
+    %1 = rank.acquire %t[%c0] : memref<1xf32>
+    rank.all_gather @a (%s)[%c0]
+    %part = rank.part %0[1] : memref<16x1xf32> of memref<2x16x1xf32>
+    %row = rank.part %part[3] : memref<1xf32> of memref<16x1xf32>
+    // expected-error @below {{uses microbatch 0 of buffer 's' while its gather is under way; await it first}}
+    rank.copy %row to %1 : memref<1xf32>
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+    rank.release %t[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16x1xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16x1xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}

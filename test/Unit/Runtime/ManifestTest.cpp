@@ -268,6 +268,21 @@ TEST(Manifest, GathersAreChecked) {
               "malformed manifest: gather 'join' has parts of " +
                   std::to_string(elements) +
                   " bytes, expected a multiple of 64");
+  EXPECT_EQ(
+      errorOfGather("/exchanges", true),
+      "malformed manifest: exchange 'join' has 4 parts of 64 bytes, and no "
+      "slot for them in buffer 'join' on rank 0");
+  EXPECT_EQ(
+      errorOfGather("/exchanges", true,
+                    {{{"op", "remove"}, {"path", "/collectives/0/gathers"}}}),
+      "malformed manifest: collective 'join' exchanges parts that it does "
+      "not gather");
+  json bucket = {{"rank", 0}, {"first", 0}, {"buffers", 1}, {"slot", 0}};
+  size_t ranks = pipelineManifest()["ranks"].size();
+  EXPECT_EQ(errorOfGather("/buckets", json(ranks + 1, bucket)),
+            "malformed manifest: collective 'join' has " +
+                std::to_string(ranks + 1) + " ranks of " +
+                std::to_string(ranks));
   for (int slot : {-1, 2})
     EXPECT_EQ(errorOfGather("/buckets/0/slot", slot), noSlot(64, "join"));
   EXPECT_EQ(errorOfGather("/buckets/0/first", 0),

@@ -302,7 +302,7 @@ LogicalResult Unroller::checkGathered(Operation &op) {
   if (failed(checkGathered(op, &op)))
     return failure();
   for (Value operand : op.getOperands()) {
-    if (auto part = operand.getDefiningOp<PartOp>())
+    while (auto part = operand.getDefiningOp<PartOp>())
       operand = part.getSlot();
     if (failed(checkGathered(op, operand.getDefiningOp())))
       return failure();
