@@ -22,12 +22,21 @@
 
 namespace stagewright {
 
+/// Whether an even cut has the memory that every schedule needs.
+struct CutRoom {
+  bool each = true; ///< Every rank has that of its own part.
+  /// All ranks together have that of one microbatch in flight. If not, other
+  /// ends of the stages do not help.
+  bool together = true;
+};
+
 /// One placement of stages with one number of pipelines.
 struct CutCandidate {
   PlacedRequest request;
   std::vector<int64_t> ends;
-  double bound = 0;    ///< Lower bound for all schedules of this cut.
-  double estimate = 0; ///< `bound`, plus filling and draining.
+  double bound = 0;            ///< Lower bound for all schedules of this cut.
+  double estimate = 0;         ///< `bound`, plus filling and draining.
+  std::optional<CutRoom> room; ///< Known once it is to be timed.
   std::optional<CutCost> cost;
   Seconds time; ///< With all replicas.
 };
@@ -64,9 +73,7 @@ private:
   int64_t mostPipelines(const StagePlacement &where) const;
   double sumsOf(int64_t ranks, int64_t pipelines);
   void estimate(CutCandidate &candidate);
-  std::vector<Bytes> leastMemory(const CutCandidate &candidate, bool asHeld);
-  bool hasRoom(const CutCandidate &candidate);
-  bool mayFit(const CutCandidate &candidate);
+  CutRoom roomOf(const CutCandidate &candidate);
   void timeCuts();
   void timeSome(const std::vector<CutCandidate *> &some, TimedCuts &timed,
                 std::vector<CutCandidate *> *later);

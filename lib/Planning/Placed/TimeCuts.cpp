@@ -80,14 +80,14 @@ static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
   return isKnown ? std::min(where.ranks - rank, microbatches) : 1;
 }
 
-/// By rank: the memory of the even cut with one microbatch in flight, or
-/// (`asHeld`) with leastHeld(), all layers at their stated or, if allowed,
-/// highest recomputation level.
-std::vector<Bytes> PlacedFamilies::leastMemory(const CutCandidate &candidate,
-                                               bool asHeld) {
+/// Compares the memory of the devices with that of the even cut, all layers at
+/// their stated or, if allowed, highest recomputation level.
+CutRoom PlacedFamilies::roomOf(const CutCandidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
+  if (where.placement == Placement::Twin)
+    return {};
   int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
-  std::vector<RankMemory> memory(where.ranks);
+  std::vector<RankMemory> held(where.ranks), one(where.ranks);
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
     StagePlan stage =
         stageOf(s == 0 ? 0 : candidate.ends[s - 1], candidate.ends[s], {});
@@ -100,45 +100,24 @@ std::vector<Bytes> PlacedFamilies::leastMemory(const CutCandidate &candidate,
     }
     int64_t rank =
         rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
-    memory[rank].add(
-        stageMemory(problem, index, stage),
-        ByLife(problem.forwardOnly ? 0
-               : asHeld ? leastHeld(candidate.request, rank, microbatches)
-                        : 1),
-        problem.microbatches);
+    StageMemory memory = stageMemory(problem, index, stage);
+    auto add = [&](RankMemory &own, int64_t inFlight) {
+      own.add(memory, ByLife(problem.forwardOnly ? 0 : inFlight),
+              problem.microbatches);
+    };
+    add(held[rank], leastHeld(candidate.request, rank, microbatches));
+    add(one[rank], 1);
   }
-  std::vector<Bytes> totals;
-  for (const RankMemory &own : memory)
-    totals.push_back(own.total());
-  return totals;
-}
-
-/// Whether every rank has the memory for the even cut that every schedule
-/// needs.
-bool PlacedFamilies::hasRoom(const CutCandidate &candidate) {
-  const auto &[where, generators, pipelines] = candidate.request;
-  if (where.placement == Placement::Twin)
-    return true;
-  std::vector<Bytes> memory = leastMemory(candidate, /*asHeld=*/true);
-  for (int64_t r = 0; r < where.ranks; ++r)
-    if (memory[r] > problem.cluster.devices[r * pipelines].memory)
-      return false;
-  return true;
-}
-
-/// Whether all ranks together have the memory for one microbatch in flight. If
-/// not, other ends of the stages do not help.
-bool PlacedFamilies::mayFit(const CutCandidate &candidate) {
-  const auto &[where, generators, pipelines] = candidate.request;
-  if (where.placement == Placement::Twin)
-    return true;
-  std::vector<Bytes> memory = leastMemory(candidate, /*asHeld=*/false);
-  double needed = 0, room = 0;
+  CutRoom room;
+  double needed = 0, all = 0;
   for (int64_t r = 0; r < where.ranks; ++r) {
-    needed += double(memory[r].value);
-    room += double(problem.cluster.devices[r * pipelines].memory.value);
+    Bytes own = problem.cluster.devices[r * pipelines].memory;
+    room.each &= held[r].total() <= own;
+    needed += double(one[r].total().value);
+    all += double(own.value);
   }
-  return needed <= room;
+  room.together = needed <= all;
+  return room;
 }
 
 /// Times the most promising even cuts, each in its fastest schedule, and sorts
@@ -180,9 +159,13 @@ void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
     std::vector<CutCandidate *> together;
     size_t most = std::min(numThreads(), kMostTimed - timed.count);
     for (; next != some.end() && together.size() < most; ++next) {
-      if ((*next)->bound >= timed.best || !mayFit(**next))
+      if ((*next)->bound >= timed.best)
         continue;
-      if (later && !hasRoom(**next)) {
+      if (!(*next)->room)
+        (*next)->room = roomOf(**next);
+      if (!(*next)->room->together)
+        continue;
+      if (later && !(*next)->room->each) {
         later->push_back(*next);
         continue;
       }
