@@ -62,34 +62,21 @@ static std::vector<bool> statedShares(StringRef text, size_t count) {
   return stated;
 }
 
-/// The plan of `program`; none if its schedule is not simulated by planners.
-static std::optional<Plan> planOf(pipeline::ProgramOp program,
-                                  const Problem &problem) {
-  Plan plan;
-  bool isSimulated = false;
-  for (auto [name, order] : kSimulatedSchedules)
-    if (program.getPlanAttr().getSchedule().getValue() == StringRef(name)) {
-      plan.order = order;
-      isSimulated = true;
-    }
-  if (!isSimulated)
+/// The plan of `program`, with shares and levels; none if planners do not
+/// simulate its schedule.
+static std::optional<Plan> simulatedPlanOf(pipeline::ProgramOp program) {
+  StringRef schedule = program.getPlanAttr().getSchedule().getValue();
+  if (llvm::none_of(kSimulatedSchedules, [&](const auto &simulated) {
+        return schedule == StringRef(simulated.first);
+      }))
     return std::nullopt;
-  llvm::StringMap<size_t> numbers;
-  for (auto [number, device] : llvm::enumerate(problem.cluster.devices))
-    numbers[device.name] = number;
-  auto copy = [](std::optional<ArrayRef<int64_t>> list) {
-    return list ? list->vec() : std::vector<int64_t>();
-  };
-  for (auto op : program.getBody().front().getOps<pipeline::StageOp>()) {
-    StagePlan &stage = plan.stages.emplace_back();
-    stage.layers = op.getLayers().vec();
-    for (Attribute device : op.getDevices())
-      stage.devices.push_back(
-          numbers.at(cast<FlatSymbolRefAttr>(device).getValue()));
-    stage.recompute = op.getRecompute();
-    stage.rows = copy(op.getRows());
-    stage.levels = copy(op.getLevels());
-    stage.offload = copy(op.getOffload());
+  Plan plan = pipeline::planOf(program);
+  auto stages = program.getBody().front().getOps<pipeline::StageOp>();
+  for (auto [stage, op] : llvm::zip_equal(plan.stages, stages)) {
+    if (auto rows = op.getRows())
+      stage.rows = rows->vec();
+    if (auto levels = op.getLevels())
+      stage.levels = levels->vec();
   }
   return plan;
 }
@@ -204,7 +191,7 @@ std::optional<Arenas> ArenaFitter::arenasOf(ModuleOp program,
 
 /// The plan of the planned module, if replicas share samples.
 std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
-  std::optional<Plan> plan = planOf(programIn(program), problem);
+  std::optional<Plan> plan = simulatedPlanOf(programIn(program));
   bool shares = plan && llvm::any_of(plan->stages, [](const StagePlan &stage) {
                   return !stage.rows.empty();
                 });
