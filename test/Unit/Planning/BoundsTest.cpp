@@ -117,15 +117,21 @@ TEST(FamilyBound, OneDeviceIsExact) {
   EXPECT_NEAR(familyLowerBound(problem, network).value, best, 1e-9 * best);
 }
 
-TEST(FamilyBound, IsInfiniteIfLayersDoNotFit) {
+/// Three layers on four devices; each of `holders` holds a constant.
+static Problem threeLayers(std::vector<int64_t> holders, Bytes constant) {
   Problem problem;
   Draw draw(1);
   problem.cluster = randomCluster(draw, 4, 1, 1);
   problem.microbatches = 2;
   addRandomLayers(problem, draw, 3, 0, 0);
   problem.residents.clear();
-  for (int64_t layer : {0, 1, 2})
-    problem.residents.push_back({Bytes(100), ResidentKind::Constant, {layer}});
+  for (int64_t layer : holders)
+    problem.residents.push_back({constant, ResidentKind::Constant, {layer}});
+  return problem;
+}
+
+TEST(FamilyBound, IsInfiniteIfLayersDoNotFit) {
+  Problem problem = threeLayers({0, 1, 2}, Bytes(100));
   for (int64_t memory : {99, 100, 101}) { // Three layers: three stages.
     for (Device &device : problem.cluster.devices)
       device.memory = Bytes(memory);
@@ -136,15 +142,8 @@ TEST(FamilyBound, IsInfiniteIfLayersDoNotFit) {
 }
 
 TEST(FamilyBound, IsInfiniteIfOneLayerDoesNotFit) {
-  Problem problem;
-  Draw draw(1);
-  problem.cluster = randomCluster(draw, 4, 1, 1);
-  problem.microbatches = 2;
-  addRandomLayers(problem, draw, 3, 0, 0);
-  problem.residents.clear();
   // Two parts that only layer 1 holds; a third of all is 70 bytes.
-  for (int64_t layer : {0, 1, 1})
-    problem.residents.push_back({Bytes(70), ResidentKind::Constant, {layer}});
+  Problem problem = threeLayers({0, 1, 1}, Bytes(70));
   for (int64_t memory : {139, 140}) {
     for (Device &device : problem.cluster.devices)
       device.memory = Bytes(memory);

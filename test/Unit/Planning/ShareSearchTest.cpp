@@ -178,12 +178,18 @@ TEST(ShareSearch, FindsSharesIfAndOnlyIfSomeFit) {
   EXPECT_GT(refused, 50);
 }
 
-TEST(ShareSearch, LeavesStatedSharesAndNamesTheBytes) {
+/// Two replicas that share eight samples of 100 bytes.
+static Instance twoReplicas() {
   Draw draw(1);
   Instance instance(draw, {2});
   instance.plan.stages[0].rows = {4, 4};
   instance.once = {1000, 1000};
   instance.perSample = {100, 100};
+  return instance;
+}
+
+TEST(ShareSearch, LeavesStatedSharesAndNamesTheBytes) {
+  Instance instance = twoReplicas();
   instance.problem.cluster.devices[0].memory = Bytes(2000);
   instance.problem.cluster.devices[1].memory = Bytes(1336);
   auto lower = [&](const Shares &shares) { return instance.arenasOf(shares); };
@@ -197,11 +203,7 @@ TEST(ShareSearch, LeavesStatedSharesAndNamesTheBytes) {
 }
 
 TEST(ShareSearch, SaysThatOtherSharesNeedMoreIfAllOfTheStageWereLowered) {
-  Draw draw(1);
-  Instance instance(draw, {2});
-  instance.plan.stages[0].rows = {4, 4};
-  instance.once = {1000, 1000};
-  instance.perSample = {100, 100};
+  Instance instance = twoReplicas();
   for (Device &device : instance.problem.cluster.devices)
     device.memory = Bytes(1336);
   auto hasOthers = [&](ShareSearch search) {
