@@ -1,5 +1,5 @@
 """Every layer of a GPT on two cores at once, split by parameters: two of our shards compared with one rank with two threads,
-and with jax.jit with NamedSharding on two host devices. Loss and gradients of 8 microbatches, float32."""
+with the same shards that communicate by collectives (`--shard-collectives`), and with jax.jit with NamedSharding on two host devices. Loss and gradients of 8 microbatches, float32."""
 
 import json
 import statistics
@@ -14,7 +14,7 @@ CORES = "0,1"
 # Megatron-LM's split; the projection to queries, keys and values is three arrays side by side.
 OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 THEIRS = OURS.replace(":3", "")
-THREADS_AT_MOST, JAX_AT_MOST = 1.10, 1.0
+THREADS_AT_MOST, COLLECTIVES_AT_MOST, JAX_AT_MOST = 1.10, 1.05, 1.0
 LINKS = """Two shards of each of two stages, a stage on each of two hosts (network namespaces; four processes on two cores), with
 links of several rates: what the compiler expects of a step, by times of nodes measured once, without limits, and the rate of the
 link as it is set, beside the median step."""
@@ -39,15 +39,17 @@ def steps(session, result):
     for model in (GPT, MODELS["gpt-512"]):
         module = session.imported(model)
         shards = session.compiled(module, 2, "--tensor-parallel=2", f"--shard={OURS}", name="shards", whole=True)
+        collectives = session.compiled(module, 2, "--tensor-parallel=2", f"--shard={OURS}", "--shard-collectives", name="collectives", whole=True)
         alone = session.compiled(module, 1)
 
-        def threads():
-            side = session.ours(alone, module, CORES, 2)
-            side.name = "threads"
+        def ours(artifact, name, threads=1):
+            side = session.ours(artifact, module, CORES, threads)
+            side.name = name
             return side
         found = session.compare(f"{model.name}, two shards", [
-            lambda: session.ours(shards, module, CORES), threads, lambda: session.jax(model, CORES, THEIRS)])
-        for peer, limit in (("threads", THREADS_AT_MOST), ("jax", JAX_AT_MOST)):
+            lambda: session.ours(shards, module, CORES), lambda: ours(alone, "threads", 2),
+            lambda: ours(collectives, "collectives"), lambda: session.jax(model, CORES, THEIRS)])
+        for peer, limit in (("threads", THREADS_AT_MOST), ("collectives", COLLECTIVES_AT_MOST), ("jax", JAX_AT_MOST)):
             session.note(result, result.tables[-1], f"{model.name}, two shards, beside {peer}", found[peer], limit,
                          f"{model.name}_{peer}")
 
