@@ -14,6 +14,7 @@
 #include "stagewright/Analysis/Rows.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Cost/Roofline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Planning/Problem.h"
 #include "stagewright/Planning/Request.h"
 #include <map>
@@ -156,13 +157,12 @@ static LogicalResult addNode(NodeOp node, FlopCounter &counter,
 /// Inputs of the step: parameters and constants once, batches per microbatch.
 static void addArguments(GraphOp graph, Problem &problem) {
   for (BlockArgument argument : graph.getBody().getArguments()) {
-    auto role = graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                   PipelineDialect::kRole);
+    std::optional<Role> role = argumentRole(graph, argument.getArgNumber());
     Resident resident;
     resident.bytes = Bytes(bytesOf(argument.getType()));
-    if (!role || role.getValue() == "batch" || role.getValue() == "microbatch")
+    if (!role || role == Role::Batch || role == Role::Microbatch)
       resident.kind = ResidentKind::PerMicrobatch;
-    else if (role.getValue() == "parameter")
+    else if (role == Role::Parameter)
       resident.kind = ResidentKind::Parameter;
     for (Operation *user : argument.getUsers())
       if (auto node = dyn_cast<NodeOp>(user))
@@ -182,15 +182,11 @@ static void addResults(GraphOp graph, Problem &problem) {
     auto node = value.getDefiningOp<NodeOp>();
     if (!node)
       continue;
-    auto combine = graph.getResultAttrOfType<StringAttr>(
-        number, PipelineDialect::kCombine);
-    auto role =
-        graph.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
     Resident &resident = residents[number];
     resident.bytes = Bytes(bytesOf(value.getType()));
-    if (combine && combine.getValue() == "concat")
+    if (combineOf(graph, number) == Combine::Concat)
       resident.kind = ResidentKind::PerMicrobatch;
-    else if (role && role.getValue() == "gradient")
+    else if (resultRole(graph, number) == Role::Gradient)
       resident.kind = ResidentKind::Gradient;
     resident.layers.push_back(node.getLayer());
   }
@@ -209,11 +205,10 @@ static double optimizerState(GraphOp graph) {
     return 0;
   double state = 0, parameters = 0;
   for (auto [number, type] : llvm::enumerate(update.getArgumentTypes())) {
-    auto role =
-        update.getArgAttrOfType<StringAttr>(number, PipelineDialect::kRole);
-    if (role && role.getValue() == "state")
+    std::optional<Role> role = argumentRole(update, number);
+    if (role == Role::State)
       state += double(bytesOf(type));
-    if (role && role.getValue() == "parameter")
+    if (role == Role::Parameter)
       parameters += double(bytesOf(type));
   }
   return parameters > 0 ? state / parameters : 0;

@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 
 namespace stagewright::pipeline {
 
@@ -93,17 +94,11 @@ ValueRange StepGraph::returned() const {
 }
 
 bool StepGraph::isGradient(unsigned number) const {
-  FunctionOpInterface function = step;
-  auto role =
-      function.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
-  return role && role.getValue() == "gradient";
+  return resultRole(step, number) == Role::Gradient;
 }
 
 bool StepGraph::isParameter(unsigned number) const {
-  FunctionOpInterface function = step;
-  auto role =
-      function.getArgAttrOfType<StringAttr>(number, PipelineDialect::kRole);
-  return role && role.getValue() == "parameter";
+  return argumentRole(step, number) == Role::Parameter;
 }
 
 void StepGraph::markLive() {

@@ -64,9 +64,9 @@ public:
   int indexOf(mlir::Value value) const;
   /// The values that the step returns, by result number.
   mlir::ValueRange returned() const;
-  /// Whether result `number` has role "gradient".
+  /// Whether result `number` is a gradient.
   bool isGradient(unsigned number) const;
-  /// Whether argument `number` has role "parameter".
+  /// Whether argument `number` is a parameter.
   bool isParameter(unsigned number) const;
 
 private:

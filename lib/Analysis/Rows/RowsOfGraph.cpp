@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/Rows.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 
 namespace stagewright::pipeline {
 
 /// The batch dimension of argument `number`, if it is a batch.
 static std::optional<int64_t> batchDimension(GraphOp graph, unsigned number) {
-  auto role =
-      graph.getArgAttrOfType<StringAttr>(number, PipelineDialect::kRole);
   auto type = dyn_cast<RankedTensorType>(graph.getArgumentTypes()[number]);
-  if ((role && role.getValue() != "batch") || !type || type.getRank() == 0)
+  if (argumentRole(graph, number).value_or(Role::Batch) != Role::Batch ||
+      !type || type.getRank() == 0)
     return std::nullopt;
   auto dim =
       graph.getArgAttrOfType<IntegerAttr>(number, PipelineDialect::kBatchDim);

@@ -87,9 +87,8 @@ private:
 /// adds the parts.
 SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   pipeline::GraphOp graph = plan.graph;
-  auto role = graph.getResultAttrOfType<StringAttr>(
-      result, pipeline::PipelineDialect::kRole);
-  if (!plan.isAccumulated(result) || !role || role.getValue() != "gradient")
+  if (!plan.isAccumulated(result) ||
+      resultRole(graph, result) != pipeline::Role::Gradient)
     return {};
   std::map<int64_t, int64_t> rankOf; ///< By stage of the program.
   SmallVector<int64_t> ranks;

@@ -87,7 +87,7 @@ static bool isOf(const Plan &plan, const ScheduleFamily &family) {
 static bool keepsLast(const Plan &plan) {
   pipeline::GraphOp graph = plan.graph;
   for (unsigned result = 0; result < graph.getNumResults(); ++result)
-    if (plan.combineOf(result) == "last")
+    if (plan.combineOf(result) == pipeline::Combine::Last)
       return true;
   return false;
 }

@@ -130,7 +130,7 @@ void Placer::passThrough(BlockArgument argument, int64_t result) {
   for (int64_t copy = 0; copy < plan.numCopies(); ++copy) {
     bool isLast =
         plan.microbatchesOf[copy].back() + 1 == plan.data.microbatches;
-    if (plan.combineOf(result) == "last" && !isLast)
+    if (plan.combineOf(result) == pipeline::Combine::Last && !isLast)
       continue;
     int64_t taker = copy * plan.numStages + stage;
     plan.actions[{ActionKind::Forward, taker}].passedThrough.push_back(result);
@@ -151,13 +151,13 @@ void Placer::addOutput(int64_t result, int64_t stage) {
 /// Checks that a sum over microbatches is of numbers, and a mean of floats.
 LogicalResult Placer::checkSum(Type type, int64_t result) {
   Type element = cast<RankedTensorType>(type).getElementType();
-  bool mean = plan.combineOf(result) == "mean";
+  bool mean = plan.combineOf(result) == pipeline::Combine::Mean;
   if (isa<FloatType>(element) ||
       (!mean && element.isInteger() && !element.isInteger(1)))
     return success();
   return emitError(plan.graph.getLoc())
          << "result " << result << " is combined by \""
-         << plan.combineOf(result) << "\" and must be of "
+         << stringifyCombine(plan.combineOf(result)) << "\" and must be of "
          << (mean ? "floats" : "numbers") << ", got " << type
          << "; use \"concat\" or \"last\"";
 }
@@ -236,9 +236,9 @@ void Placer::chooseHomes() {
   for (auto &[value, made] : plan.values) {
     // The slot of an output that keeps only the last microbatch does not last
     // until a later action.
-    bool keeps =
-        !made.outputs.empty() &&
-        (made.stashes.empty() || plan.combineOf(made.outputs[0]) != "last");
+    bool keeps = !made.outputs.empty() &&
+                 (made.stashes.empty() ||
+                  plan.combineOf(made.outputs[0]) != pipeline::Combine::Last);
     if (keeps)
       made.stashes.clear();
     if (keeps)

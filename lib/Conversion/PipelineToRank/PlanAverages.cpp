@@ -137,7 +137,7 @@ FailureOr<AveragePlan> planAverage(Plan &plan, unsigned number, int64_t &next) {
     auto of = graph.getResultAttrOfType<IntegerAttr>(
         result, pipeline::PipelineDialect::kOf);
     for (auto [index, it] : llvm::enumerate(plan.update->arguments)) {
-      if (it.role != "parameter" || it.replacedBy < 0 || !of ||
+      if (it.role != pipeline::Role::Parameter || it.replacedBy < 0 || !of ||
           int64_t(it.number) != of.getInt())
         continue;
       auto stages = ranksOfStages(plan, result);

@@ -7,30 +7,28 @@
 
 #include "RankPlan.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Scheduling/Replicas.h"
 
 namespace stagewright::torank {
 
-StringRef Plan::combineOf(int64_t index) const {
-  using pipeline::PipelineDialect;
-  auto graph = const_cast<pipeline::GraphOp &>(this->graph);
-  if (auto combine = graph.getResultAttrOfType<StringAttr>(
-          index, PipelineDialect::kCombine))
-    return combine.getValue();
-  auto role =
-      graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
-  return role && role.getValue() != "output" ? "mean" : "concat";
+using pipeline::Combine;
+using pipeline::Role;
+
+Combine Plan::combineOf(int64_t index) const {
+  if (std::optional<Combine> combine = pipeline::combineOf(graph, index))
+    return *combine;
+  return resultRole(graph, index).value_or(Role::Output) == Role::Output
+             ? Combine::Concat
+             : Combine::Mean;
 }
 
 bool Plan::keepsParts(int64_t index) const {
-  using pipeline::PipelineDialect;
   if (!averaging || !isAccumulated(index))
     return false;
-  auto graph = const_cast<pipeline::GraphOp &>(this->graph);
-  auto role =
-      graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
+  pipeline::GraphOp graph = this->graph;
   Type element = getElementTypeOrSelf(graph.getResultTypes()[index]);
-  if ((role && role.getValue() == "gradient") || !isa<FloatType>(element) ||
+  if (resultRole(graph, index) == Role::Gradient || !isa<FloatType>(element) ||
       element.getIntOrFloatBitWidth() < 16)
     return false;
   int64_t parts = 0;
@@ -130,7 +128,7 @@ static LogicalResult checkParts(const Plan &plan) {
         llvm::count(yield.getResults(), result) > 1)
       return emitError(pipeline::GraphOp(plan.graph).getLoc())
              << "result " << result << " comes in parts and is combined by \""
-             << plan.combineOf(result)
+             << stringifyCombine(plan.combineOf(result))
              << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
   return success();
 }

@@ -289,9 +289,10 @@ struct Plan {
   /// The actions that an action of the schedule consists of, in order.
   mlir::SmallVector<ActionKey, 2> partsOf(const ActionKey &action) const;
   /// How result `index` of the step is combined over microbatches.
-  mlir::StringRef combineOf(int64_t index) const;
+  pipeline::Combine combineOf(int64_t index) const;
   bool isAccumulated(int64_t index) const {
-    return combineOf(index) == "mean" || combineOf(index) == "sum";
+    return combineOf(index) == pipeline::Combine::Mean ||
+           combineOf(index) == pipeline::Combine::Sum;
   }
 
   /// Whether each replica keeps its part of result `index`, which the host adds

@@ -11,6 +11,7 @@
 namespace stagewright::torank {
 
 using pipeline::PipelineDialect;
+using pipeline::Role;
 
 static StringRef textOf(DictionaryAttr facts, StringRef name) {
   auto value = facts ? facts.getAs<StringAttr>(name) : StringAttr();
@@ -47,15 +48,14 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
   update.nextPosition = position;
   std::map<unsigned, unsigned> gradients;
   for (unsigned i = 0; i < graph.getFunctionType().getNumResults(); ++i)
-    if (textOf(graph.getResultAttrDict(i), PipelineDialect::kRole) ==
-        "gradient")
+    if (resultRole(graph, i) == Role::Gradient)
       if (auto of = numberOf(graph.getResultAttrDict(i), PipelineDialect::kOf))
         gradients[*of] = i;
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
     DictionaryAttr facts = function.getArgAttrDict(index);
     UpdateArgument it;
-    it.role = textOf(facts, PipelineDialect::kRole);
+    std::optional<Role> role = pipeline::roleIn(facts);
     it.name = textOf(facts, PipelineDialect::kName).str();
     it.slice = numberOf(facts, PipelineDialect::kSlice);
     for (StringRef name :
@@ -70,7 +70,7 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
              << "argument " << index << " of @update, '" << it.name << "', ";
     };
     auto shared = numberOf(facts, PipelineDialect::kOf);
-    if (it.role == "state" && shared) {
+    if (role == Role::State && shared) {
       auto own = known.find({*shared, -1});
       if (own == known.end() ||
           graph.getFunctionType().getInput(own->second) != argument.getType())
@@ -78,10 +78,10 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
                       << " and must name an argument of the step of that type "
                       << "by '" << PipelineDialect::kOf << "'";
       it.number = own->second, it.ofStep = true;
-    } else if (it.role == "state" || it.role == "constant") {
+    } else if (role == Role::State || role == Role::Constant) {
       it.position = it.slice.value_or(0) > 0 ? position - 1 : position++;
       update.nextPosition = position;
-    } else if (it.role == "parameter" || it.role == "gradient") {
+    } else if (role == Role::Parameter || role == Role::Gradient) {
       auto of = numberOf(facts, PipelineDialect::kOf);
       auto parameter =
           of ? known.find({*of, it.slice.value_or(-1)}) : known.end();
@@ -92,8 +92,9 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       if (gradient == gradients.end())
         return what() << "belongs to argument " << *of
                       << " of the step, which has no gradient";
-      it.number = it.role == "parameter" ? parameter->second : gradient->second;
-      bool isGradient = it.role == "gradient";
+      it.number =
+          role == Role::Parameter ? parameter->second : gradient->second;
+      bool isGradient = role == Role::Gradient;
       Type expected = isGradient
                           ? graph.getFunctionType().getResult(gradient->second)
                           : graph.getFunctionType().getInput(parameter->second);
@@ -105,13 +106,14 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       return what() << "must have a role: parameter, gradient, state or "
                     << "constant; import the optimizer beside the step";
     }
+    it.role = *role;
     update.arguments.push_back(it);
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     DictionaryAttr facts = function.getResultAttrDict(i);
     auto of = numberOf(facts, PipelineDialect::kOf);
     bool fits = of && *of >= 0 && *of < int64_t(update.arguments.size());
-    if (!fits || update.arguments[*of].role == "gradient" ||
+    if (!fits || update.arguments[*of].role == Role::Gradient ||
         update.arguments[*of].replacedBy >= 0 ||
         function.getResultTypes()[i] != function.getArgumentTypes()[*of])
       return function.emitError()
@@ -145,7 +147,7 @@ public:
           return failure();
       changed = false;
       for (auto [number, argument] : llvm::enumerate(update.arguments)) {
-        if (argument.role != "state" || argument.replacedBy < 0)
+        if (argument.role != Role::State || argument.replacedBy < 0)
           continue;
         int64_t &home = update.home[update.function.getArgument(number)];
         int64_t made = update.homeOf(end.getOperand(argument.replacedBy));
@@ -162,15 +164,15 @@ private:
     pipeline::GraphOp graph = plan.graph;
     DenseMap<unsigned, int64_t> owner;
     for (const UpdateArgument &argument : update.arguments)
-      if (argument.role == "gradient")
+      if (argument.role == Role::Gradient)
         if (auto of = numberOf(graph.getResultAttrDict(argument.number),
                                PipelineDialect::kOf))
           owner[*of] = ownerOf(argument.number);
     for (auto [number, argument] : llvm::enumerate(update.arguments)) {
       int64_t home = Update::kFree;
-      if (argument.role == "gradient")
+      if (argument.role == Role::Gradient)
         home = ownerOf(argument.number);
-      if (argument.role == "parameter")
+      if (argument.role == Role::Parameter)
         home = owner.lookup(argument.number);
       update.home[update.function.getArgument(number)] = home;
     }

@@ -138,7 +138,7 @@ void Router::yieldParts() {
          llvm::zip(yield.getValues(), yield.getResults())) {
       // Arguments that are results are handled per copy in Places.cpp.
       bool isArgument = isa<BlockArgument>(value);
-      bool last = plan.combineOf(result) == "last";
+      bool last = plan.combineOf(result) == pipeline::Combine::Last;
       if (last ? plan.microbatchesOf[copy].back() + 1 !=
                          plan.data.microbatches &&
                      !isArgument

@@ -25,6 +25,7 @@
 #define STAGEWRIGHT_CONVERSION_PIPELINETORANK_UPDATE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 
 namespace stagewright::torank {
 
@@ -32,7 +33,8 @@ struct Plan;
 
 /// One argument of @update.
 struct UpdateArgument {
-  llvm::StringRef role; ///< parameter, gradient, state or constant.
+  /// Parameter, gradient, state or constant.
+  pipeline::Role role = pipeline::Role::Parameter;
   std::string name;
   /// Parameter, or state that the step reads: its argument of the graph.
   /// Gradient: its result of the graph.

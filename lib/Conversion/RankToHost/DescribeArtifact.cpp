@@ -8,6 +8,7 @@
 #include "DescribeArtifact.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Dialect/Rank/IR/FlowRates.h"
 #include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Scheduling/Channels.h"
@@ -106,8 +107,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
   for (unsigned i = 0; i < types.size(); ++i) {
     DictionaryAttr of = factsOf(i);
     // The runtime computes the index of the microbatch itself.
-    if (StringAttr role = text(of, "pipeline.role");
-        role && role.getValue() == "microbatch")
+    if (pipeline::roleIn(of) == pipeline::Role::Microbatch)
       continue;
     bool sliced = number(of, "pipeline.slice", -1) >= 0;
     Whole &whole = wholes[number(of, "pipeline.position", i)];
@@ -184,10 +184,10 @@ Replaced findReplaced(rank::StepOp step) {
   Replaced replaced;
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
     DictionaryAttr facts = step.getResultAttrDict(i);
-    StringAttr role = text(facts, "pipeline.role");
+    std::optional<pipeline::Role> role = pipeline::roleIn(facts);
     int64_t of = number(facts, "pipeline.of", -1);
     bool isKept =
-        role && (role.getValue() == "parameter" || role.getValue() == "state");
+        role == pipeline::Role::Parameter || role == pipeline::Role::State;
     if (isKept && of >= 0)
       replaced[{number(step.getArgAttrDict(of), "pipeline.position", of),
                 number(facts, "pipeline.slice", -1)}] =

@@ -8,6 +8,7 @@
 #include "GraphLayout.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Planning/Problem.h"
 #include "stagewright/Target/Profile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,9 +33,8 @@ private:
   RankedTensorType bytesType(Bytes bytes) {
     return RankedTensorType::get({bytes.value}, builder.getI8Type());
   }
-  DictionaryAttr role(StringRef name) {
-    return builder.getDictionaryAttr(builder.getNamedAttr(
-        PipelineDialect::kRole, builder.getStringAttr(name)));
+  DictionaryAttr only(Role role) {
+    return builder.getDictionaryAttr(attributeOf(builder.getContext(), role));
   }
   GraphOp createGraph();
   void createNode(const NodePlan &node, Block &block);
@@ -59,18 +59,16 @@ GraphOp GraphWriter::createGraph() {
     const Resident &resident = problem.residents[number];
     inputs.push_back(bytesType(resident.bytes));
     inputRoles.push_back(
-        role(resident.kind == ResidentKind::Parameter       ? "parameter"
-             : resident.kind == ResidentKind::PerMicrobatch ? "batch"
-                                                            : "constant"));
+        only(resident.kind == ResidentKind::Parameter       ? Role::Parameter
+             : resident.kind == ResidentKind::PerMicrobatch ? Role::Batch
+                                                            : Role::Constant));
   }
   for (auto [number, parameter] :
        llvm::zip(layout.results, layout.parameterOf)) {
     outputs.push_back(bytesType(problem.residents[number].bytes));
     NamedAttribute facts[] = {
-        builder.getNamedAttr(PipelineDialect::kRole,
-                             builder.getStringAttr("gradient")),
-        builder.getNamedAttr(PipelineDialect::kCombine,
-                             builder.getStringAttr("sum")),
+        attributeOf(builder.getContext(), Role::Gradient),
+        attributeOf(builder.getContext(), Combine::Sum),
         builder.getNamedAttr(PipelineDialect::kOf,
                              builder.getI64IntegerAttr(int64_t(parameter)))};
     outputRoles.push_back(builder.getDictionaryAttr(facts));

@@ -37,12 +37,12 @@ public:
     facts.append(RankDialect::kAveraging, builder.getUnitAttr());
     facts.append(PipelineDialect::kName,
                  builder.getStringAttr("averaging/" + name));
-    facts.append(PipelineDialect::kRole, builder.getStringAttr("state"));
+    facts.append(attributeOf(builder.getContext(), pipeline::Role::State));
     NamedAttrList replaced = facts;
     facts.append(number(PipelineDialect::kPosition, argument));
     replaced.append(number(PipelineDialect::kPosition, position++));
     replaced.append(number(PipelineDialect::kOf, inputs.size()));
-    replaced.append(PipelineDialect::kCombine, builder.getStringAttr("last"));
+    replaced.append(attributeOf(builder.getContext(), pipeline::Combine::Last));
     auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
     inputs.push_back(tensor);
     results.push_back(tensor);
@@ -89,8 +89,8 @@ void emitAverageInterface(const Plan &plan, rank::StepOp step) {
     if (argument.slice)
       name += "." + std::to_string(*argument.slice);
     func::FuncOp function = plan.update->function;
-    writer.add("rank" + std::to_string(rank) + "/" + argument.role.str() + "/" +
-                   name,
+    writer.add("rank" + std::to_string(rank) + "/" +
+                   stringifyRole(argument.role).str() + "/" + name,
                position, memoryOf(function.getArgumentTypes()[number]));
   }
   writer.finish();
@@ -103,7 +103,7 @@ void RankEmitter::markOwn() {
     if (own == plan.ownPositions.end())
       continue;
     const UpdateArgument &argument = plan.update->arguments[number];
-    bool isParameter = argument.role == "parameter";
+    bool isParameter = argument.role == pipeline::Role::Parameter;
     Value buffer = isParameter || argument.ofStep ? arguments[argument.number]
                                                   : updateBuffers[number];
     auto op = buffer.getDefiningOp<rank::BufferOp>();
@@ -166,7 +166,7 @@ void RankEmitter::combine(unsigned accumulator) {
   int64_t result = plan.accumulators[accumulator].result;
   Value target = slots[accumulators.at(accumulator)];
   Value count = entry.getMicrobatches();
-  bool isMean = plan.combineOf(result) == "mean";
+  bool isMean = plan.combineOf(result) == pipeline::Combine::Mean;
   FloatAttr scale;
   if (plan.averaging && isSummed(accumulator)) {
     Plan::Share share = plan.shareOf(rank);

@@ -93,7 +93,7 @@ LogicalResult RankEmitter::declareArguments() {
 /// Whether one slot is enough for result `index`: only the value of the last
 /// microbatch is used, and that microbatch runs last.
 bool RankEmitter::keepsLastOnly(int64_t index) const {
-  if (plan.combineOf(index) != "last")
+  if (plan.combineOf(index) != pipeline::Combine::Last)
     return false;
   if (plan.family)
     return true;
@@ -110,9 +110,8 @@ bool RankEmitter::keepsLastOnly(int64_t index) const {
 static std::string nameOfResult(pipeline::GraphOp graph, int64_t index) {
   auto name =
       graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kName);
-  auto role =
-      graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
-  std::string prefix = role ? role.getValue().str() : "result";
+  std::optional<pipeline::Role> role = resultRole(graph, index);
+  std::string prefix = role ? stringifyRole(*role).str() : "result";
   if (!name || name.getValue().empty())
     return prefix + std::to_string(index);
   return name.getValue() == prefix ? prefix
@@ -131,11 +130,9 @@ void RankEmitter::declareAccumulator(unsigned number) {
   if (plan.rankOfStage[sum.stage] != rank || accumulators.count(number))
     return;
   pipeline::GraphOp graph = plan.graph;
-  auto role =
-      graph.getResultAttrOfType<StringAttr>(sum.result, PipelineDialect::kRole);
   bool kept = plan.keepsParts(sum.result);
-  bool gradient =
-      (role && role.getValue() == "gradient") || (!sum.owner && !kept);
+  bool gradient = resultRole(graph, sum.result) == pipeline::Role::Gradient ||
+                  (!sum.owner && !kept);
   std::string name = nameOfResult(graph, sum.result);
   if (!sum.owner)
     name += ".part" + plan.nameOfStage(sum.stage);
@@ -171,7 +168,7 @@ void RankEmitter::declareResults() {
           declare(nameOfResult(graph, index), BufferKind::Output, place,
                   keepsLastOnly(index) ? 1 : RankDialect::kAll,
                   memoryOf(graph.getResultTypes()[index]));
-      if (plan.combineOf(index) == "concat" &&
+      if (plan.combineOf(index) == pipeline::Combine::Concat &&
           int64_t(microbatches.size()) < plan.data.microbatches)
         setTurns(outputs[index].getDefiningOp<rank::BufferOp>(), microbatches);
     }

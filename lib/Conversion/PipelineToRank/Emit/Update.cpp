@@ -10,6 +10,7 @@
 namespace stagewright::torank {
 
 using pipeline::PipelineDialect;
+using pipeline::Role;
 
 /// Calls `visit` with the first owner of a parameter and each rank that reads
 /// it and does not own it.
@@ -18,7 +19,7 @@ forCopies(const Plan &plan,
           function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
   pipeline::GraphOp graph = plan.graph;
   for (auto [number, argument] : llvm::enumerate(plan.update->arguments)) {
-    if (argument.role != "parameter" || argument.replacedBy < 0)
+    if (argument.role != Role::Parameter || argument.replacedBy < 0)
       continue;
     func::FuncOp function = plan.update->function;
     int64_t owner = plan.update->homeOf(function.getArgument(number));
@@ -53,14 +54,14 @@ void emitUpdateInterface(const Plan &plan, rank::StepOp step) {
   };
   for (auto [index, argument] : llvm::enumerate(plan.update->arguments)) {
     int64_t of = argument.number;
-    bool own = argument.role == "state" || argument.role == "constant";
+    bool own = argument.role == Role::State || argument.role == Role::Constant;
     if (own && !argument.ofStep) {
       of = inputs.size();
       inputs.push_back(function.getArgumentTypes()[index]);
       NamedAttrList facts(argument.sliceFacts);
       facts.append(text(PipelineDialect::kName, argument.name));
       facts.append(number(PipelineDialect::kPosition, argument.position));
-      facts.append(text(PipelineDialect::kRole, argument.role));
+      facts.append(attributeOf(function.getContext(), argument.role));
       inputFacts.push_back(facts.getDictionary(builder.getContext()));
     }
     if (argument.replacedBy < 0)
@@ -69,11 +70,11 @@ void emitUpdateInterface(const Plan &plan, rank::StepOp step) {
     // The slices of one array have one position.
     position += argument.slice.value_or(0) == 0;
     NamedAttrList facts(argument.sliceFacts);
-    facts.append(text(PipelineDialect::kCombine, "last"));
+    facts.append(attributeOf(function.getContext(), pipeline::Combine::Last));
     facts.append(text(PipelineDialect::kName, argument.name));
     facts.append(number(PipelineDialect::kOf, of));
     facts.append(number(PipelineDialect::kPosition, position - 1));
-    facts.append(text(PipelineDialect::kRole, argument.role));
+    facts.append(attributeOf(function.getContext(), argument.role));
     resultFacts.push_back(facts.getDictionary(builder.getContext()));
   }
   step.setFunctionType(builder.getFunctionType(inputs, results));
@@ -115,15 +116,15 @@ LogicalResult RankEmitter::declareUpdate() {
   used.insert(part.last.replaced.begin(), part.last.replaced.end());
   for (unsigned number : used) {
     const UpdateArgument &argument = plan.update->arguments[number];
-    if (argument.role == "gradient")
+    if (argument.role == Role::Gradient)
       continue;
-    if (argument.role == "parameter" || argument.ofStep) {
+    if (argument.role == Role::Parameter || argument.ofStep) {
       if (!arguments.count(argument.number) &&
           failed(declareArgument(graph.getBody().getArgument(argument.number))))
         return failure();
       continue;
     }
-    auto kind = rank::symbolizeBufferKind(argument.role);
+    auto kind = rank::symbolizeBufferKind(stringifyRole(argument.role));
     updateBuffers[number] =
         declare(argument.name, *kind, Place{argument.position, argument.slice},
                 1, memoryOf(function.getArgumentTypes()[number]));
@@ -135,9 +136,9 @@ LogicalResult RankEmitter::declareUpdate() {
 /// The slot of argument `number` of @update.
 Value RankEmitter::updateSlot(unsigned number) {
   const UpdateArgument &argument = plan.update->arguments[number];
-  if (argument.role == "gradient")
+  if (argument.role == Role::Gradient)
     return ownedSlot(argument.number);
-  if (argument.role == "parameter" || argument.ofStep)
+  if (argument.role == Role::Parameter || argument.ofStep)
     return slots[arguments[argument.number]];
   return slots[updateBuffers[number]];
 }

@@ -12,6 +12,7 @@
 
 #include "stagewright/Dialect/Pipeline/IR/Annotation.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -20,17 +21,21 @@ using namespace stagewright::pipeline;
 
 #include "stagewright/Dialect/Pipeline/IR/PipelineDialect.cpp.inc"
 
-/// Checks that `attribute` is a string among `allowed`; `what` is the argument
-/// or result that has it.
-static LogicalResult verifyWord(Operation *op, NamedAttribute attribute,
-                                ArrayRef<StringRef> allowed,
-                                const Twine &what) {
+/// Checks that `attribute` is a string that names one of `allowed`; `what` is
+/// the argument or result that has it.
+template <typename Enum>
+static LogicalResult verifyEnum(Operation *op, NamedAttribute attribute,
+                                ArrayRef<Enum> allowed, const Twine &what) {
   auto word = dyn_cast<StringAttr>(attribute.getValue());
-  if (word && llvm::is_contained(allowed, word.getValue()))
+  auto value =
+      word ? symbolizeEnum<Enum>(word.getValue()) : std::optional<Enum>();
+  if (value && llvm::is_contained(allowed, *value))
     return success();
+  auto names = llvm::map_range(
+      allowed, [](Enum it) { return StringRef(stringifyEnum(it)); });
   return op->emitError() << "'" << attribute.getName().getValue() << "' of "
                          << what << " must be one of \""
-                         << llvm::join(allowed, "\", \"") << "\", got "
+                         << llvm::join(names, "\", \"") << "\", got "
                          << attribute.getValue();
 }
 
@@ -100,13 +105,14 @@ PipelineDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
   std::string what = ("argument " + Twine(index)).str();
   Type type = function.getArgumentTypes()[index];
   if (attribute.getName() == kRole) {
-    if (failed(verifyWord(op, attribute,
-                          {"parameter", "batch", "constant", "seed",
-                           "microbatch", "gradient", "state"},
-                          what)))
+    if (failed(verifyEnum<Role>(op, attribute,
+                                {Role::Parameter, Role::Batch, Role::Constant,
+                                 Role::Seed, Role::Microbatch, Role::Gradient,
+                                 Role::State},
+                                what)))
       return failure();
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (cast<StringAttr>(attribute.getValue()).getValue() == "microbatch" &&
+    if (argumentRole(function, index) == Role::Microbatch &&
         (!tensor || tensor.getRank() != 0 ||
          !tensor.getElementType().isInteger(32)))
       return op->emitError() << what << " has role \"microbatch\" and must be "
@@ -125,27 +131,30 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
   std::string what = ("result " + Twine(index)).str();
   Type type = function.getResultTypes()[index];
   if (attribute.getName() == kRole) {
-    if (failed(verifyWord(op, attribute,
-                          {"loss", "gradient", "output", "parameter", "state"},
-                          what)))
+    if (failed(verifyEnum<Role>(op, attribute,
+                                {Role::Loss, Role::Gradient, Role::Output,
+                                 Role::Parameter, Role::State},
+                                what)))
       return failure();
-    StringRef role = cast<StringAttr>(attribute.getValue()).getValue();
+    std::optional<Role> role = resultRole(function, index);
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (role == "loss" && (!tensor || tensor.getRank() != 0 ||
-                           !isa<FloatType>(tensor.getElementType())))
+    if (role == Role::Loss && (!tensor || tensor.getRank() != 0 ||
+                               !isa<FloatType>(tensor.getElementType())))
       return op->emitError() << what << " has role \"loss\" and must be a "
                              << "scalar tensor of floats, got " << type;
-    if (role == "gradient" && !function.getResultAttr(index, kOf))
+    if (role == Role::Gradient && !function.getResultAttr(index, kOf))
       return op->emitError() << what << " has role \"gradient\" and needs '"
                              << kOf << "', the number of its argument";
     return success();
   }
   if (attribute.getName() == kCombine) {
-    if (failed(
-            verifyWord(op, attribute, {"mean", "sum", "concat", "last"}, what)))
+    if (failed(verifyEnum<Combine>(
+            op, attribute,
+            {Combine::Mean, Combine::Sum, Combine::Concat, Combine::Last},
+            what)))
       return failure();
     auto shaped = dyn_cast<ShapedType>(type);
-    if (cast<StringAttr>(attribute.getValue()).getValue() == "concat" &&
+    if (combineOf(function, index) == Combine::Concat &&
         (!shaped || (shaped.hasRank() && shaped.getRank() == 0)))
       return op->emitError() << what << " is joined by \"concat\" and has no "
                              << "dimension to join along, got " << type;
@@ -155,22 +164,21 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
     if (failed(verifyRange(op, attribute, 0, function.getNumArguments(), what)))
       return failure();
     int64_t of = cast<IntegerAttr>(attribute.getValue()).getInt();
-    auto role = function.getArgAttrOfType<StringAttr>(of, kRole);
-    auto own = function.getResultAttrOfType<StringAttr>(index, kRole);
-    bool state = own && own.getValue() == "state";
-    StringRef expected = state ? "state" : "parameter";
-    if (role && role.getValue() != expected)
+    std::optional<Role> role = argumentRole(function, of);
+    Role own = resultRole(function, index).value_or(Role::Gradient);
+    Role expected = own == Role::State ? Role::State : Role::Parameter;
+    if (role && role != expected)
       return op->emitError()
-             << what << " is the " << (own ? own.getValue() : "gradient")
-             << " of argument " << of << ", which must have role \"" << expected
-             << "\", got \"" << role.getValue() << "\"";
+             << what << " is the " << stringifyRole(own) << " of argument "
+             << of << ", which must have role \"" << stringifyRole(expected)
+             << "\", got \"" << stringifyRole(*role) << "\"";
     auto argument = dyn_cast<ShapedType>(function.getArgumentTypes()[of]);
     auto gradient = dyn_cast<ShapedType>(type);
     if (!argument || !gradient || argument.getShape() != gradient.getShape())
       return op->emitError()
-             << what << " is the " << (own ? own.getValue() : "gradient")
-             << " of argument " << of << " and must have its shape, got "
-             << type << " and " << function.getArgumentTypes()[of];
+             << what << " is the " << stringifyRole(own) << " of argument "
+             << of << " and must have its shape, got " << type << " and "
+             << function.getArgumentTypes()[of];
     return success();
   }
   return verifyShapeFacts(op, attribute, type, what);

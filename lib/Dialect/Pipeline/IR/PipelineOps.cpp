@@ -14,6 +14,7 @@
 #include "stagewright/Dialect/FunctionLike.h"
 #include "stagewright/Dialect/Pipeline/IR/DestinationStyle.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -239,10 +240,8 @@ LogicalResult YieldOp::verify() {
   for (auto [number, count] : llvm::enumerate(parts)) {
     if (count == 0) // yield_c2
       return emitOpError() << "result " << number << " has no operand";
-    auto role =
-        graph.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
-    bool summed =
-        role && (role.getValue() == "gradient" || role.getValue() == "loss");
+    std::optional<Role> role = resultRole(graph, number);
+    bool summed = role == Role::Gradient || role == Role::Loss;
     if (count > 1 && !summed) // yield_c3
       return emitOpError() << "result " << number << " has " << count
                            << " operands, and only a gradient or a loss may "

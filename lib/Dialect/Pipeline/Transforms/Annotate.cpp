@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/Annotations.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Support/Files.h"
@@ -125,13 +126,11 @@ struct AnnotatePass : impl::AnnotateBase<AnnotatePass> {
     for (const Rule &rule : *rules)
       globs.push_back(llvm::cantFail(llvm::GlobPattern::create(rule.names)));
     for (unsigned i = 0; i < step->getNumArguments(); ++i) {
-      auto text = [&](StringRef attribute) {
-        auto value = step->getArgAttrOfType<StringAttr>(i, attribute);
-        return value ? value.getValue() : StringRef();
-      };
-      if (text(PipelineDialect::kRole) != "parameter")
+      if (argumentRole(*step, i) != Role::Parameter)
         continue;
-      StringRef name = text(PipelineDialect::kName);
+      auto named =
+          step->getArgAttrOfType<StringAttr>(i, PipelineDialect::kName);
+      StringRef name = named ? named.getValue() : StringRef();
       auto glob = llvm::find_if(
           globs, [&](const auto &it) { return matches(it, name); });
       if (glob == globs.end())
@@ -155,9 +154,8 @@ private:
   /// The name of a parameter, in quotes.
   static std::string exampleOf(func::FuncOp step) {
     for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-      auto role = step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kRole);
       auto name = step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kName);
-      if (role && name && role.getValue() == "parameter")
+      if (name && argumentRole(step, i) == Role::Parameter)
         return "'" + name.getValue().str() + "'";
     }
     return "a step with parameters; this one has none";

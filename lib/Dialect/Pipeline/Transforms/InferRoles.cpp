@@ -12,6 +12,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Support/Limits.h"
@@ -190,8 +191,7 @@ private:
         continue;
       unsigned number = step.getNumArguments();
       auto attributes = builder.getDictionaryAttr(
-          {builder.getNamedAttr(PipelineDialect::kRole,
-                                builder.getStringAttr("parameter")),
+          {attributeOf(&getContext(), Role::Parameter),
            builder.getNamedAttr(PipelineDialect::kValue, data)});
       if (failed(
               step.insertArgument(number, type, attributes, constant.getLoc())))
@@ -209,11 +209,11 @@ private:
         continue;
       bool scalar =
           cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0;
-      setWord(arguments[i], PipelineDialect::kRole,
-              scalar ? "constant" : "batch");
+      set(arguments[i],
+          attributeOf(&getContext(), scalar ? Role::Constant : Role::Batch));
     }
     for (unsigned i = 0; i < step.getNumResults(); ++i)
-      setWord(results[i], PipelineDialect::kRole, "output");
+      set(results[i], attributeOf(&getContext(), Role::Output));
     completeArguments();
     completeResults();
     return success();
@@ -234,7 +234,7 @@ private:
                << "' while others have one; give every result a role, or none "
                << "for an inference graph";
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
-      if (argumentRole(i) == "batch" &&
+      if (roleOf(arguments[i]) == Role::Batch &&
           cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0)
         return emitError(step.getLoc())
                << "argument " << i << " has role \"batch\" but no batch "
@@ -247,23 +247,23 @@ private:
 
   void completeArguments() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
-      if (argumentRole(i) == "batch" &&
+      if (roleOf(arguments[i]) == Role::Batch &&
           !arguments[i].get(PipelineDialect::kBatchDim))
         arguments[i].set(PipelineDialect::kBatchDim, number(0));
   }
 
   void completeResults() {
     for (unsigned i = 0; i < step.getNumResults(); ++i) {
-      StringRef role = resultRole(i);
       bool scalar =
           cast<RankedTensorType>(step.getResultTypes()[i]).getRank() == 0;
+      if (!results[i].get(PipelineDialect::kCombine))
+        set(results[i],
+            attributeOf(&getContext(), roleOf(results[i]) != Role::Output
+                                           ? Combine::Mean
+                                       : scalar ? Combine::Last
+                                                : Combine::Concat));
       auto combine = get<StringAttr>(results[i], PipelineDialect::kCombine);
-      if (!combine) {
-        StringRef word = role != "output" ? "mean" : scalar ? "last" : "concat";
-        combine = StringAttr::get(&getContext(), word);
-        results[i].set(PipelineDialect::kCombine, combine);
-      }
-      if (combine.getValue() == "concat" &&
+      if (combine.getValue() == stringifyCombine(Combine::Concat) &&
           !results[i].get(PipelineDialect::kBatchDim))
         results[i].set(PipelineDialect::kBatchDim, number(0));
     }
@@ -273,7 +273,7 @@ private:
   LogicalResult checkGradients() {
     llvm::SmallDenseMap<int64_t, unsigned> seen;
     for (unsigned i = 0; i < step.getNumResults(); ++i) {
-      if (resultRole(i) != "gradient")
+      if (roleOf(results[i]) != Role::Gradient)
         continue;
       int64_t of = get<IntegerAttr>(results[i], PipelineDialect::kOf).getInt();
       auto [entry, isNew] = seen.try_emplace(of, i);
@@ -291,16 +291,15 @@ private:
       if (!arguments[i].get(PipelineDialect::kPosition))
         arguments[i].set(PipelineDialect::kPosition, number(i));
       if (!arguments[i].get(PipelineDialect::kName))
-        setWord(arguments[i], PipelineDialect::kName,
-                (argumentRole(i) + Twine(i)).str());
+        setWord(arguments[i], PipelineDialect::kName, nameOf(arguments[i], i));
     }
     for (unsigned i = 0; i < step.getNumResults(); ++i) {
       if (!results[i].get(PipelineDialect::kPosition))
         results[i].set(PipelineDialect::kPosition, number(i));
       if (results[i].get(PipelineDialect::kName))
         continue;
-      std::string name = (resultRole(i) + Twine(i)).str();
-      if (resultRole(i) == "loss")
+      std::string name = nameOf(results[i], i);
+      if (roleOf(results[i]) == Role::Loss)
         name = "loss";
       if (auto of = get<IntegerAttr>(results[i], PipelineDialect::kOf))
         name = ("gradient/" +
@@ -340,11 +339,15 @@ private:
   static Attr get(const NamedAttrList &facts, StringRef name) {
     return dyn_cast_or_null<Attr>(facts.get(name));
   }
-  StringRef argumentRole(unsigned i) {
-    return get<StringAttr>(arguments[i], PipelineDialect::kRole).getValue();
+  static Role roleOf(const NamedAttrList &facts) {
+    return *symbolizeRole(
+        get<StringAttr>(facts, PipelineDialect::kRole).getValue());
   }
-  StringRef resultRole(unsigned i) {
-    return get<StringAttr>(results[i], PipelineDialect::kRole).getValue();
+  static std::string nameOf(const NamedAttrList &facts, unsigned number) {
+    return (stringifyRole(roleOf(facts)) + Twine(number)).str();
+  }
+  static void set(NamedAttrList &facts, NamedAttribute attribute) {
+    facts.set(attribute.getName(), attribute.getValue());
   }
   void setWord(NamedAttrList &facts, StringRef name, StringRef word) {
     facts.set(name, StringAttr::get(&getContext(), word));

@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
@@ -260,10 +261,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     auto argument = cast<BlockArgument>(value);
     auto step =
         dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    auto role = step ? step.getArgAttrOfType<StringAttr>(
-                           argument.getArgNumber(), PipelineDialect::kRole)
-                     : StringAttr();
-    return role && role.getValue() == "parameter";
+    return step &&
+           argumentRole(step, argument.getArgNumber()) == Role::Parameter;
   }
 
   /// Whether an exponential and a maximum are computed from `product` by

@@ -9,6 +9,7 @@
 #include "Shard/Layout.h"
 #include "stagewright/Analysis/Linkage.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 
 namespace stagewright::pipeline {
 namespace {
@@ -68,9 +69,8 @@ void readSplitHints(func::FuncOp step) {
     if (std::optional<unsigned> linked = classOf(hint))
       found[*linked] = false;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto role = step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kRole);
     auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
-    if (!role || role.getValue() != "parameter")
+    if (argumentRole(step, i) != Role::Parameter)
       continue;
     for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
       Layout layout = Layout::split(dim);

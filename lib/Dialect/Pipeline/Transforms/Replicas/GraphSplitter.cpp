@@ -7,6 +7,7 @@
 
 #include "GraphSplitter.h"
 #include "stagewright/Dialect/Pipeline/IR/Annotation.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 
 namespace stagewright::pipeline {
 
@@ -209,14 +210,10 @@ void GraphSplitter::addYield(YieldOp yield) {
     Place at = {node.getPhase(), int64_t(node.getLayer())};
     int64_t replica =
         at.phase == ActionKind::Forward ? made[value].size() - 1 : 0;
-    auto combine = graph.getResultAttrOfType<StringAttr>(
-        result, PipelineDialect::kCombine);
-    auto role =
-        graph.getResultAttrOfType<StringAttr>(result, PipelineDialect::kRole);
-    bool summed =
-        role && (role.getValue() == "gradient" || role.getValue() == "loss");
-    summed &=
-        !combine || combine.getValue() == "mean" || combine.getValue() == "sum";
+    std::optional<Role> role = resultRole(graph, result);
+    Combine combine = combineOf(graph, result).value_or(Combine::Mean);
+    bool summed = (role == Role::Gradient || role == Role::Loss) &&
+                  (combine == Combine::Mean || combine == Combine::Sum);
     if (kind.isRows()) {
       const auto &all = shares[stageOf(node)];
       add(rowsOf(value, {0, all.back().end()}, at, replica), result);

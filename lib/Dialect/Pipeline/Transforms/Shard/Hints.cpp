@@ -8,6 +8,7 @@
 #include "Hints.h"
 #include "../SplitHints.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -30,20 +31,21 @@ struct Parameter {
   func::FuncOp step;
   unsigned number = 0;
 
-  StringRef text(StringRef attribute) {
-    auto value = step.getArgAttrOfType<StringAttr>(number, attribute);
+  StringRef name() {
+    auto value =
+        step.getArgAttrOfType<StringAttr>(number, PipelineDialect::kName);
     return value ? value.getValue() : StringRef();
   }
-  StringRef name() { return text(PipelineDialect::kName); }
-  bool isOne() { return role() == "parameter"; }
-  StringRef role() { return text(PipelineDialect::kRole); }
+  bool isOne() { return role() == Role::Parameter; }
+  std::optional<Role> role() { return argumentRole(step, number); }
   /// `layout`, or an error that names `source` if it cannot be split so.
   FailureOr<Layout> take(Layout layout, int64_t ways, const Twine &source);
   /// Whether `hint` splits this argument, a batch or a constant: it has exactly
   /// its name.
   bool isNamedBy(const Hint &hint) {
-    return (role() == "batch" || role() == "constant") && !hint.isAuto &&
-           !name().empty() && StringRef(hint.text).rsplit('=').first == name();
+    return (role() == Role::Batch || role() == Role::Constant) &&
+           !hint.isAuto && !name().empty() &&
+           StringRef(hint.text).rsplit('=').first == name();
   }
 };
 
@@ -60,7 +62,7 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
     return layout;
   }
   auto error = emitError(step.getLoc());
-  error << role() << " '" << name() << "' of type "
+  error << stringifyRole(*role()) << " '" << name() << "' of type "
         << step.getArgumentTypes()[number] << " cannot be split over " << ways
         << " shards by " << source << ": ";
   if (!type || layout.dim >= type.getRank())
@@ -139,7 +141,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
           parameter.take(hint.layout, ways, "'" + hint.text + "'");
       if (failed(layout))
         return failure();
-      bool isBatch = parameter.role() == "batch";
+      bool isBatch = parameter.role() == Role::Batch;
       if (isBatch)
         result.batches.resize(step.getNumArguments());
       (isBatch ? result.batches : result.layouts)[i] = *layout;

@@ -10,6 +10,7 @@
 #include "stagewright/Analysis/Linkage.h"
 #include "stagewright/Analysis/Scope.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -28,9 +29,8 @@ std::string describe(Operation *op) {
 
 /// Whether `argument` of `step` can be split: a parameter or a batch.
 static bool canBeSplit(func::FuncOp step, unsigned argument) {
-  auto role =
-      step.getArgAttrOfType<StringAttr>(argument, PipelineDialect::kRole);
-  return role && (role.getValue() == "parameter" || role.getValue() == "batch");
+  std::optional<Role> role = argumentRole(step, argument);
+  return role == Role::Parameter || role == Role::Batch;
 }
 
 /// The same text for equal classes of equal layers.

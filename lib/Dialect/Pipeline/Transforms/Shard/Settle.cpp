@@ -7,6 +7,7 @@
 
 #include "Sharder.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <map>
 
@@ -16,9 +17,7 @@ void settle(func::FuncOp function) {
   Block &block = function.getBody().front();
   llvm::DenseSet<Operation *> depended, forward;
   auto isForward = [&](unsigned result) {
-    auto role = function.getResultAttrOfType<StringAttr>(
-        result, PipelineDialect::kRole);
-    return !role || role.getValue() != "gradient";
+    return resultRole(function, result) != Role::Gradient;
   };
   for (OpOperand &result : block.getTerminator()->getOpOperands())
     if (isForward(result.getOperandNumber()))
