@@ -10,6 +10,8 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/IR/Roles.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Scheduling/TorchCsv.h"
@@ -88,8 +90,7 @@ std::string describe(const Timeline &timing, const LowerBounds &bounds,
 
 /// The problem of `program`; fails without an error if costs are unknown.
 static FailureOr<ScheduleProblem> knownProblemOf(ProgramOp program) {
-  ScopedDiagnosticHandler quiet(program.getContext(),
-                                [](Diagnostic &) { return success(); });
+  Silence silence(program.getContext());
   return scheduleProblemOf(program);
 }
 
@@ -160,11 +161,9 @@ FailureOr<AveragingTimes> averagingTimes(ProgramOp program,
     int64_t bytes = 0;
     for (auto [value, result] :
          llvm::zip(yield.getOperands(), yield.getResults())) {
-      auto role =
-          graph.getResultAttrOfType<StringAttr>(result, PipelineDialect::kRole);
       auto node = value.getDefiningOp<NodeOp>();
       auto type = cast<RankedTensorType>(value.getType());
-      if (role && role.getValue() == "gradient" && node &&
+      if (resultRole(graph, result) == Role::Gradient && node &&
           stageOfLayer[node.getLayer()] == int64_t(stage.getIndex()))
         bytes += type.getNumElements() *
                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);

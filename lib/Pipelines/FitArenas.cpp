@@ -13,6 +13,7 @@
 #include "stagewright/Analysis/Rows.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Planning/ShareSearch.h"
@@ -155,8 +156,7 @@ OwningOpRef<ModuleOp> ArenaFitter::planned(pipeline::PartitionOptions own,
                                            double times) const {
   OwningOpRef<ModuleOp> trial(graph.get().clone());
   enlarge(*trial, own, times);
-  ScopedDiagnosticHandler ignore(trial->getContext(),
-                                 [](Diagnostic &) { return success(); });
+  Silence silence(trial->getContext());
   if (failed(runAside(*trial, [&](OpPassManager &manager) {
         manager.addPass(pipeline::createPartition(own));
       })))
@@ -168,8 +168,7 @@ OwningOpRef<ModuleOp> ArenaFitter::planned(pipeline::PartitionOptions own,
 std::optional<Arenas> ArenaFitter::arenasOf(ModuleOp program,
                                             const Plan &plan) const {
   OwningOpRef<ModuleOp> lowered(program.clone());
-  ScopedDiagnosticHandler ignore(lowered->getContext(),
-                                 [](Diagnostic &) { return success(); });
+  Silence silence(lowered->getContext());
   if (failed(runAside(*lowered, buildRanks)))
     return std::nullopt;
   llvm::StringMap<int64_t> byDevice;
@@ -223,9 +222,7 @@ LogicalResult ArenaFitter::take(const Plan &plan, const Shares &shares,
   OpPassManager manager(ModuleOp::getOperationName());
   manager.addPass(pipeline::createPartition(options));
   // The first run has made the same remarks.
-  ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &it) {
-    return success(it.getSeverity() != DiagnosticSeverity::Error);
-  });
+  Silence silence(module.getContext(), Silence::Errors);
   if (failed(run(manager)))
     return failure();
   putCluster(module, problem.cluster);

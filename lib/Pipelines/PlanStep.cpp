@@ -20,6 +20,7 @@
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Pipelines/Pipelines.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
@@ -200,7 +201,8 @@ LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
   layers.ends = std::move(ends);
   OpPassManager manager(ModuleOp::getOperationName());
   buildRepeats(manager, levels, allButLast(layers), options);
-  QuietRepeats quiet(module.getContext());
+  // Estimating the costs of the graph has had the same remarks.
+  Silence silence(module.getContext(), Silence::Errors);
   return run(manager);
 }
 
@@ -389,8 +391,7 @@ private:
     split.split = true;
     LogicalResult found = failure();
     {
-      ScopedDiagnosticHandler ignore(module.getContext(),
-                                     [](Diagnostic &) { return success(); });
+      Silence silence(module.getContext());
       found = toProgram(*apart, placed, split, [&](OpPassManager &manager) {
         return runAside(*apart,
                         [&](OpPassManager &own) { own = std::move(manager); });

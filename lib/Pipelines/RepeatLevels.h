@@ -20,7 +20,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Planning/Plan.h"
-#include "llvm/Support/Threading.h"
 
 namespace stagewright {
 
@@ -36,19 +35,6 @@ repeatedIn(const Plan &plan, const ShardedLayers &layers, const Problem &fine);
 
 /// All layers of the gang but the last, whose backward follows its forward.
 std::vector<LevelRange> allButLast(const ShardedLayers &layers);
-
-/// Drops remarks and warnings of buildRepeats() on this thread: estimating the
-/// costs of the graph has had the same ones. Another thread may use the
-/// context.
-struct QuietRepeats : mlir::ScopedDiagnosticHandler {
-  explicit QuietRepeats(mlir::MLIRContext *context)
-      : ScopedDiagnosticHandler(
-            context, [own = llvm::get_threadid()](mlir::Diagnostic &it) {
-              return mlir::success(llvm::get_threadid() == own &&
-                                   it.getSeverity() !=
-                                       mlir::DiagnosticSeverity::Error);
-            }) {}
-};
 
 /// An error if a layer of `graph` repeats the forward of another.
 mlir::LogicalResult checkNotRepeated(pipeline::GraphOp graph);

@@ -18,6 +18,7 @@
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ExplainLayouts.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Pipelines/Shards.h"
@@ -25,7 +26,6 @@
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/Threading.h"
 #include <future>
 
 using namespace mlir;
@@ -359,12 +359,9 @@ Status InputReader::formModule(const std::string &text) {
 
 Result<Input> InputReader::readForm(bool halves, bool isFirst) {
   // The first form prints what both have to say.
-  std::optional<ScopedDiagnosticHandler> quiet;
+  std::optional<Silence> silence;
   if (!isFirst)
-    quiet.emplace(&module->reader.context,
-                  [self = llvm::get_threadid()](Diagnostic &) {
-                    return success(llvm::get_threadid() == self);
-                  });
+    silence.emplace(&module->reader.context);
   OwningOpRef<ModuleOp> own(module->layers->clone());
   FailureOr<Input> input = inputOfLayers(*own, module->cluster, options, number,
                                          module->isStep, halves, ways);

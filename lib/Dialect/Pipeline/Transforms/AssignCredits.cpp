@@ -13,6 +13,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Scheduling/ReadyFirst.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -35,8 +36,7 @@ StageData dataOf(ProgramOp program, const StageGraph &graph) {
   StageData data{unitTimes(graph.stages), {}};
   data.memory.held.assign(graph.stages, 0);
   FailureOr<ScheduleProblem> problem = [&] {
-    ScopedDiagnosticHandler quiet(program.getContext(),
-                                  [](Diagnostic &) { return success(); });
+    Silence silence(program.getContext());
     return scheduleProblemOf(program);
   }();
   if (failed(problem))

@@ -13,6 +13,7 @@
 #include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Support/Text.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -115,10 +116,9 @@ private:
   /// The times of an average; with a delay that is given they are only for the
   /// report, and 0 if costs are unknown.
   FailureOr<AveragingTimes> predict(ProgramOp program, const Schedule &orders) {
-    std::unique_ptr<ScopedDiagnosticHandler> quiet;
+    std::optional<Silence> silence;
     if (fixedDelay)
-      quiet = std::make_unique<ScopedDiagnosticHandler>(
-          &getContext(), [](Diagnostic &) { return success(); });
+      silence.emplace(&getContext());
     FailureOr<AveragingTimes> times = averagingTimes(program, orders);
     if (failed(times) && fixedDelay)
       return AveragingTimes();
