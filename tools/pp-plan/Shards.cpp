@@ -330,7 +330,7 @@ planShards(const PlanOptions &options, size_t file, const std::string &fixed,
   std::vector<Result<ReadLayers>> layers;
   for (auto &reader : readers)
     layers.push_back(reader.get());
-  return planInOrder(numbers, layers, options.explain || options.json);
+  return planInOrder(numbers, layers, options.explain);
 }
 
 } // namespace stagewright
