@@ -35,6 +35,14 @@ public:
     ways[a * count + b] = ways[b * count + a] = way;
   }
   size_t size() const { return count; }
+  /// Whether all pairs are connected.
+  bool areComplete() const {
+    for (size_t a = 0; a < count; ++a)
+      for (size_t b = a + 1; b < count; ++b)
+        if (of(a, b).bandwidth == 0)
+          return false;
+    return true;
+  }
 
 private:
   size_t count;
@@ -126,7 +134,7 @@ Result<Network> Network::create(const Cluster &cluster) {
     return status.error();
   Ways ways = directWays(cluster);
   size_t count = ways.size();
-  if (count > 0)
+  if (!ways.areComplete())
     ways = withPaths(ways, widestTree(ways));
 
   Network network;

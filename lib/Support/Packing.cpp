@@ -105,13 +105,15 @@ public:
       : items(items), moments(momentsOf(items)), offset(items.size()) {
     found.bound = mostAlive(items, moments);
   }
-  /// Stops at an order that takes at most `enough`, or the bound.
-  Packing pack(bool mayExchange, int64_t enough = 0);
+  /// Stops at an order that takes at most `enough`, or the bound. If `limited`,
+  /// no order that takes more is finished, so that the total is at most
+  /// `enough`, or any number above it.
+  Packing pack(bool mayExchange, int64_t enough = 0, bool limited = false);
 
 private:
   void findMeetings();
   int64_t place(const std::vector<int> &order, int64_t most);
-  int64_t placeByStart(const std::vector<int> &order);
+  int64_t placeByStart(const std::vector<int> &order, int64_t most);
   template <typename Key> std::vector<int> orderBy(Key key) const;
   bool attempt(const std::vector<int> &order);
   bool take(const std::vector<int> &order, int64_t total);
@@ -129,6 +131,7 @@ private:
   std::vector<int64_t> offset; ///< In this attempt; -1: not yet.
   std::vector<int> best;       ///< The best order.
   int64_t pairs = 0, enough = 0;
+  int64_t limit = INT64_MAX; ///< Orders that take more are not finished.
   Packing found{INT64_MAX, 0};
 };
 
@@ -195,7 +198,7 @@ int64_t Packer::place(const std::vector<int> &order, int64_t most) {
 
 /// place() for items with one lifetime each, in the order in which these begin:
 /// an item overlaps those before it that are alive when it begins.
-int64_t Packer::placeByStart(const std::vector<int> &order) {
+int64_t Packer::placeByStart(const std::vector<int> &order, int64_t most) {
   struct Taken {
     int64_t begin, end, last;
   };
@@ -220,6 +223,8 @@ int64_t Packer::placeByStart(const std::vector<int> &order) {
     alive.insert(alive.begin() + std::ptrdiff_t(place), {at, at + bytes, last});
     offset[item] = at;
     total = std::max(total, at + bytes);
+    if (total > most)
+      break;
   }
   return total;
 }
@@ -235,7 +240,7 @@ template <typename Key> std::vector<int> Packer::orderBy(Key key) const {
 /// Places the items in `order` and keeps the result if it is the best so far.
 /// Returns whether that is enough.
 bool Packer::attempt(const std::vector<int> &order) {
-  return take(order, place(order, found.total - 1));
+  return take(order, place(order, std::min(found.total - 1, limit)));
 }
 
 bool Packer::take(const std::vector<int> &order, int64_t total) {
@@ -283,10 +288,12 @@ void Packer::search() {
   }
 }
 
-Packing Packer::pack(bool mayExchange, int64_t most) {
+Packing Packer::pack(bool mayExchange, int64_t most, bool limited) {
   if (items.empty())
     return {0, 0};
   enough = std::max(found.bound, most);
+  if (limited)
+    limit = enough;
   auto bytes = [&](int i) { return items[i].bytes; };
   auto first = [&](int i) {
     return items[i].lives.empty() ? 0 : items[i].lives.front().first;
@@ -303,7 +310,7 @@ Packing Packer::pack(bool mayExchange, int64_t most) {
   bool isQuick = false;
   if (!mayExchange) {
     std::vector<int> order = with(start);
-    isQuick = take(order, placeByStart(order));
+    isQuick = take(order, placeByStart(order, limit));
   }
   if (isQuick || attempt(with(bytes)) || attempt(with([&](int i) {
         return double(bytes(i)) * double(span(i));
@@ -326,7 +333,7 @@ Packing stagewright::pack(std::vector<PackItem> &items) {
 
 LifePacker::Packed &LifePacker::packed(const std::vector<PackItem> &items,
                                        std::vector<size_t> &order,
-                                       int64_t enough) {
+                                       std::optional<int64_t> most) {
   auto keyOf = [&](size_t i) {
     const PackItem &item = items[i];
     return std::tuple(item.lives.front().first, item.lives.front().last,
@@ -341,17 +348,22 @@ LifePacker::Packed &LifePacker::packed(const std::vector<PackItem> &items,
     auto [first, last, bytes] = keyOf(i);
     key.insert(key.end(), {first, last, bytes});
   }
-  auto [found, isNew] = known.try_emplace(std::move(key));
-  Packed &packed = found->second;
-  bool isEnough = packed.isBest || packed.packing.total <= enough;
-  if (!isNew && isEnough)
+  Packed &packed = known[std::move(key)];
+  if (packed.isBest ||
+      (most && (packed.packing.total <= *most || *most < packed.above)))
     return packed;
   std::vector<PackItem> sorted;
   for (size_t i : order)
     sorted.push_back(items[i]);
-  packed = {Packer(sorted).pack(/*mayExchange=*/false, enough), {}, false};
-  auto [total, bound] = packed.packing;
-  packed.isBest = total == bound || total > enough;
+  Packing packing = Packer(sorted).pack(/*mayExchange=*/false, most.value_or(0),
+                                        /*limited=*/most.has_value());
+  if (most && packing.total > *most) {
+    packed.above = *most + 1;
+    return packed;
+  }
+  packed.packing = packing;
+  packed.isBest = !most || packing.total == packing.bound;
+  packed.offsets.clear();
   for (const PackItem &item : sorted)
     packed.offsets.push_back(item.offset);
   return packed;
@@ -359,7 +371,7 @@ LifePacker::Packed &LifePacker::packed(const std::vector<PackItem> &items,
 
 Packing LifePacker::pack(std::vector<PackItem> &items) {
   std::vector<size_t> order;
-  const Packed &found = packed(items, order, /*enough=*/-1);
+  const Packed &found = packed(items, order, /*most=*/std::nullopt);
   for (size_t i = 0; i < order.size(); ++i)
     items[order[i]].offset = found.offsets[i];
   return found.packing;

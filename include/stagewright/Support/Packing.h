@@ -20,7 +20,9 @@
 #define STAGEWRIGHT_SUPPORT_PACKING_H
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace stagewright {
@@ -68,14 +70,16 @@ public:
 
 private:
   struct Packed {
-    Packing packing;
+    /// The best known; a total of 2^63 - 1 if none is.
+    Packing packing = {std::numeric_limits<int64_t>::max(), 0};
     std::vector<int64_t> offsets; ///< Items sorted by lifetime, then size.
     bool isBest = false;          ///< All orders have been tried.
+    int64_t above = 0;            ///< No order takes less.
   };
-  /// A packing of at most `enough` bytes, or the best. Sets `order` to the
-  /// order of its offsets.
+  /// The best packing or, given `most`, one of at most so many bytes, or any
+  /// larger one if there is none. Sets `order` to the order of its offsets.
   Packed &packed(const std::vector<PackItem> &items, std::vector<size_t> &order,
-                 int64_t enough);
+                 std::optional<int64_t> most);
   std::map<std::vector<int64_t>, Packed> known;
 };
 

@@ -135,8 +135,8 @@ Result<Plan> planOf(const Problem &whole, const Network &network,
     for (StagePlan &stage : plan.stages)
       for (int64_t k = 1; k < search.pipelines(); ++k)
         stage.devices.push_back(stage.devices.front() + size_t(k));
-    Status status =
-        timePlaced(whole, network, search.generator(cost.schedule), plan);
+    Status status = timePlaced(whole, network, search.generator(cost.schedule),
+                               plan, search.packings());
     if (status && (!best || plan.time < best->time))
       best = std::move(plan);
     if (!status && !best && best.error().message.empty())

@@ -82,9 +82,17 @@ private:
   const Problem &first(int64_t pipelines);
   PlacedSearch search(const CutCandidate &candidate);
 
+  /// Whether cuts of this time stay above the limit, also after improvement.
+  bool isSlow(double time) {
+    leavesOut |= time >= slow;
+    return time >= slow;
+  }
+
   const Problem &problem;
   const Network &network;
   const PlacedFamily &family;
+  double slow = kInfinity; ///< Cuts that take this long are left out.
+  bool leavesOut = false;  ///< Some plan is left out, as it is slow.
   int64_t devices;
   Bytes gradients;                  ///< Each once.
   std::vector<size_t> classOf;      ///< By device.

@@ -76,6 +76,8 @@ public:
 
   int64_t pipelines() const { return request.pipelines; }
   const Generator &generator(size_t number) const { return generators[number]; }
+  /// Has the packings of the stashes of stagesOf().
+  LifePacker &packings() { return packer; }
 
 private:
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends) const;
@@ -106,6 +108,11 @@ private:
 /// stage; the error says how much memory is missing.
 Result<Plan> planOf(const Problem &whole, const Network &network,
                     PlacedSearch &search, const std::vector<int64_t> &ends);
+
+/// evaluatePlaced() without the memory of each stage, to compare plans: it takes
+/// longer to compute than to check. `packer` caches packings.
+Status timePlaced(const Problem &problem, const Network &network,
+                  const Generator &generator, Plan &plan, LifePacker &packer);
 
 /// `plan` of planOf() in the order of one of `generators`, with the memory of
 /// each stage, or its error.

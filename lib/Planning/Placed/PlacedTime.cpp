@@ -158,10 +158,10 @@ static std::vector<RankMemory> memoryOf(const Run &run, const Plan &plan) {
 
 /// Checks that the devices have enough memory. Packs stashes only where that
 /// decides.
-static Status checkMemory(const Run &run, const Plan &plan) {
+static Status checkMemory(const Run &run, const Plan &plan,
+                          LifePacker &packer) {
   std::vector<RankMemory> memory = memoryOf(run, plan);
   std::vector<size_t> first = firstsAlike(run);
-  LifePacker packer;
   auto deviceOf = [&](size_t rank) -> const Device & {
     return run.first.cluster.devices[run.ranks.devices[rank]];
   };
@@ -184,12 +184,11 @@ static Status checkMemory(const Run &run, const Plan &plan) {
 }
 
 /// Sets the memory of every stage, its part of that of its devices.
-static void fillMemory(const Run &run, Plan &plan) {
+static void fillMemory(const Run &run, Plan &plan, LifePacker &packer) {
   std::vector<RankMemory> memory = memoryOf(run, plan);
   std::vector<size_t> first = firstsAlike(run);
   for (StagePlan &stage : plan.stages)
     stage.memory = Bytes();
-  LifePacker packer;
   for (size_t r = 0; r < memory.size(); ++r) {
     if (first[r] != r)
       continue;
@@ -203,12 +202,13 @@ static void fillMemory(const Run &run, Plan &plan) {
 
 /// The run of `plan`, which fits in memory; sets the time of `plan` and bounds.
 static Result<Run> timedRun(const Problem &problem, const Network &network,
-                            const Generator &generator, Plan &plan) {
+                            const Generator &generator, Plan &plan,
+                            LifePacker &packer) {
   plan.schedule = generator.name;
   Result<Run> run = runOf(problem, network, generator, plan);
   if (!run)
     return run;
-  if (Status status = checkMemory(*run, plan); !status)
+  if (Status status = checkMemory(*run, plan, packer); !status)
     return status.error();
   const auto &[model, schedule, devices] = run->plan;
   Result<StepTime> time = stepTimeOf(model, schedule, run->ranks.ofStages);
@@ -227,8 +227,8 @@ static Result<Run> timedRun(const Problem &problem, const Network &network,
 }
 
 Status timePlaced(const Problem &problem, const Network &network,
-                  const Generator &generator, Plan &plan) {
-  Result<Run> run = timedRun(problem, network, generator, plan);
+                  const Generator &generator, Plan &plan, LifePacker &packer) {
+  Result<Run> run = timedRun(problem, network, generator, plan, packer);
   return run ? Status() : run.error();
 }
 
@@ -244,16 +244,18 @@ Result<Plan> withMemory(const Problem &problem, const Network &network,
   Result<Run> run = runOf(problem, network, *generator, *plan);
   if (!run)
     return run.error();
-  fillMemory(*run, *plan);
+  LifePacker packer;
+  fillMemory(*run, *plan, packer);
   return plan;
 }
 
 Status evaluatePlaced(const Problem &problem, const Network &network,
                       const Generator &generator, Plan &plan) {
-  Result<Run> run = timedRun(problem, network, generator, plan);
+  LifePacker packer;
+  Result<Run> run = timedRun(problem, network, generator, plan, packer);
   if (!run)
     return run.error();
-  fillMemory(*run, plan);
+  fillMemory(*run, plan, packer);
   return {};
 }
 
@@ -279,7 +281,8 @@ Status verifyPlaced(const Problem &problem, const Plan &plan) {
   Result<Run> run = runOf(problem, *network, *generator, copy);
   if (!run)
     return run.error();
-  return checkMemory(*run, copy);
+  LifePacker packer;
+  return checkMemory(*run, copy, packer);
 }
 
 Status retime(const Problem &problem, const Generator &generator, Plan &plan) {
