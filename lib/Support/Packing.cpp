@@ -25,6 +25,9 @@ struct Moment {
   int item;
 };
 
+/// Times are sorted by counting if they span less than this per item.
+constexpr int64_t kMostSpread = 16;
+
 /// All moments in order. At equal times begins come first, because a lifetime
 /// includes its last moment.
 std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
@@ -42,7 +45,8 @@ std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
   };
   // Times are mostly places in an order: sort by counting. Items are in order
   // already.
-  if (moments.empty() || high - low >= int64_t(moments.size()) * 8) {
+  if (moments.empty() ||
+      high - low >= int64_t(moments.size()) / 2 * kMostSpread) {
     std::stable_sort(moments.begin(), moments.end(),
                      [&](auto &a, auto &b) { return rankOf(a) < rankOf(b); });
     return moments;
@@ -325,6 +329,32 @@ Packing Packer::pack(bool mayExchange, int64_t most, bool limited) {
 
 int64_t stagewright::liveBound(const std::vector<PackItem> &items) {
   return mostAlive(items, momentsOf(items));
+}
+
+int64_t stagewright::liveBound(const std::vector<LiveItem> &items) {
+  if (items.empty())
+    return 0;
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (const LiveItem &item : items) {
+    low = std::min(low, item.life.first);
+    high = std::max(high, item.life.last);
+  }
+  if (high - low >= int64_t(items.size()) * kMostSpread) {
+    std::vector<PackItem> general;
+    for (const LiveItem &item : items)
+      general.push_back({item.bytes, {item.life}, 0});
+    return liveBound(general);
+  }
+  // What begins at a time step, less what has ended before.
+  std::vector<int64_t> change(size_t(high - low) + 2);
+  for (const LiveItem &item : items) {
+    change[size_t(item.life.first - low)] += item.bytes;
+    change[size_t(item.life.last - low) + 1] -= item.bytes;
+  }
+  int64_t alive = 0, most = 0;
+  for (int64_t bytes : change)
+    most = std::max(most, alive += bytes);
+  return most;
 }
 
 Packing stagewright::pack(std::vector<PackItem> &items) {

@@ -39,6 +39,12 @@ struct PackItem {
   int64_t offset = 0;      ///< Result.
 };
 
+/// A buffer with one lifetime, which is not placed.
+struct LiveItem {
+  int64_t bytes = 0;
+  Life life;
+};
+
 /// The size of a packing and its lower bound, in bytes.
 struct Packing {
   int64_t total = 0; ///< End of the last buffer.
@@ -46,7 +52,10 @@ struct Packing {
 };
 
 /// The max number of bytes of `items` that are live at one time step.
+///@{
 int64_t liveBound(const std::vector<PackItem> &items);
+int64_t liveBound(const std::vector<LiveItem> &items);
+///@}
 
 /// Sets the offset of every item. It places the items one by one at the lowest
 /// offset that is free during their lifetimes, in several orders (by size, size

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placed/RankMemory.h"
-#include <map>
+#include <algorithm>
 #include <utility>
 
 namespace stagewright {
@@ -35,18 +35,22 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   stages.push_back(part);
 }
 
-std::vector<PackItem>
+std::vector<LiveItem>
 RankMemory::itemsOf(const std::vector<StashLife> &lives) const {
-  std::map<int64_t, ByLife> stashOf;
-  for (const Part &part : stages)
-    stashOf[part.number] = part.stash;
-  std::vector<PackItem> items;
+  std::vector<LiveItem> items;
+  items.reserve(lives.size() * 3);
   auto keep = [&](int64_t bytes, int64_t from, int64_t to) {
     if (bytes > 0)
-      items.push_back({bytes, {{from, to}}, 0});
+      items.push_back({bytes, {from, to}});
   };
   for (const StashLife &life : lives) {
-    const ByLife &stash = stashOf[life.stage];
+    auto part =
+        std::find_if(stages.begin(), stages.end(), [&](const Part &each) {
+          return each.number == life.stage;
+        });
+    if (part == stages.end())
+      continue;
+    const ByLife &stash = part->stash;
     if (life.input == life.weight)
       keep(stash.toInput + stash.toWeight, life.forward, life.weight);
     else {
@@ -58,23 +62,36 @@ RankMemory::itemsOf(const std::vector<StashLife> &lives) const {
   return items;
 }
 
+static std::vector<PackItem> packItems(const std::vector<LiveItem> &items) {
+  std::vector<PackItem> packed;
+  packed.reserve(items.size());
+  for (const LiveItem &item : items)
+    packed.push_back({item.bytes, {item.life}, 0});
+  return packed;
+}
+
 void RankMemory::share(const std::vector<StashLife> &lives,
                        LifePacker *packer) {
   if (stages.size() < 2)
     return;
-  std::vector<PackItem> items = itemsOf(lives);
-  shared = packer ? packer->pack(items).total : liveBound(items);
+  std::vector<LiveItem> items = itemsOf(lives);
+  if (!packer) {
+    shared = liveBound(items);
+    return;
+  }
+  std::vector<PackItem> packed = packItems(items);
+  shared = packer->pack(packed).total;
 }
 
 bool RankMemory::fits(const std::vector<StashLife> &lives, LifePacker *packer,
                       Bytes most) const {
   if (with(rings) <= most || with(0) > most || stages.size() < 2)
     return with(rings) <= most;
-  std::vector<PackItem> items = itemsOf(lives);
+  std::vector<LiveItem> items = itemsOf(lives);
   Bytes least = with(liveBound(items));
   if (least > most || !packer)
     return least <= most;
-  return packer->fits(items, (most - with(0)).value);
+  return packer->fits(packItems(items), (most - with(0)).value);
 }
 
 std::vector<std::pair<int64_t, Bytes>> RankMemory::parts() const {

@@ -71,7 +71,7 @@ private:
     Bytes kept;
     int64_t ring, temporaries;
   };
-  std::vector<PackItem> itemsOf(const std::vector<StashLife> &lives) const;
+  std::vector<LiveItem> itemsOf(const std::vector<StashLife> &lives) const;
   Bytes with(int64_t shared) const {
     return kept + Bytes(std::min(rings, shared) + temporaries);
   }

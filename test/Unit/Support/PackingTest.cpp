@@ -154,6 +154,26 @@ TEST(Packing, FitsIfAPackingDoes) {
   EXPECT_GT(between, 0);
 }
 
+/// The bound of items with one lifetime is that of the general ones, whether or
+/// not their times are far apart.
+TEST(Packing, LiveBoundOfSingleLives) {
+  Draw draw(31);
+  for (uint64_t round = 0; round < 40 / kPart + 1; ++round) {
+    std::vector<PackItem> items = drawItems(draw, 40, 60, 20);
+    for (int64_t apart : {1, 100'000}) {
+      std::vector<LiveItem> single;
+      for (PackItem &item : items) {
+        item.lives.resize(1);
+        item.lives[0] = {item.lives[0].first * apart,
+                         item.lives[0].last * apart};
+        single.push_back({item.bytes, item.lives[0]});
+      }
+      EXPECT_EQ(liveBound(single), liveBound(items));
+    }
+  }
+  EXPECT_EQ(liveBound(std::vector<LiveItem>()), 0);
+}
+
 /// Times may be far apart: only their order matters.
 TEST(Packing, OnlyTheOrderOfTimesMatters) {
   Draw draw(19);
