@@ -125,11 +125,11 @@ private:
   Problem &problem;
 };
 
-/// Seconds of `level`, by device class of `cluster`.
-std::vector<Seconds> secondsOf(LevelAttr level, const Cluster &cluster) {
+/// Seconds of `level`, by device class.
+std::vector<Seconds> secondsOf(LevelAttr level, ArrayRef<std::string> classes) {
   std::vector<Seconds> seconds;
   DictionaryAttr known = level.getCost().getSeconds();
-  for (const std::string &name : cluster.classes()) {
+  for (const std::string &name : classes) {
     auto time = known ? known.getAs<FloatAttr>(name) : FloatAttr();
     seconds.push_back(Seconds(time ? time.getValueAsDouble() : 0));
   }
@@ -166,6 +166,7 @@ int64_t temporariesAt(LeveledLayer &layer, DenseI64ArrayAttr workspaces,
 } // namespace
 
 void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem) {
+  std::vector<std::string> classes = problem.cluster.classes();
   for (LeveledLayer &layer : leveledLayers(graph)) {
     LevelWriter(layer, values, problem).write();
     for (int64_t number = 1; number <= layer.numLevels(); ++number) {
@@ -178,7 +179,7 @@ void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem) {
             return temporariesOf(layer.forward, workspace);
           });
       problem.layers[layer.number()].levels.push_back(
-          {secondsOf(level, problem.cluster), Bytes(bytes), {}});
+          {secondsOf(level, classes), Bytes(bytes), {}});
     }
   }
 }

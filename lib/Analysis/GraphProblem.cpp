@@ -110,14 +110,14 @@ static void addLayerFacts(NodeOp node, Layer &layer) {
 
 /// Adds the seconds of `node` to its layer, and its results to the problem's
 /// values; `values` maps results to the numbers of these.
-static LogicalResult addNode(NodeOp node, FlopCounter &counter,
-                             Problem &problem, ValueNumbers &values) {
+static LogicalResult addNode(NodeOp node, ArrayRef<std::string> classes,
+                             FlopCounter &counter, Problem &problem,
+                             ValueNumbers &values) {
   if (!node.getCostAttr())
     return node.emitOpError() << "'" << node.getNodeName()
                               << "' has no cost; run pipeline-estimate-cost";
   ActionKind phase = actionPhase(node.getPhase());
   int64_t layer = node.getLayer();
-  std::vector<std::string> classes = problem.cluster.classes();
   for (size_t c = 0; c < classes.size(); ++c) {
     const Device &device =
         *llvm::find_if(problem.cluster.devices, [&](const Device &d) {
@@ -227,14 +227,14 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   problem.orders.clear();
   for (auto &[name, order] : kSimulatedSchedules)
     problem.orders.push_back(order);
+  std::vector<std::string> classes = cluster.classes();
   for (int64_t layer = 0; layer < graph.getNumLayers(); ++layer)
-    problem.layers.push_back(
-        {graph.getLayerName(layer).str(),
-         std::vector<StageTimes>(cluster.classes().size())});
+    problem.layers.push_back({graph.getLayerName(layer).str(),
+                              std::vector<StageTimes>(classes.size())});
   FlopCounter counter;
   ValueNumbers values;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-    if (failed(addNode(node, counter, problem, values)))
+    if (failed(addNode(node, classes, counter, problem, values)))
       return failure();
   addLevels(graph, values, problem);
   addArguments(graph, problem);
