@@ -164,7 +164,6 @@ static void buildRank(OpPassManager &manager, const CompileOptions &options,
     lower.bucketBytes = kDeviceBucketBytes;
   lower.bucketBytes = options.bucketBytes.value_or(lower.bucketBytes);
   lower.gathers = options.shardCollectives;
-  lower.exchanges = options.shardCollectives && !onDevice;
   manager.addPass(createLowerPipelineToRank(lower));
   if (onDevice) {
     manager.addPass(std::make_unique<ModuleStep>(

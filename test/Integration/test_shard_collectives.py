@@ -71,14 +71,19 @@ def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, gro
 
 @NEEDED
 @pytest.mark.parametrize("model, ways, hints, flags", (
-    ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)),
+    ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)), ("llama.py:llama", 2, LLAMA, ()),
     *thorough([("gpt.py:gpt", 2, GPT, ("--data-parallel=2",)), ("llama.py:llama", 4, LLAMA, ())])))
 def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
     """In processes, and in one with a device for each rank, in another order of streams."""
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, "--target=cuda:sm_90a", cluster="h100")
+    assert {it.get("exchanges", False) for it in gathers(artifact)} == {False, True}
     agrees_with_jax(artifact, folder, emulated())
     agrees_with_jax(artifact, folder, emulated(devices=4, seed=1))
+    plain = compiled(folder, tmp_path / "plain.swx", ways, hints, *flags, "--target=cuda:sm_90a", cluster="h100")
+    expected, found = results(plain, folder, emulated()), results(artifact, folder, emulated())
+    assert all((found[name] == expected[name]).all() for name in expected)
+    assert sent(artifact, folder, env=emulated()) == sent(plain, folder, env=emulated(devices=4))
 
 
 def test_gathers_count_as_the_bytes_of_messages(tmp_path, imported):  # noqa: F811
@@ -89,7 +94,7 @@ def test_gathers_count_as_the_bytes_of_messages(tmp_path, imported):  # noqa: F8
         ranks = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json"))["ranks"]
         messages = [[call for call in rank["calls"] if call["class"] == "message"] for rank in ranks]
         counted.append([sum(call["count"] * (call["read_bytes"] + call["written_bytes"]) for call in calls) for calls in messages])
-        assert flags == () or any(call["name"].endswith(".gather") for call in messages[0])
+        assert flags == () or all(any(call["name"].endswith(kind) for call in messages[0]) for kind in (".gather", ".exchange"))
     assert counted[0] == counted[1] and min(counted[0]) > 0
 
 

@@ -387,9 +387,9 @@ def test_stages_send_each_row_once(tmp_path, imported, model, ways, hints, flags
     assert crossing == {(0, 1): cuts * activation, (1, 0): cuts * activation} and targets == 1
 
 
-def sent(artifact, folder, *launch):
+def sent(artifact, folder, *launch, env=None):
     """Bytes that each rank reports as sent in one step, in messages of single microbatches."""
-    told = json.loads(call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--json"))
+    told = json.loads(call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--json", env=env))
     return [rank["microbatches"] for rank in told["sent_bytes"]]
 
 

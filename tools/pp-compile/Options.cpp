@@ -95,9 +95,8 @@ cl::opt<bool> sequenceParallel(
 cl::opt<bool> shardCollectives(
     "shard-collectives",
     cl::desc("The shards of --tensor-parallel join a value by one all-gather, "
-             "and on CPUs scatter one by one all-to-all, where their parts are "
-             "equal, not by a message from each to every other (default: "
-             "false)"),
+             "and scatter one by one all-to-all, where their parts are equal, "
+             "not by a message from each to every other (default: false)"),
     cl::cat(category));
 cl::opt<bool> recomputeLayers(
     "recompute-layers",

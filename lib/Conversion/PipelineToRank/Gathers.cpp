@@ -33,7 +33,7 @@ namespace {
 class Gatherer {
 public:
   explicit Gatherer(Plan &plan);
-  void run(bool exchanges);
+  void run();
 
 private:
   using Ranks = std::vector<int64_t>;
@@ -53,7 +53,7 @@ private:
   using Parts = std::vector<Part>;
   using Sent = std::map<int64_t, std::map<int64_t, Parts>>;
 
-  void find(bool exchanges);
+  void find();
   void addGathers(const Key &key, const Ranks &ranks,
                   const std::map<int64_t, Parts> &made);
   void addExchanges(const Key &key, const Sent &sent);
@@ -91,7 +91,7 @@ Gatherer::Gatherer(Plan &plan) : plan(plan), isInGroup(plan.numRanks()) {
 /// Finds values that one stage on each of some other ranks reads, all at one
 /// level: parts of joins, if their own rank reads them there too, else of
 /// scatters.
-void Gatherer::find(bool exchanges) {
+void Gatherer::find() {
   for (auto &[value, made] : plan.values) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();
@@ -121,7 +121,7 @@ void Gatherer::find(bool exchanges) {
           return levelOf[stash.stage] == level;
         }))
       joined[{number, ranks}][from].push_back(part);
-    else if (exchanges && made.channels.size() == 1)
+    else if (made.channels.size() == 1)
       scattered[number][from][plan.channels[made.channels.front()].to]
           .push_back(part);
   }
@@ -294,8 +294,8 @@ void Gatherer::addExchanges(const Key &key, const Sent &sent) {
   }
 }
 
-void Gatherer::run(bool exchanges) {
-  find(exchanges);
+void Gatherer::run() {
+  find();
   std::vector<Key> keys(numbers.size());
   for (const auto &[key, number] : numbers)
     keys[number] = key;
@@ -305,9 +305,9 @@ void Gatherer::run(bool exchanges) {
     addExchanges(keys[number], sent);
 }
 
-void chooseGathers(Plan &plan, bool exchanges) {
+void chooseGathers(Plan &plan) {
   if (!plan.family && plan.credits.empty())
-    Gatherer(plan).run(exchanges);
+    Gatherer(plan).run();
 }
 
 } // namespace stagewright::torank

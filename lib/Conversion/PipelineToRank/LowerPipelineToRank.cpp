@@ -35,7 +35,7 @@ struct LowerPipelineToRankPass
     if (failed(ensureSchedule()) || failed(splitReplicas(getOperation())))
       return signalPassFailure();
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
-    if (failed(plan) || failed(torank::placeValues(*plan, gathers, exchanges)))
+    if (failed(plan) || failed(torank::placeValues(*plan, gathers)))
       return signalPassFailure();
     torank::chooseBuckets(*plan, bucketBytes);
     torank::placeInWorkspace(*plan);

@@ -15,7 +15,7 @@ namespace {
 class Placer {
 public:
   explicit Placer(Plan &plan) : plan(plan) {}
-  LogicalResult place(bool gathers, bool exchanges);
+  LogicalResult place(bool gathers);
 
 private:
   void addUse(Value value, ActionKey key, unsigned position);
@@ -258,7 +258,7 @@ void Placer::chooseHomes() {
   }
 }
 
-LogicalResult Placer::place(bool gathers, bool exchanges) {
+LogicalResult Placer::place(bool gathers) {
   plan.rankOfResult.assign(plan.graph.getNumResults(), 0);
   DenseMap<Operation *, unsigned> positions;
   for (auto &[key, action] : plan.actions)
@@ -288,8 +288,8 @@ LogicalResult Placer::place(bool gathers, bool exchanges) {
   });
   countSums();
   findReads();
-  if (gathers || exchanges)
-    chooseGathers(plan, exchanges);
+  if (gathers)
+    chooseGathers(plan);
   chooseHomes();
   chooseOffload(plan);
   if (failed(chooseDepths(plan)))
@@ -302,8 +302,8 @@ LogicalResult Placer::place(bool gathers, bool exchanges) {
   return success();
 }
 
-LogicalResult placeValues(Plan &plan, bool gathers, bool exchanges) {
-  return Placer(plan).place(gathers, exchanges);
+LogicalResult placeValues(Plan &plan, bool gathers) {
+  return Placer(plan).place(gathers);
 }
 
 } // namespace stagewright::torank

@@ -341,12 +341,12 @@ void chooseBuckets(Plan &plan, int64_t bytes);
 
 /// Chooses a home for every value, the channels and the accumulators
 /// (Places.cpp), then the depths of rings. `gathers`: joins of shards become
-/// gathers; `exchanges`: scatters become exchanges.
-mlir::LogicalResult placeValues(Plan &plan, bool gathers, bool exchanges);
+/// gathers, and scatters exchanges.
+mlir::LogicalResult placeValues(Plan &plan, bool gathers);
 
-/// Finds the joins of shards that can be gathers, and if `exchanges` the
-/// scatters that can be exchanges, after all uses are known (Gathers.cpp).
-void chooseGathers(Plan &plan, bool exchanges);
+/// Finds the joins of shards that can be gathers, and the scatters that can be
+/// exchanges, after all uses are known (Gathers.cpp).
+void chooseGathers(Plan &plan);
 
 /// Marks the stashes that are offloaded to the host (Offload.cpp).
 void chooseOffload(Plan &plan);

@@ -117,6 +117,10 @@ struct Collective {
 
   /// Bytes of a bucket, or of one part of it.
   int64_t bytes() const;
+  /// Parts in a slot of a gather.
+  int64_t parts() const {
+    return int64_t(buckets.size()) * (exchanges ? 2 : 1);
+  }
   /// Whether one rank may begin it again while another still waits for it.
   bool overlaps() const { return carried || gathers; }
   /// "sum 'x'" or "gather 'x'".

@@ -50,10 +50,6 @@ SumGroups::SumGroups(const Manifest &manifest) {
     const Collective &sum = manifest.collectives[c];
     if (!sum.gathers)
       elementOf(sum);
-    if (sum.exchanges)
-      raise("'", sum.name,
-            "' is an exchange between ranks, which does not run "
-            "on GPUs");
     std::vector<int64_t> ranks;
     for (const Bucket &bucket : sum.buckets)
       ranks.push_back(bucket.rank);
@@ -69,19 +65,44 @@ SumGroups::SumGroups(const Manifest &manifest) {
 std::vector<int64_t> SumGroups::kindsOf(size_t group,
                                         const Manifest &manifest) const {
   std::vector<int64_t> found;
-  std::set<std::tuple<bool, int, int64_t>> kinds; // Type and elements.
+  std::set<std::tuple<bool, bool, int, int64_t>> kinds; // Type and elements.
   for (size_t c = 0; c < of.size(); ++c) {
     const Collective &it = manifest.collectives[c];
     if (of[c] == group &&
-        kinds.insert({it.gathers, it.dtype, it.elements}).second)
+        kinds.insert({it.gathers, it.exchanges, it.dtype, it.elements}).second)
       found.push_back(int64_t(c));
   }
   return found;
 }
 
+/// Sends each other rank its part and receives one from it, as one group of
+/// calls: NCCL carries all at the same time.
+static int enqueueExchange(const Collective &it, int64_t rank, std::byte *slot,
+                           Communicator communicator, Stream stream) {
+  auto bytes = it.bytes(), ranks = int64_t(it.buckets.size());
+  auto self = int64_t(it.placeOf(rank));
+  int failed = nccl().groupStart.status();
+  auto call = [&](int status) {
+    if (status != ncclStillInProgress && !failed)
+      failed = status;
+  };
+  for (int64_t peer = 0; peer < ranks && !failed; ++peer)
+    if (peer != self) {
+      call(nccl().send.status(slot + peer * bytes, size_t(bytes), ncclBytes,
+                              int(peer), communicator, stream));
+      call(nccl().receive.status(slot + (ranks + peer) * bytes, size_t(bytes),
+                                 ncclBytes, int(peer), communicator, stream));
+    }
+  int status = nccl().groupEnd.status();
+  return failed ? failed : status;
+}
+
 int enqueueSum(const Collective &collective, int64_t rank, Address bucket,
                Communicator communicator, Stream stream) {
   auto *place = reinterpret_cast<void *>(bucket);
+  if (collective.exchanges)
+    return enqueueExchange(collective, rank, static_cast<std::byte *>(place),
+                           communicator, stream);
   if (collective.gathers) {
     int64_t bytes = collective.bytes();
     return nccl().allGather.status(
@@ -95,7 +116,9 @@ int enqueueSum(const Collective &collective, int64_t rank, Address bucket,
 }
 
 const char *nameOfSum(const Collective &collective) {
-  return collective.gathers ? nccl().allGather.symbol : nccl().allReduce.symbol;
+  return collective.exchanges ? nccl().groupEnd.symbol
+         : collective.gathers ? nccl().allGather.symbol
+                              : nccl().allReduce.symbol;
 }
 
 } // namespace stagewright::runtime::cuda

@@ -318,7 +318,7 @@ void Verification::run() {
       const Collective &sum = manifest.collectives[it.number];
       if (sum.gathers)
         touch(it, memory.bucket(manifest, int64_t(it.number), it.rank),
-              sum.bytes() * int64_t(sum.buckets.size()));
+              sum.bytes() * sum.parts());
       else
         forBuffers(
             sum.buckets[sum.placeOf(it.rank)],

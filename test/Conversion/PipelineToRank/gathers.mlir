@@ -28,7 +28,7 @@
 // CHECK: rank.call @g{{.*}} ins(%[[A]], %[[B]] : memref<16xf32>, memref<16xf32>)
 // CHECK-NEXT: rank.release %[[S]][%[[M]]]
 
-// RUN: sed 's#EXTENT#16#g; s#layer 2 (%a, %b)#layer 2 (%b, %b)#; s#layer 3 (%a, %b)#layer 3 (%a, %a)#' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank='gathers exchanges' -verify-rank-programs | FileCheck %s --check-prefix=EXCHANGE
+// RUN: sed 's#EXTENT#16#g; s#layer 2 (%a, %b)#layer 2 (%b, %b)#; s#layer 3 (%a, %b)#layer 3 (%a, %a)#' %s | pp-opt -pipeline-schedule=kind=looped-bfs -lower-pipeline-to-rank=gathers -verify-rank-programs | FileCheck %s --check-prefix=EXCHANGE
 // EXCHANGE-NOT: rank.channel
 // EXCHANGE: rank.gather @[[X:.*]] exchange among [0, 1] depth {{[0-9]+}} : memref<16xf32>
 // EXCHANGE-LABEL: rank.program @join.1

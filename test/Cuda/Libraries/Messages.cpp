@@ -9,8 +9,8 @@
 // their common id. For each message partners compare its number and size, then
 // the data is sent. For a sum every other rank sends to the first one, which
 // adds in the order of ranks and answers with the total; for a gather it
-// answers with all parts. The death of a partner is not detected: NCCL need not
-// detect it either.
+// answers with all parts, for an exchange with those for that rank. The death
+// of a partner is not detected: NCCL need not detect it either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -47,9 +48,9 @@ static bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
   return bytes == 0;
 }
 
-using Words = std::array<int64_t, 2>;
+using Words = std::array<int64_t, 3>;
 
-/// Exchanges two words between the first rank and each other rank; every rank
+/// Exchanges words between the first rank and each other rank; every rank
 /// compares what it receives with its own.
 template <typename Compare>
 static bool meet(Comm *comm, const Words &mine, Compare compare) {
@@ -117,6 +118,52 @@ static void gather(Comm *comm, const Message &it) {
     move(comm, socket, it.place, it.bytes, true);
 }
 
+/// The first rank receives all parts of the others, then sends each its own.
+static void exchange(Comm *comm, const Message &it) {
+  auto placeOf = [&](int peer, bool sends) {
+    return std::ranges::find_if(it.parts,
+                                [&](const Part &part) {
+                                  return part.peer == peer &&
+                                         part.sends == sends;
+                                })
+        ->place;
+  };
+  if (comm->rank > 0) {
+    for (bool sends : {true, false})
+      for (int peer = 0; peer < comm->ranks; ++peer)
+        if (peer != comm->rank && !move(comm, comm->sockets[0],
+                                        placeOf(peer, sends), it.bytes, sends))
+          return;
+    return;
+  }
+  // By sender and receiver: the parts of the other ranks, and their marks.
+  std::map<std::pair<int, int>,
+           std::pair<std::vector<std::byte>, std::vector<uint8_t>>>
+      kept;
+  for (int from = 1; from < comm->ranks; ++from)
+    for (int to = 0; to < comm->ranks; ++to) {
+      if (to == from)
+        continue;
+      auto &[bytes, marks] = kept[{from, to}];
+      bytes.resize(size_t(it.bytes));
+      marks.resize(size_t(it.bytes));
+      Place place =
+          to ? Place{bytes.data(), marks.data()} : placeOf(from, false);
+      if (!move(comm, comm->sockets[size_t(from) - 1], place, it.bytes, false))
+        return;
+    }
+  for (int to = 1; to < comm->ranks; ++to)
+    for (int from = 0; from < comm->ranks; ++from) {
+      if (to == from)
+        continue;
+      auto &[bytes, marks] = kept[{from, to}];
+      Place place =
+          from ? Place{bytes.data(), marks.data()} : placeOf(to, true);
+      if (!move(comm, comm->sockets[size_t(to) - 1], place, it.bytes, true))
+        return;
+    }
+}
+
 /// The socket has an abstract name, which is freed when the socket is closed.
 void join(Comm *comm) {
   sockaddr_un where = {};
@@ -148,7 +195,7 @@ void join(Comm *comm) {
     move(comm, comm->sockets[0], &rank, sizeof(rank), true);
   }
   bool same = false;
-  meet(comm, {comm->device},
+  meet(comm, {comm->device, 0, 0},
        [&](const Words &other) { same |= other[0] == comm->device; });
   if (comm->aborted)
     return;
@@ -158,13 +205,16 @@ void join(Comm *comm) {
 }
 
 void carry(Comm *comm, const Message &it) {
-  Words mine = {comm->messages++, it.bytes};
+  int64_t kind = it.element ? 1 : it.gathers ? 2 : it.parts.empty() ? 0 : 3;
+  Words mine = {comm->messages++, it.bytes, kind};
   bool met = meet(comm, mine, [&](const Words &other) {
     if (mine == other)
       return;
     comm->state = Comm::invalidUsage;
-    LOG("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
-        comm->name.c_str(), mine[0], mine[1], other[0], other[1]);
+    LOG("mismatch comm=%s number=%ld bytes=%ld kind=%ld other=%ld bytes=%ld "
+        "kind=%ld",
+        comm->name.c_str(), mine[0], mine[1], mine[2], other[0], other[1],
+        other[2]);
   });
   if (!met || comm->state || !executes())
     return;
@@ -172,6 +222,8 @@ void carry(Comm *comm, const Message &it) {
     sum(comm, it);
   else if (it.gathers)
     gather(comm, it);
+  else if (!it.parts.empty())
+    exchange(comm, it);
   else
     move(comm, comm->sockets[0], it.place, it.bytes, it.sends);
 }

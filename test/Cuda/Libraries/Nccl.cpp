@@ -53,19 +53,25 @@ static bool addToGroup(Comm *comm) {
   return groups > 0;
 }
 
-static int message(Comm *comm, const char *name, Message it, Stream *stream) {
-  std::lock_guard guard(lock());
+/// Whether a call may begin: 0, or what it returns otherwise.
+static int check(Comm *comm, const char *name, int64_t bytes, Stream *stream) {
   LOG("%s comm=%s stream=%d bytes=%ld", name, comm->name.c_str(), idOf(stream),
-      it.bytes);
+      bytes);
   if (comm->state || comm->looks > 0)
     return invalidArgument; // The previous call is not complete.
-  if (!addToGroup(comm))
-    return invalidUsage;
+  return addToGroup(comm) ? 0 : invalidUsage;
+}
+
+static int begin(Comm *comm, const char *name, const Message &it,
+                 Stream *stream) {
   comm->looks = comm->isLocal ? 0 : 1;
   auto running = std::make_shared<std::atomic<bool>>();
-  auto begin = [=] {
+  auto start = [=] {
     Message found = it;
-    found.place = memory().at(it.address, it.bytes, name);
+    if (it.parts.empty())
+      found.place = memory().at(it.address, it.bytes, name);
+    for (Part &part : found.parts)
+      part.place = memory().at(part.address, it.bytes, name);
     *running = true;
     std::thread([=] {
       carry(comm, found);
@@ -73,12 +79,39 @@ static int message(Comm *comm, const char *name, Message it, Stream *stream) {
     }).detach();
   };
   auto isComplete = [=] {
-    REQUIRE(*running || !comm->state, "%s has another size than a partner's",
-            name);
+    REQUIRE(*running || !comm->state,
+            "%s has another size or kind than a partner's", name);
     return !*running;
   };
-  int status = enqueue(stream, begin, isComplete);
+  int status = enqueue(stream, start, isComplete);
   return status || comm->isLocal ? status : inProgress;
+}
+
+static int message(Comm *comm, const char *name, const Message &it,
+                   Stream *stream) {
+  std::lock_guard guard(lock());
+  int status = check(comm, name, it.bytes, stream);
+  return status ? status : begin(comm, name, it, stream);
+}
+
+/// A send or receive of the current group of calls. NCCL allows other groups
+/// than exchanges of equal parts with all ranks; the emulator does not.
+static int addPart(Comm *comm, const char *name, Part part, int64_t bytes,
+                   Stream *stream) {
+  if (int status = check(comm, name, bytes, stream))
+    return status;
+  Message &it = comm->exchange;
+  bool isKnown = std::ranges::any_of(it.parts, [&](const Part &other) {
+    return other.peer == part.peer && other.sends == part.sends;
+  });
+  if (part.peer < 0 || part.peer >= comm->ranks || part.peer == comm->rank ||
+      isKnown || (!it.parts.empty() && it.bytes != bytes))
+    return invalidArgument;
+  it.bytes = bytes;
+  it.parts.push_back(part);
+  if (int(it.parts.size()) < 2 * (comm->ranks - 1))
+    return 0;
+  return begin(comm, "exchange", std::exchange(it, {}), stream);
 }
 
 EMULATED int ncclGetVersion(int *version) {
@@ -112,8 +145,10 @@ EMULATED int ncclCommInitAll(Comm **comms, int ranks, const int *devices) {
   return comms[0]->state;
 }
 EMULATED int ncclGroupStart() { return ++groups, 0; }
-/// All ranks of a communicator must have made the same number of calls.
+/// All ranks of a communicator must have made the same number of calls, and
+/// exchanges be whole: NCCL would wait forever for the parts that are missing.
 EMULATED int ncclGroupEnd() {
+  ENTER();
   if (groups == 0)
     return invalidUsage;
   if (--groups > 0)
@@ -123,7 +158,12 @@ EMULATED int ncclGroupEnd() {
     calls[comm->name].insert(std::exchange(comm->grouped, 0));
   bool isEven = std::ranges::all_of(
       calls, [](const auto &it) { return it.second.size() == 1; });
-  return isEven ? 0 : invalidUsage;
+  bool isWhole = true, isRunning = false;
+  for (Comm *comm : all) {
+    isWhole &= std::exchange(comm->exchange, {}).parts.empty();
+    isRunning |= comm->looks > 0;
+  }
+  return !isEven || !isWhole ? invalidUsage : isRunning ? inProgress : 0;
 }
 EMULATED int ncclCommGetAsyncError(Comm *comm, int *state) {
   *state = comm->state;
@@ -153,6 +193,8 @@ EMULATED int ncclCommDestroy(Comm *comm) {
 EMULATED int ncclSend(uint64_t from, size_t count, int type, int peer,
                       Comm *comm, Stream *stream) {
   ENTER(from, count, type, peer, comm, stream);
+  if (groups > 0 && type == cuda::ncclBytes)
+    return addPart(comm, __func__, {peer, true, from}, int64_t(count), stream);
   if (peer != 1 || comm->rank != 0 || type != cuda::ncclBytes)
     return invalidArgument;
   return message(comm, __func__, {from, int64_t(count), true}, stream);
@@ -160,6 +202,8 @@ EMULATED int ncclSend(uint64_t from, size_t count, int type, int peer,
 EMULATED int ncclRecv(uint64_t to, size_t count, int type, int peer, Comm *comm,
                       Stream *stream) {
   ENTER(to, count, type, peer, comm, stream);
+  if (groups > 0 && type == cuda::ncclBytes)
+    return addPart(comm, __func__, {peer, false, to}, int64_t(count), stream);
   if (peer != 0 || comm->rank != 1 || type != cuda::ncclBytes)
     return invalidArgument;
   return message(comm, __func__, {to, int64_t(count)}, stream);

@@ -7,16 +7,19 @@
 
 #include "Ranks.h"
 
+#include <optional>
+
 using namespace stagewright::runtime::cuda;
 
 namespace {
 
-/// A message of rank 0, or its part of a sum or gather, in an array of `room`
-/// bytes.
+/// A message of rank 0, or its part of a sum, gather or exchange, in an array
+/// of `room` bytes.
 struct Message {
-  enum Kind { Sent, Summed, Gathered } kind = Sent;
+  enum Kind { Sent, Summed, Gathered, Exchanged } kind = Sent;
   size_t bytes = 64, room = 64;
   bool isWritten = true;
+  std::optional<Kind> other = {}; ///< of rank 1, if it is another
 };
 
 /// Exchanges it with rank 1, whose part has 64 bytes; returns its array.
@@ -32,10 +35,18 @@ DevicePointer exchange(const Message &it, Stream stream) {
   void *there = ranks.pointer(64);
   Stream other = ranks.stream();
   auto collect = [&](int rank, void *array, size_t bytes, Stream on) {
-    if (it.kind == Message::Summed)
+    auto kind = rank == 1 ? it.other.value_or(it.kind) : it.kind;
+    if (kind == Message::Summed)
       nccl().allReduce.status(array, array, bytes / 4, int(ncclFloat32),
                               int(ncclSum), comms[rank], on);
-    else
+    else if (kind == Message::Exchanged) {
+      nccl().groupStart();
+      nccl().send.status(array, bytes / 2, int(ncclBytes), 1 - rank,
+                         comms[rank], on);
+      nccl().receive.status(static_cast<char *>(array) + bytes / 2, bytes / 2,
+                            int(ncclBytes), 1 - rank, comms[rank], on);
+      EXPECT_EQ(nccl().groupEnd.status(), ncclStillInProgress);
+    } else
       nccl().allGather.status(static_cast<char *>(array) + rank * bytes / 2,
                               array, bytes / 2, int(ncclBytes), comms[rank],
                               on);
@@ -54,7 +65,8 @@ DevicePointer exchange(const Message &it, Stream stream) {
 }
 
 TEST(EmulatedNcclMessage, Arrives) {
-  for (auto kind : {Message::Sent, Message::Summed, Message::Gathered}) {
+  for (auto kind : {Message::Sent, Message::Summed, Message::Gathered,
+                    Message::Exchanged}) {
     Bench bench;
     Stream stream = bench.stream();
     exchange({.kind = kind}, stream);
@@ -70,10 +82,21 @@ void expectFailureOf(const Message &message, const char *why) {
 }
 
 TEST(EmulatedNcclMessageDeathTest, FailsIfThePartnersSizesDiffer) {
-  const char *why = "719: nccl.* has another size than a partner's";
+  const char *why = "719: .* has another size or kind than a partner's";
   expectFailureOf({.bytes = 60}, why);
   expectFailureOf({.kind = Message::Summed, .bytes = 60}, why);
   expectFailureOf({.kind = Message::Gathered, .bytes = 60}, why);
+  expectFailureOf({.kind = Message::Exchanged, .bytes = 60}, why);
+}
+
+TEST(EmulatedNcclMessageDeathTest, FailsIfThePartnersOrdersDiffer) {
+  const char *why = "719: .* has another size or kind than a partner's";
+  expectFailureOf({.kind = Message::Gathered, .other = Message::Summed}, why);
+  expectFailureOf({.kind = Message::Exchanged,
+                   .bytes = 128,
+                   .room = 128,
+                   .other = Message::Summed},
+                  why);
 }
 
 TEST(EmulatedNcclMessageDeathTest, PassesOnWhatNothingWrote) {
@@ -94,6 +117,8 @@ TEST(EmulatedNcclMessageDeathTest, FailsIfItIsNotAllocated) {
                   "719: ncclAllReduce 64 bytes .*not allocated");
   expectFailureOf({.kind = Message::Gathered, .room = 60},
                   "719: ncclAllGather 64 bytes .*not allocated");
+  expectFailureOf({.kind = Message::Exchanged, .room = 60},
+                  "719: exchange 32 bytes .*not allocated");
 }
 
 } // namespace

@@ -130,6 +130,30 @@ TEST(EmulatedNccl, RefusesArguments) {
   bench.use(0);
 }
 
+TEST(EmulatedNccl, RefusesExchangesWithoutAPartner) {
+  Ranks bench;
+  Communicator comms[2];
+  bench.connect(comms);
+  ASSERT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
+  Stream stream = bench.stream();
+  void *array = bench.pointer(64);
+  auto sends = [&](int peer, size_t bytes = 64, int type = ncclBytes) {
+    return nccl().send.status(array, bytes, type, peer, comms[0], stream);
+  };
+  auto receives = [&](size_t bytes) {
+    return nccl().receive.status(array, bytes, int(ncclBytes), 1, comms[0],
+                                 stream);
+  };
+  nccl().groupStart();
+  for (int status : {sends(-1), sends(0), sends(2), sends(1, 64, ncclFloat32)})
+    EXPECT_EQ(status, invalidArgument);
+  EXPECT_EQ(sends(1), 0);
+  EXPECT_EQ(sends(1), invalidArgument);
+  EXPECT_EQ(receives(32), invalidArgument);
+  // Nothing is received from rank 1, which would wait forever.
+  EXPECT_EQ(nccl().groupEnd.status(), invalidUsage);
+}
+
 TEST(EmulatedNccl, RefusesCallsOfOneThreadOutsideAGroup) {
   Ranks bench;
   Communicator comms[3];
