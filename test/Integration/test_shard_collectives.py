@@ -3,12 +3,16 @@ on the emulator."""
 
 import json
 import re
+import sys
 
 import pytest
 from safetensors.numpy import load_file
 
 import golden
 from emulator import NEEDED, emulated
+from test_device_processes import INPUTS
+from test_faults import ended, errors
+from test_processes import LAUNCH
 from test_shards import GPT, HEADS, LLAMA, MPI, TRANSLATOR, agrees_with_jax, compiled, imported, results, sent  # noqa: F401
 from tiers import thorough
 from workshop import BUILD, call, tool
@@ -116,3 +120,37 @@ def test_a_trace_shows_gathers(tmp_path, imported):  # noqa: F811
         end = gather["ts"] + gather["dur"]
         for action in actions:
             assert action["tid"] != gather["tid"] or not action["ts"] + 0.01 < end < action["ts"] + action["dur"] - 0.01
+
+
+@pytest.mark.parametrize("launch", [(), pytest.param(LAUNCH, marks=MPI)], ids=("threads", "processes"))
+@pytest.mark.parametrize("ways, others", ((2, "rank 1"), (4, "ranks 1, 2 and 3")))
+def test_a_shard_that_hangs_is_named(tmp_path, imported, ways, others, launch):  # noqa: F811
+    """Shard 1 hangs at the fifth action of the second step, in which the others await its part of a gather or an exchange."""
+    folder = imported("gpt.py:gpt")
+    artifact = compiled(folder, tmp_path / "step.swx", ways, GPT, "--shard-collectives")
+    arguments = artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--steps=4", "--deadline=2"
+    status, said, _ = ended(*([*launch, ways] if launch else ()), BUILD / "bin/pp-run", *arguments, inject="1:1:4:hang")
+    assert status == 3, said
+    error, = errors(said)
+    wait = re.search(rf"rank 0: action \d+([FB])(\d) waits for microbatch (\d) of (gather|exchange) '[^']+' from {others}", error)
+    assert wait and wait[2] == wait[3], error
+    assert ("did not answer" if launch else "rank 1: has not moved for 2 s: action") in error
+
+
+@pytest.mark.parametrize("launch", [(), pytest.param(LAUNCH, marks=MPI)], ids=("threads", "processes"))
+def test_a_shard_that_fails_is_named(tmp_path, imported, launch):  # noqa: F811
+    folder = imported("gpt.py:gpt")
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives")
+    arguments = artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--steps=4", "--deadline=20"
+    status, said, seconds = ended(*([*launch, 2] if launch else ()), BUILD / "bin/pp-run", *arguments, inject="1:1:4:raise")
+    error, = errors(said)
+    assert status == 3 and "rank 1: an error was injected" in error and seconds < 15, said
+
+
+@NEEDED
+@pytest.mark.parametrize("how", ("KILL", "STOP"))
+def test_a_shard_that_dies_on_devices_is_named(tmp_path, imported, how):  # noqa: F811
+    folder = imported("gpt.py:gpt")
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives", "--target=cuda:sm_90a", cluster="h100")
+    print(call(sys.executable, INPUTS / "kill-rank.py", f"--signal={how}", "--runs=2", "--within=4", BUILD / "bin/pp-run", artifact, "--processes",
+               f"--inputs={folder / 'jax.inputs.safetensors'}", "--steps=1000000", env=emulated(records=1)))

@@ -225,6 +225,23 @@ std::string Collective::describe() const {
          name + "'";
 }
 
+std::string Collective::describe(int64_t m) const {
+  return "microbatch " + std::to_string(m) + " of " + describe();
+}
+
+std::string Collective::others(int64_t rank) const {
+  std::string text = buckets.size() == 2 ? "rank" : "ranks";
+  size_t left = buckets.size() - 1;
+  for (const Bucket &bucket : buckets)
+    if (bucket.rank != rank)
+      text += (left + 1 == buckets.size() ? " "
+               : left == 1                ? " and "
+                                          : ", ") +
+              std::to_string(bucket.rank),
+          --left;
+  return text;
+}
+
 size_t Collective::placeOf(int64_t rank) const {
   for (size_t i = 0; i < buckets.size(); ++i)
     if (buckets[i].rank == rank)

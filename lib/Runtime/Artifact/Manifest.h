@@ -123,8 +123,12 @@ struct Collective {
   }
   /// Whether one rank may begin it again while another still waits for it.
   bool overlaps() const { return carried || gathers; }
-  /// "sum 'x'" or "gather 'x'".
+  /// "sum 'x'", "gather 'x'" or "exchange 'x'"; of a microbatch, "microbatch 3
+  /// of gather 'x'".
   std::string describe() const;
+  std::string describe(int64_t m) const;
+  /// The ranks but `rank`, such as "ranks 0, 2 and 3".
+  std::string others(int64_t rank) const;
   /// The index of `rank` in `buckets`; throws if it has none.
   size_t placeOf(int64_t rank) const;
 };

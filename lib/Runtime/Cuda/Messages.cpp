@@ -7,19 +7,22 @@
 
 #include "Messages.h"
 
+#include <map>
+
 namespace stagewright::runtime::cuda {
 
 namespace {
 constexpr int64_t word = sizeof(uint32_t);
 
-/// The action of a rank that sends or receives a message, such as "0B2".
+/// The action of a rank that sends or receives a message, such as "0B2", or
+/// that begins a collective after it has begun it `before` times.
 std::string actionOf(const RankProgram &program, Command::Kind kind,
-                     int64_t channel, int64_t m) {
+                     int64_t channel, int64_t m, int64_t before = 0) {
   std::string action;
   for (const Command &it : program.commands) {
     if (it.kind == Command::BeginAction)
       action = std::to_string(it.id) + char(it.bytes) + std::to_string(it.m);
-    if (it.kind == kind && it.id == channel && it.m == m)
+    if (it.kind == kind && it.id == channel && it.m == m && before-- == 0)
       break;
   }
   return action;
@@ -50,16 +53,20 @@ void Messages::notifyHost(size_t number, Stream stream) const {
 
 std::string Messages::next() const {
   size_t left = arrived().load();
+  std::map<size_t, int64_t> begun; // By collective.
   for (const Operation &it : plan.operations) {
     bool sends = it.kind == Operation::SendTo;
     bool sums = it.kind == Operation::Sum;
-    if ((!sends && !sums && it.kind != Operation::TakeFrom) || left-- > 0)
+    if ((!sends && !sums && it.kind != Operation::TakeFrom) || left-- > 0) {
+      begun[it.number] += sums;
       continue;
-    if (sums)
+    }
+    if (const Collective *of =
+            sums ? &manifest.collectives[it.number] : nullptr)
       return "action " +
-             actionOf(program, Command::Reduce, int64_t(it.number), 0) +
-             " began the sum '" + manifest.collectives[it.number].name +
-             "' over ranks";
+             actionOf(program, Command::Reduce, int64_t(it.number), 0,
+                      begun[it.number]) +
+             " began the " + of->describe() + " with " + of->others(it.rank);
     const Channel &channel = manifest.channels[it.number];
     std::string message = channel.describe(it.m);
     std::string action =

@@ -97,7 +97,7 @@ void Ordering::begin(size_t rank, int64_t collective) {
   size_t place = placeOf(rank, collective);
   bool isUnderWay = parts[place] > awaited[size_t(collective)][place];
   if (isUnderWay || (parts[place] && !sum.gathers))
-    raise("rank ", rank, ": collective '", sum.name, "' begins twice");
+    raise("rank ", rank, ": ", sum.describe(), " begins twice");
   int64_t before = *std::min_element(parts.begin(), parts.end());
   ++parts[place];
   if (*std::min_element(parts.begin(), parts.end()) > before)

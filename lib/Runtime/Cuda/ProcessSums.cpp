@@ -95,9 +95,9 @@ void requireOwnDevices(const Manifest &manifest,
     auto [other, isNew] = ranks.insert({devices[rank], rank});
     if (!isNew)
       raise("ranks ", other->second, " and ", rank, " share device ",
-            devices[rank], " within one process, and '",
-            manifest.collectives.front().name,
-            "' is a sum over ranks, for which each needs a device of its own: "
+            devices[rank], " within one process, and for ",
+            manifest.collectives.front().describe(),
+            " each needs a device of its own: "
             "give more devices, run each rank in a process of its own with "
             "--processes, or compile ",
             manifest.collectives.front().carried ? "without --average-every"

@@ -8,16 +8,36 @@
 #include "Faults/RankPosition.h"
 #include "Artifact/Manifest.h"
 
+#include <algorithm>
+
 namespace stagewright::runtime {
 
-int64_t RankPosition::awaitedRank(const Manifest &manifest) const {
+int64_t RankPosition::awaitedRank(const Manifest &manifest,
+                                  int64_t self) const {
   Wait what = waiting.load(relaxed);
   auto number = size_t(awaited.load(relaxed));
+  if (what == ForSum && number < manifest.collectives.size()) {
+    const std::vector<Bucket> &buckets = manifest.collectives[number].buckets;
+    return buckets.size() > 2 ? someRank
+                              : buckets[buckets[0].rank == self ? 1 : 0].rank;
+  }
   if ((what != ToSend && what != ToReceive) ||
       number >= manifest.channels.size())
-    return -1;
+    return noRank;
   const Channel &channel = manifest.channels[number];
   return what == ToSend ? channel.to : channel.from;
+}
+
+bool RankPosition::awaits(const Manifest &manifest, int64_t self,
+                          int64_t other) const {
+  int64_t rank = awaitedRank(manifest, self);
+  if (rank != someRank)
+    return rank == other;
+  const std::vector<Bucket> &buckets =
+      manifest.collectives[size_t(awaited.load(relaxed))].buckets;
+  return self != other &&
+         std::any_of(buckets.begin(), buckets.end(),
+                     [&](const Bucket &it) { return it.rank == other; });
 }
 
 std::string RankPosition::describe(const Manifest &manifest,
@@ -33,9 +53,14 @@ std::string RankPosition::describe(const Manifest &manifest,
   auto in = size_t(node.load(relaxed)), number = size_t(awaited.load(relaxed));
   if (what == Nothing)
     return in < nodes.size() ? text + ", node '" + nodes[in] + "'" : text;
-  if (what == ForSum && number < manifest.collectives.size())
-    return text + " waits for the " + manifest.collectives[number].describe() +
-           " over ranks";
+  if (what == ForSum && number < manifest.collectives.size()) {
+    const Collective &of = manifest.collectives[number];
+    // A gather is awaited by an action of its microbatch.
+    return text + " waits for " +
+           (of.gathers ? of.describe(microbatch.load(relaxed)) + " from " +
+                             of.others(rank)
+                       : "the " + of.describe() + " over ranks");
+  }
   if (number >= manifest.channels.size())
     return text;
   const Channel &channel = manifest.channels[number];

@@ -69,10 +69,16 @@ public:
   bool isOver() const { return end.load(relaxed) != Running; }
   /// Changes with every call that changes the position.
   uint64_t changes() const { return count.load(relaxed); }
-  /// The rank on the other side of the awaited channel; -1: no such wait.
-  int64_t awaitedRank(const Manifest &manifest) const;
+  /// The rank on the other side of the awaited channel, or the other one of a
+  /// collective; `noRank`: no such wait; `someRank`: a collective of several.
+  int64_t awaitedRank(const Manifest &manifest, int64_t self) const;
+  static constexpr int64_t noRank = -1, someRank = -2;
+  /// Whether it waits for a message of `other`, or for a collective that it
+  /// shares with it.
+  bool awaits(const Manifest &manifest, int64_t self, int64_t other) const;
   /// "action 1F3, node 'h2.F'", "action 1F3 waits for microbatch 3 of channel
-  /// 'h1.F.0.to1' from rank 0".
+  /// 'h1.F.0.to1' from rank 0", "action 1F3 waits for microbatch 3 of gather
+  /// 'h1.F.0.gather' from ranks 0 and 2".
   std::string describe(const Manifest &manifest, int64_t rank) const;
 
 private:

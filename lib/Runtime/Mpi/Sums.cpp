@@ -109,7 +109,7 @@ int64_t MpiSums::prepareGather(MPI_Comm all, void *data, int64_t bytes,
                                std::span<const int64_t> ranks, bool exchanges) {
   int64_t count = bytes / 64;
   if (bytes % 64 || count > INT_MAX)
-    raise("a gather has parts of ", bytes,
+    raise(exchanges ? "an exchange" : "a gather", " has parts of ", bytes,
           " bytes; expected a multiple of 64, ", "at most ",
           int64_t(64) * INT_MAX);
   if (lines == MPI_DATATYPE_NULL) {

@@ -15,6 +15,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_FAILUREREPORTS_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_FAILUREREPORTS_H
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -25,7 +26,7 @@ namespace stagewright::runtime {
 /// The report of a process; sent as plain bytes.
 struct FailureReport {
   int64_t when = 0;    ///< nanoseconds by the clock of its host
-  int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none
+  int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none; -1: some
   int64_t raised = 0;  ///< 1: `text` is an error; 0: a place
   char text[1000] = {};
 
@@ -90,7 +91,12 @@ private:
       return 3;
     if (report.awaited == 0)
       return 0;
-    return reports[size_t(report.awaited) - 1].given ? 1 : 2;
+    bool isAnswered = report.awaited < 0
+                          ? std::all_of(
+                                reports.begin(), reports.end(),
+                                [](const Entry &entry) { return entry.given; })
+                          : reports[size_t(report.awaited) - 1].given;
+    return isAnswered ? 1 : 2;
   }
 
   std::vector<Entry> reports;

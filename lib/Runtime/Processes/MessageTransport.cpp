@@ -179,7 +179,7 @@ FailureReport MessageTransport::report() const {
   const RankPosition &where = places[size_t(self)];
   FailureReport report;
   report.when = failedAt ? failedAt : now();
-  report.awaited = where.awaitedRank(manifest) + 1;
+  report.awaited = where.awaitedRank(manifest, self) + 1;
   report.raised = !error.empty() && !inVain;
   report.setText(!error.empty() ? error
                                 : "rank " + std::to_string(self) + ": " +

@@ -181,7 +181,7 @@ void ThreadTransport::allReduce(int64_t rank, int64_t collective) {
   checkFailed();
   if (std::find(open[rank].begin(), open[rank].end(), collective) !=
       open[rank].end())
-    raise("collective '", described.name, "' begins twice");
+    raise(described.describe(), " begins twice");
   open[rank].push_back(collective);
   count(rank, described);
   ThreadSum &sum = sumOf(rank, collective);
@@ -196,7 +196,7 @@ void ThreadTransport::awaitReduced(int64_t rank, int64_t collective) {
   if (begun == open[rank].end()) {
     if (described.carried)
       return;
-    raise("collective '", described.name, "' is awaited before it begins");
+    raise(described.describe(), " is awaited before it begins");
   }
   ThreadSum &sum = sumOf(rank, collective);
   waitFor(rank, {&sum.begun, sum.ranks(), 0, 0, collective});
@@ -392,7 +392,7 @@ std::string ThreadTransport::describeStill(int64_t rank, double seconds) const {
   std::string text = "has not moved for " + printSeconds(seconds) + ": " +
                      places[size_t(rank)].describe(manifest, rank);
   for (size_t other = 0; other < places.size(); ++other)
-    if (places[other].awaitedRank(manifest) == rank)
+    if (places[other].awaits(manifest, int64_t(other), rank))
       text += "; rank " + std::to_string(other) + ": " +
               places[other].describe(manifest, int64_t(other));
   return text;

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Artifact/Manifest.h"
 #include "Faults/Finite.h"
 #include "Faults/Injection.h"
+#include "Faults/RankPosition.h"
 #include "Faults/StallTimer.h"
 #include "Processes/FailureReports.h"
 #include "stagewright/Runtime/Error.h"
@@ -96,6 +98,54 @@ TEST(FailureReports, NameWhoDiedAndWhoWaitedForIt) {
             "p2 has died; 1 waits for 2");
   EXPECT_EQ(reports.text(names, {false, false, false}),
             "1 waits for 2; p2 did not answer");
+}
+
+TEST(FailureReports, AWaitForSeveralExplainsWhileOneHasNotAnswered) {
+  const int64_t some = RankPosition::someRank;
+  FailureReports reports;
+  reports.expect(3);
+  reports.add(0, report(10, 1, false, "0 waits for 1"));
+  reports.add(1, report(20, some, false, "1 waits for 0 and 2"));
+  EXPECT_EQ(reports.text(names, {false, false, false}),
+            "1 waits for 0 and 2; p2 did not answer");
+  reports.add(2, report(30, -1, false, "2 computes"));
+  EXPECT_EQ(reports.text(names, {false, false, false}), "0 waits for 1");
+}
+
+TEST(RankPosition, NamesWhoIsAwaitedForACollective) {
+  Manifest manifest;
+  manifest.ranks.resize(4);
+  for (int64_t ranks : {2, 3}) {
+    Collective &gather = manifest.collectives.emplace_back();
+    gather.name = "join";
+    gather.gathers = true;
+    gather.exchanges = ranks == 3;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      gather.buckets.push_back({rank, 0, 1, 0});
+  }
+  Collective &sum = manifest.collectives.emplace_back(manifest.collectives[0]);
+  sum.gathers = false;
+  RankPosition place;
+  place.begin();
+  place.beginAction('F', 2, 7);
+  EXPECT_EQ(place.awaitedRank(manifest, 0), RankPosition::noRank);
+  EXPECT_FALSE(place.awaits(manifest, 0, 1));
+  place.wait(RankPosition::ForSum, 0, 0);
+  EXPECT_EQ(place.awaitedRank(manifest, 0), 1);
+  EXPECT_EQ(place.awaitedRank(manifest, 1), 0);
+  EXPECT_EQ(place.describe(manifest, 0),
+            "action 2F7 waits for microbatch 7 of gather 'join' from rank 1");
+  place.wait(RankPosition::ForSum, 1, 0);
+  EXPECT_EQ(place.awaitedRank(manifest, 0), RankPosition::someRank);
+  EXPECT_TRUE(place.awaits(manifest, 0, 2));
+  EXPECT_FALSE(place.awaits(manifest, 0, 3));
+  EXPECT_FALSE(place.awaits(manifest, 0, 0));
+  EXPECT_EQ(place.describe(manifest, 1),
+            "action 2F7 waits for microbatch 7 of exchange 'join' from ranks "
+            "0 and 2");
+  place.wait(RankPosition::ForSum, 2, 0);
+  EXPECT_EQ(place.describe(manifest, 0),
+            "action 2F7 waits for the sum 'join' over ranks");
 }
 
 TEST(FailureReports, AnErrorIsMoreThanAWait) {
