@@ -15,11 +15,15 @@ CORES = "0,1"
 OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, COLLECTIVES_AT_MOST, JAX_AT_MOST = 1.10, 1.05, 1.0
-LINKS = """Two shards of each of two stages, a stage on each of two hosts (network namespaces; four processes on two cores), with
-links of several rates: what the compiler expects of a step, by times of nodes measured once, without limits, and the rate of the
-link as it is set, beside the median step."""
+LINKS = """Two hosts (network namespaces) with links of several rates: two shards of each of two stages, a stage on each host (four
+processes on two cores), and two shards of all layers, one on each host. What the compiler expects of a step, by times of nodes
+measured once, without limits, and the rate of the link as it is set, beside the median step."""
 # Slow enough for links to dominate: the plan assumes four cores, but four processes share two.
-HOSTS, RATES = (2, 2), (25e6, 12.5e6, 6.25e6)
+RATES = 25e6, 12.5e6, 6.25e6
+# What crosses the link: devices of each host, flags, and the rates.
+CROSSING = {"activations": ((2, 2), ("--tensor-parallel=2", "--stages=2"), RATES),
+            "messages of shards": ((1, 1), ("--tensor-parallel=2",), RATES[:2]),
+            "collectives of shards": ((1, 1), ("--tensor-parallel=2", "--shard-collectives"), RATES[:2])}
 NODES = MODELS["gpt"].sized("gpt-links", V=512, D=128, H=4, L=4, T=64, B=2)
 ERROR_AT_MOST = 0.10
 CHOICES = """What `--tensor-parallel=auto` takes of the two that two cores allow, whole layers as the planner cuts them and two shards,
@@ -96,26 +100,32 @@ def links(session, result):
     if reason := why_not():
         session.say(f"  shards over links: {reason}")
         return
-    table = Table(LINKS, ["link", "expected", "step", "off by", "limit"])
+    table = Table(LINKS, ["what crosses", "link", "expected", "step", "off by", "limit"])
     result.tables.append(table)
-    module, profile = session.imported(NODES), session.work / "links.profile.json"
+    for what, (hosts, flags, rates) in CROSSING.items():
+        crossing(session, result, table, what, hosts, flags, rates)
 
-    def compiled(rate, *flags):
-        path = session.work / f"links-{rate}.json"
-        path.write_text(json.dumps(cluster("links", HOSTS, rate)))
-        return session.compiled(module, 4, "--tensor-parallel=2", "--stages=2", *flags, name=f"links-{rate}", cluster=path, whole=True)
 
-    def measure(artifact, rate, *flags):
-        with Hosts(session.work, len(HOSTS), rate) as hosts:
-            return median_step(hosts.command(HOSTS, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *flags))
+def crossing(session, result, table, what, hosts, flags, rates):
+    module, name = session.imported(NODES), what.replace(" ", "-")
+    profile = session.work / f"{name}.profile.json"
+
+    def compiled(rate, *more):
+        path = session.work / f"{name}-{rate}.json"
+        path.write_text(json.dumps(cluster("links", hosts, rate)))
+        return session.compiled(module, sum(hosts), *flags, *more, name=f"{name}-{rate}", cluster=path, whole=True)
+
+    def measure(artifact, rate, *more):
+        with Hosts(session.work, len(hosts), rate) as made:
+            return median_step(made.command(hosts, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *more))
     measure(compiled(None), None, f"--profile={profile}")
-    for rate in RATES:
-        label, artifact = f"{rate * 8e-6:g} Mb/s", compiled(rate, f"--profile={profile}")
+    for rate in rates:
+        label, artifact = f"{what}, {rate * 8e-6:g} Mb/s", compiled(rate, f"--profile={profile}")
         expected = expectation(session, artifact)
         steps = [measure(artifact, rate) for _ in range(session.options.rounds)]
         step = statistics.median(steps)
         error = abs(expected / step - 1)
         session.say(f"  {label}: expected {time(expected)}, {', '.join(map(time, steps))}")
         result.figures[label] = dict(expected=expected, steps=steps)
-        table.rows.append([label, time(expected), time(step), f"{100 * (expected / step - 1):+.0f} %",
+        table.rows.append([what, f"{rate * 8e-6:g} Mb/s", time(expected), time(step), f"{100 * (expected / step - 1):+.0f} %",
                            result.want(f"{label}, off by", error, ERROR_AT_MOST)])

@@ -30,9 +30,10 @@ struct Traffic {
   }
 };
 
-/// A lane of the NIC of a host, or of the port of a device inside its host.
+/// A lane of the NIC of a host, or of the port of a device inside its host; or
+/// the link from a device to the peer of that number.
 struct Lane {
-  bool isPort;
+  enum Kind { OfNic, OfPort, ToPeer } kind;
   size_t owner, number;
 
   auto operator<=>(const Lane &) const = default;
@@ -157,7 +158,8 @@ size_t Channels::linkOf(const Lane &lane, bool leaving) {
 /// stages may have to wait: for other devices of the host, or for other
 /// messages of the same stage (a shard of a layer sends to all others). Stages
 /// with at most two channels, as in a chain, do not wait for their own
-/// messages.
+/// messages. Others wait for those to the same device even if no lane is
+/// limited: they use one link.
 std::vector<size_t> Channels::sharedLinks(int64_t fromStage, int64_t toStage,
                                           const std::vector<size_t> &from,
                                           const std::vector<size_t> &to) {
@@ -174,7 +176,10 @@ std::vector<size_t> Channels::sharedLinks(int64_t fromStage, int64_t toStage,
     bool isInside = host == network.hostOf(peer);
     auto lane = network.lane(device, peer);
     if (lane && (many || (!isInside && network.sharesNic(host))))
-      lanes.insert({isInside, isInside ? device : host, *lane});
+      lanes.insert({isInside ? Lane::OfPort : Lane::OfNic,
+                    isInside ? device : host, *lane});
+    else if (!lane && many)
+      lanes.insert({Lane::ToPeer, device, peer});
   };
   for (size_t u : from)
     for (size_t v : to)

@@ -154,3 +154,15 @@ def test_a_shard_that_dies_on_devices_is_named(tmp_path, imported, how):  # noqa
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, "--shard-collectives", "--target=cuda:sm_90a", cluster="h100")
     print(call(sys.executable, INPUTS / "kill-rank.py", f"--signal={how}", "--runs=2", "--within=4", BUILD / "bin/pp-run", artifact, "--processes",
                f"--inputs={folder / 'jax.inputs.safetensors'}", "--steps=1000000", env=emulated(records=1)))
+
+
+@pytest.mark.parametrize("flags", ((), ("--shard-collectives",)), ids=("messages", "collectives"))
+def test_an_expected_step_has_all_bytes_over_a_slow_link(tmp_path, imported, flags):  # noqa: F811
+    """Two shards on two hosts, whose link takes much longer than they compute. It carries all layers' values one after the other."""
+    folder, cluster, rate = imported("gpt.py:gpt"), tmp_path / "cluster.json", 1e6
+    device = {"class": "core", "flops": 1e11, "bandwidth": 1e11, "memory": 1 << 30}
+    cluster.write_text(json.dumps({"name": "slow", "devices": [{"name": f"d{node}", "node": node, **device} for node in (0, 1)],
+                                   "fabric": {"inside": {"bandwidth": 1e11, "latency": 1e-7}, "between": {"bandwidth": rate, "latency": 1e-6}, "nic": rate}}))
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT, *flags, cluster=cluster)
+    expected = json.loads(tool("pp-run", artifact, "--info=json"))["plan"]["time"]
+    assert 1 <= expected / (max(sent(artifact, folder)) / rate) < 1.1
