@@ -260,9 +260,21 @@ orderOf(const std::vector<Result<ReadLayers>> &layers) {
   return order;
 }
 
+/// The error of layers without a plan. The memory that is missing takes long to
+/// find, so it is stated only if `explains`.
+static Error whyNoPlan(const ReadLayers &layers, Error brief, bool explains) {
+  if (!layers.why)
+    return brief;
+  if (explains)
+    return layers.why();
+  brief.message += " (--explain states what is missing)";
+  return brief;
+}
+
 /// Plans layers over each of `numbers` of shards in the order of orderOf(). A
 /// number is not planned, or only in part, if bounds are not below the time of
-/// a plan with another one. `explains`: errors are shown beside a plan, too.
+/// a plan with another one. `explains`: errors are shown beside a plan, too,
+/// and say what is missing.
 static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
                                    std::vector<Result<ReadLayers>> &layers,
                                    bool explains) {
@@ -283,9 +295,8 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
       best.fail(numbers[i], layers[i].error(), Seconds(kInfinity));
     else if (plans[i] && !*plans[i])
       best.fail(numbers[i],
-                layers[i]->why && (explains || !std::isfinite(least.value))
-                    ? layers[i]->why()
-                    : plans[i]->error(),
+                whyNoPlan(*layers[i], plans[i]->error(),
+                          explains || !std::isfinite(least.value)),
                 layers[i]->bound);
     else if (plans[i] && **plans[i])
       best.take(numbers[i], std::move(***plans[i]));
