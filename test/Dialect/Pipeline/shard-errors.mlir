@@ -9,6 +9,7 @@
 // RUN: not pp-opt %s --pipeline-shard="ways=2 hints=[=0" 2>&1 | FileCheck %s --check-prefix=GLOB
 // RUN: not pp-opt %s --pipeline-shard="ways=0" 2>&1 | FileCheck %s --check-prefix=WAYS
 // RUN: not pp-opt %s --pipeline-form-graph --pipeline-shard="ways=2 hints=w=0" 2>&1 | FileCheck %s --check-prefix=GRAPH
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=0" --pipeline-shard="ways=2 hints=w=1" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not pp-compile %s --cluster=local:1 --tensor-parallel=2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=FEW
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --stages=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=STAGES
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --emit=rank 2>&1 | FileCheck %s --check-prefix=LEVELS
@@ -36,6 +37,7 @@
 // GLOB: error: '[=0' does not say how a parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0
 // GRAPH: error: pipeline-shard splits a step, but the module has a graph
+// TWICE: shard-errors.mlir:[[# @LINE + 21]]:{{.*}} error: pipeline-shard splits whole layers, but argument 0 is a part that one shard has; split the layers once
 // FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, as --cluster=local:2
 // OVER: error: --shard says what --tensor-parallel splits
 // STAGES: error: 2 shards of 2 stages at a time need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4

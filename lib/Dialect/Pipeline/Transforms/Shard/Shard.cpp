@@ -43,6 +43,8 @@ struct ShardPass : impl::ShardBase<ShardPass> {
     if (failed(found))
       return signalPassFailure();
     func::FuncOp step = *found;
+    if (failed(checkUnsplit(step)))
+      return signalPassFailure();
     FailureOr<HintedLayouts> hinted = readLayouts(step, hints, ways);
     if (failed(hinted))
       return signalPassFailure();
@@ -83,6 +85,17 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   }
 
 private:
+  /// Fails if an argument is a part of a parameter already: a part has one
+  /// split dimension.
+  static LogicalResult checkUnsplit(func::FuncOp step) {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (step.getArgAttr(i, PipelineDialect::kSliceDim))
+        return emitError(step.getArgument(i).getLoc())
+               << "pipeline-shard splits whole layers, but argument " << i
+               << " is a part that one shard has; split the layers once";
+    return success();
+  }
+
   /// The rates of the shards' devices: those of the cluster, else of this host.
   FailureOr<ShardRates> readRates() {
     FailureOr<std::optional<Cluster>> found =
