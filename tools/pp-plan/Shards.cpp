@@ -262,7 +262,7 @@ orderOf(const std::vector<Result<ReadLayers>> &layers) {
 
 /// The error of layers without a plan. The memory that is missing takes long to
 /// find, so it is stated only if `explains`.
-static Error whyNoPlan(const ReadLayers &layers, Error brief, bool explains) {
+static Error errorOf(const ReadLayers &layers, Error brief, bool explains) {
   if (!layers.why)
     return brief;
   if (explains)
@@ -295,8 +295,8 @@ static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
       best.fail(numbers[i], layers[i].error(), Seconds(kInfinity));
     else if (plans[i] && !*plans[i])
       best.fail(numbers[i],
-                whyNoPlan(*layers[i], plans[i]->error(),
-                          explains || !std::isfinite(least.value)),
+                errorOf(*layers[i], plans[i]->error(),
+                        explains || !std::isfinite(least.value)),
                 layers[i]->bound);
     else if (plans[i] && **plans[i])
       best.take(numbers[i], std::move(***plans[i]));

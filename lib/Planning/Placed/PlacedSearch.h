@@ -109,8 +109,8 @@ private:
 Result<Plan> planOf(const Problem &whole, const Network &network,
                     PlacedSearch &search, const std::vector<int64_t> &ends);
 
-/// evaluatePlaced() without the memory of each stage, to compare plans: it takes
-/// longer to compute than to check. `packer` caches packings.
+/// evaluatePlaced() without the memory of each stage, to compare plans: it
+/// takes longer to compute than to check. `packer` caches packings.
 Status timePlaced(const Problem &problem, const Network &network,
                   const Generator &generator, Plan &plan, LifePacker &packer);
 
