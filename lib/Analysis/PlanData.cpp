@@ -134,7 +134,8 @@ static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
                 << "runs stage " << action.stage << " on rank " << rank
                 << ", device @" << devices[rank] << ", where it does not lie")
                    .attachNote(stages[action.stage].getLoc())
-               << "the stage stands here; ranks are counted by the stages' "
+               << "the stage is declared here; ranks are counted by the "
+                  "stages' "
                   "first devices";
   return success();
 }

@@ -78,7 +78,7 @@ private:
   /// Seconds that the first node of the action is to take; 0: no time is set,
   /// or that node has ended.
   double planned = 0;
-  /// Nanoseconds at the begin of the node: time, and CPU time of the thread.
+  /// Nanoseconds at the start of the node: time, and CPU time of the thread.
   int64_t begun = 0, used = 0;
   int64_t late = 0; ///< Nanoseconds by which the last node ended too late.
 };

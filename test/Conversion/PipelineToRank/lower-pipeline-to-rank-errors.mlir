@@ -215,7 +215,7 @@ pipeline.cluster @local {
 }
 pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
-  // expected-note @below {{the stage stands here; ranks are counted by the stages' first devices}}
+  // expected-note @below {{the stage is declared here; ranks are counted by the stages' first devices}}
   pipeline.stage 1 on [@d1] layers [1]
 }
 // expected-error @below {{runs stage 1 on rank 0, device @d0, where it does not lie}}

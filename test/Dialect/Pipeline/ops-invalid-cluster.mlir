@@ -60,7 +60,7 @@ pipeline.cluster @lab {
 
 // fabric_c1
 pipeline.cluster @lab {
-  // expected-note @below {{the first one stands here}}
+  // expected-note @below {{the first one is declared here}}
   pipeline.fabric nic 1.0
   // expected-error @below {{is the second one of @lab, a cluster has one at most}}
   pipeline.fabric nic 2.0

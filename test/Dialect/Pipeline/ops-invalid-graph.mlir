@@ -69,7 +69,7 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
   %h = pipeline.node "a.F" @body phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
   pipeline.yield %h results [0] : tensor<f32>
 }
-// expected-note @below {{the body stands here}}
+// expected-note @below {{the body is declared here}}
 func.func private @body(tensor<2xf32>) -> tensor<f32>
 
 // -----

@@ -87,7 +87,7 @@ pipeline.cluster @local {
 pipeline.program @plan of @step on @local microbatches 2 {
   // expected-error @below {{shares device @d2 with stage 1, but not all; replicas that work on slices share all of their devices in the same order}}
   pipeline.stage 0 on [@d0, @d2] layers [0] {rows = array<i64: 2, 2>}
-  // expected-note @below {{the other stage stands here}}
+  // expected-note @below {{the other stage is declared here}}
   pipeline.stage 1 on [@d2] layers [1]
 }
 

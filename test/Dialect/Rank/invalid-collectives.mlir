@@ -51,7 +51,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // Another rank's.
 rank.step @step() -> ()
-// expected-note @below {{the collective stands here}}
+// expected-note @below {{the collective is declared here}}
 rank.collective @a among [1, 2] : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %w = rank.buffer "w" gradient : memref<16xf32>
@@ -110,7 +110,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // Too short a bucket.
 rank.step @step() -> ()
-// expected-note @below {{the collective stands here}}
+// expected-note @below {{the collective is declared here}}
 rank.collective @a among [0, 1] : memref<32xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %w = rank.buffer "w" gradient : memref<16xf32>

@@ -59,7 +59,7 @@ rank.gather @a among [0, 1] depth 1 : memref<16xf32, strided<[2]>>
 
 // Another rank's, begun here.
 rank.step @step() -> ()
-// expected-note @below {{the collective stands here}}
+// expected-note @below {{the collective is declared here}}
 rank.gather @a among [1, 2] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
@@ -104,7 +104,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // Another rank's.
 rank.step @step() -> ()
-// expected-note @below {{the collective stands here}}
+// expected-note @below {{the collective is declared here}}
 rank.gather @a among [1, 2] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
@@ -120,7 +120,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // A slot for one part alone.
 rank.step @step() -> ()
-// expected-note @below {{the gather stands here}}
+// expected-note @below {{the gather is declared here}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash depth 1 : memref<16xf32>
@@ -136,7 +136,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // Another depth.
 rank.step @step() -> ()
-// expected-note @below {{the gather stands here}}
+// expected-note @below {{the gather is declared here}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash depth 2 : memref<2x16xf32>
@@ -152,7 +152,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // A stash on the host.
 rank.step @step() -> ()
-// expected-note @below {{the gather stands here}}
+// expected-note @below {{the gather is declared here}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash host depth 1 : memref<2x16xf32>
@@ -168,7 +168,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // A gradient has no slots.
 rank.step @step() -> ()
-// expected-note @below {{the gather stands here}}
+// expected-note @below {{the gather is declared here}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" gradient : memref<2x16xf32>
@@ -214,7 +214,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 
 // An exchange has parts to send and parts to receive.
 rank.step @step() -> ()
-// expected-note @below {{the gather stands here}}
+// expected-note @below {{the gather is declared here}}
 rank.gather @a exchange among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>

@@ -14,7 +14,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // claim_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @c from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.1 rank 1 device "d0" of @step microbatches 8 schedule "1f1b" {
   rank.entry (%M) {
@@ -50,7 +50,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // send_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @c from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.1 rank 1 device "d0" of @step microbatches 8 schedule "1f1b" {
   rank.entry (%M) {
@@ -74,7 +74,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // recv_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @c from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
   rank.entry (%M) {
@@ -110,7 +110,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // received_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @c from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
   rank.entry (%M) {
@@ -146,7 +146,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // release_channel_c1
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @c from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
   rank.entry (%M) {

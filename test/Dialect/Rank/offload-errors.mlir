@@ -71,7 +71,7 @@ rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 2 schedule "hand" {
   %k = rank.buffer "k" stash : memref<4xf32>
   %h = rank.buffer "h" stash host depth 2 : memref<4xf32>
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %back = rank.buffer "back" stash : memref<4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
@@ -96,7 +96,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 schedule "hand" 
 // What was not offloaded cannot be fetched.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %h = rank.buffer "h" stash host : memref<4xf32>
   %back = rank.buffer "back" stash : memref<4xf32>
   rank.entry (%M) {

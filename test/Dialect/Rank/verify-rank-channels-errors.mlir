@@ -27,7 +27,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
 
 // A second claim.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -52,7 +52,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A second send.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -77,7 +77,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A send without a claim.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -100,7 +100,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A second receive.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -128,7 +128,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A read of what was not received.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -155,7 +155,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A read after the release.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -184,7 +184,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A release of what was not received.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -211,7 +211,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A second release.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {
@@ -240,7 +240,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A microbatch that does not exist.
 rank.step @step() -> ()
-// expected-note @below {{the channel stands here}}
+// expected-note @below {{the channel is declared here}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {

@@ -151,7 +151,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
   %v = rank.buffer "v" gradient : memref<16xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{ranks begin sums in different orders: rank 0 begins 'a' where rank 1 begins 'b'}}
+    // expected-error @below {{ranks begin collectives in different orders: rank 0 begins 'a' where rank 1 begins 'b'}}
     rank.all_reduce @a (%w)
     rank.all_reduce @b (%v)
     rank.await_reduced @a

@@ -75,7 +75,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 schedule "hand" 
     %c1 = arith.constant 1 : index
     %0 = rank.acquire %s[%c0] : memref<2x16xf32>
     %1 = rank.acquire %s[%c1] : memref<2x16xf32>
-    // expected-error @below {{ranks begin sums in different orders: rank 0 begins microbatch 0 of gather 'a' where rank 1 begins microbatch 1 of gather 'a'}}
+    // expected-error @below {{ranks begin collectives in different orders: rank 0 begins microbatch 0 of gather 'a' where rank 1 begins microbatch 1 of gather 'a'}}
     rank.all_gather @a (%s)[%c0]
     rank.all_gather @a (%s)[%c1]
     rank.await_gathered @a[%c0]
@@ -115,7 +115,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
     %c1 = arith.constant 1 : index
     %0 = rank.acquire %s[%c0] : memref<2x16xf32>
     %1 = rank.acquire %t[%c0] : memref<2x16xf32>
-    // expected-error @below {{ranks begin sums in different orders: rank 0 begins microbatch 0 of gather 'a' where rank 1 begins microbatch 0 of gather 'b'}}
+    // expected-error @below {{ranks begin collectives in different orders: rank 0 begins microbatch 0 of gather 'a' where rank 1 begins microbatch 0 of gather 'b'}}
     rank.all_gather @a (%s)[%c0]
     rank.all_gather @b (%t)[%c0]
     rank.await_gathered @a[%c0]
@@ -155,7 +155,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %0 = rank.acquire %s[%c0] : memref<2x16xf32>
-    // expected-error @below {{ranks begin sums in different orders: rank 0 begins microbatch 0 of gather 'a' where rank 1 begins 'sum'}}
+    // expected-error @below {{ranks begin collectives in different orders: rank 0 begins microbatch 0 of gather 'a' where rank 1 begins 'sum'}}
     rank.all_gather @a (%s)[%c0]
     rank.all_reduce @sum (%g)
     rank.await_gathered @a[%c0]
@@ -242,7 +242,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 rank.step @step() -> ()
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
@@ -593,6 +593,35 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
     %0 = rank.acquire %s[%c0] : memref<2x16x1xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+
+// -----
+
+// An exchange that no rank begins.
+rank.step @step() -> ()
+// expected-error @below {{exchange 'b' never begins}}
+rank.gather @b exchange among [0, 1] depth 1 : memref<16xf32>
+rank.gather @a among [0, 1] depth 1 : memref<16xf32>
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
+    rank.all_gather @a (%s)[%c0]
+    rank.await_gathered @a[%c0]
+    rank.release %s[%c0]
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" {
+  %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %0 = rank.acquire %s[%c0] : memref<2x16xf32>
     rank.all_gather @a (%s)[%c0]
     rank.await_gathered @a[%c0]
     rank.release %s[%c0]

@@ -4,7 +4,7 @@
 // A stash that is too shallow: all forwards before the first backward.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash depth 2 : memref<4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
@@ -34,7 +34,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
 // A stash that is read after its release.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash depth 2 : memref<4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
@@ -61,7 +61,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
 // A stash that is released twice.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash depth 2 : memref<4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
@@ -112,7 +112,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
 // A microbatch of a stash that does not exist.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash depth 2 : memref<4xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
@@ -136,7 +136,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
 func.func private @f() -> tensor<16xf32>
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash at 64 : memref<16xf32>
   %t = rank.buffer "workspace" workspace : memref<128xi8>
   rank.entry (%M) {
@@ -156,7 +156,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
 func.func private @f() -> tensor<16xf32>
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash depth 2 at 64 : memref<16xf32>
   %t = rank.buffer "workspace" workspace : memref<192xi8>
   rank.entry (%M) {
@@ -182,7 +182,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "h
 // Two stashes that move: the second microbatch of one lies where the first of the other is still held.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash at 0 starts [64, 128] : memref<16xf32>
   %l = rank.buffer "l" stash at 0 starts [0, 64] : memref<16xf32>
   rank.entry (%M) {
@@ -209,7 +209,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "h
 // A microbatch for which a stash has no start.
 rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
-  // expected-note @below {{the stash stands here}}
+  // expected-note @below {{the stash is declared here}}
   %k = rank.buffer "k" stash at 0 starts [64] : memref<16xf32>
   rank.entry (%M) {
     %c1 = arith.constant 1 : index

@@ -85,7 +85,7 @@ LogicalResult FabricOp::verify() {
     return (emitOpError() << "is the second one of @" << cluster.getSymName()
                           << ", a cluster has one at most")
                .attachNote(first.getLoc())
-           << "the first one stands here";
+           << "the first one is declared here";
   if (!getInsideBandwidth() && !getBetweenBandwidth() && !getPort() &&
       !getNic()) // fabric_c2
     return emitOpError() << "needs 'inside', 'between', 'port' or 'nic'";

@@ -207,7 +207,7 @@ LogicalResult NodeOp::verifySymbolUses(SymbolTableCollection &symbols) {
                                                getInputs().getTypes(),
                                                getOutputs().getTypes()))
                .attachNote(body.getLoc())
-           << "the body stands here";
+           << "the body is declared here";
   return success();
 }
 

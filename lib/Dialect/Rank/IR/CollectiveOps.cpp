@@ -58,7 +58,7 @@ static FailureOr<CollectiveT> findCollective(OpT op,
   return (op.emitOpError() << "stands on rank " << program.getRank()
                            << ", which is not among the collective's ranks")
              .attachNote(collective.getLoc())
-         << "the collective stands here";
+         << "the collective is declared here";
 }
 
 LogicalResult AllReduceOp::verify() {
@@ -102,7 +102,7 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
                         << " bytes in its buffers, a bucket of the collective "
                         << "has " << expected)
              .attachNote(collective->getLoc())
-         << "the collective stands here";
+         << "the collective is declared here";
 }
 
 LogicalResult AwaitReducedOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -149,7 +149,7 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
                         << gather->getDepth() << " and type "
                         << gather->getSlotType())
              .attachNote(gather->getLoc())
-         << "the gather stands here";
+         << "the gather is declared here";
 }
 
 LogicalResult

@@ -194,7 +194,7 @@ static LogicalResult verifyTransfer(OpT op, SymbolTableCollection &symbols,
             << "stands on rank " << program.getRank() << " but the channel "
             << (sends ? "begins" : "ends") << " at rank " << end)
                .attachNote(channel.getLoc())
-           << "the channel stands here";
+           << "the channel is declared here";
   return slot ? verifyType(op, "channel", channel.getType(), slot) : success();
 }
 

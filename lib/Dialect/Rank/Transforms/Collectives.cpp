@@ -35,10 +35,13 @@ static Events sharedWith(const Machine &machine, const Events &sums,
   return shared;
 }
 
+std::string Sum::kind() const {
+  return exchanges ? "exchange" : gathers ? "gather" : "sum";
+}
+
 std::string Sum::describe(int64_t microbatch) const {
-  return gathers ? "microbatch " + std::to_string(microbatch) + " of gather '" +
-                       name + "'"
-                 : "sum '" + name + "'";
+  return (gathers ? "microbatch " + std::to_string(microbatch) + " of " : "") +
+         kind() + " '" + name + "'";
 }
 
 /// Checks that each rank of a sum begins it exactly once. Ranks begin a gather
@@ -62,8 +65,8 @@ static std::optional<Fault> checkCounts(const Machine &machine,
     };
     if (sum.gathers) {
       if (std::none_of(sum.ranks.begin(), sum.ranks.end(), begins))
-        return Fault{{"gather '" + sum.name + "' never begins", sum.origin},
-                     {}};
+        return Fault{
+            {sum.kind() + " '" + sum.name + "' never begins", sum.origin}, {}};
       continue;
     }
     for (int64_t rank : sum.ranks)
@@ -94,7 +97,7 @@ std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
         if (ours[i]->object == theirs[i]->object &&
             ours[i]->microbatch == theirs[i]->microbatch)
           continue;
-        return Fault{{"ranks begin sums in different orders: rank " +
+        return Fault{{"ranks begin collectives in different orders: rank " +
                           std::to_string(left) + " begins " + name(ours[i]) +
                           " where rank " + std::to_string(right) + " begins " +
                           name(theirs[i]),

@@ -86,7 +86,8 @@ private:
             const char *what) {
     fault = Fault{{std::move(message), event.origin}, {}};
     if (ring.origin)
-      fault->notes.push_back({std::string(what) + " stands here", ring.origin});
+      fault->notes.push_back(
+          {std::string(what) + " is declared here", ring.origin});
     return false;
   }
 

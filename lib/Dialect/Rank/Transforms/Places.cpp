@@ -51,7 +51,7 @@ Fault overlap(const Event &event, int64_t begin, int64_t end,
                event.origin},
               {}};
   if (other)
-    fault.notes.push_back({"the stash stands here", other});
+    fault.notes.push_back({"the stash is declared here", other});
   return fault;
 }
 

@@ -522,10 +522,12 @@ FailureOr<Machine> unroll(ModuleOp module, int64_t microbatches) {
                << does << " rank " << sum.getRanks().back() << " of "
                << programs.size();
       sums[sum.getSymName()] = machine.sums.size();
+      auto gather = dyn_cast<GatherOp>(sum.getOperation());
       machine.sums.push_back({sum.getSymName().str(),
                               {sum.getRanks().begin(), sum.getRanks().end()},
                               sum.getOperation(),
-                              isa<GatherOp>(sum.getOperation())});
+                              /*gathers=*/bool(gather),
+                              gather && gather.getExchange()});
     }
     return success();
   };

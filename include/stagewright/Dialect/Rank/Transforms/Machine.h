@@ -134,8 +134,11 @@ struct Sum {
   std::string name;
   std::vector<int64_t> ranks;
   const void *origin = nullptr;
-  bool gathers = false; ///< Once for each microbatch, not once per step.
+  bool gathers = false;   ///< Once for each microbatch, not once per step.
+  bool exchanges = false; ///< Of a gather: parts differ by receiver.
 
+  /// "sum", "gather" or "exchange".
+  std::string kind() const;
   /// For messages: "sum 'x'", or "microbatch 2 of gather 'x'".
   std::string describe(int64_t microbatch) const;
 };

@@ -63,7 +63,7 @@ LogicalResult Splitter::checkDevices() {
                   << b.getIndex() << ", but not all; replicas that work on "
                   << "slices share all of their devices in the same order")
                      .attachNote(b.getLoc())
-                 << "the other stage stands here";
+                 << "the other stage is declared here";
     }
   return success();
 }
