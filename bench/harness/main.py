@@ -76,7 +76,7 @@ def options(parser):
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"max half width of the 95 %% interval, relative to the ratio (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
-                        help="size, megatron, drivers, family, faults, graphs, growth, checkpoints, averaging: only this part (a wrong name lists them); may repeat")
+                        help="size, megatron, drivers, family, faults, graphs, growth, checkpoints, shards, flows, elementary: only this part (a wrong name lists them); may repeat")
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: number of runs with a fault (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: seed of the random numbers (default: 1)")
     parser.add_argument("--update", action="store_true", help="counts: rewrite the table")

@@ -46,15 +46,16 @@ SmallVector<LeveledLayer> leveledLayers(GraphOp graph) {
   return layers;
 }
 
-/// Sets, for the uses of one layer's values, the levels at which they occur.
+/// Sets the levels at which each use of one layer's values occurs, and adds the
+/// uses and values that exist only at some level.
 class LevelWriter {
 public:
   LevelWriter(LeveledLayer layer, const ValueNumbers &values, Problem &problem)
       : layer(layer), values(values), problem(problem) {}
 
   void write() {
-    // Level 0 is the graph as it is; at other levels, forward values that the
-    // backward reads may not be kept.
+    // Level 0 is the graph as it is; at other levels, some forward values that
+    // the backward reads are recomputed instead of kept.
     for (OpResult result : layer.forward->getResults())
       for (LayerPhase *use : ownUses(result))
         use->levels = 1;

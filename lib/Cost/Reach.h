@@ -16,11 +16,12 @@
 
 namespace stagewright {
 
-/// Fails if no path of links leads from the first device to some other one; the
-/// error names both. O(V + links).
+/// Fails if links, in either direction, and the fabric do not connect all
+/// devices; the error names the first device and one that is not connected to
+/// it. Takes about O(devices + links).
 Status checkReach(const Cluster &cluster);
 
-/// The shortest decimal that reads back as `number`, as JSON writes it.
+/// `number` as JSON: a short decimal that reads back as the same value.
 std::string toText(double number);
 
 } // namespace stagewright

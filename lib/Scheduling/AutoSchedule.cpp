@@ -70,9 +70,8 @@ static Status checkSize(const ScheduleProblem &problem) {
                " microbatches; choose a generator instead"};
 }
 
-/// One stage per rank: list scheduling, an exact search for a schedule that
-/// meets the bound, then local search. Returns whether the best schedule is
-/// optimal.
+/// One stage per rank: list scheduling, an exact search, then local search.
+/// Returns whether the best schedule is optimal.
 static bool searchChain(const ScheduleProblem &problem, Best &best) {
   FastProblem fast = FastProblem::of(problem, best.options.split);
   double effort = best.options.effort;
@@ -93,8 +92,9 @@ static LowerBounds boundsFor(const ScheduleProblem &problem,
                        : lowerBoundsWithoutSplit(problem);
 }
 
-/// One stage per rank, or several that are not adjacent, without recomputation.
-/// Returns whether the best schedule is optimal.
+/// Searches without recomputation. Several adjacent stages per rank get only
+/// the orders of generators and one microbatch after another. Returns whether
+/// the best schedule is optimal.
 static bool searchPlain(const ScheduleProblem &problem, Best &best) {
   for (const Schedule &seed : seedsFor(problem, best.options.split))
     best.offer(seed, seed.kind);

@@ -70,15 +70,16 @@ cl::opt<std::string> shards(
     cl::value_desc("ways|auto"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
-    cl::desc("How to split parameters: comma-separated GLOB=DIM, or "
-             "GLOB=DIM:CHUNKS if the dimension holds several arrays side by "
-             "side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', "
-             "GLOB=DIM:CHUNKS:UNIT if so many elements stay together, "
-             "GLOB=whole, or "
-             "GLOB=auto for the split that saves the most time. The first "
-             "match wins, then the model's file. Without either, all "
-             "parameters are auto. With the exact name of a "
-             "batch, as ids=0, each device works on its part of that"),
+    cl::desc(
+        "How to split parameters: comma-separated GLOB=DIM, or "
+        "GLOB=DIM:CHUNKS if the dimension holds several arrays side by "
+        "side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', "
+        "GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements on one shard, "
+        "GLOB=whole, or "
+        "GLOB=auto for the split that saves the most time. The first matching "
+        "glob decides; parameters without one follow the model's file, if it "
+        "has hints. With neither, all are auto. The exact name of a batch, as "
+        "in ids=0, splits that batch over the shards"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
 cl::opt<std::string> dataParallel(
     "data-parallel",
@@ -94,9 +95,10 @@ cl::opt<bool> sequenceParallel(
     cl::init(true), cl::cat(category));
 cl::opt<bool> shardCollectives(
     "shard-collectives",
-    cl::desc("The shards of --tensor-parallel join a value by one all-gather, "
-             "and scatter one by one all-to-all, where their parts are equal, "
-             "not by a message from each to every other (default: false)"),
+    cl::desc("Where the parts are equal, the shards of --tensor-parallel join "
+             "a value by a single all-gather, and redistribute one by a single "
+             "all-to-all, instead of a message from each to all others "
+             "(default: false)"),
     cl::cat(category));
 cl::opt<bool> recomputeLayers(
     "recompute-layers",
@@ -104,8 +106,7 @@ cl::opt<bool> recomputeLayers(
              "backwards repeat their forwards, messages between the shards "
              "included: all layers but the last, or, with "
              "--tensor-parallel=auto, those for which the plan saves time. "
-             "Steps without a backward repeat nothing, nor do levels below "
-             "--emit=program"),
+             "Has no effect on steps without a backward, nor on --emit=graph"),
     cl::cat(category));
 cl::opt<std::string> schedule(
     "schedule",
@@ -136,12 +137,13 @@ cl::opt<std::string> spareCredits(
              "stage, beyond those needed if actions take as long as planned, "
              "so that a late stage does not stop the others (default: 0)"),
     cl::value_desc("credits"), cl::cat(category));
-cl::opt<std::string> policy(
-    "policy",
-    cl::desc("Bound the time of the step if its transfers between hosts share "
-             "NICs by this policy, and write the rate that each is guaranteed, "
-             "for pp-run --pace=sends: oes, guaranteed, fair or fifo"),
-    cl::cat(category));
+cl::opt<std::string>
+    policy("policy",
+           cl::desc("Policy by which transfers between hosts share NICs: oes, "
+                    "guaranteed, fair or fifo. Bounds the time of the step "
+                    "under it, and stores in the artifact the rate guaranteed "
+                    "to each transfer, for pp-run --pace=sends"),
+           cl::cat(category));
 cl::opt<std::string>
     chunks("chunks",
            cl::desc("Stages per device (default: what the schedule needs)"),
@@ -197,7 +199,8 @@ cl::opt<std::string>
 cl::opt<std::string>
     cacheDir("cache-dir",
              cl::desc("Folder for the cache of native code (default: "
-                      "$XDG_CACHE_HOME/stagewright)"),
+                      "$XDG_CACHE_HOME/stagewright, or ~/.cache/stagewright if "
+                      "that is not set)"),
              cl::value_desc("folder"), cl::cat(category));
 cl::opt<bool> noCache("no-cache",
                       cl::desc("Do not read or write the cache of native code"),
@@ -208,12 +211,13 @@ cl::opt<std::string>
               cl::value_desc("bytes"), cl::cat(category));
 cl::opt<bool> timing("timing", cl::desc("Print the time of every pass"),
                      cl::cat(category));
-cl::opt<std::string>
-    repeatRatio("repeat-ratio",
-                cl::desc("With --stash=least, backwards recompute contractions "
-                         "whose result is at least this many times larger than "
-                         "the operands (default: 4). 0: none"),
-                cl::cat(category));
+cl::opt<std::string> repeatRatio(
+    "repeat-ratio",
+    cl::desc("Recompute a contraction in the backward if its result is at "
+             "least this many times as large as its operands and recomputing "
+             "is cheap enough (default: 4; 0: never). Implies --stash=least if "
+             "--stash is not given"),
+    cl::cat(category));
 cl::opt<std::string>
     stash("stash",
           cl::desc("What forwards keep for their backwards. least (default on "
@@ -238,7 +242,8 @@ cl::opt<std::string> bucketBytes(
     "bucket-bytes",
     cl::desc("Replicas of a stage sum its gradients in buckets of this size "
              "while the rest of the backward runs (default: 1MiB, on GPUs "
-             "25MiB). 0: one replica sums, updates and sends the parameters"),
+             "25MiB). 0: one replica sums the gradients, updates the "
+             "parameters, and sends them to the others"),
     cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> averageEvery(
     "average-every",
@@ -249,16 +254,17 @@ cl::opt<std::string> averageEvery(
     cl::value_desc("steps"), cl::cat(category));
 cl::opt<std::string> averageDelay(
     "average-delay",
-    cl::desc("With --average-every: steps until an average is merged, which "
-             "hide its sum. 0: the step waits for the sum; auto (default): as "
+    cl::desc("With --average-every: number of steps between the start of an "
+             "average and its merge; its sum runs during them. 0: the step "
+             "waits for the sum; auto (default): as "
              "many as the predicted times require"),
     cl::value_desc("steps|auto"), cl::cat(category));
 cl::opt<std::string> averageMerge(
     "average-merge",
     cl::desc("corrected (default): add the difference between the average and "
              "the replica's parameters when the average began, so no step is "
-             "lost; convex: keep "
-             "--average-xi of a replica's parameters, the rest is the average"),
+             "lost; convex: xi times the replica's parameters plus (1 - xi) "
+             "times the average, with xi from --average-xi"),
     cl::value_desc("corrected|convex"), cl::cat(category));
 cl::opt<std::string>
     averageXi("average-xi",
@@ -271,10 +277,11 @@ cl::opt<std::string> scoreBytes(
         "On GPUs, compile attention to one kernel that stores no scores if "
         "those of one microbatch in float32 exceed this size (default: 4MiB)"),
     cl::value_desc("bytes"), cl::cat(category));
-cl::opt<bool> explainMemory("explain-memory",
-                            cl::desc("Print what forwards keep for their "
-                                     "backwards and what backwards recompute"),
-                            cl::cat(category));
+cl::opt<bool> explainMemory(
+    "explain-memory",
+    cl::desc("Print what forwards keep for their backwards, what backwards "
+             "recompute, and what is offloaded to host memory"),
+    cl::cat(category));
 cl::opt<std::string> explainTime(
     "explain-time",
     cl::desc(
@@ -344,7 +351,8 @@ LogicalResult readBytes(const cl::opt<std::string> &option,
   return success();
 }
 
-/// Reads the options of averages over replicas; the pass checks their values.
+/// Reads the options of averages over replicas, and checks how they are
+/// combined; the pass checks their ranges.
 LogicalResult readAveraging(CompileOptions &options) {
   if (failed(readNumber(averageEvery, options.averageEvery)))
     return failure();

@@ -15,8 +15,9 @@
 
 namespace stagewright {
 
-/// Parses a number at the front of `text` and removes it; none, and `text`
-/// stays as it is, if it begins with something else or the number is too large.
+/// Parses and removes a number at the front of `text`. Returns nothing, and
+/// leaves `text` unchanged, if it begins with anything else or the number is
+/// out of range.
 template <typename Number = int64_t>
 std::optional<Number> takeNumber(std::string_view &text) {
   Number number = 0;

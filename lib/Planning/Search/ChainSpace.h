@@ -127,14 +127,16 @@ private:
   ChainCosts costs;
   std::vector<std::vector<size_t>> orders;
   std::vector<size_t> classOf; ///< By device.
-  /// By order and place in it: the first later place with another device.
+  /// By order and place in it: the first later place whose device differs in
+  /// class or memory; the length of the order if there is none.
   std::vector<std::vector<size_t>> equalUntil;
   /// By order, class and place in it: devices of the class before.
   std::vector<std::vector<std::vector<size_t>>> classCounts;
   /// Sums over layers [0, l) of the least seconds of any class.
   std::vector<double> leastWork;
-  bool comes = true, returns = true; ///< Each layer feeds the next one.
-  bool allSliced;                    ///< No stage takes turns.
+  bool comes = true;   ///< Every layer sends a value to the next one.
+  bool returns = true; ///< Every layer sends a gradient to the one before.
+  bool allSliced;      ///< No stage takes turns.
   bool knowsTransfers; ///< No value states its seconds instead of bytes.
   size_t maxReplicas;
   double ideal; ///< Load of a microbatch spread evenly over all devices.

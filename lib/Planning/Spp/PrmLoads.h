@@ -62,7 +62,8 @@ public:
   double fill(size_t l) const { return fills[l]; }
 
   /// Whether layers [l, l2) need recomputation of the whole forward: no level
-  /// fits, and offloading does not fit or is slower.
+  /// fits, not even with other shares of the replicas, and offloading does not
+  /// fit or is slower.
   bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
     return options.memory && !fits(l, l2, fromEnd, 0) &&
            std::isinf(again(l, l2, fromEnd)) &&
@@ -88,9 +89,9 @@ private:
   bool fits(size_t l, size_t l2, int64_t fromEnd, int64_t form) const {
     return inFlight(l, l2, fromEnd) <= limits->most(l, l2, form, inTurn(l, l2));
   }
-  /// Seconds of the slowest replica over those with shares by speed, if shares
-  /// are chosen so that all fit (FitShares.h); infinite if none do, or if they
-  /// may not be chosen.
+  /// With the shares of FitShares.h, which fit in memory: the time of the
+  /// slowest replica as a multiple, at least 1, of that with shares by speed.
+  /// Infinite if no shares fit, or if shares may not be chosen.
   double sharing(size_t l, size_t l2, int64_t fromEnd, int64_t form) const;
   double computeSharing(size_t l, size_t l2, int64_t kept, int64_t form) const;
   void selectTail(const PrmBlock &block);
@@ -101,9 +102,10 @@ private:
   const PrmBlocks &blocks;
   const PrmOptions &options;
   double microbatches;
-  std::vector<double> work, fills, reduced;
-  /// late[k][l]: max over the 2^k layers from l of the seconds of all-reduces
-  /// up to and including a layer, less the backwards of the layers before it.
+  std::vector<double> work, fills;
+  std::vector<double> reduced; ///< Seconds to all-reduce layers [0, l).
+  /// late[k][l]: the max over the 2^k layers j from l on of reduced[j + 1] less
+  /// the seconds of the backwards of the layers before j.
   std::vector<std::vector<double>> late;
   std::vector<double> running; ///< Backwards of layers [0, l).
   bool hasTail = false, hasTurns = false;

@@ -26,8 +26,8 @@ namespace stagewright::runtime {
 
 class AtomicFile {
 public:
-  /// This and the calls below throw an `Error` with the file and the system's
-  /// reason on failure; then the file is left as it was.
+  /// The constructor and the functions below throw an `Error` with the file and
+  /// the system's reason on failure; a regular file is then left as it was.
   explicit AtomicFile(std::string path);
   /// Removes what was written, unless it was committed.
   ~AtomicFile();
@@ -36,7 +36,8 @@ public:
 
   /// Appends bytes.
   void write(std::span<const std::byte> bytes);
-  /// Waits until what was written is on the disk.
+  /// Waits until what was written is on the disk; does nothing for pipes and
+  /// devices.
   void sync();
   /// Makes the file visible under its path.
   void commit();
@@ -45,8 +46,8 @@ private:
   [[noreturn]] void fail(const char *what) const;
 
   std::string path, temporary;
-  bool special;         ///< no regular file
-  bool isNamed = false; ///< whether the file is `temporary`
+  bool special;         ///< not a regular file
+  bool isNamed = false; ///< whether the file has the name `temporary`
   FileDescriptor file;
 };
 

@@ -83,7 +83,8 @@ static void putBack(const fs::path &replaced, const fs::path &place) {
 }
 
 /// The lock of the process that writes `draft`; it ends with the process. Null
-/// if another one has it. Where folders cannot be locked nobody does.
+/// if another process holds it. If the file system cannot lock folders, the
+/// result is not null, although nothing is locked.
 static std::unique_ptr<FileDescriptor> lock(const fs::path &draft) {
   auto file = std::make_unique<FileDescriptor>(
       ::open(draft.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -127,7 +128,8 @@ void CheckpointDraft::discard() {
   lease.reset();
 }
 
-/// Runs `body`; errors of the file system name the checkpoint.
+/// Runs `body`. Any error discards the draft and ends it; errors of the file
+/// system name the checkpoint.
 template <typename Body> void CheckpointDraft::writing(Body body) {
   if (ended)
     raise("checkpoint '", place.string(),

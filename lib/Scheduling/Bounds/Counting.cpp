@@ -129,7 +129,8 @@ void Counting::timesOf(int64_t rank, Walk::Scratch &times) {
 
 static constexpr int kRounds = 12;
 
-/// Max steps of walks in one attempt to refute a value.
+/// Steps of walks in one attempt to refute a value, if each rank is walked once
+/// per round.
 static double stepsOfOne(const Chain &chain) {
   double states = 0;
   for (const StageCosts &stage : chain.problem.stages)

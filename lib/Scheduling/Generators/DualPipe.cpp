@@ -17,8 +17,9 @@
 //   rank 3 fffFIWFfBBFbbBBF bbBBiwiw
 //          4560001711244223 55336677
 //
-// A forward and the backward after it are a pair, which may run at the same
-// time: one communicates while the other computes.
+// After the warm-up, a forward and the backward that follows it form a pair
+// (except the first on ranks 1 and 2): they may run at the same time, one
+// communicating while the other computes.
 //
 //===----------------------------------------------------------------------===//
 

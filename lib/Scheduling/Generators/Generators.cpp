@@ -17,7 +17,8 @@ std::span<const Generator> allGenerators() {
       {"gpipe", "gpipe", Linear, 1, 1, true, false,
        "all forwards, then all backwards", generateGPipe},
       {"1f1b", "one_f_one_b", Linear, 1, 1, true, false,
-       "p - r forwards, then one backward, one forward", generateOneFOneB},
+       "rank r of p runs p - r forwards, then a backward and a forward in turn",
+       generateOneFOneB},
       {"eager-1f1b", "eager_one_f_one_b", Linear, 1, 1, true, false,
        "1F1B with more forwards first, as many as hide the hops",
        generateEagerOneFOneB},
@@ -25,12 +26,13 @@ std::span<const Generator> allGenerators() {
        "1F1B with 2 (p - r) - 1 forwards first (P_B of DAPPLE)",
        generateEarlyBackward},
       {"window", "window", Linear, 1, 1, true, false,
-       "SPP's order with a bound: 4 (p - 1 - r) forwards first",
+       "SPP's window order, whose time has an upper bound: 4 (p - 1 - r) "
+       "forwards first, at least 1",
        generateWindow},
       {"zb-h1", "zb_h1", Linear, 1, 1, false, true,
-       "1F1B with I and W apart, in its memory", generateZbH1},
+       "1F1B with I and W apart, in the memory of 1F1B", generateZbH1},
       {"zb-h2", "zb_h2", Linear, 1, 1, false, true,
-       "zero bubble of the span in twice the memory of 1F1B", generateZbH2},
+       "no bubble in the span, in twice the memory of 1F1B", generateZbH2},
       {"zb-h2-latency", "zb_h2_latency", Linear, 1, 1, false, true,
        "ZB-H2 with more forwards first, for the hops", generateZbH2Latency},
       {"interleaved", "interleaved", Loop, 2, 0, false, false,
@@ -44,12 +46,13 @@ std::span<const Generator> allGenerators() {
       {"interleaved-zb", "interleaved_zb", Loop, 2, 0, false, true,
        "interleaved 1F1B with I and W apart", generateInterleavedZb},
       {"looped-zb", "looped_zb", Loop, 2, 0, false, true,
-       "chunks as they arrive in the memory of 1F1B, any m", generateLoopedZb,
-       true},
+       "chunks in the order in which they arrive, any m, in about the memory "
+       "of 1F1B",
+       generateLoopedZb, true},
       {"looped-zb-wide", "looped_zb_wide", Loop, 2, 0, false, true,
        "looped-zb in an eighth more memory", generateLoopedZbWide, true},
       {"zb-v", "zb_v", V, 2, 2, false, true,
-       "zero bubble of the span in the memory of 1F1B", generateZbV},
+       "no bubble in the span, in the memory of 1F1B", generateZbV},
       {"v-half", "v_half", V, 2, 2, false, true,
        "two chunks on a V in half the memory of 1F1B", generateVHalf},
       {"v-min", "v_min", V, 2, 2, false, true,
@@ -58,7 +61,8 @@ std::span<const Generator> allGenerators() {
        "two directions at once, forwards paired with backwards",
        generateDualPipe},
       {"dualpipe-v", "dualpipe_v", V, 2, 2, false, true,
-       "DualPipe on half the ranks, weights on one only", generateDualPipeV},
+       "DualPipe on half the ranks, the weights of a stage on one rank only",
+       generateDualPipeV},
       {"chimera", "chimera", Twin, 1, 1, false, false,
        "two 1F1B pipelines in opposite directions", generateChimera},
       {"forward-only", "forward_only", Loop, 1, 0, false, false,
@@ -68,7 +72,8 @@ std::span<const Generator> allGenerators() {
   return generators;
 }
 
-/// Generators that a plan is made for; no shape alone chooses them.
+/// Generators that the planner or the compiler chooses for a plan;
+/// allGenerators() does not have them.
 static constexpr Generator kOfPlans[] = {
     {"levels", "levels", Placement::Loop, 1, 0, false, false,
      "shards: two microbatches at a time, level by level", generateLevels},

@@ -2,8 +2,8 @@
 
 Values that depend on no argument of the step stay numpy arrays: a node with only such inputs is computed at once, by ONNX's own
 reference implementation with ONNX's 64-bit integers. So shapes, arithmetic on them and the choice of branches are known when an
-operator needs them. Large results of small inputs are computed again by JAX, so that a mask stays the operations that make it
-and does not become a dense constant.
+operator needs them. A result of more than FOLD_LIMIT elements is computed again by JAX, unless its node is a Constant or JAX has
+no rule for it. So the module keeps, for example, the operations that compute a mask, not the mask as a dense constant.
 
 Every node is called from a code object whose file name is the model's and whose line is the node's number. So errors and
 locations of JAX, MLIR and the compiler read `model.onnx:17`.
@@ -61,7 +61,7 @@ class Evaluation:
         return [values[name] for name in outputs]
 
     def node(self, node, inputs, line):
-        """The outputs of one node, evaluated in the scope given by its name."""
+        """The outputs of one node, evaluated in its scopes (names.py)."""
         while inputs and inputs[-1] is None:
             inputs.pop()
         has_graph = any(a.type == onnx.AttributeProto.GRAPH for a in node.proto.attribute)
@@ -90,8 +90,8 @@ class Evaluation:
         return list(results) if isinstance(results, tuple) else [results]
 
     def argument(self, node, rule, position, value):
-        """An input in the form that the operator takes: a numpy array if it must be known, otherwise with a type that JAX
-        has."""
+        """Checks an input and returns it unchanged (a list: item by item). Fails if the operator needs its value at import and
+        it is not known, or if it has integers that do not fit in 32 bits while JAX computes with 32."""
         name = node.proto.input[position]
         if position in rule.static:
             if not is_known(value):

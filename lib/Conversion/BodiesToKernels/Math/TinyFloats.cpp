@@ -31,7 +31,8 @@ struct Format {
   float least;      ///< least normal number
   float largest;
   float beyond; ///< result of overflow
-  float bias;   ///< value, over that of a float32 with these bits at the top
+  float bias;   ///< value, divided by that of a float32 with the same bits of
+                ///< exponent and fraction, the fractions aligned at their top
   int32_t infinity, nan; ///< their bytes, without the sign bit
 };
 

@@ -1,15 +1,15 @@
-//===- RowBlocks.h - blocks of the rows of a group --------------*- C++ -*-===//
+//===- RowBlocks.h - blocks of the row loops of a group ---------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The last row of a group is cut into blocks, whose size divides its extent; a
-// block has one index of each other row. Blocks have consecutive numbers, so
-// that threads can share a loop over them evenly. In a nested group an outer
-// number counts the indices of all rows but the last, and an inner one the
-// blocks of the last.
+// The last row loop of a group is cut into blocks, whose size divides its
+// extent; a block has one index of each other row loop. Blocks have consecutive
+// numbers, so that threads can share a loop over them evenly. In a nested group
+// (RowGroup::isNested()) an outer number counts the indices of all row loops
+// but the last, and an inner one the blocks of the last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +35,13 @@ public:
   int64_t numOuter() const { return outer; }
   int64_t numInner() const { return inner; }
 
-  /// Computes the first indices of block `number`; in a nested group those of
-  /// all rows but the last, for which enterInner() does it.
+  /// Computes the first indices of block `number`; in a nested group only those
+  /// of the row loops before the last: enterInner() computes that of the last.
   void enter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value number);
   void enterInner(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value number);
 
-  /// The first index of the block in every row.
+  /// The first index of the block in every row loop.
   llvm::ArrayRef<mlir::OpFoldResult> begins() const { return offsets; }
 
   /// The part of a tensor, indexed by `map`, that `member` uses in the block.

@@ -39,11 +39,13 @@ struct ExactResult {
 };
 
 /// Looks for a schedule whose objective is below `incumbent` (infinite: none),
-/// with at most `nodeLimit` choices, about 1 us each. `bound` is a proved lower
-/// bound, preferably that of lowerBounds(). Without `split`, backwards are not
-/// split. Needs one stage per rank, backwards, and memory for one microbatch on
-/// every rank. Tables have, per rank, an entry for every state (f, i, w) that
-/// fits the memory; if there are too many states, nothing is found or proved.
+/// with at most `nodeLimit` choices, each of which takes about 1 us on few
+/// ranks and longer on more. `bound` is a proved lower bound, preferably that
+/// of lowerBounds(). Without `split`, backwards are not split. Needs one stage
+/// per rank, backwards, and memory for one microbatch on every rank. Tables
+/// have, per rank, an entry for every state (f, i, w), the numbers of F, I and
+/// W that the rank has done, that fits the memory; if there are too many
+/// states, nothing is found or proved.
 ExactResult exactSchedule(const ScheduleProblem &problem,
                           ScheduleObjective objective, Seconds bound,
                           Seconds incumbent, int64_t nodeLimit,

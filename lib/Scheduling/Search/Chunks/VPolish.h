@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Simulated annealing. Only moves that break up a block of the critical path
-// can help: an action moves to a place after the block, or before it, into idle
-// time, or the block's last action, for whose result another rank waits, moves
-// earlier. The cost is the objective plus a weight times the mean over the
-// ranks. A move may raise it by a random amount in proportion to a temperature,
-// which falls to zero.
+// can help, so nine of ten moves are these: an action of the block moves to a
+// place after or before the block, or the last action of the block, for whose
+// result another rank waits, moves earlier. The others move a random action by
+// up to ten places. The cost is the objective plus a weight times the mean over
+// the ranks of the value whose max is the objective. A move may raise it by a
+// random amount in proportion to a temperature, which falls to zero.
 //
 //===----------------------------------------------------------------------===//
 

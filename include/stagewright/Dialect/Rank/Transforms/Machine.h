@@ -6,15 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Rank programs unrolled for one number of microbatches, as plain data, and the
-// machine that runs them. It keeps only events that can wait or overwrite:
-// claims, sends, receives, releases. It has no IR, no values and no time.
+// machine that runs them. The programs keep only the events on channels,
+// stashes and sums, and the calls with their workspace. They have no values and
+// no time, and refer to the IR only for messages (`origin`).
 //
 // A program has no branches, and a condition that an event waits for stays true
 // once it is. So the ranks form a Kahn process network (Kahn, "The semantics of
 // a simple language for parallel programming", 1974) with bounded queues: if
 // one interleaving ends then all do, and if one is stuck then all are stuck at
 // the same events. One run is the proof; it is linear in the number of events.
-// The waits of contract D, in terms of the microbatch m:
+// The waits of the protocol of channels, in terms of the microbatch m:
 //
 //   recv(c, m)   after  send(c, m)
 //   claim(c, m)  after  release_channel(c, the previous microbatch in its slot)
@@ -26,19 +27,19 @@
 // A rank that runs its actions as they become ready (`rank.choose`) has rows
 // of events instead of one order. A row runs when none of its events would
 // wait, so a rank never waits inside one. Every ring has one lane that fills it
-// and one that empties it, so no row takes from another what that waits for:
-// the ranks are a marked graph (Scheduling/MarkedGraph.h), and again one run is
-// the proof for all orders. It relies on rows naming the rows that they
-// follow, which is checked before.
+// and one that empties it, so running one row never disables another that is
+// ready: the ranks are a marked graph (Scheduling/MarkedGraph.h), and again one
+// run is the proof for all orders. The proof relies on each row naming the rows
+// that it follows, which is checked first.
 //
 // Each rank of a sum over ranks starts it and later waits for it, as it does a
 // gather for each microbatch m (m = 0 for a sum):
 //
 //   await(s, m)  after  reduce(s, m) of all its ranks
 //
-// Engines match the sums and gathers of a group by their order, so any two
-// ranks must start those they have in common in the same order; this is checked
-// before the run.
+// MPI, NCCL and our runtime match the sums and gathers of a group by their
+// order, so any two ranks must start those they have in common in the same
+// order; this is checked before the run.
 //
 //===----------------------------------------------------------------------===//
 
