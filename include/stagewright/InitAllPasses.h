@@ -19,7 +19,8 @@
 
 namespace stagewright {
 
-/// Registers every pass of Stagewright under its flag, and every planner.
+/// Registers every pass and pass pipeline of Stagewright under its flag, and
+/// the baseline planners.
 inline void registerAllPasses() {
   pipeline::registerPipelinePasses();
   rank::registerRankPasses();

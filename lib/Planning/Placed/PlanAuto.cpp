@@ -37,7 +37,8 @@ Result<Plan> planAutoBriefly(const Problem &problem) {
   Result<Plan> plain = planSppBriefly(problem);
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
-  // These need one stage per device, which planSpp() plans.
+  // Only planSpp() plans requested stages, or a number of them, and
+  // offload=all.
   if (problem.stages > 0 || !problem.askedStages.empty() ||
       problem.offload == OffloadChoice::All)
     return plain;

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Microbatches 0 to 3 enter at rank 0, 4 to 7 at rank 3 (in small letters).
-// Only half of the microbatches pass a stage, but each rank has two stages:
+// Four ranks, eight microbatches (the digits), time from left to right: 0 to 3
+// enter at rank 0, 4 to 7 at rank 3 (actions in small letters). Each stage is
+// on two ranks, and half of the microbatches pass each of them; each rank has
+// two stages. F, I and W take one column, B two:
 //
 //   rank 0 FFFfiwfFbbfBBbbf BBbbIWIW
 //          0124445355600667 11772233

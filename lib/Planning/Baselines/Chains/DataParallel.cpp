@@ -1,4 +1,4 @@
-//===- DataParallel.cpp - one stage on all devices ------------------------===//
+//===- DataParallel.cpp - one stage on all devices that it may have -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

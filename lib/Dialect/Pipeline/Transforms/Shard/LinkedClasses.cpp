@@ -27,8 +27,9 @@ std::string describe(Operation *op) {
   return text + (scope.empty() ? "" : " in " + withoutNumbers(scope));
 }
 
-/// Whether `argument` of `step` can be split: a parameter or a batch.
-static bool canBeSplit(func::FuncOp step, unsigned argument) {
+/// Whether `argument` of `step` is one that classes list: a parameter or a
+/// batch.
+static bool isListed(func::FuncOp step, unsigned argument) {
   std::optional<Role> role = argumentRole(step, argument);
   return role == Role::Parameter || role == Role::Batch;
 }
@@ -71,7 +72,7 @@ std::vector<LinkedClasses> linkedClassesOf(func::FuncOp step,
         LinkedClasses &own = classOf(factor);
         bool isTwice =
             !own.members.empty() && own.members.back().first == number;
-        if (canBeSplit(step, number) && !isTwice)
+        if (isListed(step, number) && !isTwice)
           own.members.push_back({number, layout});
         layout.outer *= factor.size;
       }
