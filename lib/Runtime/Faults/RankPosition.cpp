@@ -33,8 +33,11 @@ bool RankPosition::awaits(const Manifest &manifest, int64_t self,
   int64_t rank = awaitedRank(manifest, self);
   if (rank != someRank)
     return rank == other;
-  const std::vector<Bucket> &buckets =
-      manifest.collectives[size_t(awaited.load(relaxed))].buckets;
+  // The rank may have gone on to another wait since.
+  auto number = size_t(awaited.load(relaxed));
+  if (number >= manifest.collectives.size())
+    return false;
+  const std::vector<Bucket> &buckets = manifest.collectives[number].buckets;
   return self != other &&
          std::any_of(buckets.begin(), buckets.end(),
                      [&](const Bucket &it) { return it.rank == other; });
