@@ -140,28 +140,21 @@ static void exchange(Comm *comm, const Message &it) {
   std::map<std::pair<int, int>,
            std::pair<std::vector<std::byte>, std::vector<uint8_t>>>
       kept;
-  for (int from = 1; from < comm->ranks; ++from)
-    for (int to = 0; to < comm->ranks; ++to) {
-      if (to == from)
-        continue;
-      auto &[bytes, marks] = kept[{from, to}];
-      bytes.resize(size_t(it.bytes));
-      marks.resize(size_t(it.bytes));
-      Place place =
-          to ? Place{bytes.data(), marks.data()} : placeOf(from, false);
-      if (!move(comm, comm->sockets[size_t(from) - 1], place, it.bytes, false))
-        return;
-    }
-  for (int to = 1; to < comm->ranks; ++to)
-    for (int from = 0; from < comm->ranks; ++from) {
-      if (to == from)
-        continue;
-      auto &[bytes, marks] = kept[{from, to}];
-      Place place =
-          from ? Place{bytes.data(), marks.data()} : placeOf(to, true);
-      if (!move(comm, comm->sockets[size_t(to) - 1], place, it.bytes, true))
-        return;
-    }
+  for (bool sends : {false, true})
+    for (int other = 1; other < comm->ranks; ++other)
+      for (int peer = 0; peer < comm->ranks; ++peer) {
+        if (peer == other)
+          continue;
+        auto &[bytes, marks] =
+            kept[sends ? std::pair(peer, other) : std::pair(other, peer)];
+        bytes.resize(size_t(it.bytes));
+        marks.resize(size_t(it.bytes));
+        Place place =
+            peer ? Place{bytes.data(), marks.data()} : placeOf(other, sends);
+        if (!move(comm, comm->sockets[size_t(other) - 1], place, it.bytes,
+                  sends))
+          return;
+      }
 }
 
 /// The socket has an abstract name, which is freed when the socket is closed.

@@ -91,13 +91,25 @@ TEST(EmulatedNccl, RefusesCallsBeforeTheLastIsComplete) {
   EXPECT_EQ(driver().streamSynchronize.status(stream), 0);
 }
 
-TEST(EmulatedNccl, RefusesArguments) {
+namespace {
+/// Two connected ranks, and an array of 64 bytes.
+class EmulatedNcclPair : public testing::Test {
+protected:
+  void SetUp() override {
+    bench.connect(comms);
+    ASSERT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
+    stream = bench.stream();
+    array = bench.pointer(64);
+  }
+
   Ranks bench;
-  Communicator comms[2];
-  bench.connect(comms);
-  ASSERT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
-  Stream stream = bench.stream();
-  void *array = bench.pointer(64);
+  Communicator comms[2] = {};
+  Stream stream = nullptr;
+  void *array = nullptr;
+};
+} // namespace
+
+TEST_F(EmulatedNcclPair, RefusesArguments) {
   auto sends = [&](int peer, int rank, int type = ncclBytes) {
     return nccl().send.status(array, size_t(64), type, peer, comms[rank],
                               stream);
@@ -130,13 +142,7 @@ TEST(EmulatedNccl, RefusesArguments) {
   bench.use(0);
 }
 
-TEST(EmulatedNccl, RefusesExchangesWithoutAPartner) {
-  Ranks bench;
-  Communicator comms[2];
-  bench.connect(comms);
-  ASSERT_EQ(Ranks::settled(comms[0]) + Ranks::settled(comms[1]), 0);
-  Stream stream = bench.stream();
-  void *array = bench.pointer(64);
+TEST_F(EmulatedNcclPair, RefusesExchangesWithoutAPartner) {
   auto sends = [&](int peer, size_t bytes = 64, int type = ncclBytes) {
     return nccl().send.status(array, bytes, type, peer, comms[0], stream);
   };
