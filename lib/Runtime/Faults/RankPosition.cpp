@@ -30,13 +30,9 @@ int64_t RankPosition::awaitedRank(const Manifest &manifest,
 
 bool RankPosition::awaits(const Manifest &manifest, int64_t self,
                           int64_t other) const {
-  int64_t rank = awaitedRank(manifest, self);
-  if (rank != someRank)
-    return rank == other;
-  // The rank may have gone on to another wait since.
   auto number = size_t(awaited.load(relaxed));
-  if (number >= manifest.collectives.size())
-    return false;
+  if (waiting.load(relaxed) != ForSum || number >= manifest.collectives.size())
+    return awaitedRank(manifest, self) == other;
   const std::vector<Bucket> &buckets = manifest.collectives[number].buckets;
   return self != other &&
          std::any_of(buckets.begin(), buckets.end(),
