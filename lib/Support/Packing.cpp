@@ -331,6 +331,15 @@ int64_t stagewright::liveBound(const std::vector<PackItem> &items) {
   return mostAlive(items, momentsOf(items));
 }
 
+std::vector<PackItem>
+stagewright::packItems(const std::vector<LiveItem> &items) {
+  std::vector<PackItem> packed;
+  packed.reserve(items.size());
+  for (const LiveItem &item : items)
+    packed.push_back({item.bytes, {item.life}, 0});
+  return packed;
+}
+
 int64_t stagewright::liveBound(const std::vector<LiveItem> &items) {
   if (items.empty())
     return 0;
@@ -339,12 +348,8 @@ int64_t stagewright::liveBound(const std::vector<LiveItem> &items) {
     low = std::min(low, item.life.first);
     high = std::max(high, item.life.last);
   }
-  if (high - low >= int64_t(items.size()) * kMostSpread) {
-    std::vector<PackItem> general;
-    for (const LiveItem &item : items)
-      general.push_back({item.bytes, {item.life}, 0});
-    return liveBound(general);
-  }
+  if (high - low >= int64_t(items.size()) * kMostSpread)
+    return liveBound(packItems(items));
   // What begins at a time step, less what has ended before.
   std::vector<int64_t> change(size_t(high - low) + 2);
   for (const LiveItem &item : items) {

@@ -45,6 +45,9 @@ struct LiveItem {
   Life life;
 };
 
+/// The same buffers, to be placed.
+std::vector<PackItem> packItems(const std::vector<LiveItem> &items);
+
 /// The size of a packing and its lower bound, in bytes.
 struct Packing {
   int64_t total = 0; ///< End of the last buffer.

@@ -183,7 +183,7 @@ Result<Plan> PlacedFamilies::bestOfCandidates() {
     estimate(candidate);
   timeCuts();
   std::erase_if(candidates, [&](const CutCandidate &candidate) {
-    return isSlow(candidate.cost->time.value);
+    return leaveOut(candidate.cost->time.value);
   });
   if (candidates.empty())
     return Error{"no schedule of those asked for fits in memory and is defined "

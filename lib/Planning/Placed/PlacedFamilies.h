@@ -38,7 +38,6 @@ struct CutCandidate {
   double estimate = 0;         ///< `bound`, plus filling and draining.
   std::optional<CutRoom> room; ///< Known once it is to be timed.
   std::optional<CutCost> cost;
-  Seconds time; ///< With all replicas.
 };
 
 /// What has been timed.
@@ -82,8 +81,9 @@ private:
   const Problem &first(int64_t pipelines);
   PlacedSearch search(const CutCandidate &candidate);
 
-  /// Whether cuts of this time stay above the limit, also after improvement.
-  bool isSlow(double time) {
+  /// Whether to leave out cuts of this time, which stay above the limit, also
+  /// after improvement; notes in `leavesOut` that some are.
+  bool leaveOut(double time) {
     leavesOut |= time >= slow;
     return time >= slow;
   }

@@ -62,14 +62,6 @@ RankMemory::itemsOf(const std::vector<StashLife> &lives) const {
   return items;
 }
 
-static std::vector<PackItem> packItems(const std::vector<LiveItem> &items) {
-  std::vector<PackItem> packed;
-  packed.reserve(items.size());
-  for (const LiveItem &item : items)
-    packed.push_back({item.bytes, {item.life}, 0});
-  return packed;
-}
-
 void RankMemory::share(const std::vector<StashLife> &lives,
                        LifePacker *packer) {
   if (stages.size() < 2)

@@ -159,7 +159,7 @@ void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
     std::vector<CutCandidate *> together;
     size_t most = std::min(numThreads(), kMostTimed - timed.count);
     for (; next != some.end() && together.size() < most; ++next) {
-      if ((*next)->bound >= timed.best || isSlow((*next)->bound))
+      if ((*next)->bound >= timed.best || leaveOut((*next)->bound))
         continue;
       if (!(*next)->room)
         (*next)->room = roomOf(**next);
