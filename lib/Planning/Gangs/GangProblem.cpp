@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 namespace stagewright {
 
@@ -45,6 +46,12 @@ private:
     size_t level, shard;
   };
   size_t at(const Cell &cell) const { return cell.level * ways + cell.shard; }
+  /// The max of `locals` in [first, end).
+  Bytes localOf(size_t first, size_t end) const {
+    auto most = std::max_element(locals.begin() + int64_t(first),
+                                 locals.begin() + int64_t(end));
+    return Bytes(kind == GangTimes::Most ? *most : 0);
+  }
   const ShardedLayers::Place &placeOf(int64_t layer) const {
     return sharded.places[size_t(layer)];
   }
@@ -58,6 +65,7 @@ private:
   double secondsOf(size_t level, size_t phase, const std::vector<size_t> &own,
                    int64_t recompute) const;
   uint32_t levelsOf(const LayerPhase &use) const;
+  void collectLocals();
   void addWholeLevel(Layer &layer, size_t first, size_t end) const;
   std::vector<Bytes> ringsOf() const;
   void addRings();
@@ -79,6 +87,9 @@ private:
   std::vector<std::vector<int64_t>> cells; ///< By level and shard: its layers.
   /// By phase, level and shard: bytes from each shard.
   std::vector<std::vector<int64_t>> messages[kPhases];
+  /// By level: bytes that the chosen shard passes from level to level of the
+  /// same action and that exist while this level runs.
+  std::vector<int64_t> locals;
   std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
   std::vector<Layer> again;      ///< Those of ShardedLayers::again, if any.
   std::vector<Bytes> againRings; ///< ringsOf() them.
@@ -121,6 +132,37 @@ void Builder::collectMessages() {
           value.bytes.value;
     }
   }
+}
+
+/// Adds up, by level, what the chosen shard makes in one level and reads in
+/// another one of the same action: it exists from the first to the last.
+void Builder::collectLocals() {
+  std::vector<int64_t> ofPhase[kPhases];
+  for (std::vector<int64_t> &bytes : ofPhase)
+    bytes.resize(ofLevel.size(), 0);
+  for (const LayerValue &value : fine.values) {
+    auto [from, sender] = placeOf(value.producer.layer);
+    if (sender != chosen)
+      continue;
+    size_t first = from, last = from;
+    bool isKept = false; // Counted in the stash of the layer.
+    for (const LayerPhase &use : value.uses) {
+      auto [to, shard] = placeOf(use.layer);
+      if (shard != chosen)
+        continue;
+      isKept |= use.phase != value.producer.phase;
+      first = std::min(first, to);
+      last = std::max(last, to);
+    }
+    if (!isKept && first < last)
+      for (size_t level = first; level <= last; ++level)
+        ofPhase[numberOf(value.producer.phase)][level] +=
+            fine.slotOf(value.bytes).value;
+  }
+  locals.assign(ofLevel.size(), 0);
+  for (const std::vector<int64_t> &bytes : ofPhase)
+    for (size_t level = 0; level < locals.size(); ++level)
+      locals[level] = std::max(locals[level], bytes[level]);
 }
 
 /// Seconds that a device waits for messages before it runs `phase` of a level:
@@ -183,15 +225,14 @@ void Builder::addLayers() {
     layer.times.resize(gangs.classes.size());
     layer.sliceable = false;
     size_t recompute = 0;
+    RecomputeLevel kept;
     for (; level < end; ++level) {
       for (size_t shard = 0; shard < ways; ++shard)
         for (int64_t number : cells[at({level, shard})]) {
           const Layer &own = fine.layers[size_t(number)];
           if (layer.name.empty())
             layer.name = own.name;
-          layer.temporaries = std::max(layer.temporaries, own.temporaries);
-          layer.sampleTemporaries =
-              std::max(layer.sampleTemporaries, own.sampleTemporaries);
+          addTemporaries(own, 0, kept);
           recompute = std::max(recompute, own.levels.size());
         }
       for (size_t c = 0; c < gangs.classes.size(); ++c) {
@@ -205,11 +246,16 @@ void Builder::addLayers() {
     }
     size_t first =
         result.layers.empty() ? 0 : sharded.ends[result.layers.size() - 1];
+    Bytes local = localOf(first, end);
+    layer.temporaries = kept.temporaries + local;
+    layer.sampleTemporaries = kept.sampleTemporaries + local;
     for (int64_t k = 1; k <= int64_t(recompute); ++k) {
       RecomputeLevel &again = layer.levels.emplace_back();
       for (size_t l = first * ways; l < end * ways; ++l)
         for (int64_t number : cells[l])
           addTemporaries(fine.layers[size_t(number)], k, again);
+      again.temporaries += local;
+      again.sampleTemporaries += local;
       for (const std::vector<size_t> &own : gangs.classes) {
         Seconds &seconds = again.seconds.emplace_back();
         for (size_t l = first; l < end; ++l)
@@ -226,6 +272,12 @@ void Builder::addLayers() {
 /// with their messages. addValues() adds the bytes that they then hold.
 void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
   RecomputeLevel repeated{{}, layer.temporaries, layer.sampleTemporaries};
+  if (!again.empty()) {
+    const Layer &own = again[result.layers.size()];
+    repeated.temporaries = std::max(repeated.temporaries, own.temporaries);
+    repeated.sampleTemporaries =
+        std::max(repeated.sampleTemporaries, own.sampleTemporaries);
+  }
   for (const std::vector<size_t> &own : gangs.classes) {
     Seconds &seconds = repeated.seconds.emplace_back();
     if (!again.empty()) {
@@ -244,14 +296,22 @@ void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
 /// device share them (RankMemory::add()), so the level that gets the most
 /// counts.
 std::vector<Bytes> Builder::ringsOf() const {
-  LayerIndex index(fine);
+  std::vector<double> received(ofLevel.size(), 0);
+  for (const LayerValue &value : fine.values) {
+    if (placeOf(value.producer.layer).shard == chosen)
+      continue;
+    std::set<size_t> levels;
+    for (const LayerPhase &use : value.uses)
+      if (placeOf(use.layer).shard == chosen && use.isAt(0) &&
+          use.phase == value.producer.phase)
+        levels.insert(placeOf(use.layer).level);
+    for (size_t level : levels)
+      received[level] += double(fine.slotOf(value.bytes).value);
+  }
   std::vector<Bytes> rings(sharded.ends.size());
   for (size_t level = 0; level < ofLevel.size(); ++level) {
-    StagePlan stage;
-    stage.layers = cells[at({level, chosen})];
     Bytes &own = rings[size_t(ofLevel[level])];
-    double bytes =
-        double(kSharedSlots) * double(stageMemory(fine, index, stage).received);
+    double bytes = double(kSharedSlots) * received[level];
     own = std::max(own, Bytes(int64_t(std::min(bytes, 0x1p60))));
   }
   return rings;
@@ -351,7 +411,8 @@ void Builder::addValues() {
                                {layer, ActionKind::InputGradient},
                                {{layer, ActionKind::WeightGradient, ~below}},
                                {}});
-    } else if (isRepeated) { // Held for one microbatch at a time.
+    } else if (isRepeated &&
+               again.empty()) { // Held for one microbatch at a time.
       size_t layer = size_t(own.producer.layer);
       RecomputeLevel &whole = result.layers[layer].levels[*wholes[layer] - 1];
       whole.temporaries += result.slotOf(own.bytes);
@@ -403,6 +464,7 @@ Problem Builder::build() {
   result.model.sharesRings = false;
   chooseShard();
   collectMessages();
+  collectLocals();
   readAgain();
   addLayers();
   addValues();

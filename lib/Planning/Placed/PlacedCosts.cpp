@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Placed/PassedValues.h"
 #include "Placed/PlacedSearch.h"
-#include "Placed/RankMemory.h"
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
@@ -227,11 +227,9 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   auto loads = loadsOf(problem, stageOf, stages.size());
   LayerIndex index(problem);
-  std::vector<StageMemory> memories;
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
-    const StageMemory &memory =
-        memories.emplace_back(stageMemory(problem, index, stages[s]));
+    StageMemory memory = stageMemory(problem, index, stages[s]);
     auto [activation, kept] = heldOf(memory);
     // Inputs of the forward; what arrives in the backward does not count.
     int64_t arrived =
@@ -243,7 +241,9 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
       result.hops.push_back(
           hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
   }
-  if (Status status = scaleMemory(problem, stages, memories, where, result);
+  if (Status status =
+          scaleMemory(problem, stages, memoryOfStages(problem, stages).stages,
+                      where, result);
       !status)
     return status.error();
   if (Status status = result.check(); !status)

@@ -7,8 +7,8 @@
 
 #include "Bindings.h"
 #include "LayerIndex.h"
+#include "Placed/PassedValues.h"
 #include "Placed/PlacedSearch.h"
-#include "Placed/RankMemory.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Placed.h"
 #include "stagewright/Scheduling/InFlight.h"
@@ -146,13 +146,18 @@ static std::vector<size_t> firstsAlike(const Run &run) {
 static std::vector<RankMemory> memoryOf(const Run &run, const Plan &plan) {
   std::vector<RankMemory> memory(run.ranks.devices.size(),
                                  RankMemory(run.plan.schedule.kind));
-  std::vector<StageMemory> stages;
-  LayerIndex index(run.first);
-  for (const StagePlan &stage : plan.stages)
-    stages.push_back(stageMemory(run.first, index, stage));
-  for (const StashPeak &peak : stashPeaks(run.plan.schedule))
+  auto [stages, passed] = memoryOfStages(run.first, plan.stages);
+  std::map<std::pair<int64_t, int64_t>, int64_t> held; // By rank and stage.
+  for (const StashPeak &peak : stashPeaks(run.plan.schedule)) {
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
                           run.first.microbatches, peak.stage);
+    held[{peak.rank, peak.stage}] = peak.held;
+  }
+  for (const RankMemory::Passed &value : passed)
+    for (int64_t rank : run.ranks.ofStages[size_t(value.from)])
+      if (held.contains({rank, value.from}) && held.contains({rank, value.to}))
+        memory[size_t(rank)].add(value, held[{rank, value.from}] +
+                                            held[{rank, value.to}]);
   return memory;
 }
 

@@ -7,6 +7,7 @@
 
 #include "Placed/RankMemory.h"
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace stagewright {
@@ -35,6 +36,44 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   stages.push_back(part);
 }
 
+void RankMemory::add(const Passed &value, int64_t inFlight) {
+  auto part = std::find_if(stages.begin(), stages.end(), [&](const Part &each) {
+    return each.number == value.from;
+  });
+  auto ring = int64_t(std::min(double(value.bytes) * double(inFlight),
+                               double(kMostRing - part->ring)));
+  part->ring += ring;
+  rings = std::min(rings + ring, kMostRing);
+  passed.push_back(value);
+}
+
+/// The place of an action in its order.
+static int64_t placeOf(const StashLife &life, ActionKind phase) {
+  return phase == ActionKind::Forward         ? life.forward
+         : phase == ActionKind::InputGradient ? life.input
+                                              : life.weight;
+}
+
+/// Adds the lives of the values that pass from stage to stage.
+void RankMemory::addPassed(const std::vector<StashLife> &lives,
+                           std::vector<LiveItem> &items) const {
+  if (passed.empty())
+    return;
+  std::map<std::pair<int64_t, int64_t>, const StashLife *> lifeOf;
+  for (const StashLife &life : lives)
+    lifeOf[{life.stage, life.microbatch}] = &life;
+  std::map<int64_t, std::vector<const Passed *>> values; // By their from.
+  for (const Passed &value : passed)
+    values[value.from].push_back(&value);
+  for (const StashLife &life : lives)
+    for (const Passed *value : values[life.stage])
+      if (auto to = lifeOf.find({value->to, life.microbatch});
+          to != lifeOf.end())
+        items.push_back({value->bytes,
+                         {placeOf(life, value->fromPhase),
+                          placeOf(*to->second, value->toPhase)}});
+}
+
 std::vector<LiveItem>
 RankMemory::itemsOf(const std::vector<StashLife> &lives) const {
   std::vector<LiveItem> items;
@@ -59,6 +98,7 @@ RankMemory::itemsOf(const std::vector<StashLife> &lives) const {
     }
     keep(stash.between, life.input, life.weight);
   }
+  addPassed(lives, items);
   return items;
 }
 

@@ -43,6 +43,25 @@ public:
 
   void add(StageMemory stage, ByLife inFlight, int64_t microbatches,
            int64_t number = 0);
+
+  /// A value that one stage of the rank makes and another one reads.
+  struct Passed {
+    int64_t from; ///< Number of a stage.
+    ActionKind fromPhase;
+    int64_t to; ///< The stage that reads it last, in this phase.
+    ActionKind toPhase;
+    int64_t bytes;
+
+    /// Whether it is read later than `other`, of the same stage and phase.
+    bool isAfter(const Passed &other) const {
+      if (toPhase != other.toPhase)
+        return int(toPhase) > int(other.toPhase);
+      return toPhase == ActionKind::Forward ? to > other.to : to < other.to;
+    }
+  };
+  /// To be called after add() of both stages. `inFlight`: max number of
+  /// microbatches that they hold together.
+  void add(const Passed &value, int64_t inFlight);
   Bytes total() const { return with(shared); }
 
   /// Lets stashes of stages that run in `order` share memory. Counts what is
@@ -72,12 +91,15 @@ private:
     int64_t ring, temporaries;
   };
   std::vector<LiveItem> itemsOf(const std::vector<StashLife> &lives) const;
+  void addPassed(const std::vector<StashLife> &lives,
+                 std::vector<LiveItem> &items) const;
   Bytes with(int64_t shared) const {
     return kept + Bytes(std::min(rings, shared) + temporaries);
   }
 
   int64_t atOnce, leaving;
   std::vector<Part> stages;
+  std::vector<Passed> passed;
   Bytes kept; ///< Without stashes and temporaries.
   int64_t temporaries = 0, rings = 0;
   int64_t received = 0; ///< Max over stages, in shared rings.

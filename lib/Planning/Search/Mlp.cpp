@@ -11,7 +11,7 @@
 
 namespace stagewright {
 
-static constexpr size_t kWidth = 64;
+static constexpr size_t kHiddenWidth = 64;
 /// Of Adam, as its authors propose; the rate for networks of this size.
 static constexpr float kRate = 2e-3f, kMean = 0.9f, kSquare = 0.999f,
                        kSmall = 1e-8f;
@@ -24,8 +24,9 @@ static float normal(SearchRandom &random) {
 }
 
 Mlp::Mlp(size_t inputs, SearchRandom &random) {
-  for (auto [from, to] :
-       {std::pair(inputs, kWidth), {kWidth, kWidth}, {kWidth, size_t(1)}}) {
+  for (auto [from, to] : {std::pair(inputs, kHiddenWidth),
+                          {kHiddenWidth, kHiddenWidth},
+                          {kHiddenWidth, size_t(1)}}) {
     Layer layer{from, to, std::vector<float>((from + 1) * to), {}, {}, {}};
     layer.gradients = layer.mean = layer.square = layer.weights;
     float scale = to == 1 ? 0 : std::sqrt(2.0f / float(from));

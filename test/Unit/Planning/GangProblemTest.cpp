@@ -308,7 +308,8 @@ static std::map<size_t, int64_t> bytesByDevice(const Plan &plan) {
 }
 
 // The check of the devices' plan counts the rings of all messages. The plan of
-// the gangs counts those between gangs twice.
+// the gangs counts those between gangs twice, and what passes between levels
+// with the temporaries of its own layer, not with the largest of the device.
 TEST(GangProblem, PlansCountTheRingsOfTheirDevices) {
   std::mt19937 random(13);
   for (int round = 0; round < 12; ++round) {
@@ -332,7 +333,7 @@ TEST(GangProblem, PlansCountTheRingsOfTheirDevices) {
     std::map<size_t, int64_t> gangs = bytesByDevice(*plan);
     for (auto [device, bytes] : bytesByDevice(devices)) {
       int64_t gang = gangs.at(device / sharded.places.ways);
-      EXPECT_GE(gang, bytes);
+      EXPECT_GE(double(gang), 0.95 * double(bytes));
       EXPECT_LE(double(gang), 1.5 * double(bytes));
     }
   }

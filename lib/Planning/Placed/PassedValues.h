@@ -1,0 +1,36 @@
+//===- PassedValues.h - values between stages of a rank ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The levels of a shard are stages of one rank (GangProblem.h), and most of
+// what a level reads comes from the level before on the same rank. No ring
+// holds such a value: it exists once for each microbatch, from the action that
+// makes it to the last one that reads it. stageMemory(), which does not know
+// the ranks of other stages, counts it as a message.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_PLACED_PASSEDVALUES_H
+#define STAGEWRIGHT_LIB_PLANNING_PLACED_PASSEDVALUES_H
+
+#include "Placed/RankMemory.h"
+
+namespace stagewright {
+
+/// The memory of stages, and what passes between those of the same devices.
+struct StagesMemory {
+  std::vector<StageMemory> stages; ///< Without the bytes of `passed`.
+  std::vector<RankMemory::Passed> passed;
+};
+
+/// For problems whose levels share rings and that have backwards; for others
+/// stageMemory() of each stage, and nothing passed.
+StagesMemory memoryOfStages(const Problem &problem,
+                            const std::vector<StagePlan> &stages);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_PLACED_PASSEDVALUES_H
