@@ -12,6 +12,7 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Silence.h"
 #include "stagewright/Pipelines/Shards.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/Text.h"
@@ -50,6 +51,11 @@ namespace {
 /// most kNearBest times as long as the best plan so far.
 constexpr double kNearBest = 1.1;
 
+/// A pipeline of groups that does not fit after all is planned again for
+/// devices with kLessMemory less memory, up to kMostLess less: the planner of
+/// groups counts messages and temporaries of a whole group.
+constexpr double kLessMemory = 0.05, kMostLess = 0.2;
+
 /// The plans for one number of shards, and the fastest of them.
 struct Found {
   Grid grid;
@@ -72,6 +78,7 @@ struct Trial {
   ShardPlan plan;
   Found *found;
   ModuleOp graph;
+  double less = 0; ///< Memory that it was planned without, as a part of all.
 };
 
 class Search {
@@ -93,7 +100,8 @@ private:
   CompileOptions optionsOfLayers(const Found &found, bool halves) const;
   OwningOpRef<ModuleOp> formLayers(Found &found);
   OwningOpRef<ModuleOp> formGraph(ModuleOp layers, bool halves, Found &found);
-  void attempt(const Trial &trial);
+  LogicalResult attempt(const Trial &trial);
+  void planInLess(const Trial &failed);
   LogicalResult plan(ModuleOp trial, const CompileOptions &how, Level to,
                      Found &found, std::vector<Diagnostic> &said) const;
   void tell(const Found &found);
@@ -234,8 +242,10 @@ void Search::planGroupsOf(int64_t ways) {
 }
 
 /// Plans one trial as a program, and keeps the program if it is the fastest.
-void Search::attempt(const Trial &trial) {
+/// The error of a program that does not fit is the problem of its layers.
+LogicalResult Search::attempt(const Trial &trial) {
   Found &found = *trial.found;
+  std::string before = std::exchange(found.problem, "");
   ModuleOp graph = trial.plan.repeated ? *trial.plan.repeated : trial.graph;
   OwningOpRef<ModuleOp> planned(graph.clone());
   CompileOptions how = optionsOf(trial.plan.grid, false);
@@ -243,19 +253,47 @@ void Search::attempt(const Trial &trial) {
   how.recomputeLayers = false; // The graph has what its layers repeat.
   std::vector<Diagnostic> said;
   if (failed(plan(*planned, how, Level::Program, found, said)))
-    return;
+    return failure();
+  found.problem = std::move(before);
   Seconds seconds = promisedTime(*planned);
   if (seconds >= found.seconds)
-    return;
+    return success();
   found.seconds = seconds;
   found.grid = trial.plan.grid;
   if (seconds >= least)
-    return;
+    return success();
   for (Found &other : all)
     other.planned = {};
   least = seconds;
   found.planned = std::move(planned);
   found.said = std::move(said);
+  return success();
+}
+
+/// Adds the next plan for less memory than that of `failed`.
+void Search::planInLess(const Trial &failed) {
+  if (failed.plan.grid.groups < 2)
+    return;
+  ModuleOp graph = failed.graph;
+  auto op = *graph.getOps<pipeline::GraphOp>().begin();
+  for (double less = failed.less + kLessMemory; less <= kMostLess;
+       less += kLessMemory) {
+    Cluster smaller = cluster;
+    for (Device &each : smaller.devices)
+      each.memory = Bytes(int64_t((1 - less) * double(each.memory.value)));
+    Silence quiet(module.getContext());
+    FailureOr<ShardPlans> plans =
+        planGroups(op, failed.found->grid.ways, microbatches, smaller, options);
+    if (mlir::failed(plans))
+      return;
+    auto next = llvm::find_if(plans->plans, [&](const ShardPlan &plan) {
+      return plan.grid.groups > 1 && plan.json != failed.plan.json;
+    });
+    if (next == plans->plans.end())
+      continue;
+    trials.push_back({std::move(*next), failed.found, failed.graph, less});
+    return;
+  }
 }
 
 void Search::tell(const Found &found) {
@@ -290,15 +328,18 @@ FailureOr<ShardChoice> Search::run() {
       planGroupsOf(ways);
     else if (!options.dataParallel) // Only applies to shards.
       planWhole();
-  llvm::stable_sort(trials, [](const Trial &a, const Trial &b) {
-    return a.plan.seconds < b.plan.seconds;
-  });
-  for (const Trial &trial : trials)
-    if (trial.plan.seconds.value < kNearBest * least.value)
-      attempt(trial);
-    else
+  while (!trials.empty()) {
+    auto next = llvm::min_element(trials, [](const Trial &a, const Trial &b) {
+      return a.plan.seconds < b.plan.seconds;
+    });
+    Trial trial = std::move(*next);
+    trials.erase(next);
+    if (trial.plan.seconds.value >= kNearBest * least.value)
       trial.found->expected =
           std::min(trial.found->expected, trial.plan.seconds);
+    else if (failed(attempt(trial)))
+      planInLess(trial);
+  }
   Found *best = nullptr;
   Seconds bound(std::numeric_limits<double>::infinity());
   std::string problem;
