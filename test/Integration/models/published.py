@@ -1,6 +1,7 @@
 """Language models with their published shapes, in bfloat16, as shapes without values, so that no parameters are allocated.
 
     llama2_7b     LLaMA-2 (Touvron et al., 2023, arXiv:2307.09288): 32 layers of width 4096, sequence 4096
+    llama2_13b    the same paper: 40 layers of width 5120
     llama2_70b    the same paper: 80 layers of width 8192, 8 heads of keys and values for 64 of queries
     gpt3_175b     GPT-3 (Brown et al., 2020, arXiv:2005.14165), table 2.1: 96 layers of width 12288, sequence 2048
     megatron_gpt  GPT with Megatron-LM's vocabulary of 51,200 (Narayanan et al., 2021, arXiv:2104.04473, table 1): the 1.7B model;
@@ -111,6 +112,10 @@ def llama(vocabulary, width, heads, groups, hidden, layers, length, base=10000.0
 
 def llama2_7b():
     return llama(32000, 4096, 32, 32, 11008, 32, 4096)
+
+
+def llama2_13b():
+    return llama(32000, 5120, 40, 40, 13824, 40, 4096)
 
 
 def llama2_70b():
