@@ -41,6 +41,8 @@ def PipelineDialect : Dialect {
     | `pipeline.slice_dim`, `pipeline.slice_outer` | both, with `slice` | the slices are parts of this dimension, of each of so many chunks of it; without, rows of a stack |
     | `pipeline.slice_unit` | both, with `slice_dim` | so many indices in a row (1) are in one slice; slices may differ by one unit |
     | `pipeline.slice_parts` | both, with `slice_dim` | they are parts of rows of a stack: slice s is part s mod this number of row s div it |
+    | `pipeline.slice_ways` | both, with `slice_dim` | on a grid of shards: the numbers of slices along its axes, outermost first; then `slice_dim`, `slice_outer` and `slice_unit` are lists too, and a later axis splits the parts of an earlier one |
+    | `pipeline.grid` | `@step` | numbers of shards along the axes of a grid: the layers are those that locations name |
     | `pipeline.forward` | operation of `@step` | it is of the forward, although only the backward may read it: on one of several shards |
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -61,6 +63,8 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kSliceOuter = "pipeline.slice_outer";
     static constexpr llvm::StringLiteral kSliceUnit = "pipeline.slice_unit";
     static constexpr llvm::StringLiteral kSliceParts = "pipeline.slice_parts";
+    static constexpr llvm::StringLiteral kSliceWays = "pipeline.slice_ways";
+    static constexpr llvm::StringLiteral kGrid = "pipeline.grid";
     static constexpr llvm::StringLiteral kForward = "pipeline.forward";
     static constexpr llvm::StringLiteral kPosition = "pipeline.position";
     static constexpr llvm::StringLiteral kStash = "pipeline.stash";

@@ -36,7 +36,9 @@ def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a 
   let description = [{
     `type` is that of all slices together. If ranks own it in `slices`, dimension 0 has `rows` equal rows with the same number
     of slices each, and a slice is `runs` equal runs of elements. Runs are of whole units of `unit` elements; the runs of a row's
-    first slices have one unit more if the units cannot be divided equally. `of` is the argument that a gradient belongs to. `symbol` is
+    first slices have one unit more if the units cannot be divided equally. On a grid of shards `axes` states the slices of a row
+    instead: for each axis, outermost first, four numbers: of parts, and of the dimension, its chunks and the unit that they split
+    as those of `pipeline.slice_dim`; a later axis splits the parts of an earlier one. `of` is the argument that a gradient belongs to. `symbol` is
     the data of an argument that was a constant of the model. An `averaging` one is state of averages over replicas.
 
     ```mlir
@@ -44,12 +46,14 @@ def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a 
     ```
     Constraints:
     - (interface_c1) files of tensors can hold the element type, and the shape is static;
-    - (interface_c2) position, slices and batch_dim are not negative, and rows, runs and unit positive.
+    - (interface_c2) position, slices and batch_dim are not negative, and rows, runs and unit positive;
+    - (interface_c3) the axes give every slice at least one unit of each chunk.
   }];
   let parameters = (ins "int64_t":$position, "::mlir::StringAttr":$name, "::mlir::StringAttr":$role,
                         "::mlir::RankedTensorType":$type, Rank_Number<"0">:$slices, Rank_Number<"1">:$rows,
                         Rank_Number<"1">:$runs, Rank_Number<"0">:$batch_dim, Rank_Text:$combine, Rank_Number<"-1">:$of,
-                        Rank_Flag:$averaging, Rank_Text:$symbol, Rank_Number<"1">:$unit);
+                        Rank_Flag:$averaging, Rank_Text:$symbol, Rank_Number<"1">:$unit,
+                        Rank_List<"int64_t">:$axes);
   let genVerifyDecl = 1;
 }
 

@@ -61,7 +61,7 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
     for (StringRef name :
          {PipelineDialect::kSlice, PipelineDialect::kSliceDim,
           PipelineDialect::kSliceOuter, PipelineDialect::kSliceUnit,
-          PipelineDialect::kSliceParts})
+          PipelineDialect::kSliceParts, PipelineDialect::kSliceWays})
       if (Attribute value = facts ? facts.get(name) : Attribute())
         it.sliceFacts.emplace_back(StringAttr::get(function.getContext(), name),
                                    value);

@@ -12,6 +12,7 @@
 #include "stagewright/Dialect/Rank/IR/FlowRates.h"
 #include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Scheduling/Channels.h"
+#include "stagewright/Support/SliceAxes.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -92,6 +93,55 @@ std::map<Edge, int64_t> roundsOf(ModuleOp module) {
   return rounds;
 }
 
+/// The axes along which an argument or result with facts `of` is split over a
+/// grid of shards; none if it is not.
+SliceAxes axesOf(DictionaryAttr of) {
+  SliceAxes axes;
+  auto list = [&](StringRef name) {
+    auto numbers = of ? of.getAs<DenseI64ArrayAttr>(name) : nullptr;
+    return numbers ? numbers.asArrayRef() : ArrayRef<int64_t>();
+  };
+  for (auto [ways, dim, outer, unit] :
+       llvm::zip(list(pipeline::PipelineDialect::kSliceWays),
+                 list(pipeline::PipelineDialect::kSliceDim),
+                 list(pipeline::PipelineDialect::kSliceOuter),
+                 list(pipeline::PipelineDialect::kSliceUnit)))
+    axes.push_back({ways, dim, outer, unit});
+  return axes;
+}
+
+/// The numbers of `axes`, as SliceAxes::of() takes them.
+SmallVector<int64_t> numbersOf(const SliceAxes &axes) {
+  SmallVector<int64_t> numbers;
+  for (const SliceAxis &axis : axes)
+    numbers.append({axis.parts, axis.dim, axis.outer, axis.unit});
+  return numbers;
+}
+
+/// The shape of the tensor whose slices over a grid are `slices`; nothing if
+/// they are not those of `axes`.
+std::optional<SmallVector<int64_t>>
+joinedShape(ArrayRef<RankedTensorType> slices, const SliceAxes &axes) {
+  std::vector<SmallVector<int64_t>> shapes;
+  for (RankedTensorType slice : slices)
+    shapes.emplace_back(slice.getShape());
+  for (const SliceAxis &axis : llvm::reverse(axes)) {
+    if (axis.parts < 1 || shapes.size() % size_t(axis.parts) != 0)
+      return std::nullopt;
+    std::vector<SmallVector<int64_t>> joined;
+    for (auto [number, shape] : llvm::enumerate(shapes)) {
+      if (axis.dim < 0 || axis.dim >= int64_t(shape.size()))
+        return std::nullopt;
+      if (number % size_t(axis.parts) == 0)
+        joined.push_back(shape);
+      else
+        joined.back()[axis.dim] += shape[axis.dim];
+    }
+    shapes = std::move(joined);
+  }
+  return shapes.size() == 1 ? std::optional(shapes.front()) : std::nullopt;
+}
+
 /// Describes arguments or results of the step; slices of one are one entry.
 FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
                               function_ref<DictionaryAttr(unsigned)> factsOf) {
@@ -102,6 +152,7 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     /// dimension along which it is sliced, and whether not all have the same.
     int64_t size = 0;
     bool isUneven = false;
+    SmallVector<RankedTensorType> types; ///< Of the slices over a grid.
   };
   llvm::MapVector<int64_t, Whole> wholes; // By position.
   for (unsigned i = 0; i < types.size(); ++i) {
@@ -115,6 +166,8 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
       whole.first = i;
     whole.slices = sliced ? whole.slices + 1 : 0;
     auto type = dyn_cast<RankedTensorType>(types[i]);
+    if (type && !axesOf(of).empty())
+      whole.types.push_back(type);
     int64_t dim = number(of, "pipeline.slice_dim", -1);
     int64_t parts = number(of, "pipeline.slice_parts", 0);
     if (!type || dim < 0 || dim >= type.getRank() ||
@@ -132,20 +185,33 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     if (!tensor)
       return step.emitOpError()
              << "takes and returns tensors, got " << types[whole.first];
+    SliceAxes axes = axesOf(of);
     int64_t dim = number(of, "pipeline.slice_dim", -1);
     // Parts per row of a stack; 0: slices are rows, or parts of the tensor.
     int64_t parts = number(of, "pipeline.slice_parts", 0);
     if (dim < -1 || dim >= tensor.getRank())
       return step.emitOpError()
              << "slices dimension " << dim << " of " << tensor;
-    if (parts < 0 || (parts > 0 && dim < 0))
+    if (parts < 0 || (parts > 0 && dim < 0 && axes.empty()))
       return step.emitOpError() << "has " << parts << " parts for each row of "
                                 << tensor << ", of dimension " << dim;
     SmallVector<int64_t> shape(tensor.getShape());
     int64_t rows = 1;
     if (whole.slices > 0 && dim >= 0)
       shape[dim] = whole.size;
-    if (whole.slices > 0 && (dim < 0 || parts > 0)) {
+    if (!axes.empty()) {
+      ArrayRef<RankedTensorType> own = whole.types;
+      auto joined = joinedShape(parts > 0 ? own.take_front(parts) : own, axes);
+      if (!joined)
+        return step.emitOpError()
+               << "has " << own.size() << " slices over a grid of "
+               << axes.slices() << ", the first of type " << tensor;
+      shape = *joined;
+      for (SliceAxis &axis : axes)
+        axis.dim += parts > 0; // Behind the rows.
+    }
+    bool isStack = axes.empty() ? dim < 0 || parts > 0 : parts > 0;
+    if (whole.slices > 0 && isStack) {
       rows = std::max<int64_t>(whole.slices / std::max<int64_t>(parts, 1), 1);
       shape.insert(shape.begin(), rows);
     }
@@ -170,7 +236,8 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
         RankedTensorType::get(shape, tensor.getElementType()), whole.slices,
         rows, runs, number(of, "pipeline.batch_dim", 0),
         text(of, "pipeline.combine"), number(of, "pipeline.of", -1),
-        of && of.contains(rank::RankDialect::kAveraging), symbol, unit));
+        of && of.contains(rank::RankDialect::kAveraging), symbol, unit,
+        ArrayRef<int64_t>(numbersOf(axes))));
     if (!list.back())
       return failure();
   }

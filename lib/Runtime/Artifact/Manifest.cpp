@@ -216,6 +216,20 @@ int64_t Interface::runStart(int64_t number) const {
   return unit * (number * (units / parts) + std::min(number, units % parts));
 }
 
+std::vector<int64_t> Interface::rowShape() const {
+  std::vector<int64_t> row = shape;
+  if (!row.empty())
+    row.front() /= rows;
+  return row;
+}
+
+int64_t Interface::sliceBytes(int64_t number) const {
+  if (axes.empty())
+    return runs * (runStart(number + 1) - runStart(number));
+  std::vector<int64_t> own = axes.shapeOf(rowShape(), number);
+  return own.empty() ? -1 : *tensorBytes(dtype, own);
+}
+
 int64_t Collective::bytes() const { return elements * dtypeSize(dtype); }
 
 std::string Collective::describe() const {

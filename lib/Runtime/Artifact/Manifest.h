@@ -17,6 +17,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFEST_H
 
 #include "stagewright-rt/runtime.h"
+#include "stagewright/Support/SliceAxes.h"
 
 #include <algorithm>
 #include <map>
@@ -43,6 +44,8 @@ struct Interface {
   /// its slices alternate. A run is a number of units of `unit` bytes: the
   /// first slices of a row have one more if they cannot all have as many.
   int64_t rows = 1, runs = 1, unit = 1;
+  /// On a grid of shards: how its axes split a row; `runs` and `unit` are 1.
+  SliceAxes axes;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< of the argument's data in the artifact, or empty
   /// State of averaging over replicas, or of one replica: 0 at first, and no
@@ -60,6 +63,10 @@ struct Interface {
   int64_t runBytes() const { return bytes / rows / runs; }
   /// Where the run of slice `number` of a row begins in these.
   int64_t runStart(int64_t number) const;
+  /// `shape` with the part of dimension 0 that one row has.
+  std::vector<int64_t> rowShape() const;
+  /// The bytes of slice `number` of a row; -1 if it has none.
+  int64_t sliceBytes(int64_t number) const;
 };
 
 /// How many slots a ring has.

@@ -46,6 +46,25 @@ std::string string(const json &object, const char *key) {
   return object.at(key).get<std::string>();
 }
 
+/// Reads how the axes of a grid split a row of `it`.
+static void parseAxes(const std::vector<int64_t> &numbers, Interface &it) {
+  it.axes = SliceAxes::of(numbers.data(), numbers.size());
+  int64_t slices = it.rows;
+  bool isGood = numbers.size() % 4 == 0 && it.slices > 0;
+  for (const SliceAxis &axis : it.axes) {
+    isGood &= axis.parts > 0 && axis.parts <= it.slices / slices;
+    if (!isGood)
+      break;
+    slices *= axis.parts;
+  }
+  isGood &= slices == it.slices;
+  for (int64_t slice = 0; isGood && slice < it.slicesOfRow(); ++slice)
+    isGood = it.sliceBytes(slice) >= 0;
+  if (!isGood)
+    raise("malformed manifest: the axes of '", it.name, "' of shape ",
+          printShape(it.shape), " do not give it ", it.slices, " slices");
+}
+
 Interface parseInterface(const json &object, bool isResult) {
   Interface it;
   it.position = integer(object, "position", 0, maxDepth);
@@ -79,6 +98,8 @@ Interface parseInterface(const json &object, bool isResult) {
        (it.bytes > 0 && it.runBytes() / it.unit < it.slicesOfRow())))
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
           " cannot have ", it.slices, " slices");
+  if (object.contains("axes"))
+    parseAxes(integers(object, "axes", 0, maxDepth), it);
   it.batchDim = integer(object, "batch_dim", 0, 1000);
   if (object.contains("symbol"))
     it.symbol = string(object, "symbol");
@@ -209,12 +230,9 @@ static void checkPart(const Buffer &buffer, const Interface &whole) {
   if (sliced && buffer.slice >= whole.slices)
     raise("malformed manifest: buffer '", buffer.name, "' is slice ",
           buffer.slice, " of '", whole.name, "', which has ", whole.slices);
-  int64_t expected = whole.bytes;
-  if (sliced) {
-    int64_t number = buffer.slice % whole.slicesOfRow();
-    expected =
-        whole.runs * (whole.runStart(number + 1) - whole.runStart(number));
-  }
+  int64_t expected = sliced
+                         ? whole.sliceBytes(buffer.slice % whole.slicesOfRow())
+                         : whole.bytes;
   if (buffer.bytes != expected)
     raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
           " bytes, but its part of '", whole.name, "' has ", expected);

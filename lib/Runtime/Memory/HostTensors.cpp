@@ -99,6 +99,92 @@ int64_t Strip::before(int64_t end) const {
                   bytes());
 }
 
+namespace {
+/// Collects runs of bytes of a tensor, in ascending order, as few strips.
+class StripBuilder {
+public:
+  explicit StripBuilder(int64_t at) : at(at) {}
+
+  void add(int64_t whole, int64_t size) {
+    if (size == 0)
+      return;
+    if (last.run > 0 && last.whole + last.run == whole) {
+      last.run += size;
+      return;
+    }
+    flush();
+    last = {0, whole, size, 1, size};
+  }
+  std::vector<Strip> finish() {
+    flush();
+    return std::move(strips);
+  }
+
+private:
+  /// Adds `last` as the next run of the newest strip, or as a new strip.
+  void flush() {
+    if (last.run == 0)
+      return;
+    Strip *before = strips.empty() ? nullptr : &strips.back();
+    bool isNext = before && before->run == last.run;
+    if (isNext && before->runs == 1)
+      before->stride = last.whole - before->whole;
+    if (isNext && last.whole == before->whole + before->runs * before->stride) {
+      ++before->runs;
+    } else {
+      last.at = at;
+      strips.push_back(last);
+    }
+    at += last.run;
+    last = {};
+  }
+
+  int64_t at;
+  Strip last{};
+  std::vector<Strip> strips;
+};
+} // namespace
+
+/// The strips of slice `number` of row `row`, on a grid: those of its part
+/// along each axis inside the strips of the axes before. `at`: its offset in
+/// the buffer.
+static std::vector<Strip> stripsOfSlice(const Interface &whole, int64_t row,
+                                        int64_t number, int64_t at) {
+  std::vector<int64_t> shape = whole.rowShape();
+  int64_t bytes = whole.bytes / whole.rows;
+  std::vector<Strip> strips = {{0, row * bytes, bytes, 1, bytes}};
+  for (size_t i = 0; i < whole.axes.size(); ++i) {
+    const SliceAxis &axis = whole.axes[i];
+    int64_t &size = shape[size_t(axis.dim)], chunk = size / axis.outer;
+    int64_t part = whole.axes.partOf(number, i);
+    int64_t begin = axis.start(chunk, part), end = axis.start(chunk, part + 1);
+    int64_t runs = axis.outer;
+    for (int64_t dim = 0; dim < axis.dim; ++dim)
+      runs *= shape[size_t(dim)];
+    int64_t run = bytes / runs, index = run / chunk; // Bytes.
+    StripBuilder built(i + 1 == whole.axes.size() ? at : 0);
+    size_t strip = 0;   // The one that has the next byte.
+    int64_t before = 0; // Bytes of the strips before it.
+    for (int64_t r = 0; r < runs; ++r) {
+      int64_t from = r * run + begin * index, to = r * run + end * index;
+      while (from < to) {
+        while (from >= before + strips[strip].bytes())
+          before += strips[strip++].bytes();
+        int64_t until = std::min(to, before + strips[strip].bytes());
+        forRuns(strips[strip], from - before, until - before,
+                [&](int64_t, int64_t place, int64_t length) {
+                  built.add(place, length);
+                });
+        from = until;
+      }
+    }
+    bytes = bytes / chunk * (end - begin);
+    size = axis.outer * (end - begin);
+    strips = built.finish();
+  }
+  return strips;
+}
+
 std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
                             const Interface &whole, int64_t microbatches) {
   if (buffer.bytes == 0)
@@ -122,6 +208,8 @@ std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
   if (buffer.slice < 0)
     return {{at, 0, buffer.bytes, 1, buffer.bytes}};
   int64_t row = buffer.slice / whole.slicesOfRow();
+  if (!whole.axes.empty())
+    return stripsOfSlice(whole, row, buffer.slice % whole.slicesOfRow(), at);
   int64_t start = whole.runStart(buffer.slice % whole.slicesOfRow());
   return {{at, row * whole.runs * whole.runBytes() + start,
            buffer.bytes / whole.runs, whole.runs, whole.runBytes()}};

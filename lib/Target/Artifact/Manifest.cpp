@@ -113,6 +113,7 @@ private:
 
   void members(rank::InterfaceAttr it, int64_t) {
     ifAny("averaging", it.getAveraging());
+    ifAny("axes", it.getAxes());
     entry("batch_dim", it.getBatchDim());
     ifAny("combine", it.getCombine());
     elementType(it.getType());

@@ -7,7 +7,7 @@
 
 #include "Artifact/Artifact.h"
 #include "Files/MappedFile.h"
-#include "Memory/Layout.h"
+#include "Memory/HostTensors.h"
 #include "stagewright/Runtime/Error.h"
 
 #include <gtest/gtest.h>
@@ -414,6 +414,42 @@ TEST(Manifest, ContradictionsAreNamed) {
             "which is concatenated");
   EXPECT_EQ(errorWith("/ranks", json::array()),
             "malformed manifest: 0 ranks, expected 1 to 4096");
+}
+
+TEST(Manifest, AxesOfAGridSplitTheSlicesOfARow) {
+  Interface whole;
+  whole.shape = {10, 6}, whole.bytes = 240, whole.rows = 2, whole.slices = 8;
+  whole.axes.push_back({.parts = 2, .dim = 0});
+  whole.axes.push_back({.parts = 2, .dim = 1, .outer = 3});
+  EXPECT_EQ(whole.sliceBytes(0), 3 * 3 * 4);
+  EXPECT_EQ(whole.sliceBytes(3), 2 * 3 * 4);
+  Buffer buffer;
+  buffer.slice = 7, buffer.bytes = whole.sliceBytes(3); // Of row 1.
+  Ring ring;
+  // Rows 8 and 9, of which it has columns 1, 3 and 5.
+  std::vector<Strip> strips = stripsOf(buffer, ring, whole, 1);
+  ASSERT_EQ(strips.size(), 1u);
+  EXPECT_EQ(strips[0].whole, 8 * 24 + 4);
+  EXPECT_EQ(strips[0].run, 4);
+  EXPECT_EQ(strips[0].runs, 6);
+  EXPECT_EQ(strips[0].stride, 8);
+  // Columns 2 and 5: as those of two chunks of three over both axes.
+  whole.axes[0] = {.parts = 2, .dim = 1, .outer = 2};
+  whole.axes[1] = {.parts = 2, .dim = 0};
+  strips = stripsOf(buffer, ring, whole, 1);
+  ASSERT_EQ(strips.size(), 1u);
+  EXPECT_EQ(strips[0].whole, 8 * 24 + 8);
+  EXPECT_EQ(strips[0].runs, 4);
+  EXPECT_EQ(strips[0].stride, 12);
+  json argument = pipelineManifest()["arguments"][0];
+  argument["slices"] = 4, argument["axes"] = {2, 0, 1, 1, 2, 1, 1, 1};
+  EXPECT_EQ(errorWith("/arguments/0", argument),
+            "malformed manifest: the axes of 'params/w' of shape [4] do not "
+            "give it 4 slices");
+  argument["axes"] = {2, 0, 1, 1, 2};
+  EXPECT_EQ(errorWith("/arguments/0", argument),
+            "malformed manifest: the axes of 'params/w' of shape [4] do not "
+            "give it 4 slices");
 }
 
 TEST(Manifest, TheFirstSlicesOfARowHaveMoreUnits) {

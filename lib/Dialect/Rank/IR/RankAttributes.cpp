@@ -14,6 +14,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Support/SliceAxes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -83,7 +84,8 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
                                     RankedTensorType type, int64_t slices,
                                     int64_t rows, int64_t runs,
                                     int64_t batchDim, StringAttr, int64_t, bool,
-                                    StringAttr, int64_t unit) {
+                                    StringAttr, int64_t unit,
+                                    ArrayRef<int64_t> axes) {
   if (getElementName(type.getElementType()).empty()) // interface_c1
     return emitError() << name << " has element type " << type.getElementType()
                        << ", which no file of tensors can hold";
@@ -92,8 +94,26 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
   if (failed(atLeast(emitError, 0, {position, slices, batchDim},
                      "position, slices and batch_dim"))) // interface_c2
     return failure();
-  return atLeast(emitError, 1, {rows, runs, unit}, // interface_c2
-                 "rows, runs and unit");
+  if (failed(atLeast(emitError, 1, {rows, runs, unit}, // interface_c2
+                     "rows, runs and unit")))
+    return failure();
+  if (axes.empty())
+    return success();
+  SliceAxes given = SliceAxes::of(axes.data(), axes.size()); // interface_c3
+  std::vector<int64_t> row = type.getShape().vec();
+  if (!row.empty())
+    row.front() /= rows;
+  bool isEach =
+      axes.size() % 4 == 0 &&
+      llvm::all_of(given, [](SliceAxis axis) { return axis.parts > 0; }) &&
+      given.slices() * rows == slices;
+  for (int64_t slice = 0; isEach && slice < given.slices(); ++slice)
+    isEach = !given.shapeOf(row, slice).empty();
+  if (!isEach)
+    return emitError() << name << " of type " << type << " has " << slices
+                       << " slices in " << rows << " rows, not those of axes ["
+                       << axes << "]";
+  return success();
 }
 
 /// Checks a ring of slots, or a bucket, which has depth 1.
