@@ -95,10 +95,13 @@ def Shard : StepPass<"pipeline-shard"> {
     model and shard, `h0.attn.t3.s1`: data crosses between shards only from one level to the next, so the layers of a level run
     in parallel. Parameters of layers with `split(n)` are split. Layers with `replicate(n)` keep their parameters whole, and
     each shard computes these layers for its part of the samples.
+    With `grid` the shards form a grid of two axes: the layers are split over the first, then each shard's over the second, and
+    a conversion changes one axis at a time. `hints` then have an entry for each axis, `*/w=0;1`.
     **Never** changes a value except through the order in which a sum over a split dimension is added.
   }];
   let options = [
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
+    ListOption<"grid", "grid", "int64_t", "Numbers of shards along the two axes of a grid, instead of `ways`">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
            "several arrays side by side; GLOB=DIM:CHUNKS:UNIT if so many elements stay together; GLOB=whole; "

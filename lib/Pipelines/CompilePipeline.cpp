@@ -91,6 +91,7 @@ TypedOptions::TypedOptions() {
   add(&To::recomputeLevel, "recompute-level", "How much layers recompute");
   add(&To::offload, "offload", "auto, none or all");
   add(&To::shards, "shards", "Shards per layer; 0: the fastest number");
+  add(&To::shardGrid, "shard-grid", "Shards along two axes, as 2x2");
   add(&To::shardHints, "shard", "How to split parameters, as */fc=1");
   add(&To::dataParallel, "data-parallel", "Copies of all shards");
   add(&To::sequenceParallel, "sequence-parallel",

@@ -126,6 +126,32 @@ std::string stashOf(const CompileOptions &options) {
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
+/// The numbers in a text such as `2x2`; pipeline-shard checks them.
+SmallVector<int64_t> gridOf(StringRef text) {
+  SmallVector<StringRef> axes;
+  text.split(axes, 'x', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  SmallVector<int64_t> grid;
+  for (StringRef axis : axes)
+    if (axis.getAsInteger(10, grid.emplace_back()))
+      grid.back() = 0;
+  return grid;
+}
+
+/// Fails if `options` ask for what a grid of shards cannot do.
+LogicalResult checkGrid(Location loc, const CompileOptions &options) {
+  const char *problem =
+      options.stages.value_or(1) != 1 ? "more than one stage"
+      : options.recomputeLayers       ? "layers that keep only their inputs"
+      : options.shardCollectives      ? "collectives between shards"
+      : options.target != "host"      ? "a device target"
+                                      : nullptr;
+  if (options.shardGrid.empty() || !problem)
+    return success();
+  return emitError(loc) << "shards form a grid of " << options.shardGrid
+                        << ", which does not support " << problem
+                        << " yet; give a single number of shards instead";
+}
+
 /// Adds passes that form layers and their bodies, with backwards split into I
 /// and W.
 void buildLayers(OpPassManager &manager, const CompileOptions &options) {
@@ -139,6 +165,7 @@ void buildLayers(OpPassManager &manager, const CompileOptions &options) {
   if (options.shards) {
     pipeline::ShardOptions shards;
     shards.ways = *options.shards;
+    shards.grid = gridOf(options.shardGrid);
     shards.hints = options.shardHints;
     shards.cluster = options.cluster;
     shards.scatters = options.sequenceParallel;
@@ -284,6 +311,8 @@ public:
           << ", or leave out recompute-layers";
       return signalPassFailure();
     }
+    if (failed(checkGrid(module.getLoc(), how)))
+      return signalPassFailure();
     if (choice->planned && to >= Level::Program)
       return replaceBy(*choice->planned, choice->said);
     FailureOr<Needs> needs = needsOf(module, how);

@@ -66,8 +66,11 @@ cl::opt<std::string> shards(
     cl::desc("Split every layer over this many devices. The compiler chooses "
              "the parameters whose split saves the most time, unless --shard "
              "or the model's file specifies them. auto: the fastest number, "
-             "with matching --stages and --data-parallel unless given"),
-    cl::value_desc("ways|auto"), cl::cat(category));
+             "with matching --stages and --data-parallel unless given. "
+             "ROWSxCOLUMNS: "
+             "a grid of devices, along both axes of which --shard splits "
+             "parameters, as in */w=0;1"),
+    cl::value_desc("ways|auto|rowsxcolumns"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
     cl::desc(
@@ -327,9 +330,20 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
   return success();
 }
 
-LogicalResult readShards(std::optional<int64_t> &number) {
+/// Reads a number of shards, or those along the axes of a grid, as 2x2.
+LogicalResult readShards(std::optional<int64_t> &number, std::string &grid) {
+  auto [first, second] = StringRef(shards).split('x');
+  int64_t rows, columns;
+  if (!second.empty() && !first.getAsInteger(10, rows) &&
+      !second.getAsInteger(10, columns) && rows > 1 && columns > 1 &&
+      rows < 1 << 16 && columns < 1 << 16) { // Their product is checked later.
+    number = rows * columns;
+    grid = shards;
+    return success();
+  }
   if (shards != "auto")
-    return readNumber(shards, number, /*min=*/1, "auto or ");
+    return readNumber(shards, number, /*min=*/1,
+                      "auto, a grid such as 2x2, or ");
   number = kChooseShards;
   return success();
 }
@@ -440,7 +454,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
-      failed(readShards(options.shards)) ||
+      failed(readShards(options.shards, options.shardGrid)) ||
       failed(readNumber(dataParallel, options.dataParallel)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(spareCredits, options.spareCredits, 0)) ||

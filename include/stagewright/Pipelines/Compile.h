@@ -86,6 +86,9 @@ struct CompileOptions {
   /// they split, as for pipeline-shard. Absent: layers are not sharded;
   /// kChooseShards: the fastest number, with stages and copies to match.
   std::optional<int64_t> shards;
+  /// Numbers of shards along the two axes of a grid, as `2x2`; their product is
+  /// `shards`. Empty: shards form one axis.
+  std::string shardGrid;
   std::string shardHints;
   /// Copies of all shards and stages, which take microbatches in turn. Absent:
   /// one with shards, else chosen by the planner.

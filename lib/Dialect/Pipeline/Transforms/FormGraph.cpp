@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphBuilder.h"
+#include "Shard/GridPlaces.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/Annotations.h"
 #include "stagewright/Analysis/ClusterData.h"
@@ -98,7 +99,9 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     // annotations.
     bool splits = annotations->any() && !isSharded(*graph);
     Layers layers =
-        assignLayers(*graph, options, splits ? &*annotations : nullptr);
+        step->hasAttr(PipelineDialect::kGrid)
+            ? layersOfGrid(*graph)
+            : assignLayers(*graph, options, splits ? &*annotations : nullptr);
     std::vector<ResultPart> parts = splitResults(*graph, layers);
     SmallVector<Value> roots;
     for (const ResultPart &part : parts)

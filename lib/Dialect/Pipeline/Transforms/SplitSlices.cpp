@@ -74,11 +74,11 @@ struct SplitSlicesPass : impl::SplitSlicesBase<SplitSlicesPass> {
     if (stacks.empty())
       return;
     // Layouts by number of rows, then by position in the step.
-    std::map<int64_t, std::map<int64_t, Layout>> ofStep;
+    std::map<int64_t, LayoutsByPosition> ofStep;
     for (const Stack &stack : stacks) {
       auto position = step.getArgAttrOfType<IntegerAttr>(
           stack.argument, PipelineDialect::kPosition);
-      ofStep[stack.rows][position ? position.getInt() : stack.argument] =
+      ofStep[stack.rows][{position ? position.getInt() : stack.argument, -1}] =
           Layout::split(0);
     }
     if (failed(splitArguments(stacks)))

@@ -35,10 +35,11 @@ struct ShardPlace {
   bool isWhole() const { return level % 2 == 0; }
 };
 
-/// operationName: the name, for locations, of an operation at `place` of the
-/// layer of `scope`. shardPlaceIn: the place in such a name; none if it has
-/// none. scopeIn: the scope in such a name.
+/// layerName: the name of the layer of `scope` at `place`. operationName: that,
+/// for locations, of an operation of this layer. shardPlaceIn: the place in
+/// such a name; none if it has none. scopeIn: the scope in such a name.
 ///@{
+std::string layerName(llvm::StringRef scope, ShardPlace place);
 std::string operationName(llvm::StringRef scope, ShardPlace place);
 std::optional<ShardPlace> shardPlaceIn(llvm::StringRef operation);
 llvm::StringRef scopeIn(llvm::StringRef operation);

@@ -119,6 +119,27 @@ static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints) {
   return list;
 }
 
+FailureOr<std::string> hintsOfAxis(Location loc, StringRef hints, unsigned axis,
+                                   unsigned axes) {
+  SmallVector<StringRef> texts;
+  hints.split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  std::string own;
+  for (StringRef text : texts) {
+    auto [names, where] = text.trim().rsplit('=');
+    SmallVector<StringRef> entries;
+    where.split(entries, ';');
+    if (entries.size() == 1 && where == "whole")
+      entries.resize(axes, where);
+    if (entries.size() != axes || llvm::is_contained(entries, "auto"))
+      return emitError(loc)
+             << "'" << text.trim() << "' does not say how a parameter is split "
+             << "over a grid; write GLOB=whole, or a dimension or 'whole' for "
+             << "each of its " << axes << " axes, as */w=0;1";
+    own += (own.empty() ? "" : ",") + (names + "=" + entries[axis]).str();
+  }
+  return own;
+}
+
 FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
                                      int64_t ways) {
   FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints);

@@ -43,6 +43,13 @@ struct HintedLayouts {
 mlir::FailureOr<HintedLayouts> readLayouts(mlir::func::FuncOp step,
                                            mlir::StringRef hints, int64_t ways);
 
+/// The hints for one of the axes of a grid, of hints that have an entry for
+/// each: `*/w=0;1` is `*/w=0` for axis 0. `GLOB=whole` is for all axes. Fails
+/// with an error if one has another number of entries.
+mlir::FailureOr<std::string> hintsOfAxis(mlir::Location loc,
+                                         mlir::StringRef hints, unsigned axis,
+                                         unsigned axes);
+
 /// `name` as a glob: every number in it becomes `*`.
 std::string withoutNumbers(llvm::StringRef name);
 

@@ -7,6 +7,7 @@
 
 #include "Annotated.h"
 #include "Choose.h"
+#include "GridPlaces.h"
 #include "Hints.h"
 #include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,54 +27,63 @@ struct ShardPass : impl::ShardBase<ShardPass> {
   using ShardBase::ShardBase;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    if (ways == 1)
+    if (grid.empty() && ways == 1)
       return;
-    if (ways < 1 || ways > kMostWays) {
-      emitError(module.getLoc()) << "ways must be from 1 to " << kMostWays
-                                 << ", got " << ways.getValue();
+    ModuleOp module = getOperation();
+    if (failed(checkWays()))
       return signalPassFailure();
-    }
     if (!module.getOps<GraphOp>().empty()) {
       emitError(module.getLoc())
           << "pipeline-shard splits a step, but the module has a graph";
       return signalPassFailure();
     }
     auto found = ensureStep();
-    if (failed(found))
+    if (failed(found) || failed(checkUnsplit(*found)) ||
+        failed(grid.empty() ? splitOver(*found, ways, hints)
+                            : splitOverGrid(*found)))
       return signalPassFailure();
-    func::FuncOp step = *found;
-    if (failed(checkUnsplit(step)))
-      return signalPassFailure();
-    FailureOr<HintedLayouts> hinted = readLayouts(step, hints, ways);
+  }
+
+private:
+  /// Splits the step over one axis of `count` shards as `given` hints.
+  LogicalResult splitOver(func::FuncOp step, int64_t count, StringRef given) {
+    ModuleOp module = getOperation();
+    shards = count;
+    FailureOr<HintedLayouts> hinted = readLayouts(step, given, shards);
     if (failed(hinted))
-      return signalPassFailure();
+      return failure();
     FailureOr<StepGraph> graph = StepGraph::create(step);
     if (failed(graph))
-      return signalPassFailure();
+      return failure();
     FailureOr<StepAnnotations> annotations = readAnnotations(*graph);
     if (failed(annotations))
-      return signalPassFailure();
-    auto batches = sharedBatches(step, *annotations, ways);
+      return failure();
+    if (!grid.empty() && annotations->any())
+      return emitError(step.getLoc())
+             << "split(n) and replicate(n) place layers on one axis of "
+             << "devices, and the shards form a grid; remove them";
+    auto batches = sharedBatches(step, *annotations, shards);
     if (failed(batches) ||
         failed(chooseOpen(step, *graph, *annotations, *hinted)))
-      return signalPassFailure();
+      return failure();
     if (!hinted->batches.empty()) {
       batches->resize(step.getNumArguments());
       for (auto [layout, given] : llvm::zip_equal(*batches, hinted->batches))
         if (given.isSplit())
           layout = given;
     }
-    std::map<int64_t, Layout> byPosition;
+    LayoutsByPosition byPosition;
     for (auto [i, layout] : llvm::enumerate(hinted->layouts))
-      byPosition[step.getArgAttrOfType<IntegerAttr>(unsigned(i),
-                                                    PipelineDialect::kPosition)
-                     .getInt()] = layout;
+      byPosition[{step.getArgAttrOfType<IntegerAttr>(unsigned(i),
+                                                     PipelineDialect::kPosition)
+                      .getInt(),
+                  sliceOf(step, unsigned(i))}] = layout;
     for (Layout layout : hinted->layouts)
       numSplit += layout.isSplit();
-    FunctionSplitter splitter{.ways = ways,
+    FunctionSplitter splitter{.ways = shards,
                               .scatters = scatters,
                               .cuts = cuts,
+                              .isOfGrid = !grid.empty(),
                               .batches = std::move(*batches)};
     Boxes boxes = splitter.split(step, &*graph, hinted->layouts);
     if (auto update = module.lookupSymbol<func::FuncOp>("update"))
@@ -82,9 +92,52 @@ struct ShardPass : impl::ShardBase<ShardPass> {
     numScatters += boxes.scatters;
     numExchanges += boxes.exchanges;
     numJoins += boxes.joins;
+    return success();
   }
 
-private:
+  /// Splits the step over the first axis, and what each of its shards does over
+  /// the second.
+  LogicalResult splitOverGrid(func::FuncOp step) {
+    if (cuts)
+      return emitError(step.getLoc())
+             << "levels of a grid of shards cannot be cut";
+    Location loc = step.getLoc();
+    if (hints.empty())
+      return emitError(loc) << "a grid of shards needs hints for both axes, as "
+                            << "--shard='*/w=0;1'";
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      step.removeArgAttr(i, PipelineDialect::kSplitDim);
+    for (auto [axis, count] : llvm::enumerate(grid)) {
+      FailureOr<std::string> given =
+          hintsOfAxis(loc, hints, unsigned(axis), unsigned(grid.size()));
+      if (failed(given) || failed(splitOver(step, count, *given)))
+        return failure();
+      step = *ensureStep();
+      noteShards(step, unsigned(axis));
+      if (axis == 0)
+        writeSumsAsLoops(step);
+    }
+    return placeOnGrid(step, SmallVector<int64_t>(grid.begin(), grid.end()));
+  }
+
+  LogicalResult checkWays() {
+    int64_t all = grid.empty() ? int64_t(ways) : 1;
+    bool isGood = grid.empty() || grid.size() == 2;
+    for (int64_t count : grid) {
+      isGood &= count > 1 && count <= kMostWays;
+      all *= isGood ? count : 1;
+    }
+    Location loc = getOperation().getLoc();
+    if (!isGood)
+      return emitError(loc) << "a grid of shards has two axes, each of 2 to "
+                            << kMostWays << " shards";
+    if (all < 1 || all > kMostWays)
+      return emitError(loc)
+             << (grid.empty() ? "ways" : "shards of a grid")
+             << " must be from 1 to " << kMostWays << ", got " << all;
+    return success();
+  }
+
   /// Fails if an argument is a part of a parameter already: a part has one
   /// split dimension.
   static LogicalResult checkUnsplit(func::FuncOp step) {
@@ -103,9 +156,9 @@ private:
     if (failed(found))
       return failure();
     Result<Cluster> devices =
-        *found ? Result<Cluster>(std::move(**found)) : localCluster(ways);
+        *found ? Result<Cluster>(std::move(**found)) : localCluster(shards);
     Result<ShardRates> rates =
-        devices ? ratesOf(*devices, ways) : devices.error();
+        devices ? ratesOf(*devices, shards) : devices.error();
     if (!rates)
       return emitError(getOperation().getLoc()) << rates.error().message;
     return *rates;
@@ -121,7 +174,7 @@ private:
     return emitError(step.getLoc())
            << group.annotation->text() << " splits no parameter: none that is "
            << "used there has a dimension, or heads or the like in one, of at "
-           << "least " << ways.getValue() << " that no other split excludes";
+           << "least " << shards << " that no other split excludes";
   }
 
   /// Chooses how open parameters are split, and reports it in a remark.
@@ -129,7 +182,7 @@ private:
                            const StepAnnotations &annotations,
                            HintedLayouts &hinted) {
     auto isSplit = [](Layout layout) { return layout.isSplit(); };
-    auto groups = openParameters(graph, annotations, ways, hinted);
+    auto groups = openParameters(graph, annotations, shards, hinted);
     if (failed(groups))
       return failure();
     bool isOpen = llvm::any_of(
@@ -141,37 +194,37 @@ private:
       ShardChoice choice;
       for (const OpenParameters &group : *groups) {
         if (!group.arguments.empty())
-          choice = chooseLayouts(graph, ways, *rates, group.arguments,
+          choice = chooseLayouts(graph, shards, *rates, group.arguments,
                                  hinted.layouts);
         if (failed(checkSplit(step, group, hinted.layouts)))
           return failure();
       }
       if (llvm::none_of(hinted.layouts, isSplit))
         return emitError(step.getLoc())
-               << "no parameter can be split over " << ways.getValue()
+               << "no parameter can be split over " << shards
                << " shards: none has a dimension, or heads or the like in one, "
-               << "of at least " << ways.getValue();
+               << "of at least " << shards;
       auto percent = [&](double seconds) {
         return std::lround(100 * seconds / std::max(choice.all, 1e-30));
       };
       emitRemark(step.getLoc())
-          << "layers are split over " << ways.getValue()
-          << " shards as by --shard='" << writeHints(step, hinted.layouts)
-          << "', which saves each shard " << percent(choice.saved)
-          << " % of a microbatch's time and adds " << percent(choice.spent)
-          << " % for messages";
+          << "layers are split over " << shards << " shards as by --shard='"
+          << writeHints(step, hinted.layouts) << "', which saves each shard "
+          << percent(choice.saved) << " % of a microbatch's time and adds "
+          << percent(choice.spent) << " % for messages";
       return success();
     }
     if (llvm::any_of(hinted.layouts, isSplit) ||
         llvm::any_of(hinted.batches, isSplit))
       return success();
     return emitError(step.getLoc())
-           << "no parameter is split over the " << ways.getValue()
-           << " shards: "
+           << "no parameter is split over the " << shards << " shards: "
            << (hints.empty() ? "the step has none"
                              : "all hints say 'whole'; leave them out, or let "
                                "one say 'auto'");
   }
+
+  int64_t shards = 1; ///< Of the axis that is being split.
 };
 
 } // namespace

@@ -15,10 +15,14 @@ using llvm::StringLiteral, llvm::StringRef, llvm::Twine;
 static constexpr StringLiteral kLevel = ".t", kTail = "b", kShard = ".s",
                                kOperation = "/op";
 
-std::string operationName(StringRef scope, ShardPlace place) {
+std::string layerName(StringRef scope, ShardPlace place) {
   return (scope + kLevel + Twine(place.level) + (place.tail ? kTail : "") +
-          kShard + Twine(place.shard) + kOperation)
+          kShard + Twine(place.shard))
       .str();
+}
+
+std::string operationName(StringRef scope, ShardPlace place) {
+  return layerName(scope, place) + kOperation.str();
 }
 
 static std::optional<ShardPlace> parse(StringRef layer) {

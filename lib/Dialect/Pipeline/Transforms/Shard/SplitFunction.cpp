@@ -60,6 +60,30 @@ SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
   return firsts;
 }
 
+/// Adds the split as `layout` over an axis of a grid of `ways` to the facts of
+/// a slice. `isRow`: it was a row of a stack before.
+static void addAxis(Builder &builder, NamedAttrList &facts, Layout layout,
+                    int64_t ways, bool isRow) {
+  auto append = [&](StringRef name, int64_t value) {
+    SmallVector<int64_t> list;
+    if (auto before =
+            llvm::dyn_cast_or_null<DenseI64ArrayAttr>(facts.get(name)))
+      list.append(before.asArrayRef().begin(), before.asArrayRef().end());
+    list.push_back(value);
+    facts.set(name, builder.getDenseI64ArrayAttr(list));
+  };
+  auto parts = llvm::dyn_cast_or_null<IntegerAttr>(
+      facts.get(PipelineDialect::kSliceParts));
+  isRow &= !facts.get(PipelineDialect::kSliceWays);
+  if (isRow || parts)
+    facts.set(PipelineDialect::kSliceParts,
+              builder.getI64IntegerAttr(ways * (parts ? parts.getInt() : 1)));
+  append(PipelineDialect::kSliceWays, ways);
+  append(PipelineDialect::kSliceDim, layout.dim);
+  append(PipelineDialect::kSliceOuter, layout.outer);
+  append(PipelineDialect::kSliceUnit, layout.unit);
+}
+
 /// Attributes of part `part` of an argument or result with attributes `whole`.
 DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
                                                 DictionaryAttr whole,
@@ -82,6 +106,10 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
            builder.getI64IntegerAttr(row ? row.getInt() * ways + part : part));
   if (rows)
     return list.getDictionary(context);
+  if (isOfGrid) {
+    addAxis(builder, list, layout, ways, /*isRow=*/bool(row));
+    return list.getDictionary(context);
+  }
   if (row)
     list.set(PipelineDialect::kSliceParts, builder.getI64IntegerAttr(ways));
   list.set(PipelineDialect::kSliceDim, builder.getI64IntegerAttr(layout.dim));
@@ -166,12 +194,19 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   return sharder.boxes;
 }
 
-Boxes FunctionSplitter::splitUpdate(
-    func::FuncOp update, const std::map<int64_t, Layout> &ofStep) const {
+int64_t sliceOf(func::FuncOp function, unsigned number) {
+  auto slice =
+      function.getArgAttrOfType<IntegerAttr>(number, PipelineDialect::kSlice);
+  return slice ? slice.getInt() : -1;
+}
+
+Boxes FunctionSplitter::splitUpdate(func::FuncOp update,
+                                    const LayoutsByPosition &ofStep) const {
   SmallVector<Layout> layouts(update.getNumArguments());
   for (unsigned i = 0; i < update.getNumArguments(); ++i)
     if (auto of = update.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kOf))
-      if (auto found = ofStep.find(of.getInt()); found != ofStep.end())
+      if (auto found = ofStep.find({of.getInt(), sliceOf(update, i)});
+          found != ofStep.end())
         layouts[i] = found->second;
   Operation *end = update.getBody().front().getTerminator();
   for (bool changed = true; changed;) {

@@ -28,11 +28,19 @@ mlir::RankedTensorType rowType(mlir::RankedTensorType type);
 /// dimensions: dimensions 0 and 1 become the row's first.
 llvm::SmallVector<mlir::ReassociationIndices> rowGroups(int64_t rank);
 
+/// The slice that argument `number` is; -1 if it is none.
+int64_t sliceOf(mlir::func::FuncOp function, unsigned number);
+
+/// Layouts of arguments of a step by position, and slice; -1 without one.
+using LayoutsByPosition = std::map<std::pair<int64_t, int64_t>, Layout>;
+
 struct FunctionSplitter {
   int64_t ways = 1;
   bool scatters = false, cuts = false; ///< As in Sharder.
   /// Parts are single rows of stacks, without dimension 0.
   bool rows = false;
+  /// The shards are those of an axis of a grid: facts of slices are lists.
+  bool isOfGrid = false;
   /// By argument of the step: how each shard takes its part of a batch, which
   /// stays one argument; empty: all shards take the whole.
   llvm::SmallVector<Layout> batches = {};
@@ -44,10 +52,9 @@ struct FunctionSplitter {
               llvm::ArrayRef<Layout> layouts) const;
 
   /// The same for an optimizer: its parameters and gradients are split as those
-  /// of the step (`ofStep`, by position), its state as the results that replace
-  /// it.
+  /// of the step (`ofStep`), its state as the results that replace it.
   Boxes splitUpdate(mlir::func::FuncOp update,
-                    const std::map<int64_t, Layout> &ofStep) const;
+                    const LayoutsByPosition &ofStep) const;
 
 private:
   llvm::SmallVector<int64_t> addArguments(mlir::func::FuncOp function,

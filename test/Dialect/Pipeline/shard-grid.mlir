@@ -1,0 +1,64 @@
+// RUN: pp-opt %s --pipeline-shard="grid=2,2 hints=w=0;1" | FileCheck %s
+// RUN: pp-compile %s --cluster=local:4 --tensor-parallel=2x2 '--shard=w=0;1' --microbatches=1 --emit=schedule --quiet 2>&1 | FileCheck %s --check-prefix=PLAN
+
+// Errors.
+// DEFINE: %{hints} =
+// DEFINE: %{split} = not pp-opt %s --pipeline-shard="grid=2,2 hints=%{hints}" 2>&1 | FileCheck %s --check-prefix
+// REDEFINE: %{hints} = w=0
+// RUN: %{split}=ENTRIES
+// ENTRIES: error: 'w=0' does not say how a parameter is split over a grid; write GLOB=whole, or a dimension or 'whole' for each of its 2 axes, as */w=0;1
+// REDEFINE: %{hints} = w=0;auto
+// RUN: %{split}=AUTO
+// AUTO: error: 'w=0;auto' does not say how
+// REDEFINE: %{hints} = w=0;whole
+// RUN: %{split}=USELESS
+// USELESS: error: no parameter is split over the 2 shards: all hints say 'whole'
+// REDEFINE: %{hints} =
+// RUN: %{split}=NONE
+// NONE: error: a grid of shards needs hints for both axes, as --shard='*/w=0;1'
+// REDEFINE: %{hints} = w=1;1:5
+// RUN: %{split}=TWICE
+// TWICE: error: parameter 'w' of type 'tensor<16x6xf32>' cannot be split over 2 shards by 'w=1:5': dimension 1 must be a multiple of 5, and at least 10, got 6
+// RUN: not pp-opt %s --pipeline-shard="grid=2,2,2 hints=w=0;1;1" 2>&1 | FileCheck %s --check-prefix=AXES
+// RUN: not pp-opt %s --pipeline-shard="grid=2,1 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=AXES
+// AXES: error: a grid of shards has two axes, each of 2 to 1024 shards
+// RUN: not pp-opt %s --pipeline-shard="grid=64,64 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: error: shards of a grid must be from 1 to 1024, got 4096
+// RUN: not pp-opt %s --pipeline-shard="grid=2,2 hints=w=0;1 cuts" 2>&1 | FileCheck %s --check-prefix=CUTS
+// CUTS: error: levels of a grid of shards cannot be cut
+// DEFINE: %{flags} =
+// DEFINE: %{compile} = not pp-compile %s --cluster=local:8 --tensor-parallel=2x2 '--shard=w=0;1' --emit=schedule %{flags} 2>&1 | FileCheck %s --check-prefix
+// REDEFINE: %{flags} = --stages=2
+// RUN: %{compile}=STAGES
+// STAGES: error: shards form a grid of 2x2, which does not support more than one stage yet; give a single number of shards instead
+// REDEFINE: %{flags} = --recompute-layers
+// RUN: %{compile}=AGAIN
+// AGAIN: 2x2, which does not support layers that keep only their inputs yet
+// REDEFINE: %{flags} = --shard-collectives
+// RUN: %{compile}=COLLECTIVES
+// COLLECTIVES: 2x2, which does not support collectives between shards yet
+// REDEFINE: %{flags} = --target=cuda:sm_90a
+// RUN: %{compile}=DEVICE
+// DEVICE: 2x2, which does not support a device target yet
+
+// The rows of w are split over the first axis, the columns of each part over the second.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %arg1: tensor<8x6xf32> {{{.*}}pipeline.slice = 0 : i64, pipeline.slice_dim = array<i64: 0, 1>, pipeline.slice_outer = array<i64: 1, 1>, pipeline.slice_unit = array<i64: 1, 1>, pipeline.slice_ways = array<i64: 2, 2>}, %arg2
+// CHECK-SAME: tensor<8x6xf32> {{{.*}}pipeline.slice = 3 : i64
+// CHECK-SAME: attributes {pipeline.grid = array<i64: 2, 2>
+// CHECK-COUNT-4: linalg.matmul {{.*}} tensor<8x8xf32>, tensor<8x6xf32>
+// The sum over the first axis, in both shards of the second that return parts, then the join.
+// CHECK-COUNT-2: linalg.add {{.*}} tensor<8x6xf32>
+// CHECK-COUNT-2: tensor.insert_slice {{.*}} tensor<8x6xf32> into tensor<8x12xf32>
+
+// PLAN: pipeline.stage {{.*}}@d0
+// PLAN: pipeline.stage {{.*}}@d3
+
+func.func @step(%x: tensor<8x16xf32> {pipeline.role = "batch", pipeline.name = "x"},
+                %w: tensor<16x12xf32> {pipeline.role = "parameter", pipeline.name = "w"}) -> (tensor<8x12xf32> {pipeline.role = "output"}) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x12xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x12xf32>) -> tensor<8x12xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x12xf32>) outs(%zeros : tensor<8x12xf32>) -> tensor<8x12xf32>
+  return %y : tensor<8x12xf32>
+}

@@ -1,0 +1,230 @@
+"""Shards that form a grid of 2 x 2: conversions between layouts with an entry for each axis, and models. Values equal the global
+ones; bytes equal OneFlow's table for the axes that change, one after the other."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import test_shards
+from test_layouts import LAYOUTS, compiled, mpirun, run
+from test_shards import MPI, imported  # noqa: F401 (a fixture)
+from tiers import thorough
+
+ROWS, INNER, COLUMNS = 8, 8, 16
+SIZE = 4 * ROWS * COLUMNS   # Bytes of a value.
+SPLIT = "S0", "S1"
+BOTH = list(itertools.product(LAYOUTS, LAYOUTS))
+# As on one axis, nothing makes a sum of parts from another layout.
+MADE = [(source, target) for source, target in itertools.product(BOTH, BOTH)
+        if all(new != "P" or old == "P" for old, new in zip(source, target))]
+
+
+def hints(name, layouts, dims):
+    """The hint for an argument that has dimension `dims[layout]` split along each axis."""
+    own = [str(dims.get(layout, "whole")) for layout in layouts]
+    return [] if set(own) == {"whole"} else [f"{name}={';'.join(own)}"]
+
+
+class Pair:
+    """Operations whose value `v`, the product of two arguments, has layout `source`, and is then needed in layout `target`: added to
+    `to`. On an axis where it must be whole `to` is split, and `v` reversed in that dimension; where it must stay a sum `to` is one."""
+
+    def __init__(self, number, source, target):
+        self.source, self.target, n = source, target, f"n{number}"
+        self.name, self.arguments, self.hints, self.body = n, {}, [], []
+        self.product(n, source)
+        # A dimension that the other axis does not split.
+        self.to = tuple(own if own != "B" else "S1" if target[1 - axis] == "S0" or axis == 1 and target[0] == "B" else "S0"
+                        for axis, own in enumerate(target))
+        self.reversed = [any(own == "B" and to == f"S{dim}" for own, to in zip(target, self.to)) for dim in (0, 1)]
+        index = ", ".join(f"%{name}r" if isReversed else f"%{name}" for name, isReversed in zip("ij", self.reversed))
+        if "P" in target:
+            self.product(f"{n}to", self.to)
+            value = f"%{n}v"
+            if "B" in target:   # Both dimensions, as a sum over one axis that the other must have whole.
+                self.reversed = [True, True]
+                value = f"%{n}r"
+                self.body.append(f"""{value} = linalg.generic {{indexing_maps = [#reverse, #id], iterator_types = ["parallel", "parallel"]}}
+                    ins(%{n}v : !v) outs(%empty : !v) {{
+                  ^bb0(%a: f32, %o: f32):
+                    linalg.yield %a : f32
+                }} -> !v""")
+            self.body.append(f"%{n}y = linalg.add ins({value}, %{n}tov : !v, !v) outs(%empty : !v) -> !v")
+        else:
+            self.add(f"{n}to", (ROWS, COLUMNS), hints(f"{n}to", self.to, {"S0": 0, "S1": 1}))
+            self.body.append(f"""%{n}y = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+                ins(%{n}to : !v) outs(%empty : !v) {{
+              ^bb0(%a: f32, %o: f32):
+                %i = linalg.index 0 : index
+                %j = linalg.index 1 : index
+                %last = arith.constant {ROWS - 1} : index
+                %end = arith.constant {COLUMNS - 1} : index
+                %ir = arith.subi %last, %i : index
+                %jr = arith.subi %end, %j : index
+                %b = tensor.extract %{n}v[{index}] : !v
+                %c = arith.addf %a, %b : f32
+                linalg.yield %c : f32
+            }} -> !v""" if "B" in target else
+                             f"%{n}y = linalg.add ins(%{n}to, %{n}v : !v, !v) outs(%empty : !v) -> !v")
+
+    def add(self, name, shape, own):
+        self.arguments[name] = "parameter" if own else "batch", shape
+        self.hints += own
+
+    def product(self, n, layouts):
+        left, right = f"{n}left", f"{n}right"
+        self.add(left, (ROWS, INNER), hints(left, layouts, {"S0": 0}))
+        self.add(right, (INNER, COLUMNS), hints(right, layouts, {"S1": 1, "P": 0}))
+        self.body.append(f"%{n}v = linalg.matmul ins(%{left}, %{right} : tensor<{ROWS}x{INNER}xf32>, tensor<{INNER}x{COLUMNS}xf32>) "
+                         "outs(%zeros : !v) -> !v")
+
+    def value(self, values):
+        n = self.name
+        value = values[f"{n}left"] @ values[f"{n}right"]
+        to = values[f"{n}toleft"] @ values[f"{n}toright"] if "P" in self.target else values[f"{n}to"]
+        return to + value[tuple(slice(None, None, -1 if isReversed else 1) for isReversed in self.reversed)]
+
+    def expected(self):
+        """Bytes of the conversion and of its result to the last device; None if other values are converted too."""
+        mixed = {"P", "B"} <= set(self.target)
+        closed = self.target[1] == "P" and self.source[0] != self.target[0]   # `to` is then summed as well.
+        return None if mixed or closed and self.source[0] != "P" else conversion(self.source, self.target) + to_the_last(self.to)
+
+
+def on_axis(old, new, other):
+    """Bytes of a conversion along one axis, by OneFlow's table, in both groups of two, whose values are halves if the other axis
+    splits them."""
+    size = SIZE if other in SPLIT else 2 * SIZE
+    if old == new or old == "B":
+        return 0
+    if old == "P":
+        return 2 * size if new == "B" else size
+    return size if new == "B" else size // 2
+
+
+def conversion(source, target):
+    """Bytes of a conversion: along the first axis, then along the second. Parts along the first of what the second splits in the same
+    dimension, or exchanges of sums, need the second closed before. A value that is read at computed places is made whole on an axis
+    whose layout does not fit."""
+    isRead, sent, (first, second) = "B" in target, 0, source
+    chunks = False   # The second axis splits each half.
+    if first != target[0]:
+        if not isRead and target[0] == second in SPLIT or first in SPLIT and second == "P":
+            sent, second = on_axis(second, "B", first), "B"
+        sent += on_axis(first, "B" if isRead else target[0], second)
+        chunks = first == second in SPLIT
+        first = "B" if isRead else target[0]
+    if isRead:
+        return sent + (0 if second == target[1] else on_axis(second, "B", first))
+    return sent + on_axis(second, "B" if chunks and second == target[1] else target[1], first)
+
+
+def to_the_last(layouts):
+    """Bytes in which the last device, which returns it, gets a value: along the first axis, in all shards that have parts, then along
+    the second; but sums of parts are added up first."""
+    first, second = layouts
+    whole = {"S0": SIZE // 2, "S1": SIZE // 2, "B": 0, "P": SIZE}
+    if first in SPLIT and second == "P":
+        return SIZE + SIZE // 2
+    return whole[first] * (2 if second == "P" else 1) + whole[second]
+
+
+def text(pairs):
+    """A step with all `pairs`, and a parameter that is split over both axes."""
+    arguments = ", ".join(f'%{name}: tensor<{n}x{m}xf32> {{pipeline.role = "{role}", pipeline.name = "{name}"}}'
+                          for pair in pairs for name, (role, (n, m)) in pair.arguments.items())
+    results = ", ".join('!v {pipeline.role = "output"}' for _ in pairs)
+    lines = "\n".join(line for pair in pairs for line in pair.body)
+    return f"""
+        #id = affine_map<(i, j) -> (i, j)>
+        #reverse = affine_map<(i, j) -> (-i + {ROWS - 1}, -j + {COLUMNS - 1})>
+        !v = tensor<{ROWS}x{COLUMNS}xf32>
+        func.func @step({arguments}, %unused: tensor<4x4xf32> {{pipeline.role = "parameter", pipeline.name = "unused"}}) -> ({results}) {{
+            %zero = arith.constant 0.0 : f32
+            %empty = tensor.empty() : !v
+            %zeros = linalg.fill ins(%zero : f32) outs(%empty : !v) -> !v
+            {lines}
+            return {", ".join(f"%{pair.name}y" for pair in pairs)} : {", ".join("!v" for _ in pairs)}
+        }}"""
+
+
+def check(folder, source, launch=()):
+    """Compiles and runs all conversions from `source`; returns how many have known bytes."""
+    pairs = [Pair(number, source, target) for number, (own, target) in enumerate(MADE) if own == source]
+    known = [pair for pair in pairs if pair.expected() is not None]
+    rng = np.random.default_rng(0)
+    for chosen in known, [pair for pair in pairs if pair not in known]:
+        if not chosen:
+            continue
+        arguments = {name: it for pair in chosen for name, it in pair.arguments.items()} | {"unused": ("parameter", (4, 4))}
+        compiled(folder, text(chosen), "2x2", ",".join([hint for pair in chosen for hint in pair.hints] + ["unused=0;1"]),
+                 "--cluster=local:4")
+        values = {name: rng.integers(-3, 4, shape).astype(np.float32) for name, (_, shape) in arguments.items()}
+        found, sent = run(folder, arguments, values, *launch)
+        for number, pair in enumerate(chosen):
+            assert (found[str(number)] == pair.value(values)).all(), (pair.source, pair.target)
+        if chosen is known:
+            assert sent == sum(pair.expected() for pair in chosen)
+    return len(known)
+
+
+@pytest.mark.parametrize("source", BOTH, ids="".join)
+def test_a_conversion_sends_what_the_table_says(tmp_path, source):
+    check(tmp_path, source)
+
+
+@MPI
+@pytest.mark.parametrize("source", [("S0", "S1"), ("P", "S0"), ("P", "P")], ids="".join)
+def test_processes_send_what_the_table_says(tmp_path, source):
+    check(tmp_path, source, mpirun(4))
+
+
+def test_most_conversions_have_known_bytes():
+    assert len(MADE) == 169 and sum(Pair(0, *pair).expected() is None for pair in MADE) == 12
+
+
+@pytest.mark.parametrize("hint", ["0;1", "1;0", "0;0", "1;1", "1:3;1:3", "1;1:3", "0:1:3;1", "1:3;0:1:3", "0;whole", "whole;1"])
+def test_a_parameter_is_loaded_and_joined_in_uneven_parts(tmp_path, hint):
+    """The parameter and the gradient, which is the other factor in all rows, as files have them."""
+    step = f"""
+        func.func @step(%w: tensor<15x18xf32> {{pipeline.role = "parameter", pipeline.name = "w"}},
+                        %x: tensor<15x18xf32> {{pipeline.role = "batch", pipeline.name = "x"}})
+            -> (tensor<f32> {{pipeline.role = "loss"}}, tensor<15x18xf32> {{pipeline.role = "gradient", pipeline.of = 0}}) {{
+            %zero = arith.constant 0.0 : f32
+            %e = tensor.empty() : tensor<15x18xf32>
+            %s = tensor.empty() : tensor<f32>
+            %z = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+            %p = linalg.mul ins(%w, %x : tensor<15x18xf32>, tensor<15x18xf32>) outs(%e : tensor<15x18xf32>) -> tensor<15x18xf32>
+            %loss = linalg.reduce ins(%p : tensor<15x18xf32>) outs(%z : tensor<f32>) dimensions = [0, 1]
+                (%a: f32, %b: f32) {{ %c = arith.addf %a, %b : f32
+                                    linalg.yield %c : f32 }}
+            %g = linalg.add ins(%w, %x : tensor<15x18xf32>, tensor<15x18xf32>) outs(%e : tensor<15x18xf32>) -> tensor<15x18xf32>
+            return %loss, %g : tensor<f32>, tensor<15x18xf32>
+        }}"""
+    arguments = {"w": ("parameter", (15, 18)), "x": ("batch", (15, 18))}
+    compiled(tmp_path, step, "2x2", f"w={hint}" + (",x=1;0" if "whole" in hint else ""), "--cluster=local:4")
+    rng = np.random.default_rng(0)
+    values = {name: rng.integers(-9, 10, shape).astype(np.float32) for name, (_, shape) in arguments.items()}
+    found, _ = run(tmp_path, arguments, values)
+    assert found["0"] == (values["w"] * values["x"]).sum() and (found["1"] == values["w"] + values["x"]).all()
+
+
+MODELS = [
+    # Heads and hidden units over the first axis, what contractions add up over the second; and the other way round.
+    ("gpt.py:gpt", "2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1", ()),
+    ("gpt.py:gpt_dropout", "2x2", "*/qkv=0;1:3,*/o=1;0,*/fc=0;1,*/proj=1;0,params/head=1;0,params/wte=0;1", ()),
+    ("gpt.py:gpt", "2x2", "*/qkv=1:3;whole,*/o=0;whole,*/fc=1;whole,*/proj=0;whole,ids=whole;0,tgt=whole;0", ()),   # samples
+    ("gpt.py:gpt", "2x3", "*/fc=1;1,*/proj=0;0", ("--data-parallel=2", "--cluster=local:12")),
+    *thorough([
+        ("gpt.py:gpt", "2x2", "*=0;0", ("--sequence-parallel=false",)),
+        ("llama.py:llama", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1", ()),
+    ]),
+]
+
+
+@pytest.mark.parametrize("model, grid, hints, flags", MODELS)
+def test_a_model_agrees_with_jax(imported, tmp_path, model, grid, hints, flags):
+    folder = imported(model)
+    artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
+    test_shards.agrees_with_jax(artifact, folder)
