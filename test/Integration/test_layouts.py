@@ -178,6 +178,29 @@ def test_a_conversion_goes_to_other_processes(tmp_path, shape, ways, source, tar
     assert step.run(tmp_path, ways, step.integers(), *mpirun(2 * ways), groups=2) == step.expected(ways, groups=2)
 
 
+@pytest.mark.parametrize("ways", (2, 4))
+@pytest.mark.parametrize("shape, dims", [((4, 4, 5, 7), (2, 3)), ((4, 4, 5, 7), (3, 2)), ((4, 8, 4, 8, 4), (2, 4)), ((4, 8, 4, 8, 4), (4, 2))])
+def test_later_dimensions_are_exchanged(tmp_path, ways, shape, dims):
+    """Of values of four and five dimensions, from one split to another: between sums with parameters that are split so."""
+    type_ = f"tensor<{'x'.join(map(str, shape))}xf32>"
+    arguments = {"from": ("parameter", shape), "x": ("batch", shape), "to": ("parameter", shape)}
+    text = ", ".join(f'%{name}: {type_} {{pipeline.role = "{role}", pipeline.name = "{name}"}}' for name, (role, _) in arguments.items())
+    compiled(tmp_path, f"""
+        func.func @step({text}) -> ({type_} {{pipeline.role = "output"}}) {{
+            %empty = tensor.empty() : {type_}
+            %v = linalg.add ins(%from, %x : {type_}, {type_}) outs(%empty : {type_}) -> {type_}
+            %y = linalg.mul ins(%to, %v : {type_}, {type_}) outs(%empty : {type_}) -> {type_}
+            return %y : {type_}
+        }}""", ways, f"from={dims[0]},to={dims[1]}")
+    rng = np.random.default_rng(0)
+    values = {name: rng.integers(-5, 6, shape).astype(np.float32) for name in arguments}
+    found, sent = run(tmp_path, arguments, values)
+    assert (found["0"] == values["to"] * (values["from"] + values["x"])).all()
+    size, (old, new) = 4 * int(np.prod(shape)), (parts(shape[dim], ways) for dim in dims)
+    stays = size * sum(a * b for a, b in zip(old, new)) // (shape[dims[0]] * shape[dims[1]])
+    assert sent == size - stays + size - size * new[-1] // shape[dims[1]]
+
+
 LEAST = 16   # Elements of a sum: the compiler does not scatter smaller ones.
 
 

@@ -98,6 +98,17 @@ def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, cop
     trains(path, golden(name, steps_of(name)), steps_of(name))
 
 
+GRID = "--cluster=local:4", "--tensor-parallel=2x2", "--shard=*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1"
+
+
+@pytest.mark.parametrize("name", ["gpt_adamw", *thorough(["tied_adamw", "scan_adamw", "scan_lamb"])])
+def test_grids_of_shards_train_as_jax_and_optax(workshop, golden, name):
+    """Also rows of stacks, of which each shard has a part along two dimensions."""
+    path = workshop.path("training", f"{name}-grid", "swx")
+    tool("pp-compile", workshop.module(f"training.py:{name}"), *GRID, "--microbatches=8", "--quiet", "-o", path)
+    trains(path, golden(name, steps_of(name)), steps_of(name))
+
+
 def test_shards_of_samples_train_as_jax_and_optax(workshop, golden):
     """Parameters are whole; gradients are summed over the shards, and one of them updates."""
     path = workshop.path("training", "samples", "swx")
