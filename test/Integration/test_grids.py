@@ -5,11 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import test_shards
 from test_layouts import LAYOUTS, compiled, mpirun, run
 from test_shards import MPI, imported  # noqa: F401 (a fixture)
 from tiers import thorough
+from workshop import BUILD, call
 
 ROWS, INNER, COLUMNS = 8, 8, 16
 SIZE = 4 * ROWS * COLUMNS   # Bytes of a value.
@@ -228,3 +230,14 @@ def test_a_model_agrees_with_jax(imported, tmp_path, model, grid, hints, flags):
     folder = imported(model)
     artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
     test_shards.agrees_with_jax(artifact, folder)
+
+
+@MPI
+def test_processes_have_the_bits_of_threads(imported, tmp_path):
+    folder, (model, grid, hints, flags) = imported("gpt.py:gpt"), MODELS[0]
+    artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
+    files = [tmp_path / "threads.safetensors", tmp_path / "mpi.safetensors"]
+    for file, launch in zip(files, ((), mpirun(4))):
+        call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={file}")
+    threads, processes = (load_file(file) for file in files)
+    assert threads.keys() == processes.keys() and all((threads[name] == processes[name]).all() for name in threads)

@@ -98,10 +98,13 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     // The layers of shards are those of pipeline-shard, which has read the
     // annotations.
     bool splits = annotations->any() && !isSharded(*graph);
-    Layers layers =
+    FailureOr<Layers> found =
         step->hasAttr(PipelineDialect::kGrid)
             ? layersOfGrid(*graph)
             : assignLayers(*graph, options, splits ? &*annotations : nullptr);
+    if (failed(found))
+      return failure();
+    const Layers &layers = *found;
     std::vector<ResultPart> parts = splitResults(*graph, layers);
     SmallVector<Value> roots;
     for (const ResultPart &part : parts)

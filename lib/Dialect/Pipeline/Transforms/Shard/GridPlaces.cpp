@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridPlaces.h"
+#include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -198,29 +199,37 @@ LogicalResult placeOnGrid(func::FuncOp step, ArrayRef<int64_t> grid) {
   return success();
 }
 
-Layers layersOfGrid(const StepGraph &graph) {
+FailureOr<Layers> layersOfGrid(const StepGraph &graph) {
   FunctionOpInterface step = graph.step;
-  int64_t ways = 1;
-  for (int64_t size :
-       step->getAttrOfType<DenseI64ArrayAttr>(PipelineDialect::kGrid)
-           .asArrayRef())
-    ways *= size;
+  auto grid = step->getAttrOfType<DenseI64ArrayAttr>(PipelineDialect::kGrid);
+  int64_t ways = grid ? 1 : 0;
+  for (int64_t size : grid ? grid.asArrayRef() : ArrayRef<int64_t>())
+    ways = size > 0 && size <= kMostWays && ways <= kMostWays ? ways * size : 0;
+  std::map<int64_t, std::string> scopes; // By level.
+  std::vector<std::optional<ShardPlace>> places;
+  for (const StepOp &entry : graph.ops) {
+    auto &place = places.emplace_back();
+    if (!entry.isChained() && !entry.isBackward())
+      continue;
+    auto name = dyn_cast<NameLoc>(entry.op->getLoc());
+    place = name ? shardPlaceIn(name.getName()) : std::nullopt;
+    if (!place || place->shard < 0 || place->shard >= ways)
+      return emitError(entry.op->getLoc())
+             << "operation is at no level and shard of the grid of @"
+             << step.getName() << "; form the graph right after pipeline-shard";
+    scopes.try_emplace(place->level, scopeIn(name.getName()));
+  }
   Layers layers;
   layers.byScope = true;
-  std::map<int64_t, StringRef> scopes; // By level.
-  for (const StepOp &entry : graph.ops) {
-    auto name = dyn_cast<NameLoc>(entry.op->getLoc());
-    auto place = name && (entry.isChained() || entry.isBackward())
-                     ? shardPlaceIn(name.getName())
-                     : std::nullopt;
-    if (place)
-      scopes.try_emplace(place->level, scopeIn(name.getName()));
-    layers.layerOf.push_back(place ? int(place->level * ways + place->shard)
-                                   : -1);
-  }
-  for (auto [level, scope] : scopes)
+  std::map<int64_t, int64_t> firsts; // By level: its first layer.
+  for (const auto &[level, scope] : scopes) {
+    firsts[level] = layers.size();
     for (int64_t shard = 0; shard < ways; ++shard)
       layers.names.push_back(layerName(scope, {level, shard}));
+  }
+  for (const auto &place : places)
+    layers.layerOf.push_back(place ? int(firsts[place->level] + place->shard)
+                                   : -1);
   return layers;
 }
 

@@ -33,14 +33,14 @@ void writeSumsAsLoops(mlir::func::FuncOp step);
 
 /// Names the operations of `step`, whose shards along all axes of `grid` are
 /// noted, by level and shard: `h0.attn.t3.s2` is shard (1, 0) of a grid of 2 x
-/// 2. Every level has all shards. Fails with an error if there is no such
-/// order of levels.
+/// 2. Fails with an error as StepGraph::create() does.
 mlir::LogicalResult placeOnGrid(mlir::func::FuncOp step,
                                 llvm::ArrayRef<int64_t> grid);
 
 /// The layers of a step for which placeOnGrid() succeeded, by level, then by
-/// shard.
-Layers layersOfGrid(const StepGraph &graph);
+/// shard. A shard may have no operation of a level. Fails with an error if an
+/// operation has lost its place.
+mlir::FailureOr<Layers> layersOfGrid(const StepGraph &graph);
 
 } // namespace stagewright::pipeline
 

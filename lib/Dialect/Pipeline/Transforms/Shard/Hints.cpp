@@ -84,6 +84,8 @@ static FailureOr<Hint> readHint(Location loc, StringRef text) {
   };
   auto [names, where] = text.rsplit('=');
   Layout layout;
+  if (where.contains(';'))
+    return fail("entries for several axes need a grid of shards, as of 2x2");
   if (names.empty())
     return fail("it has no name");
   bool isAuto = where == "auto";
