@@ -143,7 +143,6 @@ LogicalResult checkGrid(Location loc, const CompileOptions &options) {
       options.stages.value_or(1) != 1 ? "more than one stage"
       : options.recomputeLayers       ? "layers that keep only their inputs"
       : options.shardCollectives      ? "collectives between shards"
-      : options.target != "host"      ? "a device target"
                                       : nullptr;
   if (options.shardGrid.empty() || !problem)
     return success();

@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import test_shards
+from emulator import NEEDED, emulated
 from test_layouts import LAYOUTS, compiled, mpirun, run
 from test_shards import MPI, imported  # noqa: F401 (a fixture)
 from tiers import thorough
@@ -230,6 +231,17 @@ def test_a_model_agrees_with_jax(imported, tmp_path, model, grid, hints, flags):
     folder = imported(model)
     artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
     test_shards.agrees_with_jax(artifact, folder)
+
+
+@NEEDED
+@pytest.mark.parametrize("hints, flags", [
+    ("*/qkv=1:3;whole,*/o=0;whole,*/fc=1;whole,*/proj=0;whole,ids=whole;0,tgt=whole;0", ("--score-bytes=1",)),   # raised attention
+    *thorough([(MODELS[0][2], ())]),
+])
+def test_a_grid_on_devices(imported, tmp_path, hints, flags):
+    folder = imported("gpt.py:gpt")
+    artifact = test_shards.compiled(folder, tmp_path / "step.swx", "2x2", hints, "--target=cuda:sm_90a", *flags, cluster="h100")
+    test_shards.agrees_with_jax(artifact, folder, emulated())
 
 
 @MPI

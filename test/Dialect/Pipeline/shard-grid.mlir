@@ -41,9 +41,6 @@
 // REDEFINE: %{flags} = --shard-collectives
 // RUN: %{compile}=COLLECTIVES
 // COLLECTIVES: 2x2, which does not support collectives between shards yet
-// REDEFINE: %{flags} = --target=cuda:sm_90a
-// RUN: %{compile}=DEVICE
-// DEVICE: 2x2, which does not support a device target yet
 
 // The rows of w are split over the first axis, the columns of each part over the second.
 // CHECK-LABEL: func.func @step(
