@@ -187,6 +187,23 @@ def test_most_conversions_have_known_bytes():
     assert len(MADE) == 169 and sum(Pair(0, *pair).expected() is None for pair in MADE) == 12
 
 
+@pytest.mark.parametrize("seed", [0, *thorough(range(1, 12))])
+def test_random_conversions_of_uneven_parts(tmp_path, monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(2):
+        grid = rng.integers(2, 4), rng.integers(2, 4)
+        for name in "ROWS", "INNER", "COLUMNS":
+            monkeypatch.setitem(globals(), name, int(rng.integers(np.prod(grid), 2 * np.prod(grid) + 6)))
+        pairs = [Pair(number, *MADE[index]) for number, index in enumerate(rng.integers(len(MADE), size=6))]
+        arguments = {name: it for pair in pairs for name, it in pair.arguments.items()} | {"unused": ("parameter", (4, 4))}
+        compiled(tmp_path, text(pairs), f"{grid[0]}x{grid[1]}", ",".join([hint for pair in pairs for hint in pair.hints] + ["unused=0;1"]),
+                 f"--cluster=local:{np.prod(grid)}")
+        values = {name: rng.integers(-3, 4, shape).astype(np.float32) for name, (_, shape) in arguments.items()}
+        found, _ = run(tmp_path, arguments, values)
+        for number, pair in enumerate(pairs):
+            assert (found[str(number)] == pair.value(values)).all(), (grid, ROWS, INNER, COLUMNS, pair.source, pair.target)
+
+
 @pytest.mark.parametrize("hint", ["0;1", "1;0", "0;0", "1;1", "1:3;1:3", "1;1:3", "0:1:3;1", "1:3;0:1:3", "0;whole", "whole;1"])
 def test_a_parameter_is_loaded_and_joined_in_uneven_parts(tmp_path, hint):
     """The parameter and the gradient, which is the other factor in all rows, as files have them."""
@@ -222,6 +239,12 @@ MODELS = [
     *thorough([
         ("gpt.py:gpt", "2x2", "*=0;0", ("--sequence-parallel=false",)),
         ("llama.py:llama", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1", ()),
+        ("gpt.py:gpt_tied", "2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1,params/wte=0;1", ()),
+        ("encoder_decoder.py:encoder_decoder", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/up=1;0,*/down=0;1", ()),
+        ("moe.py:moe", "2x2", "params/h/*/up=0;2,params/h/*/down=0;1", ()),   # by experts, and every expert
+        ("convnet.py:convnet", "2x2", "*/c1=3;whole,*/c2=2;3", ()),
+        ("convnet.py:convnet", "2x2", "image=0;whole,label=0;whole,*/c1=whole;3,*/c2=whole;2", ()),
+        ("graphs.py:graph_sage", "2x2", "features=0;whole,ids=0;whole,mask=0;whole,classes=0;whole,params/*=whole;0", ()),
     ]),
 ]
 
