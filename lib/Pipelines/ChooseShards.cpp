@@ -30,8 +30,9 @@ std::vector<int64_t> numbersOfShards(const Cluster &cluster) {
   llvm::MapVector<int64_t, int64_t> ofHost;
   for (const Device &each : cluster.devices)
     most = std::max(most, ++ofHost[each.node]);
-  // Shards of a layer that fit on a host are on one; but most dimensions can be
-  // split by a power of two, and some by nothing else.
+  // The shards of a layer are on one host if they fit, which needs a number
+  // that divides the devices of the host. Powers of two are always tried: most
+  // dimensions can be split by them, and some by no other number.
   auto isTried = [&](int64_t ways) {
     return llvm::has_single_bit(uint64_t(ways)) ||
            llvm::all_of(ofHost, [&](const auto &host) {
@@ -47,7 +48,7 @@ std::vector<int64_t> numbersOfShards(const Cluster &cluster) {
 
 namespace {
 
-/// A plan of groups is tried if the planner of groups expects it to take at
+/// A plan of gangs is tried if the planner of gangs expects it to take at
 /// most kNearBest times as long as the best plan so far.
 constexpr double kNearBest = 1.1;
 
@@ -60,15 +61,15 @@ constexpr double kLessMemory = 0.05, kMostLess = 0.2;
 struct Found {
   Grid grid;
   Seconds seconds = Seconds(std::numeric_limits<double>::infinity());
-  /// What the planner of groups expects of plans that were not tried.
+  /// What the planner of gangs expects of plans that were not tried.
   Seconds expected = Seconds(std::numeric_limits<double>::infinity());
   /// Lower bound on the time of all plans with that number of shards.
   Seconds bound = Seconds(std::numeric_limits<double>::infinity());
   std::string problem; ///< The first error of a plan that failed.
   OwningOpRef<ModuleOp> planned;
   std::vector<Diagnostic> said;    ///< Remarks and warnings of the plan.
-  std::vector<Diagnostic> ofGraph; ///< Those of forming layers.
-  bool hasForm = false;            ///< Whether `ofGraph` has those of a form.
+  std::vector<Diagnostic> ofGraph; ///< Those of forming layers and a graph.
+  bool hasForm = false; ///< Whether `ofGraph` has those of forming a graph.
 
   bool fits() const { return std::isfinite(seconds.value); }
 };
@@ -185,8 +186,8 @@ OwningOpRef<ModuleOp> Search::formLayers(Found &found) {
   return layers;
 }
 
-/// The graph of `layers` with whole backwards or with halves; null, with a
-/// problem in `found`, if there is none.
+/// The graph of `layers`, with whole backwards or, if `halves`, with backwards
+/// split into I and W; null, with a problem in `found`, if there is none.
 OwningOpRef<ModuleOp> Search::formGraph(ModuleOp layers, bool halves,
                                         Found &found) {
   OwningOpRef<ModuleOp> graph(layers.clone());
@@ -195,12 +196,13 @@ OwningOpRef<ModuleOp> Search::formGraph(ModuleOp layers, bool halves,
   std::vector<Diagnostic> said;
   if (failed(plan(*graph, how, Level::Graph, found, said)))
     return {};
-  if (!std::exchange(found.hasForm, true)) // Both have the same remarks.
+  // Both forms have the same remarks.
+  if (!std::exchange(found.hasForm, true))
     llvm::move(said, std::back_inserter(found.ofGraph));
   return graph;
 }
 
-/// Finds plans of groups of `ways` shards, to be tried later.
+/// Finds plans of gangs of `ways` shards, to be tried later.
 void Search::planGroupsOf(int64_t ways) {
   Found &found = all.emplace_back();
   found.grid.ways = ways;
@@ -238,7 +240,9 @@ void Search::planGroupsOf(int64_t ways) {
   }
   if (found.problem.empty() &&
       (trials.empty() || trials.back().found != &found))
-    found.problem = "stages and copies as asked for take other devices";
+    found.problem = "the requested numbers of stages and copies do not suit "
+                    "gangs of " +
+                    std::to_string(ways) + " devices";
 }
 
 /// Plans one trial as a program, and keeps the program if it is the fastest.
@@ -250,7 +254,7 @@ LogicalResult Search::attempt(const Trial &trial) {
   OwningOpRef<ModuleOp> planned(graph.clone());
   CompileOptions how = optionsOf(trial.plan.grid, false);
   how.plan = trial.plan.json;
-  how.recomputeLayers = false; // The graph has what its layers repeat.
+  how.recomputeLayers = false; // The graph already has what layers repeat.
   std::vector<Diagnostic> said;
   if (failed(plan(*planned, how, Level::Program, found, said)))
     return failure();

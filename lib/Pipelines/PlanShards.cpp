@@ -69,7 +69,7 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
                           << "multiple with --stages";
   if (groups.placement == Placement::V && groups.count() < 2)
     return emitError(loc) << "'" << options.schedule << "' goes to the last "
-                          << "group and back, and needs 2 groups; give "
+                          << "gang and back, and needs 2 gangs; give "
                           << "--stages=4 or more";
   return groups;
 }

@@ -9,7 +9,7 @@
 // own device, and each of its layers is a stage of that device, like a chunk of
 // an interleaved schedule. The layers of one level are parallel stages that do
 // not wait for each other. With --stages the levels are divided among several
-// groups of such devices, which form a pipeline (Scheduling/Gangs.h).
+// gangs of such devices, which form a pipeline (Scheduling/Gangs.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -184,7 +184,7 @@ Status ShardPlanner::run(ShardPlans &result) const {
   Status pipeline = addPipeline(*problems, family, result),
          group = addGroup(*problems, family, result);
   if (result.plans.empty() && family.generators.empty())
-    return Error{"the planner of groups has only schedules that go around "
+    return Error{"the planner of gangs has only schedules that go around "
                  "them, not '" +
                  options.schedule +
                  "'; use another one, such as interleaved-zb, or give "

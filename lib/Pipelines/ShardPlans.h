@@ -27,7 +27,7 @@ struct Grid {
 /// A plan that is worth a trial.
 struct ShardPlan {
   Grid grid;
-  Seconds seconds;  ///< As the planner of groups expects.
+  Seconds seconds;  ///< As the planner of gangs expects.
   std::string json; ///< For pipeline-partition.
   /// The graph with the layers that repeat their forwards; null: none does.
   mlir::OwningOpRef<mlir::ModuleOp> repeated = {};

@@ -318,7 +318,7 @@ def test_what_is_asked_for_stays(tmp_path, narrow):
                            "--stages=2", "--data-parallel=1", "--emit=program"], capture_output=True, text=True).stderr
     assert "layers over 2 shards: " in said and ", in 2 stages and 1 copy" in said
     assert "whole layers" not in said  # --data-parallel asks for copies of shards
-    assert "layers over 4 shards have no plan: stages and copies as asked for take other devices" in said
+    assert "layers over 4 shards have no plan: the requested numbers of stages and copies do not suit gangs of 4 devices" in said
 
 
 def test_a_trace_has_every_message(tmp_path, imported):

@@ -146,7 +146,7 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   app.add_option("--tensor-parallel", options.tensorParallel,
                  "Split every layer of a module over N devices, as in "
                  "pp-compile. auto: over as many as give the fastest step, or "
-                 "none. A device of the table is then a group of N")
+                 "none. A device of the table is then a gang of N")
       ->check([&options](const std::string &text) {
         PlanOptions asked = options;
         asked.tensorParallel = text;

@@ -182,7 +182,7 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
     forms.push_back(std::move(form));
   }
   if (forms.empty())
-    return Error{"the planner of groups has only schedules that go around "
+    return Error{"the planner of gangs has only schedules that go around "
                  "them, not '" +
                  options.schedule +
                  "'; use another one, such as interleaved-zb"};

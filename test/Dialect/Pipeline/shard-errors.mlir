@@ -44,7 +44,7 @@
 // LEVELS: error: layers that are split over shards cannot be cut into 4 stages, but into 1 at most
 // MULTIPLE: error: 3 stages are not a multiple of 2 on each device; give a multiple with --stages
 // AROUND: error: stages of shards go around the devices or back, as for 1f1b, interleaved or zb-v; 'dualpipe' with 1 on each places them otherwise
-// BACK: error: 'zb-v' goes to the last group and back, and needs 2 groups; give --stages=4 or more
+// BACK: error: 'zb-v' goes to the last gang and back, and needs 2 gangs; give --stages=4 or more
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
 // NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself
