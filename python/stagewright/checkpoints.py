@@ -57,15 +57,15 @@ def read(folder):
     except OSError as error:
         raise RunFailure(f"cannot read '{error.filename}': {error.strerror}") from error
     except (ValueError, TypeError, KeyError) as error:
-        raise RunFailure(f"'{folder / 'checkpoint.json'}' is not that of a checkpoint") from error
+        raise RunFailure(f"'{folder / 'checkpoint.json'}' is not the manifest of a checkpoint") from error
     if version != VERSION:
-        raise RunFailure(f"'{folder}' has version {version}, this program reads {VERSION}")
+        raise RunFailure(f"'{folder}' has version {version}, but this program reads version {VERSION}")
     for role, name in FILES.items():
         path, about = folder / name, files.get(name, {})
         contents = path.read_bytes() if path.exists() else b""
         for what, found in (("bytes", len(contents)), ("crc32", zlib.crc32(contents))):
             if found != about.get(what):
-                raise RunFailure(f"'{path}': {what} is {found}, checkpoint.json says {about.get(what)}")
+                raise RunFailure(f"'{path}': {what} is {found}, but {about.get(what)} in checkpoint.json")
         tensors[role] = load_file(path)
     return step, tensors, manifest.get("data")
 
@@ -96,22 +96,22 @@ def newest(directory, shapes):
             _require(found[-1], role, {name: value.shape for name, value in tensors[role].items()}, wanted)
         return step, tensors, data
     except RunFailure as error:
-        other = f"; the one before is '{found[-2]}': remove the newer to resume from it" if found[1:] else \
-            "; it is the only one"
+        other = f"; to resume from the previous checkpoint '{found[-2]}', remove this one" if found[1:] else \
+            "; there is no other checkpoint"
         raise RunFailure(f"{error}{other}") from error
 
 
 def _require(folder, role, shapes, wanted):
     foreign = "it is of another model or optimizer"
     if any(name.startswith(AVERAGING) for name in {*shapes, *wanted}):
-        foreign += ", or of replicas that average their parameters otherwise; resume with the plan of that run"
+        foreign += ", or of replicas that average their parameters differently; resume with the plan of the run that wrote it"
     if not any(name.startswith(AVERAGING) for name in shapes):  # of a synchronous run: the first round begins
         wanted = {name: shape for name, shape in wanted.items() if not name.startswith(AVERAGING)}
     for name, shape in wanted.items():
         if name not in shapes:
             raise RunFailure(f"'{folder}' has no {role} '{name}'; {foreign}")
         if shapes[name] != shape:
-            raise RunFailure(f"'{folder}' has {role} '{name}' of shape {shapes[name]}, the step takes {shape}")
+            raise RunFailure(f"'{folder}' has {role} '{name}' of shape {shapes[name]}, but the step takes {shape}")
     for name in shapes:
         if name not in wanted:
-            raise RunFailure(f"'{folder}' has {role} '{name}', which the step has not; {foreign}")
+            raise RunFailure(f"'{folder}' has {role} '{name}', which the step does not have; {foreign}")

@@ -308,7 +308,7 @@ def test_python_resumes_and_other_steps_do_not(workshop, data):
     assert len(list(again.train(lambda number: tuple(a[number] for a in arrays), 8))) == 3
     assert {k: v.tobytes() for k, v in saved(folder, 8).items()} == {k: v.tobytes() for k, v in saved(whole, 8).items()}
     exact = workshop.artifact(MLP, 2, "1f1b")
-    with pytest.raises(AssertionError, match="averaging/.*which the step has not; it is of another model or optimizer, or of replicas"):
+    with pytest.raises(AssertionError, match="averaging/.*which the step does not have; it is of another model or optimizer, or of replicas"):
         tool("pp-run", exact, f"--inputs={inputs}", *data, "--steps=9", f"--checkpoints={folder}", "--resume",
              f"--microbatches={MICROBATCHES}")
 

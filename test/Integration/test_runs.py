@@ -174,7 +174,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_named(workshop, text
     path = last / "state.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     said = refused(command(*plan, 3, "--resume"))
-    assert str(path) in said and f"the one before is '{before}'" in said
+    assert str(path) in said and f"to resume from the previous checkpoint '{before}', remove this one" in said
     path.parent.rename(workshop.path("set.aside"))
     run(*plan, 3, "--resume")
     assert newest(folder).name.endswith("3")
@@ -222,9 +222,9 @@ def test_a_checkpoint_of_a_larger_model_is_foreign(workshop, text):
     tensors["parameter"]["params/h/8/fc"] = tensors["parameter"]["params/h/7/fc"]
     stagewright.checkpoints.write(folder, step + 1, tensors)
     said = refused(command(*plan, 4, "--resume"))
-    wanted = f"'{newest(folder)}' has parameter 'params/h/8/fc', which the step has not; it is of another model or optimizer"
-    assert f"{wanted}; the one before is '{folder}/step-000000000002': remove the newer" in said
-    with pytest.raises(stagewright.RunFailure, match="'params/h/8/fc', which the step has not.*; the one before is"):
+    wanted = f"'{newest(folder)}' has parameter 'params/h/8/fc', which the step does not have; it is of another model or optimizer"
+    assert f"{wanted}; to resume from the previous checkpoint '{folder}/step-000000000002', remove this one" in said
+    with pytest.raises(stagewright.RunFailure, match="'params/h/8/fc', which the step does not have.*; to resume from the prev"):
         stagewright.Run(workshop.artifact(MODEL, 1, "1f1b"), workshop.module(MODEL).with_suffix(".inputs.safetensors"),
                         checkpoints=folder, resume=True)
 

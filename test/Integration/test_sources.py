@@ -147,8 +147,8 @@ def test_python_goes_on_where_pp_run_stopped(workshop, whole):
 
 
 FAILURES = [
-    ("made['x'] = made['x'][:7]", "'x' is f32[7, 16], the step takes f32[8, 16]"),
-    ("made['x'] = made['x'].astype(float)", "'x' is f64[8, 16], the step takes f32[8, 16]"),
+    ("made['x'] = made['x'][:7]", "'x' is f32[7, 16], but the step takes f32[8, 16]"),
+    ("made['x'] = made['x'].astype(float)", "'x' is f64[8, 16], but the step takes f32[8, 16]"),
     ("made['x'] = np.zeros(8, complex)", "TypeError: 'x' has type complex128, which no step takes"),
     ("del made['y']", "the batch has no 'y', but 1 of 2 arguments"),
     ("made['z'] = made['y']", "the batch has 'z', but the batch arguments are 'x', 'y'"),

@@ -167,11 +167,11 @@ def sgd(p, x, y):
 
 
 @pytest.mark.parametrize("step, message", [
-    (lambda p, x, y: jax.grad(loss)(p, x, y), "the gradients of argument 'p' (result 'out/b' and the like)"),
+    (lambda p, x, y: jax.grad(loss)(p, x, y), "the gradients of argument 'p' (result 'out/b' and others)"),
     (lambda p, x, y: jax.value_and_grad(loss)(p, x, y)[::-1], "the gradients of argument 'p' (result 'out/0/b'"),
     (lambda p, x, y: dict(zip(("loss", "grads"), jax.value_and_grad(loss)(p, x, y))), "(result 'out/grads/b'"),
     (lambda p, x, y: (jax.value_and_grad(loss)(p, x, y)[0], 1.0, jax.grad(loss)(p, x, y)), "(result 'out/2/b'"),
-    (lambda p, x, y: (loss(p, x, y), *jax.tree.leaves(jax.grad(loss)(p, x, y))), "as single results ('out/1' and the 1"),
+    (lambda p, x, y: (loss(p, x, y), *jax.tree.leaves(jax.grad(loss)(p, x, y))), "as separate results ('out/1' and the 1 after it)"),
     (sgd, "returns argument 'p' updated by an optimizer (result 'out/1/b'"),
     (jax.jit(sgd), "returns argument 'p' updated by an optimizer (result 'out/1/b'"),
 ])

@@ -255,7 +255,7 @@ def one_node(op, inputs=("x",), kind=TensorProto.FLOAT, opset=18, more=None, sha
 
 @pytest.mark.parametrize("model, message", [
     (one_node("GridSample", ("x", "x"), shape=(1, 1, 1, 2)), "node '/a/b' (GridSample): the operator is not supported; export "
-     "the model without it, or keep that part of the model outside"),
+     "the model without it, or import only the part of the model without it"),
     (one_node("NonZero"), "node '/a/b' (NonZero): the size of its result depends on numbers that are not known at import"),
     (one_node("RandomNormalLike"), "node '/a/b' (RandomNormalLike): its random numbers are not defined by the file; pass"),
     (one_node("Dropout", ("x", "", "yes"), more={"yes": np.bool_(True)}), "dropout with ratio 0.5 is in training mode"),

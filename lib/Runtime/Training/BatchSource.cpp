@@ -234,7 +234,7 @@ void BatchSource::receiveTensor(Batch &batch, int64_t microbatch,
       raise("the batch has '", name, "' twice");
     if (it.dtype != dtype || it.shape != shape)
       raise("'", name, "' is ", print(sw_dtype(dtype), shape),
-            ", the step takes ", print(it.dtype, it.shape));
+            ", but the step takes ", print(it.dtype, it.shape));
     size_t bytes = batch[i].size() / size_t(microbatches);
     receive(batch[i].data() + size_t(microbatch) * bytes, bytes);
     has[i] = true;

@@ -40,7 +40,7 @@ static uint32_t checksum(std::span<const std::byte> bytes,
                                 bytes.size()));
 }
 
-/// Brings the entries of a folder to the disk.
+/// Flushes the entries of a folder to disk.
 static void synchronise(const fs::path &folder) {
   FileDescriptor file(::open(folder.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.value < 0 || ::fsync(file.value) != 0)
@@ -64,18 +64,19 @@ static std::string nameOf(int64_t step) {
          std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') + digits;
 }
 
-/// Prefixes of the names of folders that are no checkpoints: one that is being
-/// written; one that was moved aside for a new one of the same step, and is
-/// valid while that is missing; and one that is being removed. A folder is
-/// renamed before it is removed, so that no incomplete one looks like a
-/// checkpoint.
+/// Prefixes of the names of folders that list() ignores: a checkpoint that is
+/// being written; one that was moved aside for a new one of the same step, and
+/// is put back if the new one is missing; and one that is being removed. A
+/// folder is renamed before it is removed, so that no incomplete one looks like
+/// a checkpoint.
 static const std::string writingPrefix = ".writing-",
                          replacedPrefix = ".replaced-",
                          removingPrefix = ".removing-";
 
 /// Puts back a checkpoint that was moved aside, unless the new one is there.
 static void putBack(const fs::path &replaced, const fs::path &place) {
-  std::error_code error; // Another process may have done it already.
+  // Ignored: another process may have done the same already.
+  std::error_code error;
   if (fs::exists(place, error))
     fs::remove_all(replaced, error);
   else
@@ -150,7 +151,7 @@ template <typename Body> void CheckpointDraft::writing(Body body) {
 
 void CheckpointDraft::begin(File &it) {
   if (current == 0) {
-    fs::create_directories(draft); // There may be one of a killed run.
+    fs::create_directories(draft); // A killed run may have left this folder.
     lease = lock(draft);
     if (!lease)
       raise("checkpoint '", place.string(),
@@ -182,8 +183,8 @@ void CheckpointDraft::append(std::span<const std::byte> bytes) {
         return;
     }
     if (!bytes.empty())
-      raise("checkpoint '", place.string(), "' gets ", bytes.size(),
-            " bytes more than its tensors have");
+      raise("checkpoint '", place.string(),
+            "' received more bytes than its tensors have, by ", bytes.size());
   });
 }
 
@@ -192,7 +193,8 @@ void CheckpointDraft::writeManifest() {
   for (const File &it : files)
     manifest["files"][it.name] = {{"bytes", it.bytes}, {"crc32", it.sum}};
   std::string text = manifest.dump(1) + "\n";
-  if (!data.empty()) // As it is: it may have longer integers than a parser.
+  // Inserted as text: it may have integers too large for the JSON library.
+  if (!data.empty())
     text.insert(text.size() - 3, ",\n \"data\": " + data);
   AtomicFile file((draft / manifestName).string());
   file.write(std::as_bytes(std::span(text)));
@@ -211,7 +213,7 @@ void CheckpointDraft::publish() {
 }
 
 void CheckpointDraft::commit(int64_t keep) {
-  append({}); // Files without tensors.
+  append({}); // Writes files without tensors, which wait for no bytes.
   writing([&] {
     if (current < files.size())
       raise("checkpoint '", place.string(), "' lacks ", files[current].left,
@@ -282,13 +284,14 @@ Checkpoint::Checkpoint(const std::string &folder) : path(folder) {
   };
   if (!isNumber(manifest, "version") || !isNumber(manifest, "step") ||
       !manifest.contains("files") || !manifest.at("files").is_object())
-    raise("'", folder, "/", manifestName, "' is not that of a checkpoint");
+    raise("'", folder, "/", manifestName,
+          "' is not the manifest of a checkpoint");
   if (manifest.at("version") != version)
     raise("'", folder, "' has version ", manifest.at("version").dump(),
-          ", this program reads ", version);
+          ", but this program reads version ", version);
   number = manifest.at("step").get<int64_t>();
   if (number < 0)
-    raise("'", folder, "' is of step ", number);
+    raise("'", folder, "' has a negative step: ", number);
   for (const char *role : {"parameter", "state"}) {
     std::string name = fileOf(role), whole = folder + "/" + name;
     if (!manifest.at("files").contains(name) ||
@@ -299,11 +302,11 @@ Checkpoint::Checkpoint(const std::string &folder) : path(folder) {
     files.push_back(std::make_unique<MappedFile>(whole));
     auto contents = files.back()->bytes();
     if (about.at("bytes") != contents.size())
-      raise("'", whole, "' has ", contents.size(), " bytes, ", manifestName,
-            " says ", about.at("bytes").dump());
+      raise("'", whole, "' has ", contents.size(), " bytes, but ",
+            about.at("bytes").dump(), " in ", manifestName);
     if (about.at("crc32") != checksum(contents))
-      raise("'", whole, "' has CRC-32 ", checksum(contents), ", ", manifestName,
-            " says ", about.at("crc32").dump());
+      raise("'", whole, "' has CRC-32 ", checksum(contents), ", but ",
+            about.at("crc32").dump(), " in ", manifestName);
     tensors[role] = parseSafetensors(contents);
   }
 }
@@ -313,9 +316,9 @@ Checkpoint Checkpoint::newest(const std::string &directory) {
   if (all.empty())
     raise("'", directory, "' has no checkpoint");
   std::string offer =
-      all.size() > 1 ? "; the one before is '" + all[all.size() - 2].string() +
-                           "': remove the newer to resume from it"
-                     : "; it is the only one";
+      all.size() > 1 ? "; to resume from the previous checkpoint '" +
+                           all[all.size() - 2].string() + "', remove this one"
+                     : "; there is no other checkpoint";
   try {
     Checkpoint found(all.back().string());
     found.offer = offer;
@@ -328,7 +331,8 @@ Checkpoint Checkpoint::newest(const std::string &directory) {
 static std::string foreign(const std::string &name) {
   return std::string("; it is of another model or optimizer") +
          (isOfAverages(name) ? ", or of replicas that average their parameters "
-                               "otherwise; resume with the plan of that run"
+                               "differently; resume with the plan of the run "
+                               "that wrote it"
                              : "");
 }
 
@@ -347,8 +351,8 @@ void Checkpoint::requireOnly(const std::string &role,
                              const std::set<std::string> &names) const {
   for (const auto &[name, tensor] : tensors.at(role))
     if (!names.count(name))
-      raise("'", path, "' has ", role, " '", name, "', which the step has not",
-            foreign(name), offer);
+      raise("'", path, "' has ", role, " '", name,
+            "', which the step does not have", foreign(name), offer);
 }
 
 std::span<const std::byte>
@@ -361,8 +365,8 @@ Checkpoint::find(const std::string &role, const std::string &name,
   const TensorView &it = found->second;
   if (it.dtype != dtype || it.shape != shape)
     raise("'", path, "' has ", role, " '", name, "' of ", dtypeName(it.dtype),
-          " ", printShape(it.shape), ", the step takes ", dtypeName(dtype), " ",
-          printShape(shape), offer);
+          " ", printShape(it.shape), ", but the step takes ", dtypeName(dtype),
+          " ", printShape(shape), offer);
   return it.bytes;
 }
 

@@ -105,7 +105,7 @@ void Validation::bind(const json &training) {
     const json *same = find(training.at("arguments"), name, role);
     if (!same)
       raise("--validation: '", options.artifact, "' takes ", role, " '", name,
-            "', which the step has not; import both from one model");
+            "', which the step does not have; import both from one model");
     auto shape = same->at("shape").get<std::vector<int64_t>>();
     auto dtype = *dtypeFromName(same->at("dtype").get<std::string>());
     if (dtype != it.dtype || shape != it.shape)

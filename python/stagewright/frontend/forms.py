@@ -33,10 +33,10 @@ def _can_be_gradient(parameter, gradient):
 
 
 def graded(parameters, gradients):
-    """Which leaves of `parameters` the leaves of `gradients` can be the gradients of, by number; None if they cannot.
+    """For each leaf of `gradients` the number of the leaf of `parameters` whose gradient it can be; None if one has none.
 
-    The trees are equal, or every leaf of the second has the name of a leaf of the first. The latter happens with NNX modules,
-    in which only some variables have gradients.
+    Either both trees have the same structure, or every leaf of the second has the name of a leaf of the first. The latter
+    happens with NNX modules, in which only some variables have gradients.
     """
     found = jax.tree.leaves(gradients)
     own = jax.tree.leaves(parameters)
@@ -53,7 +53,7 @@ def graded(parameters, gradients):
 
 
 def find_gradients(trees, out):
-    """(loss, aux, {argument: (gradients, numbers of its leaves)}) if the result is a loss and gradients, else None."""
+    """(loss, aux, {argument: (gradients, numbers from `graded`)}) if the result is a loss and gradients, else None."""
     if not isinstance(out, (tuple, list)) or len(out) != 2:
         return None
     head, grads = out
@@ -97,7 +97,7 @@ class Flow:
     def is_updated(self, result, argument):
         """Whether a result is the argument, or the argument plus something."""
         var = self.jaxpr.outvars[result]
-        for _ in range(4):  # through casts and calls of one addition
+        for _ in range(4):  # follows casts, copies and calls of jitted functions
             if isinstance(var, jex.Literal):
                 return False
             if var in self.arguments:
@@ -161,14 +161,14 @@ def check_results(arguments, roots, possible, out, found, flow):
             numbers = graded(tree, node)
             if numbers is None and not _is_same(tree, node):
                 continue
-            at = f"'{names[results[0]]}'" + (" and the like" if len(results) > 1 else "")
+            at = f"'{names[results[0]]}'" + (" and others" if len(results) > 1 else "")
             places = [int(starts[position]) + n for n in numbers or ()]
             if numbers is None or any(map(flow.is_updated, results, places)):
                 raise ImportFailure(f"the step returns argument '{roots[position]}' updated by an optimizer (result {at}); "
                                     f"{WAY}")
             if not found and (len(results) > 1 or not jax.tree_util.all_leaves([node]) or position == 0):
                 raise ImportFailure(f"the step returns the gradients of argument '{roots[position]}' (result {at}), but "
-                                    f"not beside its loss as the second of two results; {WAY}")
+                                    f"not as the second of two results, after the loss; {WAY}")
     if not found:
         for position, tree in possible.items():
             _check_spread(roots[position], jax.tree.leaves(tree), jax.tree.leaves(out), names, flow)
@@ -179,12 +179,13 @@ def _check_spread(root, parameters, results, names, flow):
     count = len(parameters)
     for start in range(len(results) - count + 1 if count > 1 else 0):
         if all(flow.is_backward(start + n) and _can_be_gradient(p, results[start + n]) for n, p in enumerate(parameters)):
-            raise ImportFailure(f"the step returns the gradients of argument '{root}' as single results ('{names[start]}' "
-                                f"and the {count - 1} behind it); {WAY}")
+            raise ImportFailure(f"the step returns the gradients of argument '{root}' as separate results ('{names[start]}' "
+                                f"and the {count - 1} after it); {WAY}")
 
 
 def carried(trees, aux, taken):
-    """Indices of the trees that a step returns updated in its aux and whose leading extents no other remaining tree has."""
+    """Indices of the trees that a step returns updated in its aux and whose leading extents occur in no other tree; those in
+    `taken` do not count."""
     extents = {i: {leaf.shape[0] for leaf in jax.tree.leaves(tree) if leaf.shape} for i, tree in trees.items()}
     found = []
     for i, tree in trees.items():

@@ -125,7 +125,7 @@ class Step:
         return re.sub(r'loc\("leaves\[(\d+)\]"\)', lambda m: f'loc("{names[int(m.group(1))]}")', text)
 
     def attributes(self) -> dict:
-        """The module's attributes on arguments and results: contract A, as plain data."""
+        """The module's role attributes on arguments and results (dialects/Pipeline), as plain data."""
         arguments = [dict(role=a.role, name=a.name, batch_dim=a.batch_dim, split_dim=a.split_dim) for a in self.signature.arguments]
         if self.has_seed:
             arguments.append(dict(role="microbatch", name="microbatch", batch_dim=None))

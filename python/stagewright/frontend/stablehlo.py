@@ -1,4 +1,4 @@
-"""StableHLO text -> a linalg module with the attributes of contract A, in other processes.
+"""StableHLO text -> a linalg module with the role attributes of the Pipeline dialect, in other processes.
 
 JAX and torch-mlir each contain a copy of MLIR; separate processes that exchange files prevent conflicts.
 """

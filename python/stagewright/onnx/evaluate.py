@@ -151,8 +151,8 @@ def unsupported(node):
     if domain not in ("", "ai.onnx"):
         return node.failure(f"operators of the domain '{domain}' are not supported; export with operators of ai.onnx "
                             "only")
-    return node.failure("the operator is not supported; export the model without it, or keep that part of the model "
-                        "outside (onnx.utils.extract_model cuts a model between named tensors)")
+    return node.failure("the operator is not supported; export the model without it, or import only the part of the model "
+                        "without it (onnx.utils.extract_model cuts a model between named tensors)")
 
 
 def _array(value):

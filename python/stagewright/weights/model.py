@@ -47,7 +47,7 @@ def arguments_of(path):
     for number, match in enumerate(found):
         about = header[match.end():found[number + 1].start() if number + 1 < len(found) else len(header)]
         if match[2] not in TYPES:
-            raise WeightsFailure(f"'{path}': argument {number} of @step has elements of {match[2]}; known are " + ", ".join(TYPES))
+            raise WeightsFailure(f"'{path}': argument {number} of @step has elements of {match[2]}, expected one of " + ", ".join(TYPES))
         shape = tuple(int(size) for size in match[1].split("x")[:-1])
         arguments.append(Argument(number, _attribute(about, "name") or f"argument{number}", _attribute(about, "role"),
                                   np.dtype(TYPES[match[2]]), shape))

@@ -34,8 +34,8 @@ class File:
                 size = int.from_bytes(file.read(8), "little")
                 rest = os.fstat(file.fileno()).st_size - 8 - size
                 if size > LARGEST_HEADER or rest < 0:
-                    raise WeightsFailure(f"'{path}' is not a safetensors file, or is cut off; it must be one, a folder of them, "
-                                         "or their index (model.safetensors.index.json)")
+                    raise WeightsFailure(f"'{path}' is not a safetensors file, or is cut off; expected such a file, a folder of "
+                                         "them, or the index of such a folder (model.safetensors.index.json)")
                 header = json.loads(file.read(size))
             for name, about in header.items():
                 if name != "__metadata__":
@@ -47,13 +47,13 @@ class File:
 
     def _add(self, name, about, start, rest):
         if about["dtype"] not in DTYPES:
-            raise WeightsFailure(f"'{self.path}': tensor '{name}' has the type {about['dtype']}; known are "
+            raise WeightsFailure(f"'{self.path}': tensor '{name}' has the type {about['dtype']}, expected one of "
                                  + ", ".join(DTYPES))
         dtype, shape = DTYPES[about["dtype"]], tuple(map(int, about["shape"]))
         first, last = map(int, about["data_offsets"])
         if last - first != dtype.itemsize * math.prod(shape) or not 0 <= first <= last <= rest:
-            raise WeightsFailure(f"'{self.path}': tensor '{name}' lies at {first} to {last}, which is not its size, or the file "
-                                 "is cut off")
+            raise WeightsFailure(f"'{self.path}': tensor '{name}' has bytes {first} to {last}, which do not fit its type and "
+                                 "shape, or the file is cut off")
         self.tensors[name], self._places[name] = (dtype, shape), start + first
 
     def array(self, name):
@@ -74,8 +74,8 @@ def files_of(path):
             raise WeightsFailure(f"'{path}' has {len(indices)} indices ({', '.join(i.name for i in indices)}); name one")
         found = _files_of_index(indices[0]) if indices else sorted(path.glob("*.safetensors"))
         if not found:
-            raise WeightsFailure(f"'{path}' has no *.safetensors; files of torch.save are read and saved again by "
-                                 "safetensors.torch.save_file")
+            raise WeightsFailure(f"'{path}' has no *.safetensors; load files of torch.save with torch.load and save the tensors "
+                                 "with safetensors.torch.save_file")
         return found
     return _files_of_index(path) if path.suffix == ".json" else [path]
 

@@ -230,7 +230,8 @@ TEST_F(Training, WritesNoCheckpointOfOtherBytesThanItsTensors) {
   CheckpointDraft more(place, 1, twoTensors);
   EXPECT_EQ(errorOf([&] { more.append(bytes); }),
             "checkpoint '" + place +
-                "/step-000000000001' gets 1 bytes more than its tensors have");
+                "/step-000000000001' received more bytes than its tensors "
+                "have, by 1");
   CheckpointDraft less(place, 2, twoTensors);
   less.append(std::span(bytes).first(12));
   EXPECT_EQ(errorOf([&] { less.commit(1); }),
@@ -274,22 +275,23 @@ TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {
   float value = 0;
   std::memcpy(&value, found.find("state", "w", SW_F32, {2}).data(), 4);
   EXPECT_EQ(value, 4);
-  std::string offer = "; the one before is '" + place +
-                      "/step-000000000003': remove the newer to resume from it";
+  std::string offer = "; to resume from the previous checkpoint '" + place +
+                      "/step-000000000003', remove this one";
   EXPECT_EQ(errorOf([&] { found.find("parameter", "v", SW_F32, {2}); }),
             "'" + found.folder() +
                 "' has no parameter 'v'; it is of another model or optimizer" +
                 offer);
   EXPECT_EQ(errorOf([&] { found.find("parameter", "w", SW_F32, {3}); }),
             "'" + found.folder() +
-                "' has parameter 'w' of f32 [2], the step takes f32 [3]" +
+                "' has parameter 'w' of f32 [2], but the step takes f32 [3]" +
                 offer);
   found.requireOnly("state", {"v", "w"});
-  EXPECT_EQ(errorOf([&] { found.requireOnly("state", {"v"}); }),
-            "'" + found.folder() +
-                "' has state 'w', which the step has not; it is of another "
-                "model or optimizer" +
-                offer);
+  EXPECT_EQ(
+      errorOf([&] { found.requireOnly("state", {"v"}); }),
+      "'" + found.folder() +
+          "' has state 'w', which the step does not have; it is of another "
+          "model or optimizer" +
+          offer);
 }
 
 TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
@@ -307,7 +309,8 @@ TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
                     fs::copy_options::overwrite_existing);
       std::string error = errorOf([&] { Checkpoint::newest(place); });
       if (at + 1 < whole.size()) { // without the final newline it is valid
-        EXPECT_NE(error.find("the one before is '"), std::string::npos)
+        EXPECT_NE(error.find("from the previous checkpoint '"),
+                  std::string::npos)
             << name << " " << at << ": " << error;
       }
     }
