@@ -33,7 +33,7 @@ def turn(session, training, ranks, processes, saves):
 
 
 def block(turns):
-    """(seconds of 20 steps, summed over the median of each position; seconds between steps per 20 steps)."""
+    """(seconds of 20 steps: the sum of the medians of the 20 positions; seconds between steps, per 20 steps)."""
     places = [[seconds[at] for seconds, _ in turns for at in range(EVERY + place, len(seconds), EVERY)]
               for place in range(EVERY)]
     between = median(wall - sum(seconds) for seconds, wall in turns) / (BLOCKS + 1)
@@ -41,16 +41,16 @@ def block(turns):
 
 
 def cost(without, saving):
-    """(seconds of 20 steps without checkpoints, of copying a checkpoint, by which it slows the steps) from two `block`
-    results."""
+    """(seconds of 20 steps without checkpoints, including the time between them; seconds to copy a checkpoint; seconds by which
+    a checkpoint slows 20 steps) from two results of `block`."""
     return without[0] + without[1], saving[1] - without[1], saving[0] - without[0]
 
 
 def run(session):
     training = Training(session, MODEL.name, "gpt_adamw_wide", MODEL.sizes["V"], MICROBATCHES, MODEL.environment)
     result = Result("checkpoints")
-    table = Table(__doc__.strip(), ["", f"{EVERY} steps without", "between steps", "steps slowed by", "cost of a checkpoint",
-                                    "limit"])
+    table = Table(__doc__.strip(), ["", f"{EVERY} steps without checkpoints", "added between steps", "steps slowed by",
+                                    "cost of a checkpoint", "limit"])
     result.tables.append(table)
     for part in session.parts(PARTS):
         ranks, processes = PARTS[part]

@@ -31,7 +31,7 @@ BENCHES = {
     "memory": "bytes of a step compared with jax.jit's; resident memory of compiler and runtime",
     "size": "LLaMA-2 7B and 70B, Mixtral and GPT-3 on 8 to 1,024 GPUs: plan, compile, dry run; no GPU is needed",
     "published": "GPT and LLaMA of 1.3 to 1,008 billion parameters: our plans compared with published ones of Megatron-LM, Galvatron and Aceso, in one simulator",
-    "drivers": "plans that each driver of pp-plan --search evaluates until it has one within 1 % of the optimum; nothing runs",
+    "drivers": "number of plans that each driver of pp-plan --search evaluates until it has one within 1 % of the optimum; nothing runs",
     "flows": "sampled training of graph neural networks: policies for NICs, placements; nothing runs",
     "predict": "the step that pp-sim predicts from measured actions, compared with the measured one",
     "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, compared with JAX and optax",
@@ -45,11 +45,11 @@ BENCHES = {
 }
 PEERS = ("jax", "iree", "torch", "openblas")
 EPILOG = """\
-The sides of a comparison take turns in one run, round after round, each pinned to its cores. While the spread is too wide,
-the run continues after --rounds rounds, up to three times as many. It prints the medians, their ratio (ours / peer, less is
-better) with its 95 % interval by bootstrap over the rounds, and the ratio of the min times. If half of that interval is
-wider than --spread of the ratio, it prints the reason instead of a ratio. Peers are installed into build/venv-iree and
-build/venv-torch (5.3 GB) when they are first needed.
+The sides of a comparison take turns in one run, round after round, each pinned to its cores. The output has the medians, their
+ratio (ours / peer, less is better) with its 95 % interval by bootstrap over the rounds, and the ratio of the min times. If half
+of that interval is wider than --spread times the ratio after --rounds rounds, the run continues, for at most three times as
+many rounds in all; if it is still wider then, the reason is printed instead of a ratio. Peers are installed into
+build/venv-iree and build/venv-torch (5.3 GB) when they are first needed.
 
   ./dev bench step                        every model, one core and two: a quarter of an hour
   ./dev bench step --model gpt --cores 1  one comparison
@@ -76,7 +76,8 @@ def options(parser):
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"max half width of the 95 %% interval, relative to the ratio (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
-                        help="size, published, drivers, family, faults, graphs, growth, checkpoints, shards, flows, elementary: only this part (a wrong name lists them); may repeat")
+                        help="size, published, drivers, family, faults, graphs, growth, checkpoints, shards, flows, elementary: only this part "
+                             "(the error for an unknown name lists all); may repeat")
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: number of runs with a fault (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: seed of the random numbers (default: 1)")
     parser.add_argument("--update", action="store_true", help="counts: rewrite the table")
