@@ -148,9 +148,12 @@ int64_t remadeBytes(LeveledLayer &layer, LevelAttr level) {
   return bytes;
 }
 
-/// Max temporary bytes of the layer's nodes at a level, for a part of the
-/// microbatch if `samples` > 1: one of so many samples. `own`: bytes of an
-/// unchanged node; `changed`: of the forward with the given workspace.
+/// Max temporary bytes of the layer's nodes at a level, for one of the
+/// `samples` samples of a microbatch (1: for all of it). `workspaces`: those of
+/// the forward and of the recomputation at that level; null if the forward is
+/// unchanged. `remade`: bytes recomputed for the backward. `own`: temporary
+/// bytes of a node as it is; `changed`: those of the forward with the given
+/// workspace.
 int64_t temporariesAt(LeveledLayer &layer, DenseI64ArrayAttr workspaces,
                       int64_t remade, int64_t samples,
                       function_ref<int64_t(NodeOp)> own,

@@ -50,8 +50,8 @@ static SmallVector<StringRef> splitPath(StringRef path) {
   return parts;
 }
 
-/// Calls `take` on the names in one component, without the transformations
-/// around.
+/// Calls `take` on each name in one component, without the transformations
+/// around it, as in `jvp(h/0)`. A call, such as `jit(f)`, has no name.
 static void eachName(StringRef component,
                      llvm::function_ref<void(StringRef)> take) {
   while (component.ends_with(")")) {

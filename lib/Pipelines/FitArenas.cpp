@@ -22,16 +22,17 @@
 
 namespace stagewright {
 
-/// By how many times the bytes that a plan counts may exceed its arenas, and
-/// the memory with which every plan fits.
+/// Factors of the memory for which plans are tried if none fits by its count,
+/// the largest first, and a factor with which every plan fits.
 static constexpr double kMore[] = {1.25, 1.125, 1.06, 1.03, 1.015},
                         kUnlimited = 0x1p60;
 
-/// By how many times the memory must exceed the bytes that a plan counts for
-/// its arenas to be taken to fit.
+/// If the memory is at least this many times the bytes that are counted for a
+/// plan, its arenas are assumed to fit.
 static constexpr double kSlack = 1.05;
 
-/// Whether some plan might not fit, and replicas might share samples.
+/// Whether replicas might share samples, and some plan might not fit: only then
+/// have workspaces been measured (MeasureWorkspaces.h).
 static bool mayDepend(pipeline::GraphOp graph) {
   return pipeline::rowsOf(graph).samples > 1 &&
          llvm::any_of(
@@ -135,7 +136,8 @@ pipeline::PartitionOptions ArenaFitter::optionsFor(const Plan &plan,
     stage.rows = own;
   pipeline::PartitionOptions options = how;
   options.plan = planToJson(problem, asked);
-  options.schedule = scheduleOf(asked); // Another may be faster, with more.
+  // With more memory, the planner might choose a faster schedule.
+  options.schedule = scheduleOf(asked);
   return options;
 }
 
@@ -151,7 +153,8 @@ void ArenaFitter::enlarge(ModuleOp module, pipeline::PartitionOptions &own,
   putCluster(module, roomy);
 }
 
-/// A clone of the graph that is planned like that; null if that fails.
+/// A clone of the graph, planned with `own` for `times` the memory; null if
+/// there is no plan.
 OwningOpRef<ModuleOp> ArenaFitter::planned(pipeline::PartitionOptions own,
                                            double times) const {
   OwningOpRef<ModuleOp> trial(graph.get().clone());
@@ -188,7 +191,8 @@ std::optional<Arenas> ArenaFitter::arenasOf(ModuleOp program,
   return arenas;
 }
 
-/// The plan of the planned module, if replicas share samples.
+/// The plan of `program`, if replicas share samples in it and planners simulate
+/// its schedule.
 std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
   std::optional<Plan> plan = simulatedPlanOf(programIn(program));
   bool shares = plan && llvm::any_of(plan->stages, [](const StagePlan &stage) {
@@ -197,7 +201,8 @@ std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
   return shares ? plan : std::nullopt;
 }
 
-/// Whether `plan`, that of the module, counts so few bytes that it fits.
+/// Whether so few bytes are counted for `plan`, that of the module, that its
+/// arenas must fit.
 bool ArenaFitter::leavesRoom(const Plan &plan) const {
   Problem counted = problem;
   counted.microbatches = int64_t(programIn(module).getMicrobatches());
@@ -213,8 +218,8 @@ bool ArenaFitter::leavesRoom(const Plan &plan) const {
   return true;
 }
 
-/// Plans the module as `plan` with `shares`, which fit. `found`: what is
-/// promised of `plan`.
+/// Plans the module as `plan` with `shares`, which fit. Keeps the bound and the
+/// planner of `found`.
 LogicalResult ArenaFitter::take(const Plan &plan, const Shares &shares,
                                 pipeline::PlanAttr found) {
   pipeline::PartitionOptions options = optionsFor(plan, shares);
@@ -275,7 +280,7 @@ LogicalResult ArenaFitter::fit() {
   for (auto [stage, isStated] : llvm::zip_equal(plan->stages, stated))
     isStated = isStated || stage.rows.empty();
   ShareSearch search(problem, *plan, stated, [&](const Shares &shares) {
-    if (arenas) // Of the first ones.
+    if (arenas) // Those of the first shares are known.
       return std::exchange(arenas, std::nullopt);
     OwningOpRef<ModuleOp> trial =
         planned(optionsFor(*plan, shares), kUnlimited);

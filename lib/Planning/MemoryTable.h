@@ -29,7 +29,8 @@ public:
   int64_t numForms() const { return int64_t(forms.size()); }
   int64_t mostLevels() const { return levels; }
   int64_t wholeForm() const { return levels + 1; }
-  /// Everything is kept, on the host; -1 if no device may offload.
+  /// The form in which everything is kept in host memory; -1 if no device may
+  /// offload.
   int64_t offloadForm() const { return offloaded; }
 
   /// What layers [first, end) hold.

@@ -33,7 +33,8 @@ Status applyProfile(const Profile &profile, const std::string &file,
     }
     if (!missing.empty())
       return Error{file + " has no time of action '" + missing +
-                   "'; write it with pp-run --profile of this plan"};
+                   "'; write the file with pp-run --profile, from an artifact "
+                   "of this plan"};
     model.stages[s].times = simulation.plan.stages[s].times = times;
   }
   for (PipelineChannel &channel : model.channels) {
@@ -67,7 +68,7 @@ std::string measuredOf(const Simulation &simulation) {
   Seconds makespan = simulation.timeline.makespan;
   return llvm::formatv(
       "measured step {0}, predicted {1} ({2:F1} %): {3} before the first "
-      "action, {4} of schedule, {5} behind the last\n",
+      "action, {4} for the schedule, {5} after the last action\n",
       precisely(step.seconds), precisely(predictedStep(step, makespan)),
       100 * predictionError(step, makespan), precisely(step.before),
       precisely(makespan), precisely(step.after));

@@ -46,9 +46,9 @@ struct RecomputeCut {
 };
 
 /// Choices in order of falling bytes and rising seconds, each cheapest at some
-/// price of a byte. The first is the one after keeping everything demanded,
-/// which is not included; the last keeps the fewest bytes. Seconds are those on
-/// `device`. Returns at most `most` choices, always with the last one.
+/// price of a byte. The choice that keeps all demanded values would come first,
+/// but is not included; the last one keeps the fewest bytes. Seconds are those
+/// on `device`. Returns at most `most` choices, always with the last one.
 std::vector<RecomputeCut> recomputeCuts(const RecomputeQuestion &question,
                                         const Device &device, size_t most);
 

@@ -15,7 +15,7 @@
 //    ranks (that is all, unless a stage is on two ranks, as under Twin).
 //
 // A send completes only when its receive is posted; a receive is posted when
-// its slot is free. So the third rule is the rendezvous of contract D. A pair
+// its slot is free. So the third rule is the rendezvous of a channel. A pair
 // is one block: neither action starts before both can, and both end together; a
 // program may overlap them or not. Building the graph takes time and memory
 // linear in the actions times the edges of a stage, in a few flat arrays.

@@ -12,12 +12,12 @@
 // public simulator). Pipeline.h simulates busy links; Search/FastTiming.h times
 // the schedules that a search tries.
 //
-// Two metrics that are never mixed (docs/schedules.md,
-// "Makespan and span"):
-//  * makespan: from the first start to the last end on any rank; correct if a
-//    step ends with something global.
-//  * span: the max time from a rank's first start to its last end; correct if
-//    ranks may enter the next step early.
+// There are two metrics (docs/schedules.md, "Makespan and span"):
+//  * makespan: from the first start to the last end on any rank; for steps that
+//    end with a global operation, such as clipping by the norm of all
+//    gradients.
+//  * span: the max over the ranks of the time from a rank's first start to its
+//    last end; for steps after which a rank may enter the next step early.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,8 @@ struct Timeline {
   std::vector<std::vector<TimedAction>> ranks; ///< In the order of each rank.
   Seconds makespan, span;
   std::vector<Seconds> work; ///< By rank: the total time of its actions.
-  /// By rank, in the unit of a ScheduleProblem; empty without one.
+  /// Peak memory by rank, in the unit of the ScheduleProblem; empty if there is
+  /// none.
   std::vector<double> peaks;
 
   /// Sets makespan and span to those of `ranks`.
@@ -52,8 +53,8 @@ struct Timeline {
 /// Times `schedule`: every action starts as early as its rank's order and its
 /// inputs allow. Any placement is valid; an edge between two ranks costs a hop.
 /// Fails if verify() does; memory is reported, not enforced (verifyMemory()).
-/// Linear in the number of actions; p = 64, M = 512, v = 2 takes well under a
-/// second.
+/// Linear in the number of actions; 64 ranks with 2 chunks and 512 microbatches
+/// take well under a second.
 Result<Timeline> timeSchedule(const Schedule &schedule,
                               const ScheduleProblem &problem);
 
@@ -73,8 +74,9 @@ struct StepTimes {
 /// Equal stages: F, I and W take one second each, transfers no time.
 StepTimes unitTimes(int64_t stages);
 
-/// Times `schedule` on any graph, with the depths of its edges; pairs do not
-/// overlap. Fails if verify() does.
+/// Times `schedule` on any graph; a producer waits for a free slot of each of
+/// its edges (StageEdge::depth). The actions of a pair do not overlap. Fails if
+/// verify() does.
 Result<Timeline> timeSchedule(const Schedule &schedule, const StageGraph &graph,
                               const StepTimes &times);
 

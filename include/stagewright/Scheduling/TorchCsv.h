@@ -105,8 +105,8 @@ Result<TorchLists> insertTransfers(const Schedule &schedule);
 /// message is sent once, after the action that makes it, received once, before
 /// the action that uses it, and waited for once, after its send; that both ends
 /// of each channel have the same order; and that the ranks finish. An error
-/// names the steps, both ranks and what each waits for, and draws them. p = 64,
-/// M = 512, v = 2 takes 0.2 s.
+/// names the steps, both ranks and what each waits for, and draws them. 64
+/// ranks with 2 chunks and 512 microbatches take 0.2 s.
 Status verify(const TorchLists &lists);
 
 } // namespace stagewright

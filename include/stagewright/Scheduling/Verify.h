@@ -24,7 +24,8 @@ namespace stagewright {
 /// be on one rank; different microbatches may use different ranks, as with
 /// twins. The error of a deadlock names the cycle of ranks and what each waits
 /// for; a note of every error draws the orders around it. Linear in actions
-/// times edges of a stage: p = 64, M = 512, v = 2 in 0.1 s.
+/// times edges of a stage: 64 ranks with 2 chunks and 512 microbatches take
+/// 0.1 s.
 Status verify(const Schedule &schedule, const StageGraph &graph);
 
 /// The same; also checks that every stage is on the rank that the placement of

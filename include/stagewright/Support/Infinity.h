@@ -12,7 +12,8 @@
 
 namespace stagewright {
 
-/// More than any time, load or cost: of what is not possible or not known yet.
+/// More than any time, load or cost. Stands for that of something impossible or
+/// not known yet.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 } // namespace stagewright

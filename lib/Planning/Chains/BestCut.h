@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: cuts a chain of layers into a number of stages such
-// that the max, or the sum, of the costs of the stages is least.
+// Private to this folder: cuts a chain of layers into a given number of stages
+// such that the max, or the sum, of the costs of the stages is least.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,10 @@ namespace stagewright {
 /// `first`; infinite if the stage is not allowed.
 using StageCost = std::function<double(int64_t s, int64_t first, int64_t end)>;
 
-/// The ends of the stages of a best cut, or none if every cut is infinite.
-/// `join` combines the cost of the stages so far with that of the next one: max
-/// or sum. Ties go to the cut whose last stages begin earliest.
-/// Time O(stages * layers^2).
+/// The ends of the stages of a best cut, and its cost in `best`; no ends if
+/// every cut has infinite cost. `join` combines the cost of the stages so far
+/// with that of the next one: max or sum. Ties go to the cut whose last stages
+/// begin earliest. Time O(stages * layers^2).
 std::vector<int64_t> bestCut(int64_t layers, int64_t stages,
                              const StageCost &cost,
                              const std::function<double(double, double)> &join,

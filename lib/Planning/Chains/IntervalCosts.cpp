@@ -48,7 +48,8 @@ StageTimes IntervalCosts::times(int64_t stage, int64_t first,
 }
 
 void IntervalCosts::sumCuts() {
-  // A value crosses every cut between its producer and its farthest use, once.
+  // A value crosses once every cut from its producer to its last use and, in
+  // the backward direction, to its first.
   size_t cuts = problem.layers.size() + 1;
   forwardBytes.assign(cuts, 0);
   backwardBytes.assign(cuts, 0);

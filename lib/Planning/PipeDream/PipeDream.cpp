@@ -194,7 +194,7 @@ static Result<Plan> plan(const Problem &problem, PipeDreamFormula formula,
     return Error{std::string("planner '") + name +
                  "' finds the number of stages itself, got stages=" +
                  std::to_string(problem.stages) +
-                 "; leave it out, or use the planner 'spp' or 'balance'"};
+                 "; leave out stages=, or use the planner 'spp' or 'balance'"};
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();

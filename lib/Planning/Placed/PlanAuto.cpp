@@ -1,4 +1,4 @@
-//===- PlanAuto.cpp - the best plan of both families ----------------------===//
+//===- PlanAuto.cpp - the better plan of planSpp() and planPlaced() -------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ Result<Plan> planAutoBriefly(const Problem &problem) {
   Result<Plan> plain = planSppBriefly(problem);
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
-  // Only planSpp() plans requested stages, or a number of them, and
+  // Only planSpp() plans requested stages, a requested number of stages, and
   // offload=all.
   if (problem.stages > 0 || !problem.askedStages.empty() ||
       problem.offload == OffloadChoice::All)
@@ -45,7 +45,7 @@ Result<Plan> planAutoBriefly(const Problem &problem) {
   Result<Plan> placed = planPlaced(problem);
   if (!placed || (plain && !savesEnough(placed->time, plain->time)))
     return plain;
-  // The bound is for plans of both families.
+  // The bound must also hold for the plans of planSpp().
   if (Result<Network> network = Network::create(problem.cluster))
     placed->familyBound =
         std::min(placed->familyBound, familyLowerBound(problem, *network));

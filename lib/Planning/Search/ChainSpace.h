@@ -7,7 +7,8 @@
 //
 // Private to this folder: the space of planBySearch(). A plan is
 //   order, end_1, devices_1, end_2, devices_2, ...
-// where stage s has the layers [end_{s-1}, end_s) and the next devices_s of the
+// where `order` is the number of an order of all devices (`orders`), and stage
+// s has the layers [end_{s-1}, end_s) and the next devices_s devices of that
 // order. Devices may be left over. How far layers recompute or offload, and
 // the execution order, are not decisions: evaluate() chooses them for a plan.
 //
@@ -27,7 +28,8 @@ namespace stagewright {
 
 class ChainSpace : public SearchSpace {
 public:
-  /// The lists of planSpp(), and the devices in the order of `start`.
+  /// Offers the device orders of planSpp() (chooseLists()) and, if `start` is
+  /// given and uses all devices, the order of its devices.
   ChainSpace(const Problem &problem, const Network &network,
              const Plan *start = nullptr);
 
@@ -59,13 +61,15 @@ private:
   };
   Decided read(const Decisions &prefix) const;
 
-  /// Costs of a stage of layers [first, end) on `count` devices of an order
-  /// from number `from` on; lower bounds where the plan's own is not known yet.
+  /// Seconds of a stage; a lower bound of each cost that later decisions, or
+  /// evaluate(), still change.
   struct StageCosts {
-    double forward = 0, backward = 0; ///< Of one microbatch, in the stage.
-    double load = 0;   ///< Seconds a microbatch, all devices at work.
-    double reduce = 0; ///< Of all its gradients.
+    double forward = 0, backward = 0; ///< For one microbatch.
+    double load = 0;   ///< Per microbatch if all devices are always busy.
+    double reduce = 0; ///< To all-reduce all gradients of the stage.
   };
+  /// Costs of the stage of the layers from `at.layers` to `end` on the next
+  /// `count` devices of the order.
   StageCosts stageCosts(const Decided &at, size_t end, size_t count) const;
   /// Seconds for which one microbatch's transfers over a cut occupy its
   /// channel.
@@ -73,11 +77,13 @@ private:
     double forward = 0, backward = 0;
     double load(bool halfDuplex) const;
   };
-  /// At least: over so many of the fastest links.
+  /// A lower bound of the costs of a cut: its bytes cross in equal parts over
+  /// `links` links, each with the largest bandwidth of the cluster. 0 unless
+  /// `knowsTransfers`.
   CutCosts leastCut(size_t cut, size_t links) const;
-  /// Over the cut before layer `at.layers`, from the last `senders` of the
-  /// decided devices to the next `receivers`. `turns`: replicas on a side take
-  /// microbatches in turn.
+  /// Costs of the cut before layer `at.layers`, from the last `senders` of the
+  /// decided devices to the next `receivers`. `turns`: the replicas of the
+  /// stage before or after the cut take microbatches in turn.
   CutCosts cutCosts(const Decided &at, size_t senders, size_t receivers,
                     bool turns) const;
   /// Whether replicas of a stage of layers [first, end) take turns.
@@ -89,13 +95,15 @@ private:
   }
   /// The slowest pair of these devices.
   SlowestPair slowestPair(size_t order, size_t from, size_t count) const;
-  /// At least the seconds a byte over the cut between equal devices, `senders`
-  /// before and `receivers` from number `middle` of `order` on, in equal
-  /// shares.
+  /// A lower bound of the seconds per byte of a transfer from the `senders`
+  /// devices before place `middle` of `order` to the `receivers` devices from
+  /// it on, if all are equal and have equal shares; 0 if there are too many
+  /// pairs to look at.
   double secondsPerByte(size_t order, size_t middle, size_t senders,
                         size_t receivers) const;
 
-  /// Max devices of the stage after `at`.
+  /// Max devices of the stage that follows those decided in `at`. `isLast`: it
+  /// ends with the last layer.
   size_t mostDevices(const Decided &at, bool isLast) const;
   /// Number of ways to make stages of `layers` layers on at most `devices`
   /// devices, after `stages` other stages.
@@ -110,16 +118,16 @@ private:
     StageCosts last;    ///< Of the last stage.
     double cut = 0;     ///< Load of the last cut.
     size_t senders = 0; ///< Devices of the last stage.
-    bool turns = false; ///< Whether these take turns.
+    bool turns = false; ///< The replicas of the last stage take turns.
   };
   const Sums &sums(const Decisions &prefix) const;
   Sums computeSums(const Decisions &prefix) const;
-  /// The part of it that stages with devices decide.
+  /// The sums over those stages of `prefix` whose devices are decided.
   const Sums &sumsOfStages(const Decisions &prefix) const;
   void addStage(Sums &sums, size_t end, size_t count) const;
   void addCut(Sums &sums, const CutCosts &cut) const;
-  /// Raises the bound to that of a resource with `load` seconds a microbatch,
-  /// after the last of which `tail` seconds follow.
+  /// Raises the bound to the time of a resource that is busy for `load` seconds
+  /// per microbatch, if at least `tail` seconds follow the last microbatch.
   void raise(Sums &sums, double load, double tail) const;
 
   const Problem &problem;
@@ -130,7 +138,8 @@ private:
   /// By order and place in it: the first later place whose device differs in
   /// class or memory; the length of the order if there is none.
   std::vector<std::vector<size_t>> equalUntil;
-  /// By order, class and place in it: devices of the class before.
+  /// By order, class, and place in the order: how many devices before that
+  /// place are of the class.
   std::vector<std::vector<std::vector<size_t>>> classCounts;
   /// Sums over layers [0, l) of the least seconds of any class.
   std::vector<double> leastWork;
@@ -154,7 +163,7 @@ private:
   mutable std::unordered_map<Decisions, Sums, Hash>
       memo; ///< Of sumsOfStages().
   mutable std::pair<Decisions, std::optional<Sums>> last; ///< Of sums().
-  /// By order and first device: slowestPair() of 1, 2, ... devices.
+  /// By order and place in it: slowestPair() of 1, 2, ... devices from there.
   mutable std::map<std::pair<size_t, size_t>, std::vector<SlowestPair>> pairs;
   mutable std::map<std::array<size_t, 4>, double> rates; ///< secondsPerByte().
 };

@@ -66,8 +66,7 @@ Status SearchLog::read(const std::string &text, const std::string &header) {
       return Error{"'" + path + "' line " + std::to_string(number) +
                    ": expected a plan and its seconds, got '" +
                    line.substr(0, 80) +
-                   "'; remove that line and those after "
-                   "it, or the file"};
+                   "'; remove this line and all after it, or delete the file"};
     times.insert(std::move(*evaluation));
   }
   return {};
@@ -85,7 +84,9 @@ Status SearchLog::open(const SearchOptions &options, uint64_t problem) {
       return Error{"'" + path +
                    "' is not a log of a search; give the search a "
                    "file of its own"};
-    text.resize(text.rfind('\n') + 1); // Of npos: nothing.
+    // Drops a last line without a newline; everything if there is no newline,
+    // since npos + 1 is 0.
+    text.resize(text.rfind('\n') + 1);
   }
   if (text.empty())
     text = header + "\n";

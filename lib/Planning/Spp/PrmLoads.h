@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: the costs of layers [l, l2) on one block, in constant
-// time.
+// Private to this folder: the costs of layers [l, l2) on one block of devices
+// (PrmBlocks.h), in constant time unless memory is short.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ public:
                  : std::max(0.0, tail(l, l2) - options.drain[l]);
     return all;
   }
-  /// The same without the tail of the all-reduce, and that tail alone.
+  /// load() without the tail of the all-reduce.
   double computeLoad(size_t l, size_t l2, int64_t fromEnd) const {
     if (options.rules && !options.rules->allows(l, l2, width))
       return std::numeric_limits<double>::infinity();
@@ -50,6 +50,7 @@ public:
       all = turnScale * (work[l2] - work[l]);
     return options.memory ? all + excess(l, l2, fromEnd) : all;
   }
+  /// The tail of the all-reduce alone; 0 if it does not count.
   double tailOf(size_t l, size_t l2) const { return hasTail ? tail(l, l2) : 0; }
   /// Seconds of one microbatch on layers [0, l): forward and backward, and
   /// forward only.
@@ -102,8 +103,8 @@ private:
   const PrmBlocks &blocks;
   const PrmOptions &options;
   double microbatches;
-  std::vector<double> work, fills;
-  std::vector<double> reduced; ///< Seconds to all-reduce layers [0, l).
+  std::vector<double> work, fills; ///< bothWays() and fill(), by layer.
+  std::vector<double> reduced;     ///< Seconds to all-reduce layers [0, l).
   /// late[k][l]: the max over the 2^k layers j from l on of reduced[j + 1] less
   /// the seconds of the backwards of the layers before j.
   std::vector<std::vector<double>> late;

@@ -72,7 +72,8 @@ bool Counting::narrowOne(int64_t rank) {
   if (!own.run(scratch))
     return false;
   stale[rank] = false;
-  // Windows that this walk has narrowed need no other walk of this rank.
+  // The windows that this walk itself has narrowed do not make it stale; only a
+  // later first start does.
   if (!window.makespan &&
       own.earliestEnd - value > own.forward.start[0] + slack) {
     own.forward.start[0] = own.earliestEnd - value;

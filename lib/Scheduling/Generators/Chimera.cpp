@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Microbatches 0 to 3 enter at rank 0, 4 to 7 at rank 3 (in small letters):
+// Four ranks, eight microbatches, time from left to right; the digit under an
+// action is its microbatch, and B takes two columns. Microbatches 0 to 3 enter
+// at rank 0, 4 to 7 at rank 3 (actions in small letters):
 //
 //   rank 0 FF fbbfbb BBF BBFfbbfbb BB  BB
 //          01 444555 002 113666777 22  33

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Four ranks, eight microbatches (the digits), time from left to right: 0 to 3
-// enter at rank 0, 4 to 7 at rank 3 (actions in small letters). Each stage is
-// on two ranks, and half of the microbatches pass each of them; each rank has
-// two stages. F, I and W take one column, B two:
+// Four ranks, eight microbatches, time from left to right; the digit under an
+// action is its microbatch. Microbatches 0 to 3 enter at rank 0, 4 to 7 at rank
+// 3 (actions in small letters). Each stage is on two ranks, and half of the
+// microbatches pass each of them; each rank has two stages. F, I and W take one
+// column, B two:
 //
 //   rank 0 FFFfiwfFbbfBBbbf BBbbIWIW
 //          0124445355600667 11772233
@@ -40,7 +41,7 @@ Result<Schedule> generateDualPipe(const ScheduleShape &shape) {
   int64_t p = shape.ranks, m = shape.microbatches;
   if (p % 2 != 0)
     return needs(kKind, "an even number of ranks, got " + std::to_string(p) +
-                            "; take one more or less, or dualpipe-v");
+                            "; use one rank more or fewer, or dualpipe-v");
   if (m % 2 != 0 || m < 2 * p)
     return needs(kKind, "an even number of microbatches, at least " +
                             std::to_string(2 * p) + " on " + std::to_string(p) +
@@ -49,7 +50,8 @@ Result<Schedule> generateDualPipe(const ScheduleShape &shape) {
   for (int64_t rank = 0; rank < p; ++rank) {
     Builder order(p, shape.forwardOnly);
     bool firstHalf = rank < p / 2;
-    // The other direction counts its stages from the other end.
+    // This rank's stages for microbatches that enter at rank 0, and at the last
+    // rank.
     int64_t down = rank, up = p - 1 - rank;
     order.startAt(up, m / 2);
     runDualPipeSteps(order, {firstHalf ? down : up, firstHalf ? up : down,

@@ -163,6 +163,6 @@ TEST(Baselines, DataParallelIsOneStage) {
   Result<Plan> plan = planDataParallel(problem);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().message,
-            "planner 'data-parallel' makes one stage, got stages=2; leave it "
-            "out, or use the planner 'spp'");
+            "planner 'data-parallel' makes one stage, got stages=2; leave "
+            "out stages=, or use the planner 'spp'");
 }

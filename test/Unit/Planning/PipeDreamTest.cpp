@@ -378,7 +378,8 @@ TEST(PipeDream, StagesAskedForAreRefused) {
   problem.stages = 2;
   Result<Plan> plan = planPipeDream(problem);
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().message,
-            "planner 'pipedream' finds the number of stages itself, got "
-            "stages=2; leave it out, or use the planner 'spp' or 'balance'");
+  EXPECT_EQ(
+      plan.error().message,
+      "planner 'pipedream' finds the number of stages itself, got "
+      "stages=2; leave out stages=, or use the planner 'spp' or 'balance'");
 }

@@ -158,8 +158,8 @@ TEST(Generators, ErrorsNameTheNumberAndWhatWouldDo) {
             "chunks");
   EXPECT_EQ(
       errorOf("dualpipe", {3, 8}),
-      "schedule 'dualpipe' needs an even number of ranks, got 3; take one "
-      "more or less, or dualpipe-v");
+      "schedule 'dualpipe' needs an even number of ranks, got 3; use one "
+      "rank more or fewer, or dualpipe-v");
   EXPECT_EQ(
       errorOf("dualpipe", {4, 9}),
       "schedule 'dualpipe' needs an even number of microbatches, at least "

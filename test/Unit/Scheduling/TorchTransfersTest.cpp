@@ -203,7 +203,7 @@ TEST(TorchTransfers, TorchsOwnListsAreProved) {
   }
 }
 
-// The size required by contract D: verified in less than a second.
+// A large step is verified in less than a second.
 TEST(TorchTransfers, LargeStepIsProvedQuickly) {
   ScheduleShape shape{64, 512, false};
   shape.chunks = 2;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Planners of others, and simple ones, that Stagewright's own planners do not
-// use, as functions like those of Planners.h. They are a library of their own.
-// The planners of DAPPLE and PipeDream are not among them, because planSpp()
-// simulates their plans too.
+// Published planners of others and simple planners, as functions like those of
+// Planners.h. Stagewright's own planners do not use them, so they are a
+// separate library. The planners of DAPPLE and PipeDream are in Planners.h,
+// because planSpp() uses them: it also simulates their plans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +27,10 @@ void registerBaselines();
 /// The load of a stage is the seconds of its F, I and W and of every value that
 /// enters or leaves it, each once. Exact: a dynamic program over the down-sets
 /// of the forward graph; of equal optima it takes the one with the least sum of
-/// squared loads. If links are unequal, devices are in RDO's order or its
-/// reverse, and a value costs the time of the slower adjacent link. Fails for
-/// graphs of more than 200,000 down-sets.
+/// squared loads. If links are unequal, devices are in the order of recursive
+/// device ordering (docs/planner.md, section 2) or its reverse, and a value
+/// costs the time of the slower adjacent link. Fails for graphs of more than
+/// 200,000 down-sets.
 ///
 /// Source: Tarnawski et al., "Efficient algorithms for device placement of DNN
 /// graph operators" (NeurIPS 2020).
@@ -44,13 +45,13 @@ Result<Plan> planIdealDpLinear(const Problem &problem);
 /// backward nodes): the baseline "pipeDream" in the program of Tarnawski et al.
 Result<Plan> planBranchDp(const Problem &problem);
 
-/// Starts from planIdealDp's plan and lets a device run several stages that are
-/// not adjacent, which is better if the whole decoder uses an encoder's values:
-/// simulated annealing on the loads with ten restarts, then the best moves and
-/// exchanges of layers until none lowers the max load. Of loads within 0.1 % of
-/// the least it takes the plan with the shortest simulated step. Deterministic;
-/// the seed is in the explanation. The load is at most 0.1 % above that of the
-/// start. Chooses the number of stages itself.
+/// Lets a device run several stages that are not adjacent, which is better if
+/// the whole decoder uses an encoder's values. Starts from planIdealDp's plan
+/// and from nine random assignments. Anneals the loads, then takes the best
+/// move or exchange of layers until none lowers the max load. Of loads within
+/// 0.1 % of the least it takes the plan with the shortest simulated step.
+/// Deterministic; the seed is in the explanation. The load is at most 0.1 %
+/// above that of planIdealDp's plan. Chooses the number of stages itself.
 ///
 /// Source: the local search baseline of Tarnawski et al., NeurIPS 2020.
 Result<Plan> planLocalSearch(const Problem &problem);
@@ -79,16 +80,19 @@ Result<Plan> planPiper(const Problem &problem);
 Result<double> timePerSample(const Problem &problem, const Network &network,
                              const Plan &plan);
 
-/// Alpa's stage dynamic program with the stage costs of Evaluate.h in equal
-/// slices on the slowest device class and the all-reduce spread over the
-/// microbatches. Minimises sum t + (M - 1) max t; all devices are used; hosts
-/// of unequal size, or not of a power of two, count as hosts of one device.
+/// Alpa's dynamic program over stages. A stage costs its time on the slowest
+/// device class in equal slices, plus the all-reduce divided by the number of
+/// microbatches; as in Alpa, transfers cost nothing. Minimises
+/// sum t + (M - 1) max t for stages of t seconds and M microbatches. All
+/// devices are used; hosts of unequal size, or not of a power of two, count as
+/// hosts of one device.
 ///
 /// Source: Zheng et al., Alpa, OSDI 2022, section 5; Alpa.h.
 Result<Plan> planAlpa(const Problem &problem);
 
-/// torchgpipe's balance by time: stage s on device s, similar block sums. The
-/// weakest baseline; its value is the spread of the stages' seconds.
+/// torchgpipe's balance by time: stage s on device s, with stages of times as
+/// similar as torchgpipe makes them. The weakest baseline; its value is the
+/// difference between the largest and the smallest seconds of a stage.
 ///
 /// Source: BlockPartition.h.
 Result<Plan> planBlockPartition(const Problem &problem);
@@ -97,7 +101,7 @@ Result<Plan> planBlockPartition(const Problem &problem);
 /// slowest stage; ignores transfers.
 Result<Plan> planStraight(const Problem &problem);
 
-/// One stage on all devices.
+/// One stage on all devices, or on the first max-replicas of them.
 Result<Plan> planDataParallel(const Problem &problem);
 
 } // namespace stagewright

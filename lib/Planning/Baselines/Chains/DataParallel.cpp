@@ -1,4 +1,4 @@
-//===- DataParallel.cpp - one stage on all devices that it may have -------===//
+//===- DataParallel.cpp - one stage on as many devices as allowed ---------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ Result<Plan> planDataParallel(const Problem &problem) {
   if (problem.stages > 1)
     return Error{"planner 'data-parallel' makes one stage, got stages=" +
                  std::to_string(problem.stages) +
-                 "; leave it out, or use the planner 'spp'"};
+                 "; leave out stages=, or use the planner 'spp'"};
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();

@@ -8,16 +8,18 @@
 // The throughput workloads of "Efficient algorithms for device placement of DNN
 // graph operators" (Tarnawski et al., NeurIPS 2020). A layer is a set of nodes
 // that must be on one device: the forward and backward nodes of a colour class,
-// and of classes on a cycle in the graph of classes. A class of backward nodes
-// only is ordered in the forward by its gradient edges, reversed.
+// and of classes on a cycle in the graph of classes. A class that has only
+// backward nodes takes its place in the order of layers from its gradient
+// edges, reversed.
 //
 // Transfers keep the file's cost, which every accelerator that sends or
-// receives a node's output pays once. A core of the host (`maxCPUs`) is a
-// device of its own class with its own times. It pays for no transfer, because
-// tensors move through its memory. One thing differs from the published
-// program: a gradient whose edge the file draws along the forward, as in the
-// layer graphs, is produced by its last layer. Layers and cost are the same,
-// but the direction is that in which gradients flow.
+// receives a node's output pays once. Each core of the host (`maxCPUs` of them)
+// is a device; all are of one class, with times of its own. They pay for no
+// transfer, because tensors move through their memory. One thing differs from
+// the published program: if the edge of a gradient points in the direction of
+// the forward, as in the files of layer graphs, the last of the layers that it
+// joins becomes its producer. So gradients flow backward; layers and costs are
+// those of the published program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -189,7 +191,8 @@ Result<Problem> readDnnPartitioning(const std::string &text,
     }
     addValue(problem, node, layerOf[i], uses);
   }
-  // The edges left order layers of backward nodes. They become empty values.
+  // The remaining edges only order layers that have no forward nodes. Each
+  // becomes a value of 0 bytes.
   for (auto [before, after] : order)
     problem.values.push_back({Bytes(0),
                               {int64_t(before), ActionKind::Forward},

@@ -1,4 +1,4 @@
-//===- Exact.cpp - exact search for a schedule of a value -----------------===//
+//===- Exact.cpp - exact search for the best schedule ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Exact.h - exact search for a schedule of a value ---------*- C++ -*-===//
+//===- Exact.h - exact search for the best schedule -------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 //
 // For one stage per rank; each stage and kind runs microbatches first in, first
 // out. The lower bound of Bounds/Counting.h is often the optimum, so the search
-// first looks, depth first, for a schedule of that value. The bound gives every
+// first looks, depth first, for a schedule that meets it. The bound gives every
 // action and every state of a rank a time window; each choice is checked
 // against these, so the search seldom backtracks. If there is no such schedule,
 // the optimum is found by bisection between the bound and the best value known.

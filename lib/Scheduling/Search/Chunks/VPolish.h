@@ -22,8 +22,8 @@
 
 namespace stagewright::search {
 
-/// Improves `orders` and offers the result to `best`; times about `budget`
-/// actions.
+/// Improves `orders` and offers the result to `best`. Stops after about
+/// `budget` timed actions; proposing a move counts as 20.
 void polish(const FastProblem &problem, const FastOrders &orders, Best &best,
             int64_t budget);
 
