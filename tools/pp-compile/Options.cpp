@@ -130,9 +130,9 @@ cl::opt<Execution> execution(
         clEnumValN(Execution::Ordered, "ordered",
                    "in the order of the schedule (default)"),
         clEnumValN(Execution::Ready, "ready",
-                   "as they become ready, backwards first, within a number of "
-                   "microbatches in flight per stage; on CPUs. For actions "
-                   "whose times vary")),
+                   "as they become ready, backwards first, up to a limit of "
+                   "microbatches in flight for each stage; only on CPUs. Use "
+                   "it if the times of actions vary")),
     cl::init(Execution::Ordered), cl::cat(category));
 cl::opt<std::string> spareCredits(
     "spare-credits",
@@ -258,16 +258,16 @@ cl::opt<std::string> averageEvery(
 cl::opt<std::string> averageDelay(
     "average-delay",
     cl::desc("With --average-every: number of steps between the start of an "
-             "average and its merge; its sum runs during them. 0: the step "
-             "waits for the sum; auto (default): as "
-             "many as the predicted times require"),
+             "average and its merge; the sum runs during these steps. 0: the "
+             "step waits for the sum; auto (default): as many as the "
+             "predicted times require"),
     cl::value_desc("steps|auto"), cl::cat(category));
 cl::opt<std::string> averageMerge(
     "average-merge",
-    cl::desc("corrected (default): add the difference between the average and "
-             "the replica's parameters when the average began, so no step is "
-             "lost; convex: xi times the replica's parameters plus (1 - xi) "
-             "times the average, with xi from --average-xi"),
+    cl::desc("corrected (default): add the average minus the parameters that "
+             "the replica had when the average began, so no step is lost; "
+             "convex: xi times the replica's parameters plus (1 - xi) times "
+             "the average, with xi from --average-xi"),
     cl::value_desc("corrected|convex"), cl::cat(category));
 cl::opt<std::string>
     averageXi("average-xi",

@@ -39,8 +39,8 @@ void callRuntime(OpBuilder &builder, Location loc, ModuleOp module,
   LLVM::CallOp::create(builder, loc, callee, arguments);
 }
 
-/// Address of the first element of a buffer. A constant GEP index has 29 bits
-/// only, so the offset is a value.
+/// Address of the first element of a buffer. A constant index of a GEP has only
+/// 29 bits, so the offset is passed as an SSA value.
 static Value pointerTo(OpBuilder &builder, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());

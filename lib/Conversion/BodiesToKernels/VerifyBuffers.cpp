@@ -21,9 +21,10 @@ struct Write {
   BufferPlace place;
 };
 
-/// Where the contents of a value are defined.
+/// Where the contents of a value are defined: when `op` ends or, for an
+/// argument, when it starts.
 struct Definition {
-  Operation *op; ///< At its end; for an argument, at its start.
+  Operation *op;
   bool isArgument = false;
 };
 
@@ -157,9 +158,9 @@ private:
       if (isa<TensorType>(value.getType()) &&
           places.of(value) != places.of(loop.getRegionIterArgs()[i]))
         return yield.emitError()
-               << "value " << i << " that the loop carries is left in another "
-               << "buffer than the next iteration reads; this is a fault of "
-               << "body-bufferize, not of the model";
+               << "value " << i << " that the loop carries is left in a buffer "
+               << "other than the one that the next iteration reads; this is a "
+               << "fault of body-bufferize, not of the model";
     return success();
   }
 
@@ -179,7 +180,8 @@ private:
     return success();
   }
 
-  /// Whether `write` does not change what `operand` is read for. An insertion
+  /// Whether `write` changes no element that the owner of `operand` needs. An
+  /// insertion
   /// does not need the box of its destination that it overwrites, nor does a
   /// copy that is made only for that insertion.
   bool isKept(OpOperand &operand, const Write &write) {

@@ -8,10 +8,11 @@
 // A result that is summed over microbatches becomes `accumulator + result`, in
 // place: a linalg.generic whose output is the accumulator. The operation that
 // makes the result can then be fused with the addition, or add to the
-// accumulator itself, as a contraction does. Several results of one sum are
-// added in turn: an argument for each would be the same memory twice, where
-// kernels take arguments to be apart. Layers share bodies, so there is one
-// variant per body and sets of results.
+// accumulator itself, as a contraction does. If several results go to one sum,
+// they are added one after another to one accumulator argument: with an
+// argument for each, two arguments would alias, but kernels assume that
+// arguments do not. Layers share bodies, so there is one variant for each body
+// with the same written and the same summed results.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The route of a microbatch is, for every stage, the rank that runs it and
-// whether its forward runs again before the backward. Microbatches of one route
-// share a copy of the nodes. Copies share parameters. Each copy yields its own
-// part of every gradient and loss; the owner adds the parts once per step, as
-// for a parameter that several stages use. Results that are joined over
-// microbatches stay where they are made.
+// The route of a microbatch states, for every stage, the rank that runs the
+// stage and whether its forward runs again before its backward. Microbatches of
+// one route share a copy of the nodes. Copies share parameters. Each copy
+// yields its own part of every gradient and loss; the rank that owns the result
+// (Placer::chooseOwner()) adds the parts once per step, as for a parameter that
+// several stages use. Results that are joined over microbatches stay where they
+// are made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,12 +58,12 @@ private:
   Plan &plan;
   pipeline::YieldOp yield;
   std::vector<Route> routes;   ///< By copy.
-  std::vector<IRMapping> maps; ///< By copy: values of the first to its own.
+  std::vector<IRMapping> maps; ///< By copy: from values of the first copy.
 };
 } // namespace
 
-/// Finds all routes. In a verified schedule one rank runs a microbatch on a
-/// stage.
+/// Finds all routes. In a verified schedule exactly one rank runs a given
+/// microbatch on a given stage.
 void Router::readRoutes() {
   std::vector<Route> all(plan.data.microbatches, Route(plan.numStages));
   for (auto [rank, order] : llvm::enumerate(plan.data.ranks))

@@ -61,7 +61,8 @@ struct RebasedBuffer : ConvertOpToLLVMPattern<rank::RebaseOp> {
     auto type = cast<MemRefType>(op.getSource().getType());
     MemRefDescriptor source(adaptor.getSource());
     Value pointer = source.alignedPtr(rewriter, loc);
-    // A constant GEP index has 29 bits only, so the offset is a value.
+    // A constant index of a GEP has only 29 bits, so the offset is passed as an
+    // SSA value.
     Value offset = LLVM::ConstantOp::create(
         rewriter, loc,
         rewriter.getI64IntegerAttr(type.getStridesAndOffset().second));

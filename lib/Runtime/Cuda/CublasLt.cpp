@@ -17,8 +17,8 @@ constexpr LibraryName cublasLtName = {
     {"libcublasLt.so.13", "libcublasLt.so.12"},
     "STAGEWRIGHT_CUBLASLT_LIBRARY",
     "contractions on a GPU need it",
-    "package libcublas-13-0 or libcublas-12-9 of NVIDIA's Debian repository, "
-    "and with nvidia-cublas or nvidia-cublas-cu12 of PyPI"};
+    "the package libcublas-13-0 or libcublas-12-9 of NVIDIA's Debian "
+    "repository, or with nvidia-cublas or nvidia-cublas-cu12 of PyPI"};
 
 CublasLt openCublasLt() {
   Library library(cublasLtName);

@@ -17,7 +17,7 @@ constexpr LibraryName ncclName = {
     {"libnccl.so.2"},
     "STAGEWRIGHT_NCCL_LIBRARY",
     "ranks in several processes send by it",
-    "package libnccl2 of NVIDIA's Debian repository, and with "
+    "the package libnccl2 of NVIDIA's Debian repository, or with "
     "nvidia-nccl-cu13 of PyPI"};
 
 /// Throws if the library is older than the declarations in Nccl.h need.

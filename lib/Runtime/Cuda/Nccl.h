@@ -63,7 +63,7 @@ enum : int {
 
 /// A version as text: "2.28.9".
 std::string printNcclVersion(int version);
-/// Where users can get NCCL: "package libnccl2 of ...".
+/// Where users can get NCCL: "the package libnccl2 of ...".
 extern const char *const ncclPackage;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types are among the arguments.

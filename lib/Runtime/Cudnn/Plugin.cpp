@@ -25,7 +25,7 @@ constexpr cuda::LibraryName known = {
     {"libcudnn.so.9"},
     "STAGEWRIGHT_CUDNN_LIBRARY",
     "attention and convolutions on a GPU need it",
-    "package libcudnn9-cuda-13 of NVIDIA's Debian repository, and with "
+    "the package libcudnn9-cuda-13 of NVIDIA's Debian repository, or with "
     "nvidia-cudnn-cu13 of PyPI"};
 
 /// The functions called in this file; the headers used by Plans.cpp look up
@@ -54,8 +54,8 @@ void check(const char *what, cudnnStatus_t status) {
 
 class Cudnn final : public cuda::GraphLibrary {
 public:
-  /// `isThere`: for the current device; else for a description of a device,
-  /// with which plans can be made but not run.
+  /// With `isThere`, plans are for the current device. Without, they are for a
+  /// description of a device of `architecture`, and cannot be run.
   Cudnn(int architecture, bool anyOrder, bool isThere) {
     useLibrary(functions().library.raw());
     constexpr int64_t minVersion = 90000;
@@ -112,7 +112,8 @@ static cuda::GraphLibrary *open(unsigned version, int architecture,
                                 size_t room) {
   try {
     if (version != SW_ABI_VERSION)
-      raise("it has version ", SW_ABI_VERSION, ", the runtime ", version);
+      raise("its interface has version ", SW_ABI_VERSION,
+            ", that of the runtime is ", version);
     return new cudnn::Cudnn(architecture, anyOrder, isThere);
   } catch (const std::exception &problem) {
     std::snprintf(error, room, "%s", problem.what());

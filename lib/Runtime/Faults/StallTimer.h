@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums the time during which something observed did not change. A long time
-// between two observations counts as a short one: then the observer itself was
-// stopped, by a debugger, a terminal or a busy machine, so it does not know
-// whether the others were.
+// Sums the time during which something observed did not change. Of the time
+// between two observations at most `maxInterval` counts: if it was longer, the
+// observer itself was stopped, by a debugger, a terminal or a busy machine, so
+// it does not know whether the others were.
 //
 //===----------------------------------------------------------------------===//
 

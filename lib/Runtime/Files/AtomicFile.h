@@ -1,4 +1,4 @@
-//===- AtomicFile.h - a file that is written whole or not -------*- C++ -*-===//
+//===- AtomicFile.h - a file that is written whole or not at all *- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -401,7 +401,8 @@ stagewright_open_messenger(unsigned version, char *error, size_t room) {
   using namespace stagewright::runtime;
   try {
     if (version != SW_ABI_VERSION)
-      raise("it has version ", SW_ABI_VERSION, ", the runtime ", version);
+      raise("its interface has version ", SW_ABI_VERSION,
+            ", that of the runtime is ", version);
     static MpiMessenger messenger;
     return &messenger;
   } catch (const std::exception &problem) {

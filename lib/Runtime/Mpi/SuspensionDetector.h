@@ -7,7 +7,8 @@
 //
 // A launcher sends SIGCONT to all processes before it ends them. A process that
 // had been suspended (SIGSTOP) then finds that its waits have timed out, but
-// only because it did not run itself.
+// only because it did not run itself. So it first gives other processes the
+// chance to report the failure (MpiMessenger::sendReport()).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,7 @@
 
 namespace stagewright::runtime {
 
+/// Detects that this process was suspended and continued by SIGCONT.
 class SuspensionDetector {
 public:
   /// Installs a handler of SIGCONT, unless the process has one already.
@@ -39,7 +41,8 @@ public:
     lastSeen.store(clock(), std::memory_order_relaxed);
   }
 
-  /// Whether it continued in the last 3 s after more than 0.5 s of suspension.
+  /// Whether this process received SIGCONT in the last 3 s, more than 0.5 s
+  /// after its last heartbeat().
   static bool resumedRecently() {
     constexpr int64_t milliseconds = 3000;
     int64_t at = resumed.load();

@@ -63,7 +63,7 @@ func.func private @elsewhere(%out: memref<8xf32>, %n: index) {
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %t) -> tensor<8xf32> {
     %e = tensor.empty() : tensor<8xf32>
     %b = linalg.exp ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
-    // expected-error @below {{value 0 that the loop carries is left in another buffer than the next iteration reads}}
+    // expected-error @below {{value 0 that the loop carries is left in a buffer other than the one that the next iteration reads}}
     scf.yield %b : tensor<8xf32>
   }
   bufferization.materialize_in_destination %r in writable %out : (tensor<8xf32>, memref<8xf32>) -> ()

@@ -1,4 +1,4 @@
-//===- AtomicFileTest.cpp - a file that is written whole or not -----------===//
+//===- AtomicFileTest.cpp - a file that is written whole or not at all ----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

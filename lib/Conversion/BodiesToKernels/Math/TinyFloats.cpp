@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM has no floating-point types of 8 bits. A value that is rounded to one
-// and widened again at once is a float32 rounded to fewer digits. A value in
-// memory is a byte, whose bits are those of a float32 with another exponent
+// LLVM has no floating-point types of 8 bits. A value that is rounded to such a
+// type and widened again at once is a float32 rounded to fewer digits. A value
+// in memory is a byte, whose bits are those of a float32 with another exponent
 // bias: a multiplication by a power of two, exact for subnormal numbers too,
 // converts between them. Adding and subtracting 1.5 times a power of two, so
 // large that the last place of the sum is that of the result, rounds to

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules for role attributes on arguments and results (contract A), checked
-// wherever a function carries them.
+// The rules for role attributes on arguments and results, checked wherever a
+// function carries them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -38,8 +38,9 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       return signalPassFailure();
   }
 
-  /// Prices at the rates of the cluster. The stages are not known yet, so the
-  /// device with the most flops per byte of memory bandwidth decides.
+  /// The prices of keeping and of recomputing a value, at the rates of the
+  /// cluster. The stages are not known yet, so the device with the most flops
+  /// per byte of memory bandwidth decides.
   FailureOr<StashPrices> readPrices() {
     StashPrices prices;
     if (repeatRatio < 0)
@@ -69,7 +70,7 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     return prices;
   }
 
-  /// Whether the operations have the locations of shards.
+  /// Whether some operation has the location of a shard.
   static bool isSharded(const StepGraph &graph) {
     return llvm::any_of(graph.ops, [](const StepOp &entry) {
       ScopePath path = scopeOf(entry.op->getLoc());

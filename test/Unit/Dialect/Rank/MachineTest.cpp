@@ -25,7 +25,7 @@ namespace {
 using Key = std::tuple<EventKind, int32_t, int64_t>;
 
 /// Whether the events of `machine` have a total order that satisfies program
-/// order and all waits of contract D (Machine.h).
+/// order and all waits of channels (Machine.h).
 bool isAcyclic(const Machine &machine) {
   std::vector<Key> keys;
   std::map<Key, size_t> numberOf;

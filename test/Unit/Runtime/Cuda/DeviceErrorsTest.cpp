@@ -82,8 +82,8 @@ TEST(DeviceErrors, MissingLibrariesNameTheirPackage) {
       },
       testing::ExitedWithCode(0),
       "cannot open '/nowhere/lt.so', and contractions on a GPU need it: .*; it "
-      "comes with package libcublas-13-0 or libcublas-12-9 of NVIDIA's Debian "
-      "repository, and with nvidia-cublas or nvidia-cublas-cu12 of PyPI");
+      "comes with the package libcublas-13-0 or libcublas-12-9 of NVIDIA's "
+      "Debian repository, or with nvidia-cublas or nvidia-cublas-cu12 of PyPI");
 }
 
 TEST(DeviceErrors, AMissingFunctionIsNamed) {

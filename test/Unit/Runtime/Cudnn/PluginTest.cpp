@@ -29,8 +29,9 @@ std::string errorOf(unsigned version, const char *library) {
 
 TEST(CudnnPlugin, IsOfTheRuntimesVersion) {
   EXPECT_EQ(errorOf(SW_ABI_VERSION + 1, ""),
-            "it has version " + std::to_string(SW_ABI_VERSION) +
-                ", the runtime " + std::to_string(SW_ABI_VERSION + 1));
+            "its interface has version " + std::to_string(SW_ABI_VERSION) +
+                ", that of the runtime is " +
+                std::to_string(SW_ABI_VERSION + 1));
 }
 
 TEST(CudnnPlugin, NamesThePackageOfAMissingLibrary) {
@@ -39,10 +40,10 @@ TEST(CudnnPlugin, NamesThePackageOfAMissingLibrary) {
                        "and convolutions on a GPU need it: "),
             0u)
       << error;
-  EXPECT_NE(error.find("it comes with package libcudnn9-cuda-13 of NVIDIA's "
-                       "Debian repository, and with nvidia-cudnn-cu13 of PyPI; "
-                       "if it is elsewhere, set STAGEWRIGHT_CUDNN_LIBRARY to "
-                       "its path"),
+  EXPECT_NE(error.find("it comes with the package libcudnn9-cuda-13 of "
+                       "NVIDIA's Debian repository, or with "
+                       "nvidia-cudnn-cu13 of PyPI; if it is elsewhere, set "
+                       "STAGEWRIGHT_CUDNN_LIBRARY to its path"),
             std::string::npos)
       << error;
 }

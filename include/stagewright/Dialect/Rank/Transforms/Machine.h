@@ -32,8 +32,9 @@
 // run is the proof for all orders. The proof relies on each row naming the rows
 // that it follows, which is checked first.
 //
-// Each rank of a sum over ranks starts it and later waits for it, as it does a
-// gather for each microbatch m (m = 0 for a sum):
+// Each rank of a sum over ranks starts the sum (`reduce`) and later waits for
+// it (`await`) once per step, with m = 0. Each rank of a gather does both for
+// every microbatch m:
 //
 //   await(s, m)  after  reduce(s, m) of all its ranks
 //
@@ -74,9 +75,11 @@ enum class EventKind : uint8_t {
 /// One event of one rank.
 struct Event {
   EventKind kind;
-  char action = 0;              ///< F, B, …; 0 outside of an action.
-  int32_t object = 0;           ///< Number of the channel, stash, call or sum.
-  int64_t microbatch = 0;       ///< Of the slot.
+  char action = 0;    ///< F, B, …; 0 outside of an action.
+  int32_t object = 0; ///< Number of the channel, stash, call or sum.
+  /// That of the slot or of the gather; the number of the message if the ring
+  /// is mixed.
+  int64_t microbatch = 0;
   int64_t actionMicrobatch = 0; ///< Of the action.
   int64_t bytes = 0;            ///< Call: bytes of workspace in use.
   const void *origin = nullptr; ///< The operation, for messages only.
@@ -92,7 +95,8 @@ struct Ring {
   const void *origin = nullptr;
   bool sparse = false; ///< Not every message is sent.
   int64_t place = -1;  ///< Byte of the workspace where its slots begin, or -1.
-  /// Offset from `place` in bytes for each microbatch; empty for a ring.
+  /// Offset of each microbatch from `place`, in bytes; empty if the slots are
+  /// reused in turn.
   std::vector<int64_t> starts = {};
   /// It carries messages of several values, numbered separately from
   /// microbatches.
@@ -112,7 +116,7 @@ struct CallMemory {
 struct Row {
   size_t begin = 0, end = 0; ///< In RankEvents::events.
   int64_t lane = 0, microbatch = 0;
-  int64_t turn = 0;               ///< Of several the lowest goes first.
+  int64_t turn = 0; ///< Of several ready rows the runtime takes the lowest.
   std::string name = {};          ///< Of its last action, "1F0".
   std::vector<size_t> after = {}; ///< Rows of the rank that it follows.
   const void *origin = nullptr;   ///< The `rank.choose`, for messages only.

@@ -34,7 +34,8 @@ struct ProgramMemory {
   int64_t shared = 0;   ///< Stashes placed in the workspace.
   int64_t host = 0;     ///< Stashes in host memory; not part of the arena.
   int64_t livePeak = 0; ///< Max bytes in use at once.
-  int64_t bound = 0;    ///< The same with temporaries packed without gaps.
+  /// Lower bound of arena(): livePeak with temporaries packed without gaps.
+  int64_t bound = 0;
 
   int64_t arena() const {
     return parameters + gradients + state + batch + outputs + stash +
@@ -53,7 +54,7 @@ ProgramMemory computeMemory(ProgramOp program, const RankEvents &events,
                             int64_t microbatches);
 
 /// Sets the attribute `memory` of every program of `module`, for the number of
-/// microbatches that it was made for. Must be called again after the size of a
+/// microbatches that the module was made for. Call it again after the size of a
 /// workspace has changed.
 mlir::LogicalResult updateMemory(mlir::ModuleOp module);
 
