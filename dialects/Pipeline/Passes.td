@@ -104,7 +104,7 @@ def Shard : StepPass<"pipeline-shard"> {
     ListOption<"grid", "grid", "int64_t", "Numbers of shards along the two axes of a grid, instead of `ways`">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
-           "several arrays side by side; GLOB=DIM:CHUNKS:UNIT if so many elements stay together; GLOB=whole; "
+           "several arrays side by side; GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements together; GLOB=whole; "
            "GLOB=auto for the fastest choice; NAME=DIM of a batch; default: `pipeline.split_dim`, else auto">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Devices and links that auto optimises for: preset or file; default: the module's, else this host">,
@@ -164,8 +164,8 @@ def FormGraph : StepPass<"pipeline-form-graph"> {
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Preset or file that gives the cost of bytes and operations; default: the module's, else `local`">,
     Option<"repeatRatio", "repeat-ratio", "int64_t", "4",
-           "Recompute a contraction rather than keep its result if the result is at least this many times larger "
-           "than its operands; 0: never; only with stash=least">,
+           "Recompute a contraction rather than keep its result if the result is at least this many times as large as "
+           "its operands and recomputing is cheap enough; 0: never; only with stash=least">,
     Option<"kept", "stash", "std::string", "\"least\"",
            "least: min bytes that cheap recomputation allows; written: also keep what forwards write to memory "
            "anyway, so that backwards repeat no contraction and write nothing a second time">];
@@ -463,8 +463,8 @@ def DelayAveraging : StepPass<"pipeline-delay-averaging"> {
     **Leaves** `averaging` on the program, with the predicted seconds of an average and of a step; `delay=auto` is the number of
     steps that an average takes, rounded up. `merge=convex` keeps `xi` of a replica's own parameters and takes the rest from the
     average, so the `delay` steps that a replica makes while the average is summed count only with the weight `xi`;
-    `merge=corrected` adds the difference between the average and the replica's parameters when the average began. `delay=0` is
-    local SGD. With `every=1 delay=0` the program is left as it is: gradients are summed in every step, exactly.
+    `merge=corrected` adds the average minus the parameters that the replica had when the average began. `delay=0` is local SGD.
+    With `every=1 delay=0` the program is left as it is: gradients are summed in every step, exactly.
     **Never** averages an optimizer's state: it stays each replica's own.
   }];
   let options = [
