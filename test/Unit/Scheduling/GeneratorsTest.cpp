@@ -156,10 +156,9 @@ TEST(Generators, ErrorsNameTheNumberAndWhatWouldDo) {
   EXPECT_EQ(errorOf("zb-v", {4, 8, false, 3}),
             "schedule 'zb-v' needs 2 chunks per rank, got 3; set the number of "
             "chunks");
-  EXPECT_EQ(
-      errorOf("dualpipe", {3, 8}),
-      "schedule 'dualpipe' needs an even number of ranks, got 3; use one "
-      "rank more or fewer, or dualpipe-v");
+  EXPECT_EQ(errorOf("dualpipe", {3, 8}),
+            "schedule 'dualpipe' needs an even number of ranks, got 3; use one "
+            "rank more or fewer, or dualpipe-v");
   EXPECT_EQ(
       errorOf("dualpipe", {4, 9}),
       "schedule 'dualpipe' needs an even number of microbatches, at least "
