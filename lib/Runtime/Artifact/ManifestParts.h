@@ -27,7 +27,12 @@ constexpr int64_t maxDepth = int64_t(1) << 32;
 
 /// An integer member within [low, high].
 int64_t integer(const json &object, const char *key, int64_t low, int64_t high);
+/// A list of integers within [low, high].
+std::vector<int64_t> integers(const json &object, const char *key, int64_t low,
+                              int64_t high);
 std::string string(const json &object, const char *key);
+/// The depth of a channel or a buffer.
+void parseSize(const json &object, RingSize &ring);
 
 Interface parseInterface(const json &object, bool isResult);
 /// The rows of rank `number`; `channels` are those of the manifest.
