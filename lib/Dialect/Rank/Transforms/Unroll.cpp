@@ -5,87 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Evaluates the index arithmetic of an entry for one number of microbatches and
-// records what can wait or uses memory. Operations that it does not know are
-// errors: a proof must cover the whole program.
+// Visits the operations of an entry and records what can wait or uses memory.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "Unroller.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "stagewright/Dialect/Rank/Transforms/ProgramMemory.h"
 #include "stagewright/Support/Limits.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 
 namespace stagewright::rank {
-
-namespace {
-
-/// Evaluates one entry.
-class Unroller {
-public:
-  Unroller(const llvm::StringMap<int32_t> &channels,
-           const llvm::StringMap<int32_t> &sums, const SymbolTable &symbols,
-           RankEvents &rank)
-      : channels(channels), sums(sums), symbols(symbols), rank(rank) {}
-
-  LogicalResult unroll(ProgramOp program, int64_t microbatches);
-
-private:
-  LogicalResult visit(Block &block);
-  LogicalResult visit(Operation &op);
-  LogicalResult visitLoop(scf::ForOp loop);
-  LogicalResult visitTable(TableOp table);
-  LogicalResult visitChoice(ChooseOp choice);
-  void endRow();
-  LogicalResult visitSwitch(scf::IndexSwitchOp choice);
-  LogicalResult visitArithmetic(Operation &op);
-  void visitReduce(AllReduceOp reduce);
-  LogicalResult visitGather(AllGatherOp gather);
-  LogicalResult checkSummed(Operation &op);
-  LogicalResult checkGathered(Operation &op);
-  LogicalResult checkGathered(Operation &op, Operation *use);
-
-  int64_t value(Value index) { return values.lookup(index); }
-  void add(EventKind kind, Operation *op, int32_t object, Value microbatch,
-           int64_t bytes = 0) {
-    rank.events.push_back({kind, action, object,
-                           microbatch ? value(microbatch) : 0, actionMicrobatch,
-                           bytes, op});
-  }
-  int32_t channel(FlatSymbolRefAttr name) {
-    return channels.lookup(name.getValue());
-  }
-
-  int32_t callOf(CallOp call);
-
-  const llvm::StringMap<int32_t> &channels, &sums;
-  const SymbolTable &symbols;
-  RankEvents &rank;
-  DenseMap<Value, int64_t> values;
-  DenseMap<Value, int32_t> stashes;
-  /// Buffers of sums in progress, with the collective.
-  llvm::SmallMapVector<Value, StringRef, 4> summed;
-  /// Buffers of gathers, gathers of buffers, and the slots of gathers in
-  /// progress.
-  llvm::StringMap<Value> gathering;
-  DenseMap<Value, StringRef> gatherOf;
-  DenseSet<std::pair<Value, int64_t>> gathered;
-  DenseMap<Operation *, int32_t> calls;
-  SmallVector<int64_t> callBytes;
-  LiveWorkspaces workspaces;
-  char action = 0, lastAction = 0;
-  int64_t actionMicrobatch = 0, actionStage = 0;
-  ChooseOp chosen;
-  int64_t turns = 0;
-};
-
-} // namespace
 
 /// Far more than a program of kMostMicrobatches needs.
 static constexpr int64_t kMostTurns = 64 * stagewright::kMostMicrobatches;
@@ -164,17 +95,6 @@ static void followLanes(ChooseOp choice, std::vector<Row> &rows) {
         row.after.push_back(before->second);
 }
 
-LogicalResult Unroller::visitTable(TableOp table) {
-  int64_t row = value(table.getRow());
-  int64_t rows = table.getCases().size();
-  if (row < 0 || row >= rows)
-    return emitError(table.getLoc())
-           << "row " << row << " is read of a table of " << rows << " rows";
-  values[table.getWhich()] = table.getCases()[row];
-  values[table.getMicrobatch()] = table.getMicrobatches()[row];
-  return success();
-}
-
 LogicalResult Unroller::visitSwitch(scf::IndexSwitchOp choice) {
   if (choice.getNumResults())
     return emitError(choice.getLoc())
@@ -186,145 +106,6 @@ LogicalResult Unroller::visitSwitch(scf::IndexSwitchOp choice) {
     if (number == which)
       return visit(region.front());
   return visit(choice.getDefaultRegion().front());
-}
-
-LogicalResult Unroller::visitArithmetic(Operation &op) {
-  auto binary = [&](auto evaluate) {
-    values[op.getResult(0)] =
-        evaluate(value(op.getOperand(0)), value(op.getOperand(1)));
-    return success();
-  };
-  return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](arith::ConstantOp constant) -> LogicalResult {
-        // Small enough that no sum or difference of a program overflows.
-        auto number = dyn_cast<IntegerAttr>(constant.getValue());
-        if (!number || number.getValue().getSignificantBits() > 32)
-          return emitError(constant.getLoc())
-                 << "cannot be unrolled: a constant of a rank program is an "
-                 << "integer of at most 32 bits, got " << constant.getValue();
-        values[constant] = number.getValue().getSExtValue();
-        return success();
-      })
-      .Case([&](arith::AddIOp) {
-        return binary([](int64_t a, int64_t b) { return a + b; });
-      })
-      .Case([&](arith::SubIOp) {
-        return binary([](int64_t a, int64_t b) { return a - b; });
-      })
-      .Case([&](arith::MulIOp product) -> LogicalResult {
-        int64_t result = 0;
-        if (llvm::MulOverflow(value(product.getLhs()), value(product.getRhs()),
-                              result) ||
-            !llvm::isInt<32>(result))
-          return emitError(product.getLoc())
-                 << "cannot be unrolled: a product of a rank program has at "
-                 << "most 32 bits, got " << value(product.getLhs()) << " times "
-                 << value(product.getRhs());
-        values[product] = result;
-        return success();
-      })
-      .Case([&](arith::DivUIOp division) -> LogicalResult {
-        if (value(division.getLhs()) < 0 || value(division.getRhs()) < 1)
-          return emitError(division.getLoc())
-                 << "cannot be unrolled: a quotient of a rank program is of "
-                 << "a number that is not negative and a positive one, got "
-                 << value(division.getLhs()) << " and "
-                 << value(division.getRhs());
-        return binary([](int64_t a, int64_t b) { return a / b; });
-      })
-      .Case([&](arith::CmpIOp comparison) {
-        return binary([&](int64_t a, int64_t b) {
-          return arith::applyCmpPredicate(comparison.getPredicate(),
-                                          APInt(64, a, true),
-                                          APInt(64, b, true));
-        });
-      })
-      .Case([&](arith::MaxSIOp) {
-        return binary([](int64_t a, int64_t b) { return std::max(a, b); });
-      })
-      .Case([&](arith::MinSIOp) {
-        return binary([](int64_t a, int64_t b) { return std::min(a, b); });
-      })
-      .Default([&](Operation *other) {
-        return emitError(other->getLoc())
-               << "'" << other->getName() << "' cannot be unrolled; a rank "
-               << "program computes with constants, sums, differences, "
-               << "products, quotients, minima, maxima, comparisons and "
-               << "tables";
-      });
-}
-
-void Unroller::visitReduce(AllReduceOp reduce) {
-  if (reduce.getLast() &&
-      value(reduce.getMicrobatch()) != value(reduce.getLast()))
-    return;
-  for (Value buffer : reduce.getBuffers())
-    summed[buffer] = reduce.getCollective();
-  add(EventKind::Reduce, reduce, sums.lookup(reduce.getCollective()), {});
-}
-
-/// The slot must be held. Artifacts name one buffer of each rank for a gather.
-LogicalResult Unroller::visitGather(AllGatherOp gather) {
-  StringRef name = gather.getCollective();
-  Value buffer = gather.getBuffer();
-  if (gathering.try_emplace(name, buffer).first->second != buffer ||
-      gatherOf.try_emplace(buffer, name).first->second != name)
-    return gather.emitOpError()
-           << "gathers '" << name << "' in buffer '"
-           << buffer.getDefiningOp<BufferOp>().getBufferName()
-           << "'; expected the same buffer for all microbatches of a gather, "
-           << "and another buffer for each gather";
-  gathered.insert({buffer, value(gather.getMicrobatch())});
-  add(EventKind::Use, gather, stashes.lookup(buffer), gather.getMicrobatch());
-  add(EventKind::Reduce, gather, sums.lookup(name), gather.getMicrobatch());
-  return success();
-}
-
-/// Checks that `op`, by `use`, neither reads, writes nor releases a slot of a
-/// gather in progress.
-LogicalResult Unroller::checkGathered(Operation &op, Operation *use) {
-  if (!isa_and_nonnull<AcquireOp, SlotOp, ReleaseOp>(use) ||
-      use->getNumOperands() < 2)
-    return success();
-  Value buffer = use->getOperand(0);
-  int64_t m = value(use->getOperand(1));
-  if (!gathered.contains({buffer, m}))
-    return success();
-  return op.emitOpError() << "uses microbatch " << m << " of buffer '"
-                          << buffer.getDefiningOp<BufferOp>().getBufferName()
-                          << "' while its gather is under way; await it first";
-}
-
-/// As above, for what `op` itself does and for its operands.
-LogicalResult Unroller::checkGathered(Operation &op) {
-  if (gathered.empty() || isa<PartOp>(op))
-    return success();
-  if (failed(checkGathered(op, &op)))
-    return failure();
-  for (Value operand : op.getOperands()) {
-    while (auto part = operand.getDefiningOp<PartOp>())
-      operand = part.getSlot();
-    if (failed(checkGathered(op, operand.getDefiningOp())))
-      return failure();
-  }
-  return success();
-}
-
-/// Checks that `op` uses no buffer of a sum in progress.
-LogicalResult Unroller::checkSummed(Operation &op) {
-  if (summed.empty())
-    return success();
-  for (Value operand : op.getOperands())
-    if (auto slot = operand.getDefiningOp<SlotOp>()) {
-      auto sum = summed.find(slot.getBuffer());
-      if (sum == summed.end())
-        continue;
-      return op.emitOpError()
-             << "uses buffer '" << slot.getBufferOp().getBufferName()
-             << "' while the sum '" << sum->second
-             << "' is under way; await it first";
-    }
-  return success();
 }
 
 LogicalResult Unroller::visit(Operation &op) {
@@ -478,70 +259,6 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
   if (chosen)
     followLanes(chosen, rank.rows);
   return success();
-}
-
-FailureOr<Machine> unroll(ModuleOp module, int64_t microbatches) {
-  Machine machine;
-  llvm::StringMap<int32_t> channels;
-  SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
-  llvm::sort(programs, [](ProgramOp a, ProgramOp b) {
-    return a.getRank() < b.getRank();
-  });
-  if (microbatches < 1 && !programs.empty())
-    microbatches = programs.front().getMicrobatches();
-  for (ProgramOp program : programs)
-    if (program.getOnly() && program.getMicrobatches() != microbatches)
-      return emitError(program.getLoc())
-             << "runs " << program.getMicrobatches()
-             << " microbatches only, got " << microbatches
-             << "; schedule the program for that number";
-  for (auto [index, program] : llvm::enumerate(programs))
-    if (program.getRank() != int64_t(index))
-      return emitError(program.getLoc())
-             << "ranks must be numbered 0, 1, 2, …, got " << program.getRank()
-             << " instead of " << index;
-  for (ChannelOp channel : module.getOps<ChannelOp>()) {
-    if (std::max(channel.getFrom(), channel.getTo()) >=
-        int64_t(programs.size()))
-      return emitError(channel.getLoc())
-             << "joins ranks " << channel.getFrom() << " and "
-             << channel.getTo() << " of " << programs.size();
-    channels[channel.getSymName()] = machine.channels.size();
-    machine.channels.push_back(
-        {channel.getSymName().str(), channel.getSlots(microbatches),
-         channel.countMessages(microbatches), getSlotStride(channel.getType()),
-         channel.getFrom(), channel.getTo(), channel.getOperation(),
-         channel.getSparse(), -1});
-    machine.channels.back().mixed = channel.getMessages().has_value();
-  }
-  llvm::StringMap<int32_t> sums;
-  auto addSums = [&](auto all, StringRef does) -> LogicalResult {
-    for (auto sum : all) {
-      if (sum.getRanks().back() >= int64_t(programs.size()))
-        return emitError(sum.getLoc())
-               << does << " rank " << sum.getRanks().back() << " of "
-               << programs.size();
-      sums[sum.getSymName()] = machine.sums.size();
-      auto gather = dyn_cast<GatherOp>(sum.getOperation());
-      machine.sums.push_back({sum.getSymName().str(),
-                              {sum.getRanks().begin(), sum.getRanks().end()},
-                              sum.getOperation(),
-                              /*gathers=*/bool(gather),
-                              gather && gather.getExchange()});
-    }
-    return success();
-  };
-  if (failed(addSums(module.getOps<CollectiveOp>(), "sums over")) ||
-      failed(addSums(module.getOps<GatherOp>(), "gathers from")))
-    return failure();
-  SymbolTable symbols(module);
-  for (ProgramOp program : programs) {
-    RankEvents &rank = machine.ranks.emplace_back();
-    if (failed(Unroller(channels, sums, symbols, rank)
-                   .unroll(program, microbatches)))
-      return failure();
-  }
-  return machine;
 }
 
 } // namespace stagewright::rank
