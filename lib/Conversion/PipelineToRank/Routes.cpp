@@ -137,13 +137,15 @@ void Router::yieldParts() {
   for (size_t copy = 0; copy < routes.size(); ++copy)
     for (auto [value, result] :
          llvm::zip(yield.getValues(), yield.getResults())) {
-      // Arguments that are results are handled per copy in Places.cpp.
-      bool isArgument = isa<BlockArgument>(value);
-      bool last = plan.combineOf(result) == pipeline::Combine::Last;
-      if (last ? plan.microbatchesOf[copy].back() + 1 !=
-                         plan.data.microbatches &&
-                     !isArgument
-               : isArgument && copy > 0)
+      // A result that is an argument is yielded once: Placer::passThrough()
+      // finds the copies that write it.
+      bool isMissing =
+          isa<BlockArgument>(value)
+              ? copy > 0
+              : plan.combineOf(result) == pipeline::Combine::Last &&
+                    plan.microbatchesOf[copy].back() + 1 !=
+                        plan.data.microbatches;
+      if (isMissing)
         continue;
       values.push_back(maps[copy].lookupOrDefault(value));
       results.push_back(result);
