@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Private to this folder. Machine.cpp runs the events; Deadlocks.cpp explains
+// why a run does not end, or what it leaves behind.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_DIALECT_RANK_TRANSFORMS_MACHINERUNNER_H
 #define STAGEWRIGHT_LIB_DIALECT_RANK_TRANSFORMS_MACHINERUNNER_H
@@ -71,11 +76,14 @@ private:
     return next[rank] == machine.ranks[rank].events.size() &&
            choices[rank].left == 0;
   }
+  /// Runs `event`; returns false if it has to wait or is a fault.
   bool step(size_t rank, const Event &event);
   bool stepChannel(const Event &event);
   bool stepStash(size_t rank, const Event &event);
   bool stepSum(size_t rank, const Event &event);
+  /// A message, slot or part of a sum that the run has left behind.
   std::optional<Fault> leftOver() const;
+  /// Why some rank did not end: a cycle of waits, or an event that never comes.
   Fault stuck();
   Fault noneReady(size_t rank);
   Wait waitOf(size_t rank);
@@ -98,14 +106,15 @@ private:
     return false;
   }
 
-  const Machine &machine;
-  /// Per channel and slot: the microbatch that claimed it last, or -1.
+  /// The microbatch that last claimed the slot of `microbatch`, or -1.
   int64_t &claimant(int32_t channel, int64_t microbatch) {
     std::vector<int64_t> &slots = claimed[channel];
     return slots[microbatch % int64_t(slots.size())];
   }
 
+  const Machine &machine;
   std::vector<std::vector<Message>> messages; ///< Per channel.
+  /// Per channel and slot: the microbatch that claimed it last, or -1.
   std::vector<std::vector<int64_t>> claimed;
   /// Per rank, stash and slot: the microbatch that holds it, or -1.
   std::vector<std::vector<std::vector<int64_t>>> holders;

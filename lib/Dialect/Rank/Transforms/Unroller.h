@@ -7,7 +7,7 @@
 //
 // Evaluates the index arithmetic of an entry for one number of microbatches and
 // records what can wait or uses memory. Operations that it does not know are
-// errors: a proof must cover the whole program.
+// errors: a proof must cover the whole program. Private to this folder.
 //
 //===----------------------------------------------------------------------===//
 
