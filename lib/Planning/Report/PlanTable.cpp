@@ -120,8 +120,8 @@ static std::string certificateOf(const Plan &plan) {
   std::string text =
       precisely(plan.time) + " a step in " + plan.orderName() + " order";
   if (plan.familyBound.value > 0)
-    text += ", " + percentAbove(plan.time, plan.familyBound) +
-            " above what any plan of this family can reach (" +
+    text += ", at most " + percentAbove(plan.time, plan.familyBound) +
+            " above the fastest plan of this family (at least " +
             precisely(plan.familyBound) + ")";
   if (plan.planBound.value > 0)
     text +=

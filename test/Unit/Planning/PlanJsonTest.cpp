@@ -157,8 +157,9 @@ TEST(PlanJson, Table) {
       "   #################### recomputes\n"
       "1      2       d2       1.0 s    2.0 s     0.0 s       0 B      channel"
       "   ##########\n"
-      "30 s a step in window order, 25.0 % above what any plan of this family "
-      "can reach (24 s); no order of this plan is faster than 28 s; window "
+      "30 s a step in window order, at most 25.0 % above the fastest plan of "
+      "this family (at least 24 s); no order of this plan is faster than 28 s; "
+      "window "
       "order takes at most 40 s\n"
       "- the next best is 1 stage, 31 s\n");
 }
