@@ -37,9 +37,9 @@ class Rank_CollectiveUse<string mnemonic, list<Trait> traits = []>
 def Rank_AllReduceOp : Rank_CollectiveUse<"all_reduce", [AttrSizedOperandSegments]> {
   let summary = "this rank's part of a sum over ranks is complete";
   let description = [{
-    Begins the sum and waits for nobody; until `rank.await_reduced` of the same collective the buffers are neither read
-    nor written. With `at %m of %last` it does so where both are equal, and nothing elsewhere: inside a loop, at the
-    action that adds for the last time.
+    Begins the sum and does not block. Until `rank.await_reduced` of the same collective the buffers are neither read nor
+    written. With `at %m of %last` it begins the sum only if both are equal: in a loop, at the action that adds for the
+    last time.
 
     Ranks that have several sums in common begin these in the same order, since MPI and NCCL match the calls of different
     ranks by their order.
@@ -63,7 +63,7 @@ def Rank_AllReduceOp : Rank_CollectiveUse<"all_reduce", [AttrSizedOperandSegment
 }
 
 def Rank_AwaitReducedOp : Rank_CollectiveUse<"await_reduced"> {
-  let summary = "waits until a sum over ranks is there";
+  let summary = "waits until a sum over ranks is complete";
   let description = [{
     Example:
     ```mlir
@@ -79,8 +79,8 @@ def Rank_AwaitReducedOp : Rank_CollectiveUse<"await_reduced"> {
 def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
   let summary = "a value of which some ranks have one part each, whole in all of them, for every microbatch";
   let description = [{
-    Every rank `among` them has a stash of `depth` slots, each with room for the parts of all, in the order of the ranks and
-    without gaps. A rank writes its own part; the others arrive. The type is that of one part.
+    Every rank in the list after `among` has a stash of `depth` slots. A slot has room for the parts of all these ranks, in
+    their order and without gaps. A rank writes its own part and receives the others. The type is that of one part.
 
     With `exchange` each rank has a part for every other rank instead (an all-to-all). A slot has the parts that the rank
     sends, by receiver, then those that it receives, by sender; its own place among both is not used.
@@ -109,9 +109,9 @@ def Rank_GatherOp : Rank_Op<"gather", [Symbol]> {
 def Rank_AllGatherOp : Rank_CollectiveUse<"all_gather"> {
   let summary = "this rank's part of a gather is written";
   let description = [{
-    Begins to send it to the other ranks, and to receive theirs, and waits for nobody. Until `rank.await_gathered` of the same
-    microbatch the slot is neither read, written nor released. A rank gathers all microbatches in the same buffer, which no
-    other gather has.
+    Begins to send the part to the other ranks and to receive theirs, and does not block. Until `rank.await_gathered` of the
+    same microbatch the slot is neither read, written nor released. A rank gathers all microbatches in the same buffer, which
+    no other gather uses.
 
     Ranks begin their common gathers and sums in one order, as for `rank.all_reduce`.
 
@@ -128,7 +128,7 @@ def Rank_AllGatherOp : Rank_CollectiveUse<"all_gather"> {
 }
 
 def Rank_AwaitGatheredOp : Rank_CollectiveUse<"await_gathered"> {
-  let summary = "waits until the parts of all ranks are there";
+  let summary = "waits until the parts of all ranks have arrived";
   let description = [{
     Example:
     ```mlir
@@ -149,7 +149,7 @@ def Rank_PartOp : Rank_Op<"part", [Pure]> {
     %p = rank.part %slot[1] : memref<4x16xf32> of memref<2x4x16xf32>
     ```
     Constraints:
-    - (part_c1) the slot has the part's type with one dimension more in front, and that many parts.
+    - (part_c1) the slot has the type of the part with one more leading dimension, and the number is below its size.
   }];
   let arguments = (ins Rank_Memory:$slot, Rank_IntAttr:$number);
   let results = (outs Rank_Memory:$part);
@@ -162,9 +162,9 @@ def Rank_AverageOp : Rank_CollectiveUse<"average", [AttrSizedOperandSegments]> {
   let description = [{
     Replicas that update their own parameters average them at the end of every `every`-th step, and merge the average `delay`
     steps later. The op counts the step in `step`. If it is a multiple of `every`, it writes the parameters times `weight` to
-    `sum`, each at a multiple of 64 bytes, and begins the collective. If an average was begun `delay` steps before, it waits for
-    that and merges it, before it begins another: each parameter x becomes `xi` x + (1 - `xi`) a, or with a snapshot, which is
-    taken as the average begins, x + (a - snapshot). With `delay` 0 both are done in one step, and `corrected` makes x = a.
+    `sum`, each at a multiple of 64 bytes, and begins the collective. If an average a was begun `delay` steps before, the op
+    first waits for it and merges it: each parameter x becomes `xi` x + (1 - `xi`) a or, with a snapshot, which is taken when
+    the average begins, x + (a - snapshot). With `delay` 0 both are done in one step, and `corrected` makes x = a.
 
     So the sum runs while `delay` whole steps do. All ranks of the collective begin it in the same step and await it in the same
     later step. With `delay` 0 the op is an all-reduce directly followed by its await. `turns` is the number of replicas that
