@@ -52,7 +52,7 @@ namespace {
 /// most kNearBest times as long as the best plan so far.
 constexpr double kNearBest = 1.1;
 
-/// A pipeline of groups that does not fit after all is planned again for
+/// A pipeline of gangs that does not fit after all is planned again for
 /// devices with kLessMemory less memory, up to kMostLess less: the planner of
 /// groups counts messages and temporaries of a whole group.
 constexpr double kLessMemory = 0.05, kMostLess = 0.2;

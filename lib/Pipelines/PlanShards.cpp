@@ -15,11 +15,11 @@
 namespace stagewright {
 
 /// Default schedules: `levels` if all devices share several levels of layers,
-/// `1f1b` for a single level or for a pipeline of groups of devices.
+/// `1f1b` for a single level or for a pipeline of gangs of devices.
 static constexpr const char *kOfLevels = "levels", *kOfStages = "1f1b";
 
 namespace {
-/// A pipeline of groups of devices, each of which shares its layers among its
+/// A pipeline of gangs of devices, each of which shares its layers among its
 /// devices, and copies of the pipeline that take microbatches in turn.
 struct Groups {
   int64_t stages = 1, chunks = 1; ///< Chunks: stages per group.

@@ -123,7 +123,7 @@ def test_the_number_of_shards_is_chosen_where_layers_must_repeat(tmp_path, memor
 
 
 def test_a_plan_that_does_not_fit_after_all_is_planned_for_less_memory(tmp_path):
-    """With much in the head, the planner of groups counts less than the devices need."""
+    """With much in the head, the planner of gangs counts less than the devices need."""
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / DEEP, "-o", tmp_path / "step.mlir",
          env={"STAGEWRIGHT_GPT": "V=512,D=32,H=4,L=4,T=64,B=8"})
 

@@ -1,1 +1,1 @@
-"""Frontends: each turns a framework's training step into a module of contract A (docs: the step)."""
+"""Frontends: each turns a framework's training step into a module with one function, the step."""
