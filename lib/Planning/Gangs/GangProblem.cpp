@@ -273,10 +273,14 @@ void Builder::addLayers() {
 void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
   RecomputeLevel repeated{{}, layer.temporaries, layer.sampleTemporaries};
   if (!again.empty()) {
-    const Layer &own = again[result.layers.size()];
-    repeated.temporaries = std::max(repeated.temporaries, own.temporaries);
+    size_t number = result.layers.size();
+    const Layer &own = again[number];
+    // addRings() adds the rings.
+    Bytes rings = kind == GangTimes::Most ? againRings[number] : Bytes();
+    repeated.temporaries =
+        std::max(repeated.temporaries, own.temporaries - rings);
     repeated.sampleTemporaries =
-        std::max(repeated.sampleTemporaries, own.sampleTemporaries);
+        std::max(repeated.sampleTemporaries, own.sampleTemporaries - rings);
   }
   for (const std::vector<size_t> &own : gangs.classes) {
     Seconds &seconds = repeated.seconds.emplace_back();

@@ -23,7 +23,8 @@ public:
                StagesMemory &result);
 
   void add(const LayerValue &value);
-  /// Counts what several stages of the same devices hold in the first one.
+  /// Counts a parameter that several stages of the same devices read in the
+  /// first of them.
   void countOnce(const Resident &resident);
 
 private:
@@ -32,11 +33,6 @@ private:
   bool isOn(size_t stage, size_t other) const {
     return stages[stage].devices == stages[other].devices;
   }
-  void addOwn(const LayerValue &value,
-              const std::map<size_t, ValuePlace> &places);
-  void countOnce(const LayerValue &value,
-                 const std::map<size_t, ValuePlace> &places);
-  bool drop(const LayerValue &value, size_t stage, const ValuePlace &place);
 
   const Problem &problem;
   const std::vector<StagePlan> &stages;
@@ -69,66 +65,32 @@ PassedValues::placesOf(const LayerValue &value) const {
 }
 
 void PassedValues::add(const LayerValue &value) {
-  if (value.producer.phase == ActionKind::WeightGradient)
-    return;
-  std::map<size_t, ValuePlace> places = placesOf(value);
-  addOwn(value, places);
-  countOnce(value, places);
-}
-
-/// Moves what other stages on the devices of its producer hold of `value`.
-void PassedValues::addOwn(const LayerValue &value,
-                          const std::map<size_t, ValuePlace> &places) {
   int64_t stage = stageOf[size_t(value.producer.layer)];
   ActionKind phase = value.producer.phase;
-  if (stage < 0)
+  if (stage < 0 || phase == ActionKind::WeightGradient)
     return;
   auto from = size_t(stage);
-  RankMemory::Passed own{stage, phase, stage, phase,
-                         problem.slotOf(value.bytes).value};
-  bool isLate = false; // A W of another stage reads it.
-  for (const auto &[to, place] : places) {
+  int64_t bytes = problem.slotOf(value.bytes).value;
+  for (const auto &[to, place] : placesOf(value)) {
     // Forwards run in the order of the stages, backwards against it.
     bool isBefore = phase == ActionKind::Forward ? to < from : to > from;
-    if (to == from || isBefore || !isOn(to, from) || !drop(value, to, place))
+    if (to == from || isBefore || stages[to].recompute || !isOn(to, from))
       continue;
-    isLate |= place.weightUse;
-    RankMemory::Passed last{own.from, own.fromPhase, int64_t(to),
-                            place.weightUse  ? ActionKind::WeightGradient
-                            : place.inputUse ? ActionKind::InputGradient
-                                             : ActionKind::Forward,
-                            own.bytes};
-    if (own.to == own.from || last.isAfter(own))
-      own = last;
-  }
-  if (own.to == own.from)
-    return;
-  if (auto kept = places.find(from);
-      kept != places.end() && phase == ActionKind::Forward &&
-      (kept->second.weightUse || (kept->second.inputUse && !isLate)))
-    return; // Its own stage keeps it longer.
-  result.passed.push_back(own);
-}
-
-/// If `value` comes from other devices, only the stage that reads it first
-/// holds it, for all stages that read it on its devices.
-void PassedValues::countOnce(const LayerValue &value,
-                             const std::map<size_t, ValuePlace> &places) {
-  int64_t stage = stageOf[size_t(value.producer.layer)];
-  if (value.producer.phase != ActionKind::Forward)
-    return;
-  for (auto first = places.begin(); first != places.end(); ++first) {
-    const ValuePlace &place = first->second;
-    if (!place.forwardUse || (stage >= 0 && isOn(first->first, size_t(stage))))
-      continue;
-    for (auto later = std::next(first); later != places.end(); ++later)
-      if (isOn(later->first, first->first) && !later->second.forwardUse &&
-          (place.weightUse || (place.inputUse && !later->second.weightUse)))
-        drop(value, later->first, later->second);
+    if (int64_t *counter =
+            counterOf(value, place, /*recompute=*/false, result.stages[to])) {
+      *counter -= bytes;
+      result.passed.push_back({stage, phase, int64_t(to),
+                               place.weightUse  ? ActionKind::WeightGradient
+                               : place.inputUse ? ActionKind::InputGradient
+                                                : ActionKind::Forward,
+                               bytes});
+    }
   }
 }
 
 void PassedValues::countOnce(const Resident &resident) {
+  if (resident.kind != ResidentKind::Parameter)
+    return; // Each stage has a buffer of its own.
   std::set<size_t> holders;
   for (int64_t layer : resident.layers)
     if (int64_t stage = stageOf[size_t(layer)]; stage >= 0)
@@ -136,24 +98,8 @@ void PassedValues::countOnce(const Resident &resident) {
   int64_t bytes = problem.slotOf(resident.bytes).value;
   for (auto later = holders.begin(); later != holders.end(); ++later)
     if (std::any_of(holders.begin(), later,
-                    [&](size_t first) { return isOn(*later, first); })) {
-      StageMemory &memory = result.stages[*later];
-      (resident.kind == ResidentKind::PerMicrobatch ? memory.perMicrobatch
-                                                    : memory.once) -= bytes;
-    }
-}
-
-/// Takes `value` out of the memory of a stage that gets it from another one.
-/// Returns whether it was in.
-bool PassedValues::drop(const LayerValue &value, size_t stage,
-                        const ValuePlace &place) {
-  int64_t *counter =
-      stages[stage].recompute
-          ? nullptr
-          : counterOf(value, place, /*recompute=*/false, result.stages[stage]);
-  if (counter)
-    *counter -= problem.slotOf(value.bytes).value;
-  return counter;
+                    [&](size_t first) { return isOn(*later, first); }))
+      result.stages[*later].once -= bytes;
 }
 
 StagesMemory memoryOfStages(const Problem &problem,

@@ -227,9 +227,11 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   auto loads = loadsOf(problem, stageOf, stages.size());
   LayerIndex index(problem);
+  std::vector<StageMemory> memories;
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
-    StageMemory memory = stageMemory(problem, index, stages[s]);
+    const StageMemory &memory =
+        memories.emplace_back(stageMemory(problem, index, stages[s]));
     auto [activation, kept] = heldOf(memory);
     // Inputs of the forward; what arrives in the backward does not count.
     int64_t arrived =
@@ -241,9 +243,9 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
       result.hops.push_back(
           hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
   }
-  if (Status status =
-          scaleMemory(problem, stages, memoryOfStages(problem, stages).stages,
-                      where, result);
+  if (problem.model.sharesRings)
+    memories = memoryOfStages(problem, stages).stages;
+  if (Status status = scaleMemory(problem, stages, memories, where, result);
       !status)
     return status.error();
   if (Status status = result.check(); !status)

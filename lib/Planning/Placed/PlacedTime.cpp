@@ -153,11 +153,18 @@ static std::vector<RankMemory> memoryOf(const Run &run, const Plan &plan) {
                           run.first.microbatches, peak.stage);
     held[{peak.rank, peak.stage}] = peak.held;
   }
+  auto heldBy = [&](int64_t rank, const RankMemory::Passed &value) {
+    int64_t from = held[{rank, value.from}], to = held[{rank, value.to}];
+    // The life of one of the stages covers that of the value, unless a late W
+    // reads what a forward has made.
+    return value.fromPhase != ActionKind::Forward        ? to
+           : value.toPhase == ActionKind::WeightGradient ? from + to
+                                                         : from;
+  };
   for (const RankMemory::Passed &value : passed)
     for (int64_t rank : run.ranks.ofStages[size_t(value.from)])
       if (held.contains({rank, value.from}) && held.contains({rank, value.to}))
-        memory[size_t(rank)].add(value, held[{rank, value.from}] +
-                                            held[{rank, value.to}]);
+        memory[size_t(rank)].add(value, heldBy(rank, value));
   return memory;
 }
 

@@ -7,6 +7,7 @@
 
 #include "Placed/RankMemory.h"
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <utility>
 
@@ -40,6 +41,7 @@ void RankMemory::add(const Passed &value, int64_t inFlight) {
   auto part = std::find_if(stages.begin(), stages.end(), [&](const Part &each) {
     return each.number == value.from;
   });
+  assert(part != stages.end() && "the stage has not been added");
   auto ring = int64_t(std::min(double(value.bytes) * double(inFlight),
                                double(kMostRing - part->ring)));
   part->ring += ring;

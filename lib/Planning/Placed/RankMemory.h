@@ -48,19 +48,12 @@ public:
   struct Passed {
     int64_t from; ///< Number of a stage.
     ActionKind fromPhase;
-    int64_t to; ///< The stage that reads it last, in this phase.
-    ActionKind toPhase;
+    int64_t to;
+    ActionKind toPhase; ///< Of the last action of `to` that reads it.
     int64_t bytes;
-
-    /// Whether it is read later than `other`, of the same stage and phase.
-    bool isAfter(const Passed &other) const {
-      if (toPhase != other.toPhase)
-        return int(toPhase) > int(other.toPhase);
-      return toPhase == ActionKind::Forward ? to > other.to : to < other.to;
-    }
   };
-  /// To be called after add() of both stages. `inFlight`: max number of
-  /// microbatches that they hold together.
+  /// To be called after add() of the stage `from`. `inFlight`: max number of
+  /// microbatches for which the value exists at a time.
   void add(const Passed &value, int64_t inFlight);
   Bytes total() const { return with(shared); }
 

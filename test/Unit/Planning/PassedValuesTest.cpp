@@ -50,54 +50,62 @@ TEST_F(PassedValues, NoRingHoldsWhatADevicePassesToItself) {
   EXPECT_EQ(held[1].received, 0);
   EXPECT_EQ(held[2].received, 0);
   EXPECT_EQ(held[3].received, 100); // Of another device.
-  ASSERT_EQ(passed.size(), 1u);
-  EXPECT_EQ(passed[0].from, 0);
-  EXPECT_EQ(passed[0].to, 2); // The last one that reads it.
-  EXPECT_EQ(passed[0].toPhase, F);
-  EXPECT_EQ(passed[0].bytes, 100);
+  ASSERT_EQ(passed.size(), 2u);     // Each stage that reads it has its own.
+  for (int64_t to : {1, 2}) {
+    EXPECT_EQ(passed[size_t(to) - 1].from, 0);
+    EXPECT_EQ(passed[size_t(to) - 1].to, to);
+    EXPECT_EQ(passed[size_t(to) - 1].toPhase, F);
+    EXPECT_EQ(passed[size_t(to) - 1].bytes, 100);
+  }
 }
 
 TEST_F(PassedValues, BackwardsPassTheOtherWay) {
   add(10, {2, I}, {{1, I}, {0, I}});
   auto [held, passed] = memory();
-  EXPECT_EQ(held[0].received + held[1].received, 0);
-  ASSERT_EQ(passed.size(), 1u);
+  EXPECT_EQ(held[0].received, 0);
+  EXPECT_EQ(held[1].received, 0);
+  ASSERT_EQ(passed.size(), 2u);
   EXPECT_EQ(passed[0].from, 2);
   EXPECT_EQ(passed[0].to, 0);
+  EXPECT_EQ(passed[1].to, 1);
 }
 
 TEST_F(PassedValues, ALaterBackwardKeepsWhatItReads) {
   add(10, {0, F}, {{1, F}, {1, I}, {2, I}, {2, W}});
   auto [held, passed] = memory();
-  EXPECT_EQ(held[1].receivedStash.all() + held[2].receivedStash.all(), 0);
-  ASSERT_EQ(passed.size(), 1u);
-  EXPECT_EQ(passed[0].to, 2);
-  EXPECT_EQ(passed[0].toPhase, W);
+  EXPECT_EQ(held[1].receivedStash.all(), 0);
+  EXPECT_EQ(held[2].receivedStash.all(), 0);
+  ASSERT_EQ(passed.size(), 2u);
+  EXPECT_EQ(passed[0].toPhase, I);
+  EXPECT_EQ(passed[1].to, 2);
+  EXPECT_EQ(passed[1].toPhase, W);
 }
 
-TEST_F(PassedValues, WhatItsOwnStageKeepsIsNotCountedAgain) {
+TEST_F(PassedValues, ItsOwnStageKeepsAnother) {
   add(10, {0, F}, {{1, F}, {1, I}, {0, I}});
   auto [held, passed] = memory();
   EXPECT_EQ(held[0].stash.toInput, 10);
   EXPECT_EQ(held[1].receivedStash.all(), 0);
-  EXPECT_TRUE(passed.empty());
+  EXPECT_EQ(passed.size(), 1u);
 }
 
-TEST_F(PassedValues, TheFirstStageHoldsAMessageForAll) {
-  place({1, 0, 0, 1});
-  add(10, {0, F}, {{1, F}, {1, I}, {2, I}});
+TEST_F(PassedValues, EachStageHoldsMessagesOfOtherDevices) {
+  place({1, 0, 0, 0});
+  add(10, {0, F}, {{1, F}, {1, I}, {2, F}, {2, I}, {3, I}});
   auto [held, passed] = memory();
-  EXPECT_EQ(held[1].receivedStash.toInput, 10);
-  EXPECT_EQ(held[2].receivedStash.all(), 0);
+  for (size_t stage : {1, 2, 3})
+    EXPECT_EQ(held[stage].receivedStash.toInput, 10);
   EXPECT_TRUE(passed.empty());
 }
 
 TEST_F(PassedValues, ADeviceHoldsAParameterOnce) {
+  problem.model.optimizerState = 2; // With the first stage of a parameter.
   problem.residents.push_back({Bytes(8), ResidentKind::Parameter, {0, 2, 3}});
+  problem.residents.push_back({Bytes(4), ResidentKind::Gradient, {0, 2, 3}});
   auto [held, passed] = memory();
-  EXPECT_EQ(held[0].once, 8);
-  EXPECT_EQ(held[2].once, 0);
-  EXPECT_EQ(held[3].once, 8);
+  EXPECT_EQ(held[0].once, 8 + 16 + 4);
+  EXPECT_EQ(held[2].once, 4); // Each stage adds up a part of its own.
+  EXPECT_EQ(held[3].once, 8 + 4);
 }
 
 TEST_F(PassedValues, OtherProblemsKeepTheirRings) {
