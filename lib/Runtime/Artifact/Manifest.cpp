@@ -23,8 +23,9 @@ namespace {
 /// Since version 2 stashes may have starts, since 3 they may be on the host,
 /// since 4 ranks may choose what they run, and replicas average their
 /// parameters, since 5 ranks may have microbatches of a result in turn,
-/// since 6 collectives may be gathers.
-constexpr int64_t manifestVersion = 6;
+/// since 6 collectives may be gathers, since 7 arguments and results may be
+/// split along the axes of a grid.
+constexpr int64_t manifestVersion = 7;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;

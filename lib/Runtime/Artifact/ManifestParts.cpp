@@ -48,7 +48,8 @@ std::string string(const json &object, const char *key) {
 static void parseAxes(const std::vector<int64_t> &numbers, Interface &it) {
   it.axes = SliceAxes::of(numbers.data(), numbers.size());
   int64_t slices = it.rows;
-  bool isGood = numbers.size() % 4 == 0 && it.slices > 0;
+  bool isGood = numbers.size() % 4 == 0 && it.slices > 0 && !it.shape.empty() &&
+                it.shape.front() % it.rows == 0;
   for (const SliceAxis &axis : it.axes) {
     isGood &= axis.parts > 0 && axis.parts <= it.slices / slices;
     if (!isGood)

@@ -331,6 +331,10 @@ private:
     }
     for (auto it : artifact.getCollectives().getAsRange<rank::CollectiveAttr>())
       needs(6, it.getGathers());
+    for (ArrayAttr interfaces :
+         {artifact.getStepArguments(), artifact.getStepResults()})
+      for (auto it : interfaces.getAsRange<rank::InterfaceAttr>())
+        needs(7, !it.getAxes().empty());
     return version;
   }
 

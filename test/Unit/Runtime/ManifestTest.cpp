@@ -96,8 +96,8 @@ TEST(Manifest, RanksHaveAResultInTurn) {
 }
 
 TEST(Manifest, ContradictionsAreNamed) {
-  EXPECT_EQ(errorWith("/stagewright", 7),
-            "malformed manifest: 'stagewright' is 7, expected 1 to 6");
+  EXPECT_EQ(errorWith("/stagewright", 8),
+            "malformed manifest: 'stagewright' is 8, expected 1 to 7");
   EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
             "malformed manifest: element type 'f31' is unknown");
   EXPECT_EQ(errorWith("/arguments/0/shape", {8}),

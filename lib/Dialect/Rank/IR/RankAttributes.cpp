@@ -103,10 +103,14 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
   std::vector<int64_t> row = type.getShape().vec();
   if (!row.empty())
     row.front() /= rows;
-  bool isEach =
-      axes.size() % 4 == 0 &&
-      llvm::all_of(given, [](SliceAxis axis) { return axis.parts > 0; }) &&
-      given.slices() * rows == slices;
+  bool isEach = axes.size() % 4 == 0 && slices > 0 && !row.empty() &&
+                type.getDimSize(0) % rows == 0;
+  int64_t made = rows;
+  for (const SliceAxis &axis : given) {
+    isEach = isEach && axis.parts > 0 && axis.parts <= slices / made;
+    made *= isEach ? axis.parts : 1;
+  }
+  isEach = isEach && made == slices;
   for (int64_t slice = 0; isEach && slice < given.slices(); ++slice)
     isEach = !given.shapeOf(row, slice).empty();
   if (!isEach)

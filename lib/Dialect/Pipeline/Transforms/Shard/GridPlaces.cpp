@@ -172,7 +172,10 @@ void writeSumsAsLoops(func::FuncOp step) {
                     ? dyn_cast<RankedTensorType>(op.getResult(0).getType())
                     : nullptr;
     bool isSum = isa<arith::AddFOp, arith::AddIOp>(op);
+    // linalg adds i1 by or, arith by exclusive or, and linalg has no index.
     if (!type || !type.hasStaticShape() ||
+        !type.getElementType().isIntOrFloat() ||
+        type.getElementType().isInteger(1) ||
         !(isSum || isa<arith::MaximumFOp, arith::MaxSIOp>(op)))
       continue;
     OpBuilder builder(&op);
@@ -218,6 +221,10 @@ FailureOr<Layers> layersOfGrid(const StepGraph &graph) {
              << "operation is at no level and shard of the grid of @"
              << step.getName() << "; form the graph right after pipeline-shard";
     scopes.try_emplace(place->level, scopeIn(name.getName()));
+  }
+  if (scopes.empty()) { // Every step has a layer.
+    scopes.try_emplace(0, "step");
+    ways = std::max<int64_t>(ways, 1);
   }
   Layers layers;
   layers.byScope = true;
