@@ -7,7 +7,6 @@
 
 #include "stagewright/Planning/GangProblem.h"
 #include "Gangs/GangCluster.h"
-#include "LayerIndex.h"
 #include "Placed/RankMemory.h"
 #include <algorithm>
 #include <limits>

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bindings.h"
-#include "LayerIndex.h"
 #include "Placed/PassedValues.h"
 #include "Placed/PlacedSearch.h"
 #include "stagewright/Planning/Bounds.h"

@@ -15,7 +15,6 @@
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
-#include <set>
 
 namespace stagewright::pipeline {
 namespace {
