@@ -224,9 +224,7 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   if (llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
                    [](NodeOp node) { return node.getCallee().has_value(); }))
     problem.slotAlignment = kSlotAlignment;
-  problem.orders.clear();
-  for (auto &[name, order] : kSimulatedSchedules)
-    problem.orders.push_back(order);
+  problem.orders.assign(std::begin(kProgramOrders), std::end(kProgramOrders));
   std::vector<std::string> classes = cluster.classes();
   for (int64_t layer = 0; layer < graph.getNumLayers(); ++layer)
     problem.layers.push_back({graph.getLayerName(layer).str(),

@@ -7,16 +7,9 @@
 
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Planning/Request.h"
 
 namespace stagewright::pipeline {
-
-/// The simulator's execution order for a schedule; 1F1B if it has none.
-static ExecutionOrder orderOf(StringRef schedule) {
-  if (schedule == "early-backward")
-    return ExecutionOrder::CapB;
-  Result<ExecutionOrder> order = parseExecutionOrder(schedule);
-  return order ? *order : ExecutionOrder::OneFOneB;
-}
 
 Plan planOf(ProgramOp program) {
   Plan plan;
@@ -25,7 +18,8 @@ Plan planOf(ProgramOp program) {
     plan.planner = promise.getPlanner().getValue().str();
     plan.familyBound = Seconds(promise.getBound().getValueAsDouble());
     if (promise.getSchedule())
-      plan.order = orderOf(promise.getSchedule().getValue());
+      plan.order = programOrder(promise.getSchedule().getValue())
+                       .value_or(ExecutionOrder::OneFOneB);
   }
   llvm::StringMap<size_t> numbers;
   for (auto device : clusterOf(program).getBody().front().getOps<DeviceOp>())

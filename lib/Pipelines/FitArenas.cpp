@@ -68,9 +68,7 @@ static std::vector<bool> statedShares(StringRef text, size_t count) {
 /// simulate its schedule.
 static std::optional<Plan> simulatedPlanOf(pipeline::ProgramOp program) {
   StringRef schedule = program.getPlanAttr().getSchedule().getValue();
-  if (llvm::none_of(kSimulatedSchedules, [&](const auto &simulated) {
-        return schedule == StringRef(simulated.first);
-      }))
+  if (!programOrder(schedule))
     return std::nullopt;
   Plan plan = pipeline::planOf(program);
   auto stages = program.getBody().front().getOps<pipeline::StageOp>();

@@ -15,13 +15,18 @@
 
 namespace stagewright {
 
+std::optional<ExecutionOrder> programOrder(std::string_view schedule) {
+  for (ExecutionOrder order : kProgramOrders)
+    if (schedule == toString(order))
+      return order;
+  return std::nullopt;
+}
+
 std::string scheduleOf(const Plan &plan) {
   if (!plan.schedule.empty())
     return plan.schedule;
-  for (auto [name, order] : kSimulatedSchedules)
-    if (order == plan.order)
-      return std::string(name);
-  return "1f1b";
+  const char *name = toString(plan.order);
+  return programOrder(name) ? name : "1f1b";
 }
 
 /// Whether another planner may be used to satisfy the request.
@@ -34,13 +39,6 @@ static bool choosesPlanner(const PlanRequest &request) {
 static bool asksForPlaces(const PlanRequest &request) {
   return request.chunks > 1 ||
          (!request.placement.empty() && request.placement != "linear");
-}
-
-/// Whether planners simulate the requested schedule themselves.
-static bool isSimulated(const PlanRequest &request) {
-  return std::any_of(
-      std::begin(kSimulatedSchedules), std::end(kSimulatedSchedules),
-      [&](const auto &entry) { return entry.first == request.schedule; });
 }
 
 static Status checkPlaces(const PlanRequest &request, int64_t stages,
@@ -142,7 +140,7 @@ Status finishForProgram(const Problem &problem, Plan &plan) {
 /// Makes a plan of one stage per device. If planners do not simulate the
 /// requested schedule, the plan is timed with it afterwards.
 static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
-  bool retimes = request.schedule != "auto" && !isSimulated(request);
+  bool retimes = request.schedule != "auto" && !programOrder(request.schedule);
   if (retimes) {
     problem.orders = {ExecutionOrder::OneFOneB};
     if (problem.fixedPlan.empty() && problem.askedStages.empty() &&
@@ -196,14 +194,14 @@ Result<Plan> makePlan(Problem problem, const PlanRequest &request) {
   if (Status status = request.check(problem.stages, !problem.fixedPlan.empty());
       !status)
     return status.error();
-  for (auto [name, order] : kSimulatedSchedules)
-    if (name == request.schedule)
-      problem.orders = {order};
+  if (auto order = programOrder(request.schedule))
+    problem.orders = {*order};
   if (Status status = checkAsked(problem, request); !status)
     return status.error();
-  bool isPlaced = asksForPlaces(request) ||
-                  (request.schedule != "auto" && !isSimulated(request) &&
-                   choosesPlanner(request) && problem.askedStages.empty());
+  bool isPlaced =
+      asksForPlaces(request) ||
+      (request.schedule != "auto" && !programOrder(request.schedule) &&
+       choosesPlanner(request) && problem.askedStages.empty());
   if (!isPlaced || !problem.fixedPlan.empty())
     return planDevices(request, std::move(problem));
   PlacedFamily family;

@@ -22,7 +22,7 @@ int64_t inFlightInTurn(ExecutionOrder order, int64_t ahead, int64_t own,
   case ExecutionOrder::CapA:
     all = ahead;
     break;
-  case ExecutionOrder::CapB:
+  case ExecutionOrder::EarlyBackward:
     all = 2 * ahead - own;
     break;
   case ExecutionOrder::Window:

@@ -11,9 +11,12 @@
 namespace stagewright {
 
 static constexpr Named<ExecutionOrder> kOrders[] = {
-    {ExecutionOrder::Window, "window"}, {ExecutionOrder::Greedy, "greedy"},
-    {ExecutionOrder::CapA, "cap-a"},    {ExecutionOrder::CapB, "cap-b"},
-    {ExecutionOrder::GPipe, "gpipe"},   {ExecutionOrder::OneFOneB, "1f1b"}};
+    {ExecutionOrder::Window, "window"},
+    {ExecutionOrder::Greedy, "greedy"},
+    {ExecutionOrder::CapA, "cap-a"},
+    {ExecutionOrder::EarlyBackward, "early-backward"},
+    {ExecutionOrder::GPipe, "gpipe"},
+    {ExecutionOrder::OneFOneB, "1f1b"}};
 
 std::vector<ExecutionOrder> allExecutionOrders() {
   std::vector<ExecutionOrder> orders;

@@ -167,7 +167,7 @@ Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
     replicas += own;
     if (order == ExecutionOrder::CapA || order == ExecutionOrder::OneFOneB)
       caps[stage] = replicas;
-    if (order == ExecutionOrder::CapB)
+    if (order == ExecutionOrder::EarlyBackward)
       caps[stage] = 2 * replicas - own;
   }
   blocks.clear();

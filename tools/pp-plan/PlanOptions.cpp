@@ -170,8 +170,8 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
       "of layers are kept");
   app.add_option("--orders", options.orders,
                  "Execution orders to choose from: window, greedy, cap-a, "
-                 "cap-b, gpipe, 1f1b (default: all; for a module those that "
-                 "compile: window, cap-b, gpipe, 1f1b)")
+                 "early-backward, gpipe, 1f1b (default: all; for a module "
+                 "those that compile: all but greedy and cap-a)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,NAME")

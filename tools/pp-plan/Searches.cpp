@@ -23,12 +23,11 @@ static Result<std::optional<ExecutionOrder>>
 orderOf(const PlanOptions &options) {
   if (options.schedule == "auto")
     return std::optional<ExecutionOrder>();
+  if (auto order = programOrder(options.schedule))
+    return order;
   std::string known;
-  for (auto [name, order] : kSimulatedSchedules) {
-    if (name == options.schedule)
-      return std::optional(order);
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
+  for (ExecutionOrder order : kProgramOrders)
+    known += (known.empty() ? "" : ", ") + std::string(toString(order));
   return Error{"--search plans for the schedules " + known + ", got '" +
                options.schedule + "'; leave out one of the two options"};
 }

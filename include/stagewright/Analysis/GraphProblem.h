@@ -25,7 +25,7 @@ inline constexpr int64_t kDefaultMicrobatches = 8;
 std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
 
 /// Returns a problem on `cluster` with layers, values, residents and
-/// forwardOnly of `graph`. Its orders are those of kSimulatedSchedules, which
+/// forwardOnly of `graph`. Its orders are those of kProgramOrders, which
 /// can be lowered. Seconds of a device class come from the nodes' costs, else
 /// from those of the class `profiled`, divided by the device's speed, else from
 /// the roofline. A node with none of these is an error.

@@ -14,19 +14,21 @@
 #define STAGEWRIGHT_PLANNING_REQUEST_H
 
 #include "stagewright/Planning/Plan.h"
+#include <optional>
 #include <string_view>
-#include <utility>
 
 namespace stagewright {
 
-/// The schedules that planners simulate themselves (with transfers that occupy
-/// their links, and replicas that share microbatches), each with its execution
-/// order.
-inline constexpr std::pair<std::string_view, ExecutionOrder>
-    kSimulatedSchedules[] = {{"1f1b", ExecutionOrder::OneFOneB},
-                             {"window", ExecutionOrder::Window},
-                             {"early-backward", ExecutionOrder::CapB},
-                             {"gpipe", ExecutionOrder::GPipe}};
+/// The execution orders that programs can have: a generator of the same name
+/// writes each. Planners simulate them (with transfers that occupy their links,
+/// and replicas that share microbatches); they time other generators'
+/// schedules.
+inline constexpr ExecutionOrder kProgramOrders[] = {
+    ExecutionOrder::OneFOneB, ExecutionOrder::Window,
+    ExecutionOrder::EarlyBackward, ExecutionOrder::GPipe};
+
+/// The one of kProgramOrders whose generator is `schedule`, if any.
+std::optional<ExecutionOrder> programOrder(std::string_view schedule);
 
 /// The options of a user, in addition to the problem.
 struct PlanRequest {
@@ -41,7 +43,7 @@ struct PlanRequest {
   Status check(int64_t stages, bool hasPlan) const;
 };
 
-/// Plans `problem`. If the requested schedule is in kSimulatedSchedules, its
+/// Plans `problem`. If the requested schedule is in kProgramOrders, its
 /// order replaces the problem's orders.
 Result<Plan> makePlan(Problem problem, const PlanRequest &request);
 

@@ -138,7 +138,7 @@ enum class ExecutionOrder {
   /// equal part of them on each of its r processors.
   CapA,
   /// Greedy with at most 2 R_i - r (DAPPLE P_B).
-  CapB,
+  EarlyBackward,
   /// All forwards, then all backwards; Greedy if the model has returns.
   GPipe,
   /// R_i forwards, then strictly one backward, one forward, distributed to the
@@ -152,7 +152,7 @@ size_t windowWidth(const PipelineModel &model);
 /// All execution orders, in declaration order.
 std::vector<ExecutionOrder> allExecutionOrders();
 
-/// "window", "greedy", "cap-a", "cap-b", "gpipe", "1f1b".
+/// "window", "greedy", "cap-a", "early-backward", "gpipe", "1f1b".
 const char *toString(ExecutionOrder order);
 Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 

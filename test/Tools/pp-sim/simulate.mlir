@@ -34,7 +34,7 @@ pipeline.program @plan of @step on @pair microbatches 4 {
 // CHECK-NEXT: d1      1      24 s     7 s     22.6 %  1
 // CHECK:      channel  there   back    busy
 // CHECK-NEXT: 0 -> 1   500 ms  500 ms  4 s   12.9 %
-// CHECK:      in other orders: greedy 31 s, cap-a 32 s, cap-b 31 s, gpipe 31 s, 1f1b
+// CHECK:      in other orders: greedy 31 s, cap-a 32 s, early-backward 31 s, gpipe 31 s, 1f1b
 
 // CAP: cap-a order
 // CAP: makespan 32 s

@@ -178,7 +178,7 @@ double bestOfAllPlans(const Problem &problem, const Network &network,
     double least = leastTime(model);
     for (ExecutionOrder order :
          {ExecutionOrder::Window, ExecutionOrder::Greedy, ExecutionOrder::CapA,
-          ExecutionOrder::CapB, ExecutionOrder::GPipe}) {
+          ExecutionOrder::EarlyBackward, ExecutionOrder::GPipe}) {
       if (least >= best * (1 - 1e-12))
         return;
       best = std::min(best, makespanOf(model, order).value);

@@ -222,7 +222,7 @@ TEST(Memory, TemporariesAreThoseOfTheLayerThatNeedsMost) {
 // that send to the same device hold more.
 TEST(Memory, InFlightOfReplicasInTurn) {
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 6, 2, 32), 3);
-  EXPECT_EQ(inFlightInTurn(ExecutionOrder::CapB, 6, 2, 32), 5);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::EarlyBackward, 6, 2, 32), 5);
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::Window, 6, 2, 32), 9);
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::GPipe, 6, 2, 32), 16);
   EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 3, 2, 32), 2);
@@ -245,7 +245,7 @@ TEST(Pipeline, OneSampleGoesToOneReplica) {
 
 TEST(Memory, InFlightByOrder) {
   EXPECT_EQ(inFlightOf(ExecutionOrder::OneFOneB, 3, 16), 3);
-  EXPECT_EQ(inFlightOf(ExecutionOrder::CapB, 3, 16), 5);
+  EXPECT_EQ(inFlightOf(ExecutionOrder::EarlyBackward, 3, 16), 5);
   EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 16), 9);
   EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 4), 4);
   EXPECT_EQ(inFlightOf(ExecutionOrder::GPipe, 3, 16), 16);

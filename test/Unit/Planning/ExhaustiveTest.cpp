@@ -65,7 +65,7 @@ static Problem randomProblem(uint64_t instance, size_t devices,
   addRandomLayers(problem, draw, draw.whole(leastLayers, mostLayers), 4, 8);
   problem.model.overlapAllReduce = instance % 2;
   problem.orders = {ExecutionOrder::Window, ExecutionOrder::Greedy,
-                    ExecutionOrder::CapA, ExecutionOrder::CapB,
+                    ExecutionOrder::CapA, ExecutionOrder::EarlyBackward,
                     ExecutionOrder::GPipe};
   return problem;
 }

@@ -66,7 +66,7 @@ TEST(Fixed, WorkedExample1) {
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["window"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), e.golden["greedy"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), e.golden["KA"]);
-  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapB), e.golden["KB"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::EarlyBackward), e.golden["KB"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), e.golden["gpipe"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::OneFOneB), e.golden["KA"]);
 }
@@ -93,7 +93,7 @@ TEST(Fixed, WorkedExample3) {
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), 40.5);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), 40.5);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), 50.5);
-  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapB), 50.5);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::EarlyBackward), 50.5);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), 48.5);
 }
 
@@ -103,14 +103,14 @@ TEST(Fixed, WorkedExample4) {
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["window"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), e.golden["greedy"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), e.golden["KA"]);
-  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapB), e.golden["KB"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::EarlyBackward), e.golden["KB"]);
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), e.golden["gpipe"]);
 }
 
 TEST(Fixed, PlansOfThePrototype) {
-  const ExecutionOrder orders[] = {ExecutionOrder::Window,
-                                   ExecutionOrder::Greedy, ExecutionOrder::CapA,
-                                   ExecutionOrder::CapB, ExecutionOrder::GPipe};
+  const ExecutionOrder orders[] = {
+      ExecutionOrder::Window, ExecutionOrder::Greedy, ExecutionOrder::CapA,
+      ExecutionOrder::EarlyBackward, ExecutionOrder::GPipe};
   std::vector<PrototypeRow> rows = prototypeRows();
   ASSERT_EQ(rows.size(), 20u);
   for (const PrototypeRow &row : rows) {

@@ -149,7 +149,7 @@ TEST(PipelinePrototype, TakesWhatTheFileSays) {
     ASSERT_EQ(model.stages.size(), std::stoul(fields[4]));
     const ExecutionOrder orders[] = {
         ExecutionOrder::Window, ExecutionOrder::Greedy, ExecutionOrder::CapA,
-        ExecutionOrder::CapB, ExecutionOrder::GPipe};
+        ExecutionOrder::EarlyBackward, ExecutionOrder::GPipe};
     // The file has six decimals: half a unit of the last, plus rounding errors.
     for (size_t n = 0; n < 5; ++n)
       EXPECT_NEAR(makespanOf(model, orders[n]).value, std::stod(fields[6 + n]),

@@ -269,7 +269,8 @@ private:
         (model.forwardOnly && order != ExecutionOrder::GPipe &&
          order != ExecutionOrder::OneFOneB))
       return true;
-    if (order == ExecutionOrder::CapA || order == ExecutionOrder::CapB) {
+    if (order == ExecutionOrder::CapA ||
+        order == ExecutionOrder::EarlyBackward) {
       auto own = int64_t(model.stages[block.number].processors.size());
       int64_t all = processorsFrom(block.number);
       int64_t cap = order == ExecutionOrder::CapA ? all : 2 * all - own;

@@ -37,7 +37,7 @@ static void expectOrders(const PipelineModel &model,
       {"window", ExecutionOrder::Window},
       {"greedy", ExecutionOrder::Greedy},
       {"KA", ExecutionOrder::CapA},
-      {"KB", ExecutionOrder::CapB},
+      {"KB", ExecutionOrder::EarlyBackward},
       {"gpipe", ExecutionOrder::GPipe}};
   for (auto [name, order] : orders)
     EXPECT_EQ(makespanOf(model, order).value, example[name].get<double>())

@@ -106,7 +106,7 @@ TEST(PipelineTimeline, AgreesWithMakespanOf) {
         };
         if (order == ExecutionOrder::CapA || order == ExecutionOrder::OneFOneB)
           ASSERT_LE(timeline->peakInFlight[n], together(ahead));
-        if (order == ExecutionOrder::CapB)
+        if (order == ExecutionOrder::EarlyBackward)
           ASSERT_LE(timeline->peakInFlight[n], together(2 * ahead - own));
       }
     }
