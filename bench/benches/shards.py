@@ -16,10 +16,11 @@ OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, COLLECTIVES_AT_MOST, JAX_AT_MOST = 1.10, 1.05, 1.0
 LINKS = """Two hosts (network namespaces) with links of several rates: two shards of each of two stages, a stage on each host (four
-processes on two cores), and two shards of all layers, one on each host. What the compiler expects of a step, by times of nodes
-measured once, without limits, and the rate of the link as it is set, beside the median step."""
-# Slow enough for links to dominate: the plan assumes four cores, but four processes share two.
+processes on two cores, each slowed down so that two cores suffice), and two shards of all layers, one on each host. What the
+compiler expects of a step, by times of nodes measured once, without limits, and the rate of the link as it is set, beside the
+median step."""
 RATES = 25e6, 12.5e6, 6.25e6
+SLOWER = 4  # What four processes on two cores are slowed down by: each uses at most a quarter of a core.
 # What crosses the link: devices of each host, flags, and the rates.
 CROSSING = {"activations": ((2, 2), ("--tensor-parallel=2", "--stages=2"), RATES),
             "messages of shards": ((1, 1), ("--tensor-parallel=2",), RATES[:2]),
@@ -108,6 +109,7 @@ def links(session, result):
 
 def crossing(session, result, table, what, hosts, flags, rates):
     module, name = session.imported(NODES), what.replace(" ", "-")
+    dilated = ["--dilate=" + ",".join(f"{rank}:{SLOWER}" for rank in range(sum(hosts)))] if sum(hosts) > 2 else []
     profile = session.work / f"{name}.profile.json"
 
     def compiled(rate, *more):
@@ -117,7 +119,7 @@ def crossing(session, result, table, what, hosts, flags, rates):
 
     def measure(artifact, rate, *more):
         with Hosts(session.work, len(hosts), rate) as made:
-            return median_step(made.command(hosts, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *more))
+            return median_step(made.command(hosts, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *dilated, *more))
     measure(compiled(None), None, f"--profile={profile}")
     for rate in rates:
         label, artifact = f"{what}, {rate * 8e-6:g} Mb/s", compiled(rate, f"--profile={profile}")
