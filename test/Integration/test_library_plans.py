@@ -70,12 +70,12 @@ def test_a_step_without_such_calls_asks_nobody(workshop):
 
 def test_what_cannot_be_asked_is_an_error(attending):
     assert "--plans requires --dry-run" in refused(attending, "--plans=sm_90")
-    assert "'h100' is not an architecture; expected a list as sm_80,sm_90" in refused(attending, "--dry-run", "--plans=h100")
+    assert "'h100' is not an architecture; expected a list such as sm_80,sm_90" in refused(attending, "--dry-run", "--plans=h100")
 
 
 @CUDNN
 def test_other_architectures_and_libraries_are_errors(attending):
-    assert "no device of sm_75 is described; plans can be asked for of sm_80, sm_90 and sm_100" in refused(
+    assert "no device of sm_75 is described; expected sm_80, sm_90 or sm_100" in refused(
         attending, "--dry-run", "--plans=sm_75")
     error = refused(attending, "--dry-run", "--plans=sm_90", STAGEWRIGHT_CUDNN_LIBRARY="/nowhere/libcudnn.so.9")
     assert "cannot open '/nowhere/libcudnn.so.9'" in error and "nvidia-cudnn-cu13 of PyPI" in error

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What passes over a recorded program, such as FirstSums and Means, share.
+// Functions that passes over a recorded program, such as FirstSums and Means,
+// share.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Communicators.cpp - NCCL between two ranks at a time ---------------===//
+//===- Communicators.cpp - NCCL communicators of a rank -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,10 +23,10 @@ namespace {
 constexpr int spins = 4096;
 
 /// Max thread blocks for a message between two ranks. While a message waits for
-/// its partner, each occupies one of 108 (A100) to 148 (B200) multiprocessors,
-/// which then cannot compute. A block moves about 20 GB/s over NVLink, so 4 are
-/// faster than a network card of 400 Gbit/s: an estimate, to be measured.
-/// NCCL's own limit is 32 ("NCCL_MAX_CTAS").
+/// its partner, each block occupies one of 108 (A100) to 148 (B200)
+/// multiprocessors, which then cannot compute. A block moves about 20 GB/s over
+/// NVLink, so 4 blocks are faster than a network card of 400 Gbit/s: an
+/// estimate, to be measured. NCCL's own limit is 32 ("NCCL_MAX_CTAS").
 constexpr int maxMessageBlocks = 4;
 
 /// Polls on the host until another rank connects. Throws after the time limit

@@ -1,4 +1,4 @@
-//===- Communicators.h - NCCL between two ranks at a time -------*- C++ -*-===//
+//===- Communicators.h - NCCL communicators of a rank -----------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // There is one communicator for all messages from one rank to another, so that
-// no direction and no neighbour waits for another one. They are made in rounds
-// in which each rank has at most one partner: the manifest has an edge
-// colouring. The partners of the earliest unfinished round can always proceed,
-// so making communicators cannot deadlock. A new communicator is tried with
-// every message size of a step: NCCL connects ranks at their first message of a
-// kind, which must not happen within a graph capture.
+// no direction and no neighbour waits for another one. These communicators are
+// made in rounds in which each rank has at most one partner: the manifest has
+// an edge colouring. The partners of the earliest unfinished round can always
+// proceed, so making communicators cannot deadlock. After them one communicator
+// is made for each group of ranks that sum (SumGroups.h). A new communicator is
+// tried with every message size of a step: NCCL connects ranks at their first
+// message of a kind, which must not happen within a graph capture.
 //
 // All calls are nonblocking (NCCL's "blocking = 0"). NCCL's background work is
 // polled, so that a rank does not wait for a partner that is dead or stopped.

@@ -36,8 +36,8 @@ Address Constants::onDevice(Address address, Address base) const {
 }
 
 bool isHostAddress(uint64_t value) {
-  // Of programs, libraries, heaps and stacks; numbers of elements are not so
-  // large.
+  // Programs, libraries, heaps and stacks are in this range; numbers of
+  // elements are smaller.
   constexpr uint64_t first = uint64_t(1) << 44, last = uint64_t(1) << 47;
   return value >= first && value < last;
 }

@@ -54,8 +54,8 @@ struct LtProduct {
   double alpha = 1; ///< The products are multiplied by it.
 };
 
-/// Throws an `Error` if the library cannot do it: a matrix without a stride of
-/// 1, an epilogue that needs a row-major C on another C.
+/// Throws an `Error` if the library cannot compute it: a matrix has no stride
+/// of 1, or the epilogue needs a row-major C and C is not.
 LtProduct asProduct(const Contraction &contraction);
 
 /// A contraction described to the library; needs no device.

@@ -95,7 +95,7 @@ Averages::Averages(const Manifest &manifest, const Memory &memory,
           {int64_t(r), &rule, EventOwner(device, eventDisableTiming),
            EventOwner(device, eventDisableTiming)});
       for (int64_t buffer : {rule.step, rule.sum, rule.snapshot})
-        if (buffer >= 0) // Until the host sets it.
+        if (buffer >= 0) // Zero until the host sets it.
           driver().fill(
               at(rounds[rule.collective].members.back(), buffer),
               static_cast<unsigned char>(0),

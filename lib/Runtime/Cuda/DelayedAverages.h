@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Delayed averages (../Averaging.h) of replicas on GPUs. A step is the same
-// graph every time, so averages are no part of it: behind each step, the host
-// enqueues a copy of the number of steps and, where one begins or is merged,
-// kernels on the streams on which the ranks compute. The sum itself is on a
-// stream of its own. If averages are the only sums, and all ranks are in one
-// process, nothing waits for it until the merge, so it runs beside the next
+// graph every time, so averages are not part of it: after each step, the host
+// enqueues a copy of the number of steps and, when an average begins or is
+// merged, kernels on the streams on which the ranks compute. The sum itself is
+// on a stream of its own. If averages are the only sums, and all ranks are in
+// one process, nothing waits for it until the merge, so it runs beside the next
 // steps.
 //
 //===----------------------------------------------------------------------===//
@@ -31,12 +31,12 @@ namespace stagewright::runtime::cuda {
 
 class Averages {
 public:
-  /// Enqueues the part of a rank in a sum, as `ProcessSums::sum`.
+  /// Enqueues the part of a rank in a sum, like `ProcessSums::sum`.
   using Sum = std::function<void(int64_t collective, int64_t rank,
                                  Address bucket, Stream stream)>;
   /// `devices` and `streams`, on which ranks compute, by rank; null for ranks
-  /// of other processes. `manifest`, `memory` and `devices` must outlive it.
-  /// Throws if elements have a type that cannot be averaged.
+  /// of other processes. `manifest`, `memory` and `devices` must outlive this
+  /// object. Throws if elements have a type that cannot be averaged.
   Averages(const Manifest &manifest, const Memory &memory,
            const std::vector<const Device *> &devices,
            const std::vector<Stream> &streams, Sum sum);
@@ -44,7 +44,7 @@ public:
   Averages(const Averages &) = delete;
   Averages &operator=(const Averages &) = delete;
 
-  /// Enqueues what averages require at the end of a step, behind the work that
+  /// Enqueues what averages require at the end of a step, after the work that
   /// is on the streams of the ranks.
   void endStep();
   /// Makes the streams of the ranks wait for sums that are under way.
@@ -52,10 +52,10 @@ public:
   /// The name of a sum that is under way and for which the step that began it
   /// waits; none if there is none.
   std::optional<std::string> awaited() const;
-  /// Begins a new round: no step of it is done.
+  /// Sets the numbers of steps of all averages to 0.
   void restart();
-  /// Reads the numbers of steps, which the host may have set: `read` returns
-  /// that of a buffer of a rank.
+  /// Reads the numbers of steps, which the host may have set. `read(rank,
+  /// buffer)` returns the number in a buffer.
   template <typename Read> void readSteps(Read read) {
     for (auto &[collective, round] : rounds)
       round.step =
@@ -96,7 +96,8 @@ private:
   const Sum sum;
   /// Whether averages are the only sums, in one process. Kernels of two
   /// communicators may need each other's multiprocessors, and a process must
-  /// not leave a sum behind that another waits for, so other steps wait.
+  /// not leave a sum behind that another waits for. So otherwise the step that
+  /// begins a sum waits for it.
   bool alone = true;
   std::map<int64_t, Round> rounds;        ///< by collective
   std::map<int64_t, StreamOwner> summing; ///< by rank
@@ -105,7 +106,7 @@ private:
     KernelFunction kernel = nullptr;
   };
   std::map<const Device *, Code> codes;
-  PinnedMemory steps; ///< by collective: what is copied to the devices
+  PinnedMemory steps; ///< by collective: numbers to copy to the devices
 };
 
 } // namespace stagewright::runtime::cuda

@@ -58,7 +58,7 @@ void Device::load(const void *image, const Manifest &manifest) {
           ", or for older drivers with --ptx=sm_", architecture(),
           ", or install a newer driver");
   }
-  // With more shared memory a kernel must opt in ("Shared Memory" in the CUDA
+  // A kernel with more shared memory must opt in ("Shared Memory" in the CUDA
   // C++ Programming Guide).
   constexpr int64_t untold = 48 << 10;
   for (const Kernel &kernel : manifest.kernels) {
@@ -134,7 +134,7 @@ PinnedMemory::PinnedMemory(int64_t bytes) {
                                    unsigned(hostAllocPortable)))
     raise("cannot pin ", bytes,
           " bytes of the host's memory; run fewer microbatches, or compile "
-          "with --offload=none where stashes wait there");
+          "with --offload=none if stashes are offloaded");
   memory = static_cast<std::byte *>(address);
   std::memset(memory, 0, size_t(bytes));
 }

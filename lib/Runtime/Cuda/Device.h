@@ -51,7 +51,7 @@ private:
   std::vector<KernelFunction> kernels;
 };
 
-/// Memory of the current device, zeroed.
+/// Memory of a device, zeroed.
 class DeviceMemory {
 public:
   DeviceMemory(const Device &device, int64_t bytes);

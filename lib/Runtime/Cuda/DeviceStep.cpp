@@ -58,8 +58,8 @@ struct DeviceStep::Resources {
   int64_t planGraphs(const Device &device, const RankProgram &program);
 };
 
-/// Prepares the attention and convolutions of a rank, if any, in the library of
-/// graphs. Returns the bytes of workspace that they need.
+/// Makes the plans of the attentions and convolutions of a rank, if any.
+/// Returns the bytes of workspace that they need.
 int64_t DeviceStep::Resources::planGraphs(const Device &device,
                                           const RankProgram &program) {
   if (program.attentions.empty() && program.convolutions.empty())
@@ -340,7 +340,7 @@ void DeviceStep::enqueue() {
   endBehindRanks();
 }
 
-/// Lets the step end behind all that is on the streams of the ranks.
+/// Makes the end of the step wait for all work on the streams of the ranks.
 void DeviceStep::endBehindRanks() {
   for (int64_t r : own) {
     resources->places[size_t(r)]->use();

@@ -75,7 +75,7 @@ private:
   bool lost = false;   ///< a device did not end its step
   bool counted = true; ///< numbers of steps of averages are known
   Deadline limit;
-  std::unique_ptr<Peers> peers; ///< null: none
+  std::unique_ptr<Peers> peers; ///< null: one process
   std::vector<int64_t> own;     ///< ranks of this process
   std::unique_ptr<Resources> resources;
 };

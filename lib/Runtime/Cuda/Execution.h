@@ -44,7 +44,7 @@ public:
   void start(bool graph);
   /// Makes the rank's stream wait for the step that was enqueued.
   void awaitStep(int64_t rank) const;
-  /// Ends the step with what it has been made to follow since.
+  /// Moves the end of the step after the work that follow() has added since.
   void extendStep() const;
   /// Whether the device has done all that was enqueued; never waits.
   bool finished() const;
@@ -55,9 +55,11 @@ public:
 
   /// The stream on which a rank computes.
   Stream stream(int64_t rank) const { return streams[computing[rank]].get(); }
-  /// The stream of a rank's messages to other processes, or sums; null without.
+  /// The stream of a rank's messages to other processes and of its sums; null
+  /// if it has neither.
   Stream messageStream(int64_t rank) const;
-  /// Makes the next step begin after the work enqueued on the rank's stream.
+  /// Makes what comes next, a step or extendStep(), wait for the work enqueued
+  /// on the rank's stream.
   void follow(int64_t rank);
 
   /// Nanoseconds from the beginning of the last step to a stamp, by the clock
@@ -93,7 +95,7 @@ private:
   std::vector<EventOwner> events, stamps, uploads;
   std::vector<size_t> stampStreams;
   std::vector<EventOwner> bases; ///< by stream: the step's beginning there
-  std::vector<EventOwner> end;   ///< one: the step's end
+  std::vector<EventOwner> end;   ///< one event: the step's end
   std::map<const Device *, std::unique_ptr<Contractions>> libraries;
   std::vector<std::vector<size_t>> contractions; ///< numbers, by rank
   GraphExec executable = nullptr;

@@ -7,8 +7,8 @@
 //
 // The interface of a library that runs graphs of operations on a device. It is
 // implemented by a separate shared object, libstagewright-cudnn.so
-// (Runtime/Cudnn), opened when a program has such a call. All functions throw
-// an `Error` on failure.
+// (Runtime/Cudnn), opened when a program has attention or convolutions. All
+// functions throw an `Error` on failure.
 //
 //===----------------------------------------------------------------------===//
 

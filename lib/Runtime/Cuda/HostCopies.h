@@ -15,8 +15,9 @@
 //                       the device's slot before, and offload(m)
 //   fetched(m)   after  fetch(m)
 //
-// Events are reused. If a later copy has recorded an event again, waiting for
-// it orders more than needed, but only after copies that were issued before.
+// Events are reused. If a later copy has recorded an event again, a command
+// that waits for it waits for more than it needs, but only for copies that were
+// issued before that command.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +37,11 @@ struct HostCopies {
 
   int32_t leaving = -1, coming = -1; ///< streams
   size_t computed = size_t(-1);      ///< what was computed before a copy
-  Events left, came;                 ///< by the host's, the device's slot
-  /// The same events by the slots that they free: the device's, the host's.
+  /// `left`: ends of offloads, by slot on the host; `came`: ends of fetches, by
+  /// slot on the device.
+  Events left, came;
+  /// The same events by the slots that the copies free: `vacated` by slot on
+  /// the device, `emptied` by slot on the host.
   Events vacated, emptied;
 
   /// One copy.

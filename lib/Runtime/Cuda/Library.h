@@ -73,8 +73,8 @@ template <typename Errors, typename... Parameters> struct Function {
   int (*address)(Parameters...) = nullptr;
 
   /// Calls it and returns its status.
-  // Handles have type names of our own here, so the library's function has a
-  // nominally different type, which the sanitizer would report.
+  // Enumerations are declared as int here, and some handles as void *, so the
+  // library's function has a different type, which the sanitizer would report.
   template <typename... Arguments>
 #if defined(__clang__)
   [[clang::no_sanitize("function")]]

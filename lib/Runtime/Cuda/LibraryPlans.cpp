@@ -29,7 +29,8 @@ int numberOf(const std::string &name) {
     if (status == std::errc() && (rest == end || rest + 1 == end))
       return number;
   }
-  raise("'", name, "' is not an architecture; expected a list as sm_80,sm_90");
+  raise("'", name,
+        "' is not an architecture; expected a list such as sm_80,sm_90");
 }
 
 /// The key of a call: its printed name, and the bytes of its description.

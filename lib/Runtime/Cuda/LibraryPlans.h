@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Whether the library of a device has plans for the attentions and convolutions
-// of a step is only known when the step is made there. This asks the library
-// before, on any machine, for a description of the device.
+// of a step is only known when the step is made there. libraryPlans() asks the
+// library earlier and on any machine: it passes a description of the device.
 //
 //===----------------------------------------------------------------------===//
 

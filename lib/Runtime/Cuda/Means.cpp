@@ -25,18 +25,19 @@ public:
   /// A bit of the last argument of a kernel.
   struct Bit {
     size_t command;
-    size_t number; ///< of `sums` and `adds`
+    size_t number; ///< in Kernel::sums followed by Kernel::adds
   };
-  /// What a collective sums over ranks: `offset` in its bucket, and the number
-  /// by which the ranks divide the total.
+  /// A range of the bucket of a collective that sums over ranks: `bytes` bytes
+  /// from `offset`. `count`: the number by which the ranks divide its total.
   struct Part {
     int64_t collective, offset, bytes;
     uint64_t count = 0;
 
     auto operator<=>(const Part &) const = default;
   };
-  /// A range that contains exactly the sum of these products and of what these
-  /// kernels have added, or zeros; or what `last` has stored, of all of it.
+  /// A range of memory with a known value: if `last` is set, what that kernel
+  /// has stored in the whole range; else the sum of these products and of what
+  /// these kernels have added, or zeros if there are none.
   struct Sum {
     int64_t bytes;
     std::vector<int64_t> products;
@@ -44,7 +45,8 @@ public:
     std::optional<Bit> last;
     std::optional<Part> part = {}; ///< if ranks have summed it since
   };
-  /// A command that others can replace, which make these sums.
+  /// A kernel that only divides these sums; the commands that make them can
+  /// divide instead.
   struct Division {
     size_t command;
     uint64_t count;
@@ -59,7 +61,7 @@ public:
       look(i);
   }
 
-  /// Of totals over ranks. Others are done already.
+  /// Divisions of totals over ranks. All other divisions are already replaced.
   std::vector<Division> late;
 
   void replace(const Division &division) {
@@ -138,7 +140,8 @@ private:
     sums.forget(it.c, 1);
   }
 
-  /// The ranks sum their buckets, of which this one's has known sums.
+  /// Handles a sum over ranks: known sums in this rank's bucket become parts of
+  /// it.
   void reduce(int64_t id) {
     const Collective &collective = manifest.collective(id);
     Address begin = memory.bucket(manifest, id, rank);
@@ -153,11 +156,12 @@ private:
     });
   }
 
-  /// Lets others do all divisions of `command`; returns whether they can. Those
-  /// of totals over ranks become `late`.
+  /// Lets other commands do all divisions of `command`; returns whether they
+  /// can. A division of totals over ranks is added to `late`.
   bool divide(size_t number, const Command &command, const Kernel &kernel) {
     const uint64_t *values = program.values.data() + command.to;
-    // The count is its first number. The bits of its own sums, if any, follow.
+    // The count is the kernel's first argument that is not an address. The bits
+    // of its own sums, if any, follow.
     const std::vector<int64_t> &bytes = kernel.bytes;
     uint64_t count =
         values[std::find(bytes.begin(), bytes.end(), 0) - bytes.begin()];
@@ -200,7 +204,7 @@ private:
     const Command &command = program.commands[bit.command];
     return program.values[size_t(command.to) + size_t(command.bytes) - 1];
   }
-  /// A kernel has one number for all of its sums.
+  /// A kernel divides all of its sums by one number.
   bool fits(Bit bit, uint64_t count) {
     uint64_t set = argumentOf(bit) >> SW_SUMS_COUNT;
     return set == 0 || set == count;
@@ -221,8 +225,8 @@ private:
   std::vector<bool> removed; ///< by command
 };
 
-/// Removes divisions of totals that not all ranks can do before they sum: until
-/// every part of those that are left is divided by all ranks of its collective.
+/// Removes divisions of totals that some rank cannot do before the sum. In
+/// those that remain, all ranks of a collective divide each part.
 void requireAllRanks(std::vector<Means> &ranks, const Manifest &manifest) {
   for (bool changed = true; changed;) {
     changed = false;

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t word = sizeof(uint32_t);
 
 /// The action of a rank that sends or receives a message, such as "0B2", or
-/// that begins a collective after it has begun it `before` times.
+/// that begins a collective which the rank has begun `before` times already.
 std::string actionOf(const RankProgram &program, Command::Kind kind,
                      int64_t channel, int64_t m, int64_t before = 0) {
   std::string action;

@@ -1,4 +1,4 @@
-//===- Nccl.cpp - NCCL's messages between processes -----------------------===//
+//===- Nccl.cpp - NCCL's messages and sums --------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace {
 constexpr LibraryName ncclName = {
     {"libnccl.so.2"},
     "STAGEWRIGHT_NCCL_LIBRARY",
-    "ranks in several processes send by it",
+    "messages between processes and sums over ranks need it",
     "the package libnccl2 of NVIDIA's Debian repository, or with "
     "nvidia-nccl-cu13 of PyPI"};
 

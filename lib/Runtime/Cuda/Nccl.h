@@ -1,4 +1,4 @@
-//===- Nccl.h - NCCL's messages between processes ---------------*- C++ -*-===//
+//===- Nccl.h - NCCL's messages and sums ------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

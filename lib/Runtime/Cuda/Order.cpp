@@ -86,7 +86,7 @@ private:
   const std::vector<RankProgram> &programs;
   std::vector<size_t> next; ///< by rank: first command not run
   std::vector<Rings> rings; ///< by channel
-  /// By collective and rank of it: how often it has begun and ended.
+  /// By collective and its ranks: how often a rank has begun and awaited it.
   std::vector<std::vector<int64_t>> begun, awaited;
   std::vector<OrderedCommand> order;
 };

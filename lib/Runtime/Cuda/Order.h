@@ -16,9 +16,8 @@
 // in the order once, for both, at a point where the message is complete and the
 // receiver's slot is free. Each end runs its transfers in this order, one after
 // another, after everything that comes before on its device. So a device needs
-// at most one transfer at a time (K = 1), and a transfer that waits for its
-// partner may block the device: the first command that is not done can always
-// run.
+// at most one transfer at a time, and a transfer that waits for its partner may
+// block the device: the first command that is not done can always run.
 //
 // The same holds for a sum over ranks, for all its ranks: it is in the order
 // where the last of them has begun it. The part of a rank that began it earlier

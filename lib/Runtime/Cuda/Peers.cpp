@@ -63,12 +63,10 @@ void Peers::settleSharing(const Device &device) const {
         if (all[r].nccl < ncclShares)
           raise("ranks ", a, " and ", b, " share GPU ", all[a].number, " of '",
                 hosts[a], "', which NCCL ", printNcclVersion(all[r].nccl),
-                " cannot; give each a GPU with --devices, run the ranks as "
-                "threads of one process with --transport=threads (and "
-                "compile with --bucket-bytes=0, where they sum gradients, and "
-                "without "
-                "--shard-collectives), or "
-                "take NCCL ",
+                " does not support; give each a GPU with --devices, run the "
+                "ranks as threads of one process with --transport=threads "
+                "(compiled without --shard-collectives, and with "
+                "--bucket-bytes=0 if they sum gradients), or use NCCL ",
                 printNcclVersion(ncclShares), " or later, which comes with ",
                 ncclPackage);
     }

@@ -32,8 +32,9 @@ public:
   ProcessGroup &group() const { return processes.group(); }
   Processes &all() const { return processes; }
 
-  /// Which of the `present` GPUs of this host the rank of this process uses: by
-  /// the user's list, one entry per rank, else in order of the host's ranks.
+  /// Which of the `present` GPUs of this host the rank of this process uses.
+  /// The user's list has one entry per rank; if it is empty, the ranks of a
+  /// host get its GPUs in order.
   int gpu(const std::string &list, int present) const;
   /// Enables several ranks per GPU in NCCL if ranks share one; throws if NCCL's
   /// version does not support it. Collective; call it before making

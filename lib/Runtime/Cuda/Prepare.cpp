@@ -155,9 +155,9 @@ std::vector<int> placeRanks(const std::string &list, size_t ranks, int count) {
 
 namespace {
 /// Whether NCCL needs a host thread for a message or sum, as it does between
-/// hosts: in a captured graph each then has a host node before the kernel.
-/// Source: NCCL 2.18 to 2.28, `ncclLaunchPrepare` in src/enqueue.cc (plans with
-/// proxy operations).
+/// hosts. In a captured graph each such message or sum then has a host node
+/// before its kernel. Source: NCCL 2.18 to 2.28, `ncclLaunchPrepare` in
+/// src/enqueue.cc (plans with proxy operations).
 bool callsHost(const Manifest &manifest, const Operation &it) {
   auto hostOf = [&](int64_t rank) { return manifest.ranks[size_t(rank)].host; };
   switch (it.kind) {

@@ -49,11 +49,11 @@ RankMemory memoryOf(const Manifest &manifest, const Memory &memory,
 void placeMemory(const Manifest &manifest, Memory &memory,
                  const std::vector<Address> &bases);
 
-/// All steps, with the addresses set in `memory`.
+/// All phases, with the addresses set in `memory`.
 Prepared prepareStep(const Artifact &artifact, const Memory &memory,
                      int64_t microbatches, const PlanOptions &options);
 
-/// The result of all steps with invented addresses.
+/// The result of all phases with invented addresses.
 struct DryRun {
   Prepared prepared;
   Memory memory;

@@ -35,7 +35,7 @@ LtMatrix view(int64_t rows, int64_t columns, int64_t row, int64_t column,
 int epilogueOf(int32_t epilogue, bool exchanged) {
   switch (epilogue) {
   case SW_EPILOGUE_NONE:
-  case SW_EPILOGUE_ADD: // A sum with a C of its own.
+  case SW_EPILOGUE_ADD: // The addend is passed as C.
     return ltEpilogueDefault;
   case SW_EPILOGUE_BIAS:
     return ltEpilogueBias;
@@ -159,7 +159,7 @@ LtProduct asProduct(const Contraction &contraction) {
   it.added = it.c;
   if (desc.epilogue == SW_EPILOGUE_ADD) {
     if (it.adds)
-      raise("a contraction adds to C and what aux holds, expected one of both");
+      raise("a contraction adds to C and what aux holds, expected one of them");
     if (desc.aux_dtype != gemm.dtype)
       raise("a contraction to ", dtypeName(gemm.dtype),
             " adds what aux holds of type ", dtypeName(desc.aux_dtype),

@@ -240,7 +240,7 @@ void convolution(const sw_convolution_desc *, const void *, const void *,
   refuse("convolution");
 }
 
-/// No part of the step's commands: the host enqueues it (DelayedAverages.h).
+/// Adds no command: the host enqueues averages (DelayedAverages.h).
 void average(sw_rank *rank, int64_t number) {
   recorded(rank, [&](Recording &self) {
     size_t known = self.manifest.ranks[size_t(self.index)].averages.size();

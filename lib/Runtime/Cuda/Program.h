@@ -91,7 +91,7 @@ struct Command {
 
   /// Whether the device computes or moves data in it.
   bool works() const { return kind <= Convolve; }
-  /// Whether it may use memory without having its address: that of a bucket.
+  /// Whether it may use memory whose address it does not contain: a bucket.
   bool mayTouchAny() const { return kind == Reduce || kind == Await; }
 };
 

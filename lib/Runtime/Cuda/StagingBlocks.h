@@ -31,12 +31,12 @@ public:
   /// For copies of at most `all` bytes in total, on a stream of `device`.
   StagingBlocks(const Device &device, Stream stream, int64_t all);
 
-  /// Writes bytes [at, at + bytes) of what is copied to `to`.
+  /// Writes bytes [at, at + bytes) of the copied data to `to`.
   using Fill = std::function<void(std::byte *to, int64_t at, int64_t bytes)>;
   /// Enqueues copies of `bytes` bytes, in pieces that `fill` writes.
   void upload(DevicePointer to, int64_t bytes, const Fill &fill);
-  /// Copies to a block, and waits for it; valid until the next call. Throws if
-  /// a block is smaller.
+  /// Copies `bytes` bytes to a block and waits; the result is valid until the
+  /// next call. Throws if a block is smaller.
   const std::byte *fetch(DevicePointer from, int64_t bytes);
   /// Waits until all copies are done.
   void settle();

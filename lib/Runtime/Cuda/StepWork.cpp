@@ -87,8 +87,8 @@ json describe(const Contraction &it) {
 }
 
 /// Whether cuDNN keeps an array of scores for a deterministic gradient on an
-/// architecture of the artifact: on 8.x and 9.0 (README.md, "The same bits at
-/// every run").
+/// architecture of the artifact: on 8.x and 9.0 (README.md, "Reproducible
+/// results").
 bool keepsScores(const Manifest &manifest) {
   return std::any_of(manifest.architectures.begin(),
                      manifest.architectures.end(), [](const std::string &name) {

@@ -41,7 +41,7 @@ static int elementOf(const Collective &sum) {
     return ncclUint64;
   default:
     raise("NCCL does not sum elements of type ", dtypeName(sum.dtype), ", as '",
-          sum.name, "' asks; compile with --bucket-bytes=0");
+          sum.name, "' needs; compile with --bucket-bytes=0");
   }
 }
 
@@ -65,7 +65,7 @@ SumGroups::SumGroups(const Manifest &manifest) {
 std::vector<int64_t> SumGroups::kindsOf(size_t group,
                                         const Manifest &manifest) const {
   std::vector<int64_t> found;
-  std::set<std::tuple<bool, bool, int, int64_t>> kinds; // Type and elements.
+  std::set<std::tuple<bool, bool, int, int64_t>> kinds;
   for (size_t c = 0; c < of.size(); ++c) {
     const Collective &it = manifest.collectives[c];
     if (of[c] == group &&

@@ -13,7 +13,7 @@
 
 namespace stagewright::runtime::cuda {
 
-/// Ranks that sum together. They need one communicator, however many sums.
+/// Ranks that sum together. They need one communicator for all of their sums.
 struct SumGroup {
   std::vector<int64_t> ranks;
   size_t collective = 0; ///< one of its collectives

@@ -1,4 +1,4 @@
-//===- DeviceDescription.cpp - properties of devices without the device ---===//
+//===- DeviceDescription.cpp - descriptions of absent devices -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ std::string describeDevice(int architecture) {
     return text.str();
   }
   raise("no device of sm_", architecture,
-        " is described; plans can be asked for of sm_80, sm_90 and sm_100");
+        " is described; expected sm_80, sm_90 or sm_100");
 }
 
 } // namespace stagewright::runtime::cudnn

@@ -8,7 +8,7 @@
 // cuDNN compiles the kernels of some plans itself and loads them into the
 // driver before a plan is finished. On machines without a GPU this shared
 // object, which has the name that cuDNN opens, accepts them. Its other
-// functions return the error of a stub driver. Nothing runs.
+// functions return the error of a stub driver. It runs no kernels.
 //
 //===----------------------------------------------------------------------===//
 

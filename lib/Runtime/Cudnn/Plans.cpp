@@ -114,8 +114,8 @@ void useLibrary(void *library) { fe::cudnn_dlhandle = library; }
 
 int64_t libraryVersion() { return int64_t(fe::detail::get_backend_version()); }
 
-/// Builds the first plan by the library's heuristic that can be built, without
-/// engines that have one of `notes`.
+/// Builds the first plan that can be built, in the order of the library's
+/// heuristic, without engines that have one of `notes`.
 void Plan::State::finish(const Target &target,
                          std::vector<fe::NumericalNote_t> notes,
                          const std::string &what) {

@@ -8,7 +8,8 @@
 // Attention and convolutions as cuDNN graphs, written with its C++ headers
 // (nvidia-cudnn-frontend), and the library's plans for them: of those that its
 // heuristic suggests, the first that can be built. A plan is for a device of
-// this machine, or for a described one; the latter can be built but not run.
+// this machine, or for a described one; a plan for a described device can be
+// built but not run.
 //
 // The headers are slow to compile, so only Plans.cpp includes them.
 //

@@ -207,7 +207,7 @@ TEST(Product, WhatTheLibraryCannotDoIsNamed) {
             "the same");
   it.desc.gemm.beta = 1;
   EXPECT_EQ(errorOf(it), "a contraction adds to C and what aux holds, expected "
-                         "one of both");
+                         "one of them");
   it = square();
   it.desc.b_dtype = SW_I32;
   EXPECT_EQ(errorOf(it), "a contraction has B of type i32, expected f32, f64, "
