@@ -20,8 +20,9 @@ namespace stagewright::runtime {
 
 class Arena {
 public:
-  /// Throws an `Error` with the size requested. The pages are touched by
-  /// `populate`, so that they are on the NUMA node of the thread that calls it.
+  /// Throws an `Error` with the requested size if the system does not grant it.
+  /// `populate` touches the pages, so that they are on the NUMA node of the
+  /// thread that calls it.
   explicit Arena(int64_t bytes);
   ~Arena();
   Arena(Arena &&other) noexcept;

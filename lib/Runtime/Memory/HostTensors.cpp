@@ -145,8 +145,9 @@ private:
 };
 } // namespace
 
-/// The strips of slice `number` of row `row`, on a grid: those of its part
-/// along each axis inside the strips of the axes before. `at`: its offset in
+/// The strips of slice `number` of row `row` of a tensor that is sliced along
+/// several axes. For each axis in turn, the strips of the axes before are cut
+/// to the part of the slice along this axis. `at`: the offset of the slice in
 /// the buffer.
 static std::vector<Strip> stripsOfSlice(const Interface &whole, int64_t row,
                                         int64_t number, int64_t at) {
@@ -215,7 +216,8 @@ std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
            buffer.bytes / whole.runs, whole.runs, whole.runBytes()}};
 }
 
-/// `buffer` as the host sees it if it is one rank's `own` and not a slice.
+/// `buffer` as the host sees it: if it is one rank's `own` state, it is a whole
+/// tensor and no slice.
 static Buffer alone(Buffer buffer, bool own) {
   if (own)
     buffer.slice = -1, buffer.weight = 0;
@@ -302,7 +304,8 @@ void forParts(const HostArenas &arenas, size_t result, ByteRange range,
     int64_t stride = arenas.layouts[r].buffers[b].stride;
     size_t end = 0;
     for (size_t i = 0; i < strips.size(); i = end) {
-      // Between the slots of a rank's turns may be those of others.
+      // The slots of a replica that takes microbatches in turn are not
+      // adjacent: those of the other replicas' microbatches lie between them.
       for (end = i + 1; !each && end < strips.size() &&
                         strips[end].at == strips[end - 1].at + stride;)
         ++end;

@@ -48,8 +48,8 @@ size_t findArgument(const HostArenas &arenas, int64_t position,
 size_t findResult(const Manifest &manifest, int64_t microbatches,
                   int64_t position, const sw_tensor &tensor);
 
-/// Bytes of a buffer that are contiguous there, and in the whole tensor are
-/// runs of equal size at equal distances. All quantities are in bytes.
+/// Contiguous bytes of a buffer. In the whole tensor they are runs of equal
+/// size at equal distances. All quantities are in bytes.
 struct Strip {
   int64_t at;     ///< of the first run, from the beginning of the buffer
   int64_t whole;  ///< of the first run, from the beginning of the tensor
@@ -61,9 +61,10 @@ struct Strip {
   /// How many bytes of the strip lie before byte `end` of the whole tensor.
   int64_t before(int64_t end) const;
 };
-/// What a buffer holds of an argument or result: a strip for each microbatch of
-/// a batch, or that it has of joined outputs, else one, in the slot of the last
-/// microbatch.
+/// What a buffer holds of an argument or result. For a batch and for joined
+/// outputs: one strip for each microbatch that the buffer has. Else, in the
+/// slot of the last microbatch: the strips of its slice, or one strip with the
+/// whole tensor.
 std::vector<Strip> stripsOf(const Buffer &buffer, const Ring &ring,
                             const Interface &whole, int64_t microbatches);
 
@@ -79,8 +80,8 @@ void forRuns(const Strip &strip, int64_t from, int64_t to, Visit visit) {
   }
 }
 
-/// Calls `fill` for each buffer with a part of an argument, of every rank or of
-/// one rank alone.
+/// Calls `fill` for each buffer with a part of an argument, which may be an
+/// argument of the model or the state of one rank alone.
 using FillBuffer = std::function<void(size_t rank, size_t buffer,
                                       const std::vector<Strip> &strips)>;
 void forArgument(const HostArenas &arenas, size_t argument,
@@ -123,13 +124,14 @@ void forBuffers(const Manifest &manifest, int64_t Buffer::*member,
         visit(r, b);
 }
 
-/// Bytes [at, at + bytes) of a buffer of a rank, at most `pieceBytes`, with all
-/// bytes that `strips` have of a part of a result.
+/// Bytes [at, at + bytes) of a buffer of a rank, at most `pieceBytes`. They
+/// include all bytes of a part of a result that are in `strips`.
 struct BufferPart {
   size_t rank, buffer;
   int64_t at, bytes;
   std::span<const Strip> strips;
-  /// Of a replica that differs from others; 0: the part is of the result.
+  /// If replicas differ: the weight of this replica in the result, which is
+  /// their weighted sum. 0: the buffer has the result itself.
   double weight = 0;
   sw_dtype dtype = SW_F32;
 
@@ -137,9 +139,9 @@ struct BufferPart {
   /// With a weight it adds the weighted elements instead.
   void copyOut(ByteRange range, const std::byte *data, std::byte *to) const;
 };
-/// Calls `visit` for all that buffers hold of a part of a result: once for the
-/// strips of slots that follow each other, if these are small enough, else once
-/// for each strip.
+/// Calls `visit` for everything that buffers hold of a part of a result: once
+/// for each sequence of adjacent slots if they are small enough, else once for
+/// each strip.
 void forParts(const HostArenas &arenas, size_t result, ByteRange range,
               const std::function<void(const BufferPart &)> &visit);
 

@@ -67,8 +67,9 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches);
 std::vector<Layout> layOut(const Manifest &manifest, int64_t microbatches);
 
 /// Peak of live bytes that the compiler predicts: exact for the number of
-/// microbatches it compiled for. For fewer an upper bound: the compiler's peak
-/// with fewer fixed bytes. For more the size of the arena.
+/// microbatches it compiled for. For fewer microbatches it is an upper bound:
+/// the compiler's peak with fewer fixed bytes. For more it is the size of the
+/// arena.
 int64_t predictedPeak(const Manifest &manifest, int64_t rank,
                       int64_t microbatches);
 

@@ -36,10 +36,11 @@ struct Extent {
     constexpr int64_t line = 64;
     int64_t lines = (bytes + line - 1) / line;
     if (lines > INT_MAX)
-      raise("a message has ", bytes, " bytes; MPI carries ", INT_MAX * line);
+      raise("a message has ", bytes, " bytes; MPI carries at most ",
+            INT_MAX * line);
     count = int(lines);
-    check(MPI_Type_contiguous(int(line), MPI_BYTE, &type), "describe a line");
-    check(MPI_Type_commit(&type), "describe a line");
+    check(MPI_Type_contiguous(int(line), MPI_BYTE, &type), "make a type");
+    check(MPI_Type_commit(&type), "make a type");
   }
   ~Extent() {
     if (type != MPI_BYTE)

@@ -39,7 +39,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Max bytes of one MPI call that counts bytes.
+/// Max bytes of one call: MPI counts them in an int.
 constexpr int64_t maxPart = 1 << 30;
 /// Polls of a message before a wait sleeps between polls.
 constexpr int spins = 2000;
@@ -103,7 +103,7 @@ private:
   int checked(int64_t tag) const {
     if (tag > tagLimit)
       raise("the plan has more than ", tagLimit,
-            " slots for messages, which is what this MPI tells apart");
+            " slots for messages, but this MPI has no more tags");
     return int(tag);
   }
   struct Transfer {
@@ -237,7 +237,7 @@ bool MpiMessenger::wait(MPI_Request &request, PollTimeout timeout) {
   return true;
 }
 
-/// Waits likewise, and ends all processes if the wait fails.
+/// Like wait(), but ends all processes if the wait fails.
 void MpiMessenger::complete(MPI_Request request, const char *what,
                             int64_t other, int64_t bytes) {
   constexpr double slowest = 10e6; // Bytes per second of a slow network.
@@ -283,7 +283,7 @@ void MpiMessenger::sendNow(int64_t to, const void *data, int64_t bytes) {
     check(MPI_Isend(static_cast<const std::byte *>(data) + at, int(part),
                     MPI_BYTE, int(to), 0, calls, &request),
           "send");
-    complete(request, "to give something to", to, part);
+    complete(request, "to send data to", to, part);
   }
 }
 
@@ -294,7 +294,7 @@ void MpiMessenger::receiveNow(int64_t from, void *data, int64_t bytes) {
     check(MPI_Irecv(static_cast<std::byte *>(data) + at, int(part), MPI_BYTE,
                     int(from), 0, calls, &request),
           "receive");
-    complete(request, "for something from", from, part);
+    complete(request, "for data from", from, part);
   }
 }
 
@@ -343,7 +343,8 @@ bool MpiMessenger::stopReceived() {
   }
 }
 
-/// Collects the reports of all live processes, of which the first prints them.
+/// Collects the reports of all live processes. The lowest-numbered process with
+/// a report prints one text for all.
 void MpiMessenger::abort(int status, const std::string &error) {
   if (!error.empty()) {
     FailureReport report;

@@ -41,7 +41,7 @@ private:
 
   std::vector<pollfd> looks; ///< by process; -1: no descriptor
   std::vector<int64_t> numbers;
-  std::vector<std::string> hosts; ///< empty for those that can be seen
+  std::vector<std::string> hosts; ///< by process; empty if it can be watched
   std::vector<bool> dead;
 };
 

@@ -98,7 +98,7 @@ MPI_Comm MpiSums::groupOf(MPI_Comm all, std::span<const int64_t> ranks) {
 int64_t MpiSums::prepare(MPI_Comm all, void *data, sw_dtype dtype,
                          int64_t elements, std::span<const int64_t> ranks) {
   if (elements > INT_MAX)
-    raise("a sum has ", elements, " elements; MPI adds ", INT_MAX,
+    raise("a sum has ", elements, " elements; MPI adds at most ", INT_MAX,
           "; compile with smaller buckets");
   sums.push_back({data, int(elements), typeOf(dtype), operationOf(dtype),
                   groupOf(all, ranks)});

@@ -36,8 +36,8 @@ public:
   int64_t prepare(MPI_Comm all, void *data, sw_dtype dtype, int64_t elements,
                   std::span<const int64_t> ranks);
   /// Registers a gather of parts of `bytes` bytes, in place at `data`, or an
-  /// exchange: the parts to send, one per rank, then those received. As
-  /// `prepare`.
+  /// exchange, for which `data` has the parts to send, one per rank, then those
+  /// received. Otherwise like `prepare`.
   int64_t prepareGather(MPI_Comm all, void *data, int64_t bytes,
                         std::span<const int64_t> ranks, bool exchanges);
   /// Starts sum or gather `number`.
@@ -53,7 +53,8 @@ private:
     MPI_Datatype type;
     MPI_Op operation; ///< MPI_OP_NULL: a gather
     MPI_Comm group;
-    /// Of an exchange, by rank: how much to send, and its place.
+    /// Of an exchange, by rank: how many blocks of 64 bytes to send, and the
+    /// index of the first.
     std::vector<int> counts = {}, places = {};
   };
 
@@ -62,7 +63,8 @@ private:
 
   std::vector<Sum> sums;
   std::map<std::vector<int>, MPI_Comm> groups;
-  MPI_Datatype lines = MPI_DATATYPE_NULL; ///< of 64 bytes
+  MPI_Datatype lines = MPI_DATATYPE_NULL; ///< a block of 64 bytes
+  /// The sums of bfloat16 and of float16.
   MPI_Op brains = MPI_OP_NULL, halves = MPI_OP_NULL;
 };
 

@@ -1,4 +1,4 @@
-//===- Blas.cpp - contractions by the user's BLAS library -----------------===//
+//===- Blas.cpp - contractions by a BLAS library --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

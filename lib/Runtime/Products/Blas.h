@@ -21,7 +21,7 @@
 
 namespace stagewright::runtime {
 
-/// Chooses on the first call; throws an `Error` where STAGEWRIGHT_BLAS names a
+/// Chooses on the first call; throws an `Error` if STAGEWRIGHT_BLAS names a
 /// library that cannot be opened. Thread-safe.
 void requireBlas();
 /// "tiles for AVX2" or "OpenBLAS 0.3.21 ... (path)"; empty before
@@ -36,7 +36,8 @@ void reserveBlasBuffers(int64_t threads);
 void warmUpBlas();
 
 /// Computes a contraction. Re-entrant; equal calls give equal bits. With tiles,
-/// so does a product split by rows, columns or batches.
+/// a product that is computed in parts (of rows, columns or batches) also has
+/// the same bits.
 void gemm(const sw_gemm_desc &desc, const void *a, const void *b, void *c);
 /// Computes a convolution, always by tiles.
 void convolution(const sw_convolution_desc &desc, const void *a, const void *b,

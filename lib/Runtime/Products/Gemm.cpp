@@ -17,8 +17,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// If the rows of C are contiguous and its columns are not, the transposed
-/// contraction, C^T = B^T A^T, and swaps `a` and `b`; else `d` itself.
+/// If C is column-major, swaps `a` and `b` and returns the transposed
+/// contraction, C^T = B^T A^T; else returns `d`.
 sw_gemm_desc asRowMajor(const sw_gemm_desc &d, const void *&a, const void *&b) {
   if (d.c_col == 1 || d.c_row != 1)
     return d;
@@ -33,8 +33,8 @@ sw_gemm_desc asRowMajor(const sw_gemm_desc &d, const void *&a, const void *&b) {
   return flipped;
 }
 
-/// If all products of batch dimension `dim` share B, makes it row loop `row`,
-/// so that B is packed once.
+/// If all products of batch dimension `dim` share B, makes that dimension row
+/// loop `row`, so that B is packed once.
 void takeBatch(sw_gemm_desc &d, int dim, Product &product, int row) {
   if (d.batch[dim] == 1 || d.b_batch[dim] != 0)
     return;

@@ -1,4 +1,4 @@
-//===- TilesAvx2.cpp - tiles for AVX2 and FMA: 12 sums of 16 registers ----===//
+//===- TilesAvx2.cpp - AVX2 and FMA tiles, 12 of 16 registers have sums ---===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TilesAvx512.cpp - tiles for AVX-512: 28 sums of 32 registers -------===//
+//===- TilesAvx512.cpp - AVX-512 tiles, 28 of 32 registers have sums ------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -7,8 +7,8 @@
 //
 // Included by one file per instruction set, each compiled with its flags.
 // Everything is in an unnamed namespace and no template of the standard library
-// is instantiated: else the linker might keep a copy for all that only some
-// processors can run.
+// is instantiated: else the linker might keep, for all callers, a copy that
+// only some processors can run.
 //
 //===----------------------------------------------------------------------===//
 

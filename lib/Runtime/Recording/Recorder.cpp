@@ -83,7 +83,7 @@ void Recorder::add(const Event &event) {
 void Recorder::beginAction(int32_t kind, int64_t stage, int64_t m) {
   open = {Event::Action, kind, stage, m, now(), 0};
   open.choice = pending.choice, open.chosenAt = pending.chosenAt;
-  pending.choice.row = -1; // Others of the row were not chosen themselves.
+  pending.choice.row = -1; // The row's other actions are not chosen.
 }
 
 void Recorder::endAction() {

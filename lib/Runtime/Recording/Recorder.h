@@ -71,8 +71,8 @@ public:
   void beginNode() { nodeBegin = profiling ? now() : 0; }
   void endNode(int64_t node);
 
-  /// Adds an event of a device after the step. An action begins when all its
-  /// messages have arrived.
+  /// Adds, after the step, an event that a device has measured. An event of an
+  /// action begins when all messages of the action have arrived.
   void addMeasured(const Event &event);
   void addNodeTime(int64_t node, double seconds);
 

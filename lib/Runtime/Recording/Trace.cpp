@@ -107,9 +107,9 @@ void Trace::addNames() {
     events.nameThread({Sums, r}, "rank " + std::to_string(r));
 }
 
-/// What was ready when the rank chose this action, of its first 64 lanes, and
-/// what it waited for.
-/// `ran`: by lane, rows that have run before.
+/// Adds the rows that were ready when the rank chose this action, as far as
+/// they are in its first 64 lanes, and what it waited for. `ran`: by lane, the
+/// number of rows that have run before.
 void Trace::addChoice(const Event &event, const RankManifest &rank,
                       std::vector<int64_t> &ran, Json &args) const {
   if (event.choice.row < 0)
@@ -176,7 +176,7 @@ void Trace::addTransfer(const Event &event) {
               {channel.messages ? "message" : "microbatch", event.m}});
 }
 
-/// From when a rank's bucket is complete until its sum is.
+/// Adds a bar from when a rank's bucket is complete until its sum is complete.
 void Trace::addSum(const Event &event, size_t rank) {
   events.bar(manifest.collectives[size_t(event.id)].name, "sum", {Sums, rank},
              micros(event.begin), double(event.end - event.begin) * 1e-3,

@@ -210,9 +210,10 @@ std::string ChildProcesses::cause() const {
   return text;
 }
 
-/// What the processes end with after a failure: that of the first error, or of
-/// what all have found. So an error in what the user gave, which a restart
-/// would meet again, is not taken for a fault.
+/// The exit status after a failure: that of the child with the first error, or,
+/// if no child has sent an error, the max of all statuses. So an error in the
+/// user's input, which would occur again after a restart, does not count as a
+/// fault.
 int ChildProcesses::status() const {
   const Child *first = firstError();
   int result = 0;

@@ -130,8 +130,7 @@ int64_t numberOf(const std::optional<int64_t> &given, const Launcher *launcher,
     raise("the ",
           which == &Launcher::rank ? "rank of this process" : "number of ranks",
           " is not given; give ", option,
-          ", or start the ranks by torchrun, srun or mpirun, whose variables "
-          "say so");
+          ", or start the ranks by torchrun, srun or mpirun, which set it");
   return parse(launcher->*which, variable(launcher->*which));
 }
 

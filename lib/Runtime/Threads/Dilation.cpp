@@ -23,8 +23,9 @@ namespace stagewright::runtime {
 namespace {
 constexpr double maxFactor = 1e6;
 constexpr int64_t second = 1'000'000'000;
-/// A sleep is cut into parts of at most a millisecond, between which
-/// messages move: about what a contraction takes, at which they move otherwise.
+/// A sleep is cut into parts of at most a millisecond, and messages move
+/// between the parts. Without a sleep they move at every contraction, which
+/// takes about as long.
 constexpr int64_t part = 1'000'000;
 
 int64_t threadTime() {
@@ -55,8 +56,9 @@ std::pair<int64_t, double> parse(const std::string &entry, int64_t ranks) {
   double factor = 0;
   if (colon == text.size() || !read(text.substr(0, colon), rank) ||
       !read(text.substr(colon + 1), factor))
-    raise("dilate has '", entry,
-          "', expected RANK:FACTOR, as 2:1.48, with commas between several");
+    raise(
+        "dilate has '", entry,
+        "', expected RANK:FACTOR, such as 2:1.48, with commas between several");
   if (rank < 0 || rank >= ranks)
     raise("dilate has '", entry, "', but the artifact has no rank ", rank,
           "; expected 0 to ", ranks - 1);
@@ -89,10 +91,11 @@ Pace Pace::parse(const std::string &text) {
     else if (name == "jitter" && isValid)
       pace.jitter.mean = number;
     else if (name != "seed" || !read(value, pace.jitter.seed))
-      raise("pace has '", entry,
-            "', expected the milliseconds of a kind of action, as F:5ms, or "
-            "hop:1ms, jitter:0.5, seed:7 or sends, with commas between "
-            "several");
+      raise(
+          "pace has '", entry,
+          "', expected the milliseconds of a kind of action, such as F:5ms, or "
+          "hop:1ms, jitter:0.5, seed:7 or sends, with commas between "
+          "several");
   }
   return pace;
 }

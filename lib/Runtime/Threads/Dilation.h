@@ -32,8 +32,9 @@
 
 namespace stagewright::runtime {
 
-/// Set times for experiments: of actions ("F:5ms,B:10ms": the first node of an
-/// action takes this time, further nodes their own), and delays of messages.
+/// Times that are set for experiments: of actions ("F:5ms,B:10ms": the first
+/// node of an action takes this time, further nodes their own), and delays of
+/// messages.
 struct Pace {
   std::array<double, 256> seconds = {}; ///< by kind; 0: as long as it takes
   Jitter jitter;
@@ -54,11 +55,11 @@ public:
   Dilation(double factor, const Pace &pace, int64_t rank, int64_t ranks)
       : factor(factor), pace(pace), rank(rank), ranks(ranks) {}
 
-  /// The dilation of `rank` in `text`, as "2:1.48,3:1.48" (rank:factor); null
-  /// if it has none, so that nodes only test a pointer. Throws an `Error` if
-  /// the text is malformed, names a rank twice or one that is not below
-  /// `ranks`, or if a factor is not in 1 to 1000000. With a `pace` of actions
-  /// every rank has one.
+  /// The dilation of `rank` in `text`, such as "2:1.48,3:1.48" (rank:factor);
+  /// null if it has none, so that nodes only test a pointer. Throws an `Error`
+  /// if the text is malformed, names a rank twice or one that is not below
+  /// `ranks`, or if a factor is not in 1 to 1000000. If `pace` changes actions,
+  /// every rank has a dilation.
   static std::unique_ptr<Dilation> of(const std::string &text,
                                       const std::string &pace, int64_t rank,
                                       int64_t ranks);

@@ -152,8 +152,9 @@ void Step::waitForThreads() {
   ended.wait(lock, done);
 }
 
-/// Waits likewise during a step. A rank that neither waits nor makes progress
-/// fails the step; if it then does not return, its thread is abandoned.
+/// Waits for the threads during a step. A rank that neither waits nor makes
+/// progress fails the step; if it then does not return, its thread is
+/// abandoned.
 void Step::watch(double seconds) {
   auto done = [&] { return finished.load() == ranks.size(); };
   if (spin(spinsFor(allThreads + 1), done))

@@ -46,7 +46,8 @@ private:
 
   bool gathers, exchanges;
   sw_dtype dtype;
-  int64_t elements, block;         ///< of a bucket, or of a part to gather
+  /// Elements of a bucket, or of a part to gather; elements of a block.
+  int64_t elements, block;
   int64_t count;                   ///< blocks, of all parts
   std::vector<std::byte *> arrays; ///< by rank of the collective
   alignas(64) std::atomic<int64_t> next{0};

@@ -185,7 +185,7 @@ void ThreadTransport::allReduce(int64_t rank, int64_t collective) {
   open[rank].push_back(collective);
   count(rank, described);
   ThreadSum &sum = sumOf(rank, collective);
-  // As in send.
+  // Sequentially consistent, as in send.
   if (sum.begun.fetch_add(1) + 1 == sum.ranks())
     ringRanksOf(collective);
 }
@@ -206,9 +206,8 @@ void ThreadTransport::awaitReduced(int64_t rank, int64_t collective) {
     leave(rank, collective);
 }
 
-/// The last rank that leaves a carried sum or a gather makes it ready for the
-/// sum after the next, which begins only once all ranks have begun the next. So
-/// for a slot of a gather.
+/// The last rank that leaves a carried sum or a gather resets it for the one
+/// after the next, which begins only after all ranks have begun the next one.
 void ThreadTransport::leave(int64_t rank, int64_t collective) {
   ThreadSum &sum = sumOf(rank, collective);
   ++generations[size_t(rank)][size_t(collective)];
@@ -249,7 +248,7 @@ void ThreadTransport::send(int64_t rank, int64_t channel, int64_t m) {
   require(slot, channel, m, state(m, claimed), "send of");
   if (hop > 0)
     slot.arrives = now() + hop;
-  // Sequentially consistent: `listening` is read after it (see waitFor).
+  // Sequentially consistent: `listening` is read after it (see waitForOne).
   slot.state.store(state(m, published));
   count(rank, manifest.channels[channel]);
   ring(manifest.channels[channel].to);
@@ -300,7 +299,8 @@ bool ThreadTransport::isReady(int64_t rank, const Need &need) {
 }
 
 /// With delayed messages: sleeps for a while if some message was sent and has
-/// not arrived. Returns false if there is none, so that the rank has to wait.
+/// not arrived. Returns false if there is no such message; then the rank has to
+/// wait.
 bool ThreadTransport::sleepUntilSome(int64_t rank,
                                      std::span<const Need> needs) {
   constexpr int64_t longest = 200'000; // Others may become ready meanwhile.

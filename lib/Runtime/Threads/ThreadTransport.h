@@ -67,7 +67,7 @@ private:
 
   struct alignas(64) Slot {
     std::atomic<State> state{freeSlot};
-    int64_t arrives = 0; ///< Once published: when, by `now`.
+    int64_t arrives = 0; ///< When a published message arrives, by `now`.
   };
   struct Ring {
     std::byte *base = nullptr;
@@ -119,13 +119,14 @@ private:
   int spins;
   int64_t hop = 0;
   std::vector<Ring> rings;
-  /// By collective. A carried sum, and a slot of a gather, have two that take
-  /// turns: a rank may begin the next while another has not left the last one.
+  /// By collective. A carried sum, and a slot of a gather, have two that
+  /// alternate: a rank may begin the next one while another rank has not left
+  /// the last one.
   std::vector<std::array<std::unique_ptr<ThreadSum>, 2>> sums;
   /// By rank and collective: how many carried sums or gathers it has awaited.
   std::vector<std::vector<int64_t>> generations;
   std::vector<Waiter> waiters;
-  std::vector<std::vector<Wish>> choices; ///< By rank: of `waitForAny`.
+  std::vector<std::vector<Wish>> choices; ///< By rank: for `waitForAny`.
   /// By rank: collectives that it has begun and not awaited.
   std::vector<std::vector<int64_t>> open;
   alignas(

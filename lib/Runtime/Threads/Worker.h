@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the next batch, writes a checkpoint. One thread for all tasks, from the
-// start: a new one per task would take time to start, inherit the pinning of
-// its creator, and leave memory in several of the allocator's arenas.
+// A thread that reads batches and writes checkpoints beside the steps. It
+// serves all tasks from the start: a new thread per task would take time to
+// start, inherit the pinning of its creator, and leave memory in several of the
+// allocator's arenas.
 //
 //===----------------------------------------------------------------------===//
 

@@ -140,11 +140,12 @@ TEST_P(BadPace, IsNamedWithAWayOut) {
     Dilation::of("", std::string("F:5ms,") + GetParam(), 0, 4);
     FAIL() << "accepted " << GetParam();
   } catch (const Error &thrown) {
-    EXPECT_EQ(thrown.what(),
-              std::string("pace has '") + GetParam() +
-                  "', expected the milliseconds of a kind of action, as F:5ms, "
-                  "or hop:1ms, jitter:0.5, seed:7 or sends, with commas "
-                  "between several");
+    EXPECT_EQ(
+        thrown.what(),
+        std::string("pace has '") + GetParam() +
+            "', expected the milliseconds of a kind of action, such as F:5ms, "
+            "or hop:1ms, jitter:0.5, seed:7 or sends, with commas "
+            "between several");
   }
 }
 INSTANTIATE_TEST_SUITE_P(Dilation, BadPace,
@@ -174,12 +175,14 @@ TEST_P(Refused, IsNamedWithAWayOut) {
 INSTANTIATE_TEST_SUITE_P(
     Dilation, Refused,
     testing::Values(
-        std::array{"2", "dilate has '2', expected RANK:FACTOR, as 2:1.48, with "
-                        "commas between several"},
+        std::array{"2",
+                   "dilate has '2', expected RANK:FACTOR, such as 2:1.48, with "
+                   "commas between several"},
         std::array{"2:fast", "dilate has '2:fast', expected RANK:FACTOR, as "
                              "2:1.48, with commas between several"},
-        std::array{"1:2,,", "dilate has '', expected RANK:FACTOR, as 2:1.48, "
-                            "with commas between several"},
+        std::array{"1:2,,",
+                   "dilate has '', expected RANK:FACTOR, such as 2:1.48, "
+                   "with commas between several"},
         std::array{"1:2x", "dilate has '1:2x', expected RANK:FACTOR, as "
                            "2:1.48, with commas between several"},
         std::array{"4:2", "dilate has '4:2', but the artifact has no rank 4; "
