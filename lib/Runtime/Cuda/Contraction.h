@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A contraction of a rank program as calls of cuBLASLt. The library is column-
-// major: a row-major C is passed as its transpose, with the operands exchanged,
-// so bias and sums are along the rows that the library sees. Two batch
-// dimensions that cannot be merged into one become several calls. All that a
-// call needs is made before the first step. The algorithm is the first choice
-// of the library, asked for once per shape, among those that sum in a fixed
-// order and in the accumulation type. If there is none, kernels of the artifact
-// that follow the call do the epilogue or all of the work.
+// A contraction of a rank program as calls of cuBLASLt. The library is
+// column-major: a row-major C is passed as its transpose, with the operands
+// exchanged, so the bias and the sums of an epilogue run along the rows that
+// the library sees. Two batch dimensions that cannot be merged into one become
+// several calls. All that a call needs is made before the first step. The
+// algorithm is the first choice of the library, asked for once per shape, among
+// those that sum in a fixed order and in the accumulation type. If there is
+// none, kernels of the artifact that follow the call do the epilogue or all of
+// the work.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,8 +12,9 @@
 // that the step fails at a deadline if a device hangs.
 //
 // With several processes it runs one rank. Then the constructor, the first run,
-// `getOutput` and `gatherRecords` are collective; rank 0 gets the results and
-// records. A run that fails ends all processes.
+// `getOutput`, `readOutput`, `gatherRecords` and `gatherTraffic` are
+// collective; rank 0 gets the results and records. A run that fails ends all
+// processes.
 //
 //===----------------------------------------------------------------------===//
 

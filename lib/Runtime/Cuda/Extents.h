@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bytes from the first to the last of every operand of an attention or a
-// convolution, by its extents and strides; and of the result of a product.
+// The range of bytes, from the first to the last, of every operand of an
+// attention or a convolution, computed from extents and strides; and the bytes
+// of the result of a product.
 //
 //===----------------------------------------------------------------------===//
 

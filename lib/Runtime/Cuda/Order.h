@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks run concurrently. This puts their commands into one total order in
-// which every command comes after those that it waits for. If there is one, the
-// step finishes: a device that runs its part in that order, one command at a
-// time, never waits for a later one, nor does any device that only follows the
-// dependences (Kahn, "Topological sorting of large networks", 1962; as for the
-// locks of Havender, 1968).
+// Ranks run concurrently. orderProgram() puts their commands into one total
+// order in which every command comes after those that it waits for. If there is
+// such an order, the step finishes: a device that runs its part in this order,
+// one command at a time, waits only for earlier commands. So does a device that
+// only follows the dependences (Kahn, "Topological sorting of large networks",
+// 1962; as for the locks of Havender, 1968).
 //
 // A transfer between processes occupies both ends until both have begun. It is
 // in the order once, for both, at a point where the message is complete and the
@@ -25,7 +25,7 @@
 // no partner waits for the rank's work except through those.
 //
 // Ranks take turns, one action each, so the order is similar to the schedule.
-// O(commands) for each rank that waits.
+// Time at most O(commands x ranks^2).
 //
 //===----------------------------------------------------------------------===//
 

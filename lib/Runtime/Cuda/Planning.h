@@ -103,7 +103,8 @@ private:
   std::vector<int32_t> computing, messages; ///< streams by rank
   std::vector<size_t> turns; ///< by rank: the event before its messages
   std::vector<ChannelEvents> channels;
-  /// Events by collective and rank: its part of the sum may begin; is done.
+  /// Events by collective and rank, recorded when the rank's part of the sum
+  /// may begin (`begun`) and when it is done (`sums`).
   std::map<std::pair<int64_t, int64_t>, size_t> begun, sums;
   std::vector<Open> open;         ///< by rank
   std::vector<HostCopies> copies; ///< by rank

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The total order of a step, assigned to streams. Each rank of this process has
-// one for computing, one for messages if it communicates with other processes
-// or takes part in sums over ranks, and two for offloaded stashes, to the host
-// and back. Each channel that copies between devices has one. Events carry the
-// dependences between streams. A step executes exactly the operations of its
-// plan, none of which blocks the host.
+// one stream for computing, one for messages if it communicates with other
+// processes or takes part in sums over ranks, and two for offloaded stashes, to
+// the host and back. Each channel that copies between devices has one. Events
+// carry the dependences between streams. A step executes exactly the operations
+// of its plan, none of which blocks the host.
 //
 //===----------------------------------------------------------------------===//
 

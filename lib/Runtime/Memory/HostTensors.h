@@ -32,7 +32,7 @@ HostTensor hostArgument(const Interface &argument, int64_t microbatches);
 HostTensor hostResult(const Interface &result, int64_t microbatches);
 
 /// The arenas of all ranks, by their base addresses; null for ranks of other
-/// processes and of devices.
+/// processes and for ranks on devices.
 struct HostArenas {
   const Manifest &manifest;
   const std::vector<Layout> &layouts;
@@ -80,8 +80,8 @@ void forRuns(const Strip &strip, int64_t from, int64_t to, Visit visit) {
   }
 }
 
-/// Calls `fill` for each buffer with a part of an argument, which may be an
-/// argument of the model or the state of one rank alone.
+/// Calls `fill` for each buffer with a part of an argument of the model, or for
+/// the buffer of an argument that is the state of one rank alone.
 using FillBuffer = std::function<void(size_t rank, size_t buffer,
                                       const std::vector<Strip> &strips)>;
 void forArgument(const HostArenas &arenas, size_t argument,

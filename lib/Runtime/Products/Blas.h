@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What computes contractions, chosen once per process: the runtime's own tiles,
-// which are fastest on processors that they are written for (AVX2, AVX-512:
-// docs/kernels.md), or a BLAS library, opened with dlopen, if the user names
-// one or there are only portable tiles.
+// Contractions are computed by one of these, chosen once per process: the
+// runtime's own tiles, which are fastest on processors that they are written
+// for (AVX2, AVX-512: docs/kernels.md), or a BLAS library, opened with dlopen,
+// if the user names one or there are only portable tiles.
 //
 //===----------------------------------------------------------------------===//
 

@@ -136,7 +136,7 @@ void Recorder::endStep(int64_t start, int64_t end) {
     stepTimes.push_back(times);
 }
 
-/// By a device's clock a step may be shorter than its actions, or 0.
+/// By a device's clock a step may take less time than its actions, or none.
 double Recorder::idleOf(const StepTimes &step) {
   return step.end > step.start
              ? std::max(0.0,

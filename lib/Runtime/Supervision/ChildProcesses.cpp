@@ -228,7 +228,7 @@ int ChildProcesses::status() const {
 
 volatile std::sig_atomic_t requestedBy = 0;
 
-/// Forwards a SIGTERM or SIGINT, a request to end in order, to the children.
+/// Forwards a SIGTERM or SIGINT, a request to end cleanly, to the children.
 void ChildProcesses::forwardSignal() {
   if (int number = requestedBy) {
     requestedBy = 0;
