@@ -7,8 +7,8 @@
 //
 // The calls that compute a `rank.contract`: descriptors take strides, so
 // transposes and slices cost nothing. Loops that do not fit a descriptor become
-// loops around the call. The host calls the runtime with these descriptors, a
-// device its library with the same matrix products.
+// loops around the call. On the host these are calls of the runtime; on a
+// device the same matrix products are calls of the device's library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using ContractionDesc = std::variant<sw_gemm_desc, sw_convolution_desc>;
 using EmitCall = llvm::function_ref<void(
     mlir::OpBuilder &, const ContractionDesc &, llvm::ArrayRef<mlir::Value>)>;
 
-/// The address of the first element of `buffer`, a pointer.
+/// A pointer to the first element of `buffer`.
 mlir::Value addressOf(mlir::OpBuilder &builder, mlir::Value buffer);
 
 /// Replaces `op`, on buffers, by calls. Fails if a stride is not constant.

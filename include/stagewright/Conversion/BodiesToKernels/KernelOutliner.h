@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Used for kernels of the host and of devices: operations on buffers become a
-// private function marked `host.kernel`, whose arguments are the values that
-// they read from outside, and a call of it. Constants, and views that a pointer
-// alone does not describe, are cloned into it. Of functions with equal text
-// only one is kept.
+// private function marked `host.kernel` and a call of it. The values that the
+// operations read from outside become its arguments, except constants and views
+// that a pointer alone does not describe: these are cloned into the function.
+// Of functions with equal text only one is kept.
 //
 //===----------------------------------------------------------------------===//
 

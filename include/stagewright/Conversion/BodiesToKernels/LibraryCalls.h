@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Contractions, attention and convolutions become calls of the runtime, with a
-// constant descriptor of stagewright-rt/runtime.h or device.h, and the buffers
-// as arguments. On a device the rank is the first argument.
+// constant descriptor, whose type is in stagewright-rt/runtime.h or device.h,
+// and the buffers as arguments. On a device the rank is the first argument.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructors and registration of the passes in dialects/Rank/BodyPasses.td,
-// which describes each: what is done to the bodies of stages for every target.
-// Contractions are raised, elementwise operations fused, buffers placed and
-// kernels outlined here; RankToHost and RankToDevice then write the kernels.
-// Neither knows the other. The order of the passes was found by measurement;
+// which describes each. They transform the bodies of nodes for every target:
+// they raise contractions, fuse elementwise operations, place buffers and
+// outline kernels. RankToHost and RankToDevice then write the kernels; neither
+// depends on the other. The order of the passes was found by measurement;
 // lib/Pipelines defines it.
 //
 //===----------------------------------------------------------------------===//
@@ -38,8 +38,8 @@ namespace stagewright::bodies {
 #define GEN_PASS_REGISTRATION
 #include "stagewright/Conversion/BodiesToKernels/Passes.h.inc"
 
-/// Argument attribute of a body: the body adds to the argument, and one of the
-/// last results (in order) is tied to it.
+/// Argument attribute of a body: the body adds to the argument. The last
+/// results of the body are tied to such arguments, in order.
 constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
 /// Function attribute of a body: bytes of workspace it needs; the workspace is
 /// its last argument.

@@ -27,9 +27,9 @@ namespace stagewright::bodies {
 
 struct RowMember {
   mlir::linalg::LinalgOp op;
-  llvm::SmallVector<unsigned> loops; ///< by row loop of the group: its own
-  /// It sums over some row loops to a result without them (the gradient of a
-  /// bias). No other member reads that result.
+  llvm::SmallVector<unsigned> loops; ///< by row loop: the member's own loop
+  /// It sums over some row loops, so these do not index its result, such as the
+  /// gradient of a bias. No other member reads that result.
   bool sums = false;
 
   bool sumsOver(size_t row) const;
@@ -44,11 +44,12 @@ struct RowGroup {
   int64_t bytesPerRow() const;
   /// Bytes, for one row, of the largest value that all row loops index.
   int64_t largestPerRow() const;
-  /// Whether a member is a contraction. Only those of a large array, such as
-  /// the scores of attention, are members.
+  /// Whether a member is a contraction. Only contractions with a large array,
+  /// such as the scores of attention, can be members.
   bool hasContraction() const;
-  /// Whether one row loop, the last, is summed and the others are not: the loop
-  /// over its blocks is nested in the loop over blocks of the others.
+  /// Whether a group with a contraction sums over a row loop, which is then the
+  /// last one: the loop over blocks of the last row loop is nested in the loop
+  /// over blocks of the others.
   bool isNested() const;
 
   /// Drops row loop `row`.
@@ -56,19 +57,22 @@ struct RowGroup {
   /// Drops row loops for which a member reads what another makes for other
   /// rows.
   void keepAgreedRows();
-  /// Also drops row loops that some member cannot have, and, without a
-  /// contraction, those over which not all members that sum do so. Drops all if
-  /// two row loops are one loop of a member, if a group with a contraction sums
-  /// over more than one, or if a member that sums has none left to sum over.
+  /// Calls keepAgreedRows(). Then drops row loops that some member cannot have,
+  /// and in a group without a contraction also those over which only some of
+  /// the summing members sum. Drops all row loops if two of them are one loop
+  /// of a member, if a group with a contraction sums over more than one, or if
+  /// a summing member has none left to sum over.
   void keepCommonRows();
-  /// The group without row loops along which its largest values are contiguous;
-  /// a block has all of such a dimension.
+  /// The group without the row loops along which its largest values are
+  /// contiguous: every block has the whole of such a dimension.
   RowGroup withoutContiguous() const;
-  /// Sorts row loops as the dimensions of the largest value, summed ones last.
+  /// Sorts the row loops like the dimensions of the largest value that all of
+  /// them index; loops that are summed over come last.
   void sortRows();
 };
 
-/// For each result of `map`: the loop that it is, or -1.
+/// For each result of `map`: the loop, if the result is the index of one, or
+/// -1.
 llvm::SmallVector<int> loopsOf(mlir::AffineMap map);
 
 /// For each dimension that `gather`, in the body of `op`, indexes: the loop of
@@ -88,22 +92,25 @@ struct BlockLimits {
   /// Largest value of a block in a group with a contraction; 0: contractions
   /// join no group.
   int64_t scores;
-  /// Min for all values of a group: smaller ones stay in the L1 cache anyway.
+  /// Min of all values of a group together: the values of smaller groups stay
+  /// in the L1 cache anyway.
   int64_t fewest = 32 << 10;
 };
 
 /// The groups of at least two members in `block`. Linear in the number of
-/// operations if groups are small. Operations that are `apart` join none.
+/// operations if groups are small. Operations for which `apart` is true join no
+/// group.
 llvm::SmallVector<RowGroup>
 findRowGroups(mlir::Block &block, BlockLimits limits,
               llvm::function_ref<bool(mlir::Operation *)> apart = nullptr);
 
-/// The operations of its block whose results `op` or its regions read.
+/// The operations in the block of `op` whose results `op` or its regions read.
 llvm::SmallVector<mlir::Operation *> readsOf(mlir::Operation *op);
 
 struct BlockOrder {
-  /// Operations that become adjacent, each list in its order, at the place of
-  /// its last one or before the first that reads one of them.
+  /// Lists of operations; those of a list become adjacent, in its order. They
+  /// are placed where the last of them was, or further up, before the first
+  /// operation that reads one of them.
   llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> groups = {};
   /// Operations that come just before the first that reads them. May be null.
   llvm::function_ref<bool(mlir::Operation *)> late = nullptr;

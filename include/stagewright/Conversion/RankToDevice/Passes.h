@@ -7,8 +7,8 @@
 //
 // Constructors and registration of the passes in dialects/Rank/DevicePasses.td,
 // which describes each. They end at the gpu dialect; the lowering specific to a
-// vendor follows in Target. The steps before are those of every target, in
-// BodiesToKernels.
+// vendor follows in Target. The passes before them are in BodiesToKernels, for
+// every target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,13 +36,15 @@ namespace stagewright::device {
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"
 
 /// Hint on an elementwise operation that reads a product: the call of the
-/// product can include it as this epilogue. Without it, it becomes a kernel.
+/// product can include it as this epilogue. An operation without the hint
+/// becomes a kernel.
 constexpr llvm::StringLiteral kEpilogue = "device.epilogue";
 /// Attribute of an operation of a body: the number of its kernel in that body.
 constexpr llvm::StringLiteral kGroup = "device.group";
 /// Attribute of a loop: its iterations become kernels of their own.
 constexpr llvm::StringLiteral kUnroll = "device.unroll";
-/// Attribute of a member of a row group: its loop for each row.
+/// Attribute of a member of a row group: for each row loop of the group, the
+/// loop of the member.
 constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: the number of partial sums that its kernel
 /// stores, in the buffers that are its last arguments.
@@ -52,7 +54,7 @@ constexpr int64_t kLongestRow = 8192;
 /// Name of the module that contains all kernels.
 constexpr llvm::StringLiteral kKernels = "kernels";
 
-/// The name of a kernel there, given that of the function it was written from.
+/// The name, in that module, of the kernel that is written from `function`.
 std::string nameOfKernel(llvm::StringRef function);
 
 } // namespace stagewright::device

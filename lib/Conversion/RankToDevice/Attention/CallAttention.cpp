@@ -59,7 +59,8 @@ struct DeviceCallAttentionPass
     }
     out[2] = strideOf(int(keys ? of.keyDim() : of.queryDim()));
     out[3] = strideOf(int(values ? of.valueDim() : of.widthDim()));
-    // The buffer may be a view of another one that is not aligned.
+    // The buffer may be a view of another buffer, with rows that are not
+    // aligned.
     bool aligned = offset % kUnit == 0 && out[3] == 1 &&
                    llvm::all_of(ArrayRef(out).drop_back(), [](int64_t stride) {
                      return stride % kUnit == 0;
@@ -68,7 +69,7 @@ struct DeviceCallAttentionPass
       return of.op->emitError() << name << " of type " << type
                                 << " does not begin every row at a multiple of "
                                    "16 bytes, as the device's library needs; "
-                                   "--score-bytes can keep attention from it";
+                                   "a larger --score-bytes avoids the call";
     return success();
   }
 

@@ -33,8 +33,8 @@ LibraryHeads::get(const pipeline::Attention &attention) {
   return heads;
 }
 
-/// Whether rows of `value` are contiguous and begin at multiples of 16 bytes: a
-/// whole tensor, or views of it that split rows into such pieces.
+/// Whether rows of `value` are contiguous and begin at multiples of 16 bytes,
+/// in `value` itself and in the tensors of which it is a view.
 static bool isAligned(Value value) {
   auto last = [](ArrayRef<int64_t> list) { return list.back(); };
   while (true) {
@@ -59,10 +59,11 @@ static bool isAligned(Value value) {
   }
 }
 
-/// Whether the heads of `value` are evenly apart in memory, so that one stride
-/// leads from each to the next: dimension `head` counts those of keys, and the
-/// next one those that share them. In a view that leaves some of these out they
-/// are not.
+/// Whether the heads of `value` are evenly spaced in memory, so that one stride
+/// leads from each to the next. Dimension `head` of `value` enumerates the
+/// heads of keys, and the next dimension the heads that share one of these. The
+/// heads are not evenly spaced in a view that leaves out some of those that
+/// share.
 static bool areEvenlyApart(Value value, int64_t head) {
   // The dimensions [first, last] of `value` that have the shared heads.
   int64_t first = head + 1, last = head + 1;
@@ -74,7 +75,7 @@ static bool areEvenlyApart(Value value, int64_t head) {
         if (!dropped.test(unsigned(dim)))
           kept.push_back(dim);
       head = kept[size_t(head)];
-      first = head + 1; // Dropped dimensions are between them, too.
+      first = head + 1; // Dropped dimensions may lie between head and last.
       last = kept[size_t(last)];
       for (int64_t dim = first; dim <= last; ++dim)
         if (slice.getStaticSizes()[size_t(dim)] !=
@@ -107,10 +108,12 @@ static bool areEvenlyApart(Value value, int64_t head) {
   return true;
 }
 
-/// The bias of a masked key, if the mask hides it by this or a lower score. It
-/// has no weight beside others. A row of only such scores has equal weights for
-/// scores below about 32. Masks that hide by a higher score keep more of such a
-/// row's scores, so they use our kernels.
+/// The bias of a masked key, for masks that replace its score with this or a
+/// lower number. Such a key has weight 0 beside keys that are not masked. If
+/// all keys of a row are masked, float32 rounds the sums of bias and score to
+/// the bias for scores below about 32, so the weights are equal, as in the
+/// model. With a higher bias the sums would differ; masks with a higher number
+/// use our kernels.
 constexpr float kHidden = -1e9f;
 
 /// Whether the library accepts the mask as a bias.
@@ -132,9 +135,9 @@ Value makeBias(OpBuilder &builder, const pipeline::Attention &attention,
   AffineMap from = attention.map("mask");
   Value mask = attention.operand("mask");
   Type element = attention.type("mask").getElementType();
-  // The batch and heads that the mask has, then queries and keys. The library
-  // numbers the heads of queries, so heads that share keys are all there or
-  // none.
+  // The dimensions of the bias: batch, if the mask has it, heads, queries and
+  // keys. The library enumerates the heads of queries, so if the mask differs
+  // between heads, the bias has both dimensions of heads.
   SmallVector<unsigned> dims;
   auto has = [&](int dim) {
     return dim >= 0 && from.isFunctionOfDim(unsigned(dim));

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// When attention becomes one call of the runtime (stagewright-rt/device.h)
-// instead of our kernels: for 16-bit types, which the library multiplies on
-// tensor cores, in layouts that it accepts.
+// Selects the attention that becomes one call of the runtime
+// (stagewright-rt/device.h) instead of our kernels: that on 16-bit types, which
+// the library multiplies on tensor cores, in layouts that the library accepts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,20 +27,21 @@ constexpr int64_t kUnit = 8;
 
 /// Batch dimensions of attention as the library knows them; -1 for none.
 struct LibraryHeads {
-  int batch = -1; ///< of all operands
-  int head = -1;  ///< also of keys and values
-  int group = -1; ///< of queries that share a head of keys
+  int batch = -1; ///< indexes all operands
+  int head = -1;  ///< indexes all operands: the heads of keys and values
+  int group = -1; ///< does not index keys: the heads that share a head of keys
 
-  /// None if there are more, or in another order.
+  /// None if there are more batch dimensions, or if they are in another order.
   static std::optional<LibraryHeads> get(const pipeline::Attention &attention);
 };
 
 /// Whether the library supports `attention`, an operation on tensors.
 bool isForLibrary(const pipeline::Attention &attention);
 
-/// The mask as a bias, which the library adds to scores: batch if the mask has
-/// it, heads (also those that share keys) if the mask differs between them,
-/// query and key; `map` is its map. The mask itself if it has that form.
+/// The mask as a bias, which the library adds to scores, and its indexing map
+/// in `map`. The dimensions of the bias are batch, if the mask has it; both
+/// dimensions of heads, if the mask differs between heads; query and key.
+/// Returns the mask itself if it has that form.
 mlir::Value makeBias(mlir::OpBuilder &builder,
                      const pipeline::Attention &attention,
                      mlir::AffineMap &map);

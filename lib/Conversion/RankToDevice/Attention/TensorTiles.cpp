@@ -7,11 +7,11 @@
 //
 // A block is 4 warps with 16 rows each. Tensor cores multiply 16 x 16 by 16 x 8
 // numbers (mma.m16n8k16): lane 4 y + x of a warp holds the scores of rows y and
-// y + 8 in columns 2 x and 2 x + 1 of every 8. That is the layout of their left
-// operand, so weights stay in registers. Tiles of columns have two buffers:
-// asynchronous copies fill one while the other is multiplied ("Warp Level
-// Matrix Multiply-Accumulate Instructions" and "cp.async" in NVIDIA's PTX ISA;
-// T. Dao, "FlashAttention-2", 2023, section 3).
+// y + 8 in columns 2 x and 2 x + 1 of every 8 columns. The left operand of a
+// product has the same layout, so weights stay in registers. Tiles of columns
+// have two buffers: asynchronous copies fill one while the other is multiplied
+// ("Warp Level Matrix Multiply-Accumulate Instructions" and "cp.async" in
+// NVIDIA's PTX ISA; T. Dao, "FlashAttention-2", 2023, section 3).
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,8 @@ private:
   /// Whether asynchronous copies can load all operands that are looped over.
   static bool isCopied(ThreadWriter &writer,
                        const pipeline::Attention &attention);
-  /// Loads four 8 x 8 matrices; every 8 lanes give the rows of one.
+  /// Loads four 8 x 8 matrices; each group of 8 lanes provides the addresses of
+  /// the rows of one.
   Values loadMatrices(const Tile &tile, Value row, Value column,
                       NVVM::MMALayout order);
   /// Two numbers of the tiles' type in one register.
@@ -286,9 +287,9 @@ void TensorTiles::addProduct(ValueRange a, ValueRange b, Value *low,
 }
 
 TileWriter::Values TensorTiles::multiply(const Tile &a, const Tile &b) {
-  // Lanes give the addresses of rows of four matrices: of `a` 16 rows, then the
-  // same rows 8 columns further; of `b` 8 rows, the same rows 8 columns
-  // further, then both for the next 8 rows.
+  // Lanes provide the addresses of the rows of four matrices: of `a` 16 rows,
+  // then the same rows 8 columns further; of `b` 8 rows, the same rows 8
+  // columns further, then both for the next 8 rows.
   Value inHalf = writer.modulo(lane, 16), half = writer.dividedBy(lane, 16);
   Value rowOfA = writer.add(firstRowOfWarp(writer), inHalf);
   Value rowOfB = writer.add(writer.times(half, 8), writer.modulo(lane, 8));

@@ -18,11 +18,12 @@ namespace stagewright::device {
 namespace {
 
 constexpr int64_t kDown = 16, kAcross = 8;
-/// Elements of a row that a row of threads reads at once, and one thread.
+/// Elements that the threads of a row read at once, and that one thread does.
 constexpr int64_t kChunk = 32;
 constexpr unsigned kLanes = 4;
-/// Max sums of a thread, which has 255 registers, with the padding of rows:
-/// enough for the gradients of keys and values of heads of 256.
+/// Max sums of a thread, which has 255 registers; the padding of rows counts
+/// too. This suffices for the gradients of keys and values of heads of 256
+/// elements.
 constexpr int64_t kMostSums = 65;
 
 class ThreadTiles final : public TileWriter {

@@ -18,10 +18,10 @@
 //                                                 +-------------+
 //
 // Each of the T threads of a row has groups of `side` adjacent columns, T x
-// side apart: single scores (ThreadTiles), or as tensor cores distribute them
-// (TensorTiles). Rows of a tile are padded to whole chunks, and by 16 bytes
-// more, so that 8 rows are in different banks. Outside of the array a tile is
-// zero.
+// side apart: in ThreadTiles groups of one score and of four sums; in
+// TensorTiles groups of two, as tensor cores distribute them. Rows of a tile
+// are padded to whole chunks, and by 16 bytes more, so that 8 rows are in
+// different banks. Outside of the array a tile is zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ struct TileNeeds {
   llvm::SmallVector<int64_t> sums;   ///< widths of the sums per row
   llvm::SmallVector<int64_t> own;    ///< widths of tiles of the block's rows
   llvm::SmallVector<int64_t> walked; ///< widths of tiles of columns
-  int64_t scores, weights;           ///< tiles live at once; tiles for put()
+  int64_t scores, weights; ///< tiles of scores live at once; tiles for put()
 };
 
 /// The dimensions of the rows and of the width of an operand.
@@ -185,7 +185,7 @@ protected:
                      move);
 
   Layout layout;
-  mlir::Value down, across; ///< first row of a thread; its number in the row
+  mlir::Value down, across; ///< the thread's first row; its number in the row
 
 private:
   /// Whether `key` is less than the number of keys; null if always true.
@@ -201,7 +201,8 @@ private:
 using MakeTiles = std::unique_ptr<TileWriter> (*)(
     ThreadWriter &writer, const pipeline::Attention &attention,
     const TileNeeds &needs);
-/// Tiles of f32, multiplied by each thread for itself; null if nothing fits.
+/// Tiles of f32, multiplied without tensor cores: each thread computes its own
+/// scores and sums. Null if nothing fits.
 std::unique_ptr<TileWriter>
 makeThreadTiles(ThreadWriter &writer, const pipeline::Attention &attention,
                 const TileNeeds &needs);

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A block computes some queries of one head and loops over the keys. The state
-// of a row after some keys is the max score m, the sum l of exp(x - m) and the
-// weighted sum of values; both sums are rescaled when m grows (T. Dao,
-// "FlashAttention-2", 2023, algorithm 1).
+// of a row after some keys is the max score m, the sum l of exp(x - m) over the
+// scores x, and the weighted sum of values; both sums are rescaled when m grows
+// (T. Dao, "FlashAttention-2", 2023, algorithm 1).
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +74,8 @@ LogicalResult writeForward(ThreadWriter &writer,
             top = largest(top, own[j]);
           }
           top = tiles.overRow(top, largest);
-          // Before the first key that is not masked, nothing is scaled.
+          // As long as all keys are masked, the max is -infinity. Then 0 is
+          // subtracted instead, because -infinity minus -infinity is NaN.
           Value none =
               arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                     top, tiles.constant(-INFINITY));

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights are recomputed from the statistics, p = exp(x - log sum exp x), and
-// gradients of scores from them, ds = p (do . v - delta). Gradients of queries
-// are summed by a block that has these queries and loops over the keys, those
-// of keys and values by one that has these keys and loops over the queries. So
-// one thread makes each sum, in a fixed order (T. Dao, "FlashAttention-2",
-// 2023, section 3.1, sums the former by atomics instead).
+// Weights p are recomputed from the statistics, p = exp(x - log sum exp x) for
+// scores x, and gradients of scores from the weights, ds = p (do . v - delta),
+// with do the gradient of the output and v the values. Gradients of queries are
+// summed by a block that has these queries and loops over the keys, those of
+// keys and values by a block that has these keys and loops over the queries. So
+// one thread computes each sum, in a fixed order (T. Dao, "FlashAttention-2",
+// 2023, section 3.1, sums gradients of queries by atomics instead).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,9 @@ struct QueryRow {
   Value statistics, delta, factor = {};
 };
 
-/// Masks that hide with this score or a lower one: of a row that they hide as a
-/// whole, float32 rounds the log sum exp, fill + log(keys), by up to 0.00003.
+/// Masks that hide keys with this score or a lower one get equal weights for
+/// rows whose keys are all hidden: float32 rounds log sum exp x of such a row,
+/// fill + log(keys), by up to 0.00003 at this score and by more at lower ones.
 constexpr float kRounded = -1e3f;
 
 /// Replaces scores by weights, and these by the gradients of the scores.
@@ -44,8 +46,8 @@ public:
     return times(weight, row.factor);
   }
 
-  /// The row of a query. If the mask hides all of its keys, they have equal
-  /// weights, which do not follow from its rounded statistics.
+  /// The row of a query. If the mask hides all keys of the row, they have equal
+  /// weights, which do not follow from the rounded statistics.
   QueryRow rowOf(Value statistics, Value delta) {
     const auto &attention = tiles.attention;
     if (!attention.fill || !(*attention.fill <= kRounded))

@@ -12,7 +12,7 @@
 
 namespace stagewright::device {
 
-/// An operand, from the head of the block on.
+/// An operand; `base` is the index of the first element of the block's head.
 struct Part {
   llvm::StringRef name;
   Strided from;
