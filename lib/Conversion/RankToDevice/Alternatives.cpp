@@ -21,7 +21,7 @@ void outlineAlternative(Operation *op, bodies::KernelOutliner &outliner) {
     Operation *copy = builder.clone(*op, mapping);
     copy->removeAttr(kLibrary);
     if (isa<rank::ContractOp>(copy))
-      makeLoop(copy); // The kernel does what only the library has as a call.
+      makeLoop(copy); // A kernel cannot contain a library call.
   };
   outliner.outline({op, {}, {}, write, nullptr});
   auto call = cast<func::CallOp>(op->getPrevNode());

@@ -190,8 +190,9 @@ struct DeviceArrangeOperandsPass
     ++numArranged;
   }
 
-  /// Writes `operand` in the layout of `map`, in the operation that makes it if
-  /// it has no other reader.
+  /// Writes `operand` in the layout of `map`: in the operation that makes
+  /// `operand`, if nothing else reads it and that operation allows it, else as
+  /// a copy.
   Value write(Value operand, ArrayRef<int64_t> shape, AffineMap map,
               OpBuilder &builder) {
     Location loc = operand.getLoc();

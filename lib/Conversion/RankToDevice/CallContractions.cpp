@@ -29,7 +29,7 @@ struct DeviceCallContractionsPass
         return signalPassFailure();
   }
 
-  /// What the library is asked for, but for the product itself.
+  /// The descriptor of the library call, without the product itself.
   sw_contraction_desc describe(rank::ContractOp op) {
     auto typeOf = [](Value buffer) {
       return bodies::dtypeOf(getElementTypeOrSelf(buffer));

@@ -172,7 +172,8 @@ private:
     return list;
   }
 
-  /// Whether every rank has enough memory, and some parameter is rounded twice.
+  /// Whether every rank has enough memory, and some parameter would otherwise
+  /// be rounded more than once.
   FailureOr<bool> isRoom(ArrayRef<rank::ProgramOp> programs,
                          ArrayRef<std::vector<Rounded>> plans) {
     bool isTwice = false;
@@ -233,8 +234,9 @@ private:
       }
   }
 
-  /// Makes a slot for a rounded parameter, live until its last use, which all
-  /// uses then read. Returns the slots of the parameter and of the rounded one.
+  /// Makes a slot for a rounded parameter, which is live until its last use,
+  /// and lets all uses read that slot. Returns the slots of the parameter and
+  /// of the rounded parameter.
   std::pair<Value, Value> makeSlot(rank::ProgramOp program,
                                    const Rounded &rounded) {
     OpBuilder builder(program.getEntry());

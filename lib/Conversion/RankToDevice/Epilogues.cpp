@@ -86,8 +86,9 @@ Value convertRow(OpBuilder &builder, Value row, Type element) {
       });
 }
 
-/// Replaces `uses` by one operation at the first of them. If that does not read
-/// the product as an input, its last result overwrites the product.
+/// Replaces `uses` by one operation at the first of them. Unless
+/// `readsProduct`, the last result of that operation overwrites the product;
+/// else the product is an input.
 linalg::GenericOp write(linalg::ContractOp product, StringRef name,
                         ArrayRef<Use> uses, bool readsProduct) {
   Value result = product.getResult(0);
@@ -182,8 +183,8 @@ linalg::GenericOp findEpilogue(linalg::ContractOp product) {
 // Including
 //===----------------------------------------------------------------------===//
 
-/// Whether the loops `dims`, outermost first, index operand `number` like one
-/// loop.
+/// Whether the loops `dims`, outermost first, index an operand of type `type`
+/// with map `map` like one loop.
 static bool walksAsOne(MemRefType type, AffineMap map,
                        ArrayRef<unsigned> dims) {
   auto [strides, offset] = type.getStridesAndOffset();

@@ -28,11 +28,12 @@
 
 namespace stagewright::device {
 
-/// Merges the users of a product on tensors, if they form an epilogue, to one
-/// operation right after it. Returns that operation, or null.
+/// If the users of a product on tensors form an epilogue, merges them into one
+/// operation in the place of the first user. Returns that operation, or null.
 mlir::linalg::GenericOp findEpilogue(mlir::linalg::ContractOp product);
 
-/// The product that `epilogue` reads, which has the hint; else null.
+/// The product that `epilogue` reads or overwrites; null if `epilogue` does not
+/// have the hint.
 mlir::Value productOf(mlir::linalg::GenericOp epilogue);
 
 /// On buffers: includes epilogues in their products. `outline` creates, behind
@@ -40,8 +41,8 @@ mlir::Value productOf(mlir::linalg::GenericOp epilogue);
 void includeEpilogues(mlir::Block &body,
                       llvm::function_ref<void(mlir::Operation *)> outline);
 
-/// On buffers: whether the call is one matrix product with C in row-major
-/// order.
+/// On buffers: whether one library call computes `op`, a matrix product with C
+/// in row-major order.
 bool isOneProduct(rank::ContractOp op);
 
 } // namespace stagewright::device

@@ -1,4 +1,4 @@
-//===- FinishContractions.cpp - additions and rounding in contractions ----===//
+//===- FinishContractions.cpp - additions, rounding, epilogues of products ===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -91,9 +91,9 @@ struct DeviceGroupKernelsPass
     }
   }
 
-  /// Whether a map reads each dimension at one loop, no two at the same one, or
-  /// at a constant. A map with more results than loops may be plain too, as
-  /// that of the only row of an array.
+  /// Whether each result of the map is a constant or the index of a loop, and
+  /// no two are the index of the same loop. Such a map may have more results
+  /// than loops, for example to read the only row of an array.
   static bool isPlain(AffineMap map) {
     llvm::SmallDenseSet<unsigned> loops;
     return llvm::all_of(map.getResults(), [&](AffineExpr result) {
@@ -119,9 +119,10 @@ struct DeviceGroupKernelsPass
       markRows(op, rows);
   }
 
-  /// The members that share a kernel, marked with their rows. Left out are sums
+  /// The members that share a kernel, marked with their rows. Leaves out sums
   /// over rows, which need threads of other rows (but see addRowSums), members
-  /// with mixed inner loops, and members that read what is left out.
+  /// of whose inner loops only some are reductions, and members that read what
+  /// is left out.
   SmallVector<Operation *> membersOf(const RowGroup &group) {
     SmallVector<Operation *> members;
     if (group.numRows() < kFewestRows)

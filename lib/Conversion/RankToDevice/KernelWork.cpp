@@ -82,7 +82,7 @@ public:
   void add(Value view, int64_t elements, int64_t bytes) {
     auto type = cast<MemRefType>(view.getType());
     int64_t whole = pipeline::bytesOf(type);
-    Loops loops; // of a scatter, whose view is another row each turn
+    Loops loops; // of a scatter: each iteration has a view of another row
     llvm::DenseSet<Value> seen;
     for (auto op = view.getDefiningOp<ViewLikeOpInterface>(); op;
          op = op.getViewSource().getDefiningOp<ViewLikeOpInterface>())

@@ -13,8 +13,8 @@
 namespace stagewright::device {
 
 /// Copies operands of library calls to buffers of their own if the host does
-/// not know their address, as that of a slice with a computed start, or if the
-/// library does not accept its alignment.
+/// not know their addresses, such as that of a slice with a computed start, or
+/// if the library does not accept their alignment.
 void copyLibraryOperands(mlir::Block &body);
 
 } // namespace stagewright::device

@@ -117,8 +117,8 @@ struct Kernel {
 };
 using Kernels = llvm::StringMap<Kernel>; ///< by name
 
-/// The kernels that DeviceWriteKernels wrote. Fails if what the runtime must
-/// know of one is missing.
+/// The kernels that DeviceWriteKernels wrote. Fails if a kernel has lost the
+/// attribute that describes it to the runtime.
 FailureOr<Kernels> kernelsOf(ModuleOp module) {
   Kernels found;
   auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(kKernels);
@@ -140,7 +140,8 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     if (failed(kernels))
       return signalPassFailure();
     SymbolTable symbols(module);
-    // A kernel's function is a declaration since its body was written.
+    // DeviceWriteKernels has left only declarations of the functions of
+    // kernels.
     auto kernelOf = [&](StringRef name) -> const Kernel * {
       auto callee = symbols.lookup<func::FuncOp>(name);
       auto kernel = kernels->find(nameOfKernel(name));

@@ -30,7 +30,7 @@ bool writes(Operation *op, Value value) {
   if (auto styled = dyn_cast<DestinationStyleOpInterface>(op))
     return llvm::is_contained(styled.getDpsInits(), value);
   auto insert = dyn_cast<tensor::InsertSliceOp>(op);
-  // What a loop or a branch does with a value is not looked at.
+  // A loop or a branch is assumed to write to every value that it uses.
   return op->getNumRegions() != 0 || (insert && insert.getDest() == value);
 }
 

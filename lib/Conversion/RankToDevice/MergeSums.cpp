@@ -110,8 +110,8 @@ linalg::GenericOp mergeGenerics(linalg::GenericOp a, linalg::GenericOp b) {
 
 namespace {
 
-/// Whether `op` sums over `rows`, those of `members`, and these read or make
-/// all that it reads elementwise.
+/// Whether `op` sums over `rows`, the row loops of `members`, and the members
+/// read or make every operand that `op` reads element by element.
 bool isAtHand(linalg::GenericOp op, ArrayRef<unsigned> rows,
               ArrayRef<Operation *> members) {
   FailureOr<RowLoops> own = RowLoops::get(op, rows);

@@ -25,8 +25,8 @@ namespace stagewright::device {
 bool needs(mlir::Operation *op, mlir::Operation *maker);
 
 /// Creates one operation for two that do not need each other and have the same
-/// loops, in the place of the later one, `b`. It has the results of `a`, then
-/// those of `b`, whose uses it replaces.
+/// loops, in the place of the later one, `b`. Its results are those of `a`,
+/// then those of `b`, and replace all uses of these.
 mlir::linalg::GenericOp mergeGenerics(mlir::linalg::GenericOp a,
                                       mlir::linalg::GenericOp b);
 
@@ -35,9 +35,10 @@ mlir::linalg::GenericOp mergeGenerics(mlir::linalg::GenericOp a,
 /// may then be before what they read.
 void mergeSums(llvm::SetVector<mlir::Operation *> &singles);
 
-/// Adds to `members`, operations of `group` that become one kernel, the merged
-/// sums over all its rows whose elementwise operands the members read or make,
-/// if a kernel can have both (RowTeams.h).
+/// Adds a sum over the rows of `group` to `members`, the operations of `group`
+/// that become one kernel. Candidates are the sums whose elementwise operands
+/// the members read or make. They are merged (mergeSums), and the first that
+/// can be in one kernel with the members (RowTeams.h) is added.
 void addRowSums(const bodies::RowGroup &group,
                 llvm::SmallVector<mlir::Operation *> &members);
 

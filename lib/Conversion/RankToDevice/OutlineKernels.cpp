@@ -76,9 +76,9 @@ bool onlyWrites(OpOperand &use) {
          op.getMatchingBlockArgument(&use).use_empty();
 }
 
-/// The allocations that a kernel of one operation writes and nothing reads. Of
-/// an array that was fused into a sum only the shape is still needed: it gives
-/// the number of turns.
+/// The allocations that a kernel of one operation writes and nothing reads.
+/// Such an array was fused into a sum; only its shape is still needed, for the
+/// number of iterations.
 SetVector<Operation *> unreadIn(const Group &group) {
   SetVector<Operation *> unread;
   auto op = dyn_cast<linalg::GenericOp>(group.back());
@@ -213,8 +213,8 @@ struct DeviceOutlineKernelsPass
       for (Operation *op : group) {
         Operation *made = builder.clone(*op, mapping);
         made->removeAttr(kGroup);
-        // Also copies of rows, or of numbers, in the loop of a scatter, and
-        // products in a loop.
+        // Inner operations become loops too: copies of rows or of numbers in
+        // the loop of a scatter, and products in a loop.
         made->walk(makeLoop);
       }
     };

@@ -18,8 +18,9 @@ namespace stagewright::device {
 namespace {
 
 constexpr int64_t kDown = 16, kAcross = 8;
-/// Elements that the threads of a row read at once, and that one thread does.
+/// Elements that the threads of a row read at once.
 constexpr int64_t kChunk = 32;
+/// Elements that one thread reads at once.
 constexpr unsigned kLanes = 4;
 /// Max sums of a thread, which has 255 registers; the padding of rows counts
 /// too. This suffices for the gradients of keys and values of heads of 256
