@@ -31,13 +31,16 @@ enum class Access {
 struct RowLoops {
   mlir::linalg::LinalgOp op;
   llvm::SmallVector<int64_t> ranges;
-  llvm::SmallVector<unsigned> rows;  ///< by row of the group: its loop
-  llvm::SmallVector<unsigned> inner; ///< others, except unit parallel ones
-  bool reduces = false;              ///< all inner loops are reductions
-  bool sumsRows = false;             ///< all rows are reductions, no inner loop
+  /// By row loop of the group: the loop of `op`.
+  llvm::SmallVector<unsigned> rows;
+  /// The other loops, except parallel ones of extent 1.
+  llvm::SmallVector<unsigned> inner;
+  bool reduces = false;  ///< all inner loops are reductions
+  bool sumsRows = false; ///< all row loops are reductions, no inner loop is
 
-  /// The loops of a member, of which `rows` are rows. Fails for other mixtures
-  /// of reductions than the two above, and for reductions without a Combiner.
+  /// The loops of a member whose row loops are `rows`. Fails if some loops are
+  /// reductions but neither `reduces` nor `sumsRows` holds, or if a reduction
+  /// has no Combiner.
   static mlir::FailureOr<RowLoops> get(mlir::linalg::LinalgOp op,
                                        llvm::ArrayRef<unsigned> rows);
   /// The same by attribute kRows. Fails for operations without it.
@@ -45,15 +48,15 @@ struct RowLoops {
 
   /// The number of turns: the product of the extents of the inner loops.
   int64_t turns() const;
-  /// The product of the extents of the rows.
+  /// The number of rows: the product of the extents of the row loops.
   int64_t numRows() const;
 
   /// How the operand with this map is used.
   Access accessOf(mlir::AffineMap map) const;
 
-  /// For each dimension of an operand: the number of its row (from 0), or -2
-  /// minus the number of its inner loop, or -1 if its index is 0. Equal lists
-  /// mean equal elements.
+  /// For each dimension of an operand: the number of its row loop (from 0), or
+  /// -2 minus the number of its inner loop, or -1 if its index is 0. Equal
+  /// lists mean equal elements.
   llvm::SmallVector<int> placesOf(mlir::AffineMap map) const;
 };
 

@@ -14,9 +14,9 @@
 
 namespace stagewright::device {
 
-/// Max threads of a team, and of a block that sums over rows; max threads of
-/// other blocks with several teams.
+/// Max threads of a team, and of a block that sums over rows.
 constexpr int64_t kMostThreads = 512;
+/// Max threads of other blocks with several teams.
 constexpr int64_t kBlockThreads = 128;
 /// Max elements of one value that a thread keeps in registers.
 constexpr int64_t kMostKept = kLongestRow / kMostThreads;
@@ -53,8 +53,9 @@ RowTeams dealRows(int64_t rows, int64_t longest) {
   return {team, teams, 1, rows / teams, longest <= team * kMostKept};
 }
 
-/// For rows over which sums are added up, the largest of `sumBytes` bytes. None
-/// if a thread cannot keep its part of a row, or if there are too few blocks.
+/// The teams of a kernel that also sums over its rows; its largest result has
+/// `sumBytes` bytes. None if a thread cannot keep its part of a row, or if
+/// there would be too few blocks.
 static std::optional<RowTeams> dealSummedRows(int64_t rows, int64_t longest,
                                               int64_t sumBytes) {
   int64_t team = teamFor(rows, longest);

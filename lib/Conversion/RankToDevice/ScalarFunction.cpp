@@ -18,7 +18,7 @@ namespace stagewright::device {
 static const double kOuter = std::sqrt(2 / std::acos(-1.0));
 constexpr double kCubic = 0.044715;
 
-/// tanh in both functions.
+/// The tanh that GELU and its derivative have in common.
 static Formula tanhOf(Formulas &formulas, const Formula &x) {
   return formulas.tanh(Formula(kOuter) * (x + Formula(kCubic) * x * x * x));
 }
@@ -61,16 +61,18 @@ static FailureOr<ScalarFunction::Leaf> leafOf(OpOperand &operand) {
 
 namespace {
 
-/// A file may have any chain of operations.
+/// Max depth of the recursion: the chains of operations in a file may be
+/// arbitrarily long.
 constexpr unsigned kMostDepth = 5000;
 
 /// Evaluates a scalar from its definition: `leaf` and `operation` return the
-/// value of an operand and of an operation; none if it is no such function.
+/// value of an operand and of an operation. of() returns none if an operand is
+/// indexed in another way, or the definition is too deep.
 template <typename T> struct Walk {
   llvm::function_ref<std::optional<T>(const ScalarFunction::Leaf &)> leaf;
   llvm::function_ref<std::optional<T>(Operation *, ArrayRef<T>)> operation;
   DenseMap<Value, std::optional<T>> known = DenseMap<Value, std::optional<T>>();
-  unsigned depth = 0; ///< calls of of() inside each other
+  unsigned depth = 0; ///< of nested calls of of()
 
   std::optional<T> of(Value scalar) {
     if (auto found = known.find(scalar); found != known.end())

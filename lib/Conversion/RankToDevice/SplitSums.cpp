@@ -16,8 +16,9 @@
 
 namespace stagewright::device {
 
-/// Min terms of a thread if the sum is split, and max if it is not: a second
-/// kernel takes as long as some terms.
+/// Terms that a thread sums: min if the sum is split (`ofPart`), and max if it
+/// is not (`ofWhole`). A split costs a second kernel, which takes as long as
+/// some terms.
 struct Terms {
   int64_t ofPart, ofWhole;
 };

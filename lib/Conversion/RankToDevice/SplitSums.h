@@ -28,7 +28,7 @@ constexpr int64_t kBusyBlocks = 512;
 /// is not split. The other operations are fills, or members of a row group.
 int64_t partsOf(llvm::ArrayRef<mlir::Operation *> group);
 
-/// Whether `op` fills a buffer in which `sum` starts.
+/// Whether `op` fills the buffer of an initial value of `sum`.
 bool fillsInitOf(mlir::Operation *op, mlir::linalg::LinalgOp sum);
 
 struct SplitSum {

@@ -1,4 +1,4 @@
-//===- ThreadSums.cpp - initial values of sums ----------------------------===//
+//===- ThreadSums.cpp - initial values and divisors of sums ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A gradient is a sum over microbatches. Which microbatch is first depends on
-// the schedule, so an argument of each launch says which of the buffers that
-// the kernel adds to count as zero.
+// the schedule, so an argument of each launch states which of the buffers that
+// the kernel adds to count as zero, and which are divided by a count
+// afterwards, for means (sw_sums in stagewright-rt/device.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -23,7 +23,7 @@
 
 namespace stagewright::device {
 
-/// Threads that run in step and exchange values without memory.
+/// Threads that run in lockstep and exchange values without memory.
 constexpr int64_t kWarp = 32;
 /// Bytes of shared memory that a block of any kernel can have on every device.
 constexpr int64_t kUsualShared = 48 << 10;
@@ -114,23 +114,26 @@ public:
   //===--- Sums -----------------------------------------------------------===//
   /// The initial values of `count` sums of `op` in its result `init`: what
   /// `read` loads from there. If the buffer is an argument of the kernel that
-  /// `op` writes as a whole, the kernel gets one more argument, an `sw_sums`
-  /// numbered by `sums`: if its bit for the buffer says so, the sums begin with
-  /// zeros, and nothing is read.
+  /// `op` writes as a whole, the kernel gets one more argument, an `sw_sums`,
+  /// in which the buffer has the bits of its index in `sums`. If its bit
+  /// SW_SUMS_ZERO is set, the sums begin with zeros, and nothing is read.
   llvm::SmallVector<mlir::Value>
   beginSums(mlir::linalg::LinalgOp op, mlir::OpOperand &init, unsigned count,
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> read);
-  /// What to store of such sums: divided by the count of that argument, if its
-  /// bit for the buffer says so.
+  /// What to store for such sums, whose new values are `values`: their
+  /// quotients by the count in the `sw_sums`, if the buffer's bit
+  /// SW_SUMS_DIVIDE is set, else `values`.
   llvm::SmallVector<mlir::Value> endSums(mlir::OpOperand &init,
                                          mlir::ValueRange values);
-  /// Arguments of the kernel that may begin with zeros and be divided, by bit.
+  /// The arguments of the kernel whose sums may begin with zeros and be
+  /// divided, by the number of their bits.
   llvm::SmallVector<int64_t> sums;
   /// The number by which to divide what the kernel adds to parts of `argument`:
-  /// a count, or 1. Called after all of beginSums; null if there is no bit
-  /// left.
+  /// a count, or 1. To be called after all calls of beginSums(); null if there
+  /// is no bit left.
   mlir::Value divisorOf(mlir::BlockArgument argument);
-  /// Arguments to which the kernel adds such quotients; bits follow the sums'.
+  /// Arguments to which the kernel adds such quotients; their bits follow those
+  /// of `sums`.
   llvm::SmallVector<int64_t> adds;
 
   //===--- Bodies ---------------------------------------------------------===//
@@ -143,7 +146,9 @@ public:
   /// become loads and stores.
   void clone(mlir::Operation &op, mlir::ValueRange indices);
   void cloneBlock(mlir::Block &block, mlir::ValueRange indices);
-  /// Called by `clone` for operations that one thread cannot do alone.
+  /// Called by `clone` for every operation; returns whether it has written the
+  /// code of the operation, for example because one thread does not run all of
+  /// it.
   llvm::function_ref<bool(mlir::Operation &)> special;
 
   mlir::Value lookup(mlir::Value value) {
@@ -152,8 +157,8 @@ public:
   void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
 
   //===--- Threads --------------------------------------------------------===//
-  /// Runs `then` if `condition` is true or null. Returns what it returns; in
-  /// the other threads `otherwise`.
+  /// Runs `then` if `condition` is true or null. Returns what `then` returns,
+  /// and in threads that do not run it `otherwise`.
   llvm::SmallVector<mlir::Value>
   where(mlir::Value condition, mlir::ValueRange otherwise,
         llvm::function_ref<llvm::SmallVector<mlir::Value>()> then);
@@ -163,7 +168,7 @@ public:
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                          mlir::ValueRange)>
            turn);
-  /// A loop over [lower, upper), equal in all threads of the block.
+  /// A loop over [lower, upper), which is equal in all threads of the block.
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value lower, mlir::Value upper, int64_t step,
        mlir::ValueRange inits,

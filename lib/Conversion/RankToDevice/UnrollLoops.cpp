@@ -39,8 +39,8 @@ SmallVector<linalg::ContractOp> launchedProducts(func::FuncOp body) {
 
 namespace {
 
-/// Points of an operation that one thread computes about as fast as a kernel of
-/// its own would be started.
+/// Number of points of an operation that one thread computes in about the time
+/// that the launch of a kernel takes.
 constexpr int64_t kFewPoints = 256;
 
 /// Whether `op` looks up elements of an array that is computed in `loop`.
@@ -54,9 +54,9 @@ bool looksUp(linalg::LinalgOp op, scf::ForOp loop) {
 }
 
 /// Whether one kernel cannot run `loop` in parallel, and one thread would be
-/// slow: an operation of an iteration has many points, and these are summed, or
-/// looked up in what other points made, or other operations have other numbers
-/// of points.
+/// slow: an operation of an iteration has more than kFewPoints points, and such
+/// an operation sums or looks up elements that the loop computes, or operations
+/// have different numbers of points.
 bool isSerial(scf::ForOp loop) {
   int64_t most = 0;
   bool crosses = false;
@@ -80,7 +80,8 @@ struct DeviceMarkLoopsPass : impl::DeviceMarkLoopsBase<DeviceMarkLoopsPass> {
       mark(getOperation().front(), 1);
   }
 
-  /// Marks loops of `block`, of which there will be `copies`.
+  /// Marks loops of `block`, which exists in `copies` copies after outer loops
+  /// are unrolled.
   void mark(Block &block, int64_t copies) {
     for (auto loop : block.getOps<scf::ForOp>()) {
       if (!isSerial(loop))

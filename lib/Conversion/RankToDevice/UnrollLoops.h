@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel runs a loop in parallel only over columns: if each iteration
-// computes rows element by element. A loop with products or sums, such as the
-// scan of a recurrent network, is unrolled instead, so that the operations of
-// an iteration are kernels and library calls of their own. Such loops are
-// marked first, on tensors: passes treat the operations in them like those of
-// the body. They are unrolled on buffers, because the analysis of thousands of
-// operations on tensors for buffers takes minutes.
+// A kernel can run a loop in parallel only over columns, and only if each
+// iteration computes rows element by element. A loop with products or sums,
+// such as the scan of a recurrent network, is unrolled instead, so that the
+// operations of an iteration are kernels and library calls of their own. Such
+// loops are marked first, on tensors: passes treat the operations in them like
+// those of the body. They are unrolled on buffers, because bufferization of
+// thousands of operations takes minutes.
 //
 //===----------------------------------------------------------------------===//
 

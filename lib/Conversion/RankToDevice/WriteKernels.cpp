@@ -68,8 +68,9 @@ bool makesMeans(func::FuncOp kernel) {
   return true;
 }
 
-/// Checks that a sum whose results only give its shape still has the number of
-/// its parts, which it stores instead.
+/// Checks that a sum whose results nothing reads still has kParts: its kernel
+/// stores that number of partial sums instead, and needs the results only for
+/// their shapes.
 LogicalResult verifyParts(func::FuncOp kernel) {
   WalkResult walk = kernel.walk([](linalg::GenericOp op) {
     bool isSum = op.getNumReductionLoops() != 0 && !op->hasAttr(kParts);
@@ -84,8 +85,8 @@ LogicalResult verifyParts(func::FuncOp kernel) {
   return failure(walk.wasInterrupted());
 }
 
-/// Reports that no device code can be written for `kernel`, with the operations
-/// of it that a loop must not have.
+/// Reports that no device code can be written for `kernel`, and lists its
+/// operations other than arithmetic.
 LogicalResult refuse(func::FuncOp kernel) {
   llvm::SetVector<StringRef> names;
   kernel.walk([&](Operation *op) {

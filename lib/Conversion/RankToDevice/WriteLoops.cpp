@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop in which each iteration writes a row. Every thread runs the whole loop
-// for one column, so updates of one element keep their order. A loop that reads
-// and writes single elements is run by one thread, and so is one with arrays of
-// its own, such as a loop that ends when its values say so; these arrays are in
-// shared memory if they are small. Most scatters are written by
-// WriteScatters.cpp instead, which needs fewer iterations per thread.
+// If each iteration of a loop writes a row, every thread runs the whole loop
+// for one column, so updates of one element keep their order. One thread runs
+// loops that write single elements, and loops with arrays of their own, such as
+// a loop that ends when its values meet a condition. These arrays are in shared
+// memory; OutlineKernels.cpp moves large ones to the workspace. Most scatters
+// are written by WriteScatters.cpp instead, which needs fewer iterations per
+// thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,9 +79,10 @@ void writePoint(ThreadWriter &writer, linalg::LinalgOp op, ValueRange indices) {
   }
 }
 
-/// The part of a buffer that a view has, but for dimensions of which it has one
-/// element: offset, size and stride of each other dimension. A view of a view,
-/// or with a computed offset, is comparable only to itself.
+/// The part of a buffer that a view has: offset, size and stride of each
+/// dimension in which the view has more than one element. A view of a view, or
+/// one with a computed offset in such a dimension, is comparable only to
+/// itself.
 struct Columns {
   Value view;
   SmallVector<int64_t> window;
@@ -107,10 +109,10 @@ struct Columns {
   }
 };
 
-/// Whether thread t of a kernel whose operations `ops` are element by element
-/// never needs what another one wrote: views of a buffer that is written all
-/// have the same columns, and no number that decides where to go on is read
-/// from such a buffer.
+/// Whether no thread needs what another thread wrote, in a kernel in which
+/// thread t computes element t of all operations `ops`: all views of a buffer
+/// that is written have the same columns, and no scalar, such as an offset or a
+/// condition, is loaded from such a buffer.
 static bool areApart(func::FuncOp kernel, ArrayRef<linalg::LinalgOp> ops) {
   llvm::SmallMapVector<Value, Columns, 4> written;
   for (linalg::LinalgOp op : ops)

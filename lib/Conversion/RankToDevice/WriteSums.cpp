@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block sums one part of the rows for some columns: strands of lanes take
-// rows in turn, the lanes of a strand adjacent columns. Strands of a warp are
-// combined by shuffles, warps in shared memory. A sum with one result has no
-// columns: all threads of a block take terms in turn. If the rows are not
-// split, the block also writes the result.
+// A block sums one part of the rows for some columns. Its threads form strands:
+// the strands take rows in turn, and the threads of a strand, its lanes, take
+// adjacent columns. Strands of a warp are combined by shuffles, warps in shared
+// memory. A sum with one result has no columns: all threads of a block take
+// terms in turn. If the rows are not split, the block also writes the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,7 +103,7 @@ public:
   Value placeOfPart() {
     return writer.add(writer.times(part, numColumns), column);
   }
-  /// The place of its column in the buffer of result `i`.
+  /// The place of the thread's column in the buffer of result `i`.
   Value placeOfResult(unsigned i) {
     OpOperand *init = op.getDpsInitOperand(i);
     return writer.placeOf(writer.memoryOf(init->get()),
@@ -208,9 +208,9 @@ private:
   Value column, part;
 };
 
-/// Min rows that warps share. If there are many columns, one thread for each,
-/// with wide loads, keeps the device busy; if there are few, as for partial
-/// sums, it does not.
+/// Min rows that the warps of a block share. If there are many columns, one
+/// thread per column with wide loads (WriteElementwise.cpp) keeps the device
+/// busy; if there are few, such as when partial sums are added, it does not.
 constexpr int64_t kFewestRows = 32;
 constexpr int64_t kFewestOfFewColumns = kSumThreads / kWarp;
 constexpr int64_t kFewColumns = 128 * kSumThreads;
