@@ -86,9 +86,10 @@ Value pointerOf(Value buffer) {
   return isPointer ? cast.getInputs()[0] : Value();
 }
 
-/// Makes calls that pass buffers of the runtime pass their pointers. The
-/// general conversion would build a descriptor of a dozen operations for each,
-/// only to extract the pointer: ten times the code of a rank program.
+/// Replaces buffers of the runtime, as arguments of calls, by their pointers.
+/// The general conversion would build a descriptor for each, with a dozen
+/// operations, and only extract the pointer from it; rank programs would have
+/// ten times as much code.
 void passPointers(ModuleOp module) {
   module.walk([](func::CallOp call) {
     SmallVector<Value> pointers;

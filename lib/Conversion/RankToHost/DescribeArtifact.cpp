@@ -142,14 +142,15 @@ joinedShape(ArrayRef<RankedTensorType> slices, const SliceAxes &axes) {
   return shapes.size() == 1 ? std::optional(shapes.front()) : std::nullopt;
 }
 
-/// Describes arguments or results of the step; slices of one are one entry.
+/// Describes arguments or results of the step; all slices of an argument or
+/// result are one entry.
 FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
                               function_ref<DictionaryAttr(unsigned)> factsOf) {
   struct Whole {
     unsigned first = 0; ///< The number of its first slice, or of itself.
     int64_t slices = 0;
-    /// Of the slices of a row, how many indices they have together in the
-    /// dimension along which it is sliced, and whether not all have the same.
+    /// The extent that the slices of a row have together in the sliced
+    /// dimension, and whether their extents there differ.
     int64_t size = 0;
     bool isUneven = false;
     SmallVector<RankedTensorType> types; ///< Of the slices over a grid.
@@ -216,11 +217,12 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
       shape.insert(shape.begin(), rows);
     }
     // A slice along a dimension has a part of each run of elements; there is a
-    // run for each index of the dimensions before and for each chunk.
+    // run for each index of the dimensions before it and for each chunk of the
+    // dimension (`slice_outer`).
     int64_t runs = number(of, "pipeline.slice_outer", 1);
     for (int64_t i = 0; i < dim; ++i)
       runs *= tensor.getDimSize(i);
-    // Of equal slices, any unit.
+    // If all slices are equal, the unit makes no difference.
     int64_t unit = 1;
     if (whole.isUneven)
       unit = number(of, "pipeline.slice_unit", 1) *
@@ -307,7 +309,8 @@ rank::BufferAttr describe(rank::BufferOp buffer, Replaced &replaced,
       buffer.getPeriod().value_or(0));
 }
 
-/// Describes the averages over replicas of a rank, in the order of its program.
+/// Describes the averages over replicas in which a rank takes part, in the
+/// order of its program.
 SmallVector<rank::AverageAttr>
 describeAverages(rank::ProgramOp program,
                  const llvm::StringMap<int64_t> &collectives) {

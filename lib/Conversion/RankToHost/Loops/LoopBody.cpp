@@ -85,7 +85,8 @@ Value LoopBody::pointer(OpBuilder &builder, const Access &access,
   return base;
 }
 
-/// A pointer for every lane, `step` elements apart.
+/// A pointer for every lane: one step of the vector loop apart, plus the
+/// computed indices of the lane.
 Value LoopBody::pointers(OpBuilder &builder, const Access &access,
                          Value distance, Piece piece) const {
   Location loc = space.op.getLoc();

@@ -40,9 +40,10 @@ public:
   /// Writes what is invariant along the vector loop.
   void writeScalars(mlir::OpBuilder &builder, const Position &position);
 
-  /// Writes the rest of the body for `piece`, relative to `position` (0 if the
-  /// vector loop is not entered there), given the values of the carried
-  /// results. Returns their new values and stores the other results.
+  /// Writes the rest of the body for `piece`, given the values of the carried
+  /// results. `piece` is relative to the index of the vector loop in
+  /// `position`, or to 0 if that loop is not entered. Returns the new values of
+  /// the carried results and stores the other results.
   llvm::SmallVector<mlir::Value> write(mlir::OpBuilder &builder,
                                        const Position &position, Piece piece,
                                        mlir::ValueRange carried);

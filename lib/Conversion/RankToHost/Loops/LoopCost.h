@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Accurate enough to decide whether a loop is worth a second thread (from some
-// microseconds on); not a model of a processor.
+// Estimates the time of a loop, accurately enough to decide whether a second
+// thread pays off (from some microseconds on). It is not a model of a
+// processor.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,8 @@ namespace stagewright::host {
 /// The attribute that the conversions pass on to the back edge in LLVM.
 constexpr llvm::StringLiteral kAnnotation = "loop_annotation";
 
-/// Stops LLVM from vectorizing and unrolling: the loops already are.
+/// Stops LLVM from vectorizing and unrolling loops that already are vectorized
+/// and unrolled.
 static LLVM::LoopAnnotationAttr asWritten(MLIRContext *context) {
   auto yes = BoolAttr::get(context, true);
   auto vectorize =
@@ -116,8 +117,8 @@ void LoopNest::writeVertical(const Position &position) {
     writeColumns(position, piece);
 }
 
-/// Writes some vectors of a row: read, reduced over the reduction loops,
-/// stored.
+/// Writes the code for some vectors of a row: reads them, reduces them over the
+/// reduction loops and stores them.
 void LoopNest::writeColumns(const Position &position, ArrayRef<Piece> pieces) {
   Location loc = space.op.getLoc();
   Sums sums;
@@ -191,7 +192,8 @@ static Value addLanes(OpBuilder &builder, Operation *combiner, Value value) {
 }
 
 void LoopNest::writeHorizontal(const Position &position) {
-  // The accumulators of a turn, then one for each narrower piece of the rest.
+  // The accumulators of an iteration of the vector loop, then one for each
+  // narrower piece of the rest.
   SmallVector<Piece> turn = piecesOfTurn(plan), registers = turn;
   SmallVector<Piece> rest = plan.rest(space);
   for (Piece piece : rest)

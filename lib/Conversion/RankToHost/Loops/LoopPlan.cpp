@@ -109,10 +109,10 @@ static double costOf(LoopSpace &space, int loop, int64_t width) {
   return cost;
 }
 
-/// Partial sums of a sum along the vector loop, in vectors. The order of the
-/// additions depends only on length and type, not on what the loop computes
-/// besides: a backward that recomputes a value of the forward must get the same
-/// bits.
+/// Number of vectors of partial sums of a sum along the vector loop. The order
+/// of the additions depends only on length and type, not on what else the loop
+/// computes: a backward that recomputes a value of the forward must get the
+/// same bits.
 constexpr int64_t kPartsOfSum = 4;
 
 /// Bits of the widest element in vectors. For a reduction along the vector

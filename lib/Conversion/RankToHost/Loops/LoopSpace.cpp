@@ -112,9 +112,9 @@ void LoopSpace::forEachAccess(function_ref<void(Access &)> callback) {
     callback(entry.second);
 }
 
-/// Adds the accesses of the loads in the body. A loop index becomes a step and
-/// a constant an offset; the body computes other indices. False if a load has
-/// none.
+/// Adds the accesses of the loads in the body. Of their indices, those of loops
+/// become steps and constants become offsets; the body computes the others.
+/// False if a load has no access of this form.
 bool LoopSpace::addLoads(OpBuilder &builder) {
   for (Operation &op : body()) {
     auto load = dyn_cast<memref::LoadOp>(op);

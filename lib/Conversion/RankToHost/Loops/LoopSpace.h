@@ -8,8 +8,8 @@
 // The loops of one operation on buffers as plain numbers: extents, which of
 // them reduce, and for every operand the stride of each loop in memory. Loops
 // of extent 1 are dropped, and loops that one loop can replace are merged. This
-// file makes no choices (see LoopPlan.h), and emits no code but the start of
-// views.
+// file makes no choices (see LoopPlan.h), and emits no code except for the
+// starts of views.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,7 @@
 // each block writes its sum to an array over blocks, and an operation after the
 // loop adds them up, so the order of summation does not depend on which thread
 // runs which iteration. In a nested group a sum is carried from block to block
-// within one iteration.
+// within one iteration of the outer loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,8 +141,8 @@ private:
     rewriter.setInsertionPointAfter(loop);
   }
 
-  /// Writes the loop over blocks of the last row. It carries sums as the slice
-  /// for the rows of this outer iteration.
+  /// Writes the loop over blocks of the last row loop. It carries each sum as a
+  /// slice, that of the rows of this outer iteration.
   void writeInnerLoop(Location loc) {
     SmallVector<Value> outer, inits;
     for (Result &result : results) {
