@@ -20,9 +20,9 @@
 namespace stagewright::device {
 
 /// Merges elementwise operations in `singles`, which are in the order of their
-/// block, unless the second needs the first, or something between them
-/// overwrites what the first reads. Operations of the block may then be before
-/// what they read.
+/// block. Two are not merged if the second needs the first, or if something
+/// between them overwrites what the first reads. Afterwards operations of the
+/// block may be before what they read.
 void mergeElements(llvm::SetVector<mlir::Operation *> &singles);
 
 } // namespace stagewright::device

@@ -31,8 +31,8 @@ mlir::linalg::GenericOp mergeGenerics(mlir::linalg::GenericOp a,
                                       mlir::linalg::GenericOp b);
 
 /// Merges sums in `singles` that have the same loops and share an operand, if
-/// neither depends on the other, and updates the list. Operations of the block
-/// may then be before what they read.
+/// neither depends on the other, and updates the list. Afterwards operations of
+/// the block may be before what they read.
 void mergeSums(llvm::SetVector<mlir::Operation *> &singles);
 
 /// Adds a sum over the rows of `group` to `members`, the operations of `group`

@@ -33,7 +33,8 @@ struct DeviceReadScalarsPass
       take(op);
   }
 
-  /// Makes tensors of rank 0 operands of `op` if its body uses their elements.
+  /// If the body of `op` uses elements of tensors of rank 0, adds these tensors
+  /// to the operands of `op`.
   void take(linalg::GenericOp op) {
     SetVector<Value> used;
     getUsedValuesDefinedAbove(op->getRegions(), used);

@@ -34,7 +34,7 @@ constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.
 constexpr int64_t kSumThreads = 256;
-/// Max elements that a thread loads or stores at once.
+/// Max adjacent elements of a row, its lanes, that a thread computes together.
 constexpr unsigned kMostLanes = 4;
 
 /// A buffer in generated code: element i is `start` + `offset` + strides * i
@@ -49,7 +49,8 @@ struct Memory {
 };
 
 /// A place in a buffer as a linear function of the loops of an operation: a
-/// constant, and a number of elements for each step of each loop.
+/// constant, and for each loop the number of elements that one iteration moves
+/// on.
 struct Linear {
   int64_t constant = 0;
   llvm::SmallVector<int64_t> steps;

@@ -78,8 +78,8 @@ LogicalResult Scatter::findLoops(func::FuncOp kernel) {
   return success(!loops.empty());
 }
 
-/// Whether the table of `row` is used by nothing else, or only to read the
-/// element that `row` is.
+/// Whether nothing else uses the table of `row`, except loads of the very
+/// element that `row` is a view of.
 bool isOnlyUse(memref::SubViewOp row) {
   return llvm::all_of(row.getSource().getUsers(), [&](Operation *user) {
     auto read = dyn_cast<memref::LoadOp>(user);

@@ -188,7 +188,8 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
              << "takes and returns tensors, got " << types[whole.first];
     SliceAxes axes = axesOf(of);
     int64_t dim = number(of, "pipeline.slice_dim", -1);
-    // Parts per row of a stack; 0: slices are rows, or parts of the tensor.
+    // Slices per row, if the tensor is a stack of sliced rows; 0: each slice is
+    // a row, or a part of a tensor that is no stack.
     int64_t parts = number(of, "pipeline.slice_parts", 0);
     if (dim < -1 || dim >= tensor.getRank())
       return step.emitOpError()

@@ -34,8 +34,9 @@ public:
 
   struct Request {
     llvm::ArrayRef<mlir::Operation *> ops; ///< in program order
-    /// Operations to clone into the kernel too, and additional arguments.
+    /// Operations to clone into the kernel too.
     llvm::SetVector<mlir::Operation *> kept;
+    /// Additional arguments.
     mlir::ValueRange more;
     /// Writes the operations into the kernel.
     llvm::function_ref<void(mlir::OpBuilder &, mlir::IRMapping &)> write;

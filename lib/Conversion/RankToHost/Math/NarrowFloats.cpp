@@ -44,8 +44,8 @@ struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
       return arith::ExtUIOp::create(b, words,
                                     arith::CmpFOp::create(b, how, left, right));
     };
-    // To odd: one step towards zero if it was rounded away from zero, then set
-    // the last bit if the rounding was inexact.
+    // Round to odd: move one number towards zero if `single` was rounded away
+    // from zero, then set the last bit if the rounding was inexact.
     Value away =
         compare(arith::CmpFPredicate::OGT, math::AbsFOp::create(b, back),
                 math::AbsFOp::create(b, x));
