@@ -17,7 +17,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/Twine.h"
 
-/// A letter.
+/// Parses a kind of action from its letter.
 template <> struct mlir::FieldParser<stagewright::ActionKind> {
   template <typename Parser>
   static FailureOr<stagewright::ActionKind> parse(Parser &parser) {
@@ -45,7 +45,7 @@ inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os, ActionKind kind) {
   return os << letter(kind);
 }
 
-/// A letter, as an attribute has it in an operation.
+/// Parses an attribute that holds a kind of action, written as its letter.
 template <typename Attribute>
 mlir::ParseResult parseActionKind(mlir::AsmParser &parser,
                                   Attribute &attribute) {

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes MLIR's names visible in namespace stagewright, and with them the names
-// of LLVM that MLIR imports: code inside this namespace needs no directive. Our
-// own names hide MLIR's: where both exist, as Value does, write mlir::Value. A
-// program that says `using namespace stagewright` sees both, and must qualify
-// ours too, as stagewright::Value. Plain data never includes this.
+// Makes the names of MLIR, and the names of LLVM that MLIR imports, visible in
+// namespace stagewright, so that code inside this namespace needs no directive.
+// Where both have the same name, ours hides MLIR's, which is then written with
+// mlir::. A file that has `using namespace stagewright` sees both, and must
+// qualify ours too, with stagewright::. Headers of plain data do not include
+// this one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,9 +13,10 @@
 
 namespace stagewright {
 
-/// Drops diagnostics of this thread while it exists: of an attempt that may
-/// fail, or of a run that repeats those of an earlier one. Other threads that
-/// use the context keep theirs.
+/// Drops the diagnostics of this thread while it exists: for an attempt that
+/// may fail, or for a run that would repeat those of an earlier one. With
+/// Errors, errors are still reported. The diagnostics of other threads that use
+/// the context are not dropped.
 struct Silence : mlir::ScopedDiagnosticHandler {
   enum Kept { Nothing, Errors };
   explicit Silence(mlir::MLIRContext *context, Kept kept = Nothing)

@@ -1,4 +1,4 @@
-//===- PipelineAttributes.cpp - actions, costs, plans ---------------------===//
+//===- PipelineAttributes.cpp - attributes of the pipeline dialect --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

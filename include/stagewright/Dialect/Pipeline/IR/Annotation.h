@@ -24,8 +24,8 @@
 
 namespace stagewright::pipeline {
 
-/// How the names of scopes begin that are annotations. They are not scopes of
-/// the model, and so not part of a ScopePath.
+/// The prefix of scopes that are annotations. They are not scopes of the model,
+/// and so not part of a ScopePath.
 inline constexpr llvm::StringLiteral kAnnotationScope = "stagewright:";
 
 inline bool isAnnotationScope(llvm::StringRef name) {
@@ -36,8 +36,9 @@ inline bool isAnnotationScope(llvm::StringRef name) {
 inline constexpr llvm::StringLiteral kAnnotation = "pipeline.annotation";
 /// On a graph: an array with the annotation of each layer, or "".
 inline constexpr llvm::StringLiteral kAnnotations = "pipeline.annotations";
-/// The same on a graph of shards, if every layer with parameters has split(n),
-/// of several annotations: each is a stage.
+/// The same on a graph of shards, if all operations that are the first to read
+/// a parameter have a split(n), and not all the same one. Each annotation is
+/// then a stage.
 inline constexpr llvm::StringLiteral kShardAnnotations =
     "pipeline.shard_annotations";
 

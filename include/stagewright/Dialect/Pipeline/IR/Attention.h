@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A common view of pipeline.attention, its gradient and the two operations into
-// which that is split: operands by name, and the dimensions of the iteration
-// space. Attention is described in dialects/Pipeline/PipelineAttentionOps.td.
+// which the gradient is split: operands by name, and the dimensions of the
+// iteration space. Attention is described in
+// dialects/Pipeline/PipelineAttentionOps.td.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,7 +21,7 @@
 namespace stagewright::pipeline {
 
 /// Adds the effects of `op` on operands that are buffers: inputs are read,
-/// inits are written, and with `readsInits` read before.
+/// inits are written, and with `readsInits` also read.
 void listEffects(
     mlir::DestinationStyleOpInterface op,
     llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects,

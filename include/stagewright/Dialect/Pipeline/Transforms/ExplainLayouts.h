@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Describes the linkage classes of a step (Analysis/Linkage.h): the dimensions
-// that are split together, and what pipeline-shard makes of it if they are.
-// Nothing is deduced twice: each kind of class is split by pipeline-shard's own
-// code on a copy of the step, and the text states which operations then work on
-// parts. So it takes as long as that many runs of pipeline-shard.
+// that are split together, and how pipeline-shard then splits the step. Nothing
+// is deduced twice: each kind of class is split by pipeline-shard's own code on
+// a copy of the step, and the text states which operations then work on parts.
+// So it takes as long as one run of pipeline-shard for each kind of class.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +20,12 @@
 
 namespace stagewright::pipeline {
 
-/// The classes of `step`, which has roles, as text: for every kind (equal
-/// classes of equal layers are one) its dimensions, the numbers of parts, and
-/// for `ways` parts the hints that split it and the share of the flops of
-/// contractions, or the operation that prevents it. Emits an error if the step
-/// cannot be analysed, or `ways` is not 2 to 1024.
+/// Describes the classes of `step`, which has roles, as text. Equal classes of
+/// equal layers are one kind. For every kind: its dimensions; the possible
+/// numbers of parts; and for `ways` parts, the hints that split it and the
+/// share of the flops in contractions that are then on parts, or the operation
+/// that prevents the split. Emits an error if the step cannot be analysed, or
+/// `ways` is not 2 to 1024.
 mlir::FailureOr<std::string> explainLayouts(mlir::func::FuncOp step,
                                             int64_t ways);
 

@@ -7,7 +7,7 @@
 //
 // pipeline-shard encodes the level and the shard of an operation in a layer
 // name in its location: `h0.attn.t3.s1` is shard 1 of level 3, and
-// `h0.attn.t4b.s1` that of the tail of level 4.
+// `h0.attn.t4b.s1` is shard 1 of the tail of level 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +28,17 @@ struct ShardPlace {
   /// Whether it is in the tail of an even level: a pipeline may end a stage
   /// before it.
   bool tail = false;
-  /// Whether it is a layer of pipeline-repeat-layers, which repeats the forward
-  /// of the layer of this place.
+  /// Whether pipeline-repeat-layers added the layer: it repeats the forward of
+  /// the layer with the same scope, level, tail and shard.
   bool again = false;
 
   bool isWhole() const { return level % 2 == 0; }
 };
 
-/// layerName: the name of the layer of `scope` at `place`. operationName: that,
-/// for locations, of an operation of this layer. shardPlaceIn: the place in
-/// such a name; none if it has none. scopeIn: the scope in such a name.
+/// layerName: the name of the layer of `scope` at `place`. operationName: the
+/// name of an operation of this layer, for its location. shardPlaceIn: the
+/// place in the name of an operation; none if it has none. scopeIn: the scope
+/// in the name of an operation.
 ///@{
 std::string layerName(llvm::StringRef scope, ShardPlace place);
 std::string operationName(llvm::StringRef scope, ShardPlace place);

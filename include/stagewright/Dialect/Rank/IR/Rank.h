@@ -48,8 +48,8 @@ namespace stagewright::rank {
 /// Bytes of one slot of `type`, without padding; an i1 takes one byte.
 int64_t getSlotBytes(mlir::ShapedType type);
 
-/// Name of an element type in files of tensors, as safetensors has it; empty
-/// for a type that no file can hold.
+/// The name of an element type in manifests; empty for a type that no file of
+/// tensors can hold.
 llvm::StringRef getElementName(mlir::Type type);
 
 /// Bytes from one slot of `type` to the next: `getSlotBytes` rounded up to the

@@ -8,7 +8,7 @@
 // Rank programs unrolled for one number of microbatches, as plain data, and the
 // machine that runs them. The programs keep only the events on channels,
 // stashes and sums, and the calls with their workspace. They have no values and
-// no time, and refer to the IR only for messages (`origin`).
+// no time, and refer to the IR only for error messages (`origin`).
 //
 // A program has no branches, and a condition that an event waits for stays true
 // once it is. So the ranks form a Kahn process network (Kahn, "The semantics of
@@ -77,23 +77,23 @@ struct Event {
   EventKind kind;
   char action = 0;    ///< F, B, …; 0 outside of an action.
   int32_t object = 0; ///< Number of the channel, stash, call or sum.
-  /// That of the slot or of the gather; the number of the message if the ring
-  /// is mixed.
+  /// The microbatch of the slot or of the gather; in a mixed ring, the number
+  /// of the message.
   int64_t microbatch = 0;
   int64_t actionMicrobatch = 0; ///< Of the action.
   int64_t bytes = 0;            ///< Call: bytes of workspace in use.
-  const void *origin = nullptr; ///< The operation, for messages only.
+  const void *origin = nullptr; ///< The operation, for error messages.
 };
 
 /// A ring of slots.
 struct Ring {
   std::string name;
   int64_t slots = 1;          ///< For the number of microbatches of this run.
-  int64_t messages = 0;       ///< Number of messages that pass through it.
+  int64_t messages = 0;       ///< Number of messages, numbered from 0.
   int64_t stride = 0;         ///< Bytes from slot to slot.
   int64_t from = -1, to = -1; ///< Ranks, for a channel.
   const void *origin = nullptr;
-  bool sparse = false; ///< Not every message is sent.
+  bool sparse = false; ///< Some messages are never sent.
   int64_t place = -1;  ///< Byte of the workspace where its slots begin, or -1.
   /// Offset of each microbatch from `place`, in bytes; empty if the slots are
   /// reused in turn.
@@ -116,10 +116,10 @@ struct CallMemory {
 struct Row {
   size_t begin = 0, end = 0; ///< In RankEvents::events.
   int64_t lane = 0, microbatch = 0;
-  int64_t turn = 0; ///< Of several ready rows the runtime takes the lowest.
-  std::string name = {};          ///< Of its last action, "1F0".
+  int64_t turn = 0;      ///< The runtime takes the ready row with the lowest.
+  std::string name = {}; ///< Of its last action, "1F0".
   std::vector<size_t> after = {}; ///< Rows of the rank that it follows.
-  const void *origin = nullptr;   ///< The `rank.choose`, for messages only.
+  const void *origin = nullptr;   ///< The `rank.choose`, for error messages.
 };
 
 /// The events of one rank, in program order.
@@ -139,12 +139,12 @@ struct Sum {
   std::string name;
   std::vector<int64_t> ranks;
   const void *origin = nullptr;
-  bool gathers = false;   ///< Once for each microbatch, not once per step.
+  bool gathers = false;   ///< A gather: for each microbatch, not once per step.
   bool exchanges = false; ///< Of a gather: parts differ by receiver.
 
   /// "sum", "gather" or "exchange".
   std::string kind() const;
-  /// For messages: "sum 'x'", or "microbatch 2 of gather 'x'".
+  /// For error messages: "sum 'x'", or "microbatch 2 of gather 'x'".
   std::string describe(int64_t microbatch) const;
 };
 
@@ -166,18 +166,21 @@ struct Fault {
   std::vector<Place> notes;
 };
 
-/// Checks that each rank starts each of its sums once, and its gathers once for
-/// the same microbatches, in one common order.
+/// Checks that each rank starts each of its sums once and each of its gathers
+/// at most once per microbatch, and that any two ranks start the sums and
+/// gathers that they have in common in the same order.
 std::optional<Fault> checkSums(const Machine &machine);
 
-/// Adds to each row the rows that release the slots it acquires. Fails if a
-/// row uses a slot that another acquires or receives and does not follow it.
+/// Adds to `after` of each row the rows that release the slots it acquires.
+/// Fails if a row uses a slot that another row acquires or receives, but does
+/// not follow that row.
 std::optional<Fault> linkRows(Machine &machine);
 
 /// Runs `machine` to its end; `checkSums` must have passed. A fault is a cycle
 /// of ranks that wait for each other, a wait for an event that never happens, a
-/// slot that is overwritten or read while it is not held, or a message or slot
-/// that is never received or released.
+/// slot that is overwritten while it is held, or read or released while it is
+/// not held, a message or sum whose events are out of order, or a message, slot
+/// or sum that is never received, released or awaited.
 std::optional<Fault> run(const Machine &machine);
 
 /// Runs `machine` in rounds: in each, every rank that can proceed runs one
