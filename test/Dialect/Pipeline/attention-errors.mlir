@@ -20,7 +20,7 @@ func.func @attention_c1_count(%x: memref<8x8xf32>, %s: memref<8xf32>) {
 #o = affine_map<(i, j, w, v) -> (i, v)>
 #s = affine_map<(i, j, w, v) -> (i)>
 func.func @attention_c1_extents(%x: memref<8x8xf32>, %k: memref<8x4xf32>, %s: memref<8xf32>) {
-  // expected-error @below {{query has 8 elements where others have 4}}
+  // expected-error @below {{query has 8 elements along a dimension in which another operand has 4}}
   pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
       ins(%x, %k, %x : memref<8x8xf32>, memref<8x4xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
   return
@@ -63,7 +63,7 @@ func.func @attention_c3(%x: memref<2x8x8xf32>, %v: memref<8x8xf32>, %s: memref<2
 #o = affine_map<(i, j, w, v) -> (i, v)>
 #s = affine_map<(i, j, w, v) -> (i)>
 func.func @attention_c4(%x: memref<8x8xf32>, %s: memref<8xbf16>) {
-  // expected-error @below {{statistics of elements 'bf16'}}
+  // expected-error @below {{statistics cannot have elements of type 'bf16'}}
   pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
       ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xbf16>)
   return
@@ -77,7 +77,7 @@ func.func @attention_c4(%x: memref<8x8xf32>, %s: memref<8xbf16>) {
 #o = affine_map<(i, j, w, v) -> (i, v)>
 #s = affine_map<(i, j, w, v) -> (i)>
 func.func @attention_c5(%x: memref<8x8xf32>, %k: memref<9x8xf32>, %s: memref<8xf32>) {
-  // expected-error @below {{causal with 8 queries and 9 keys}}
+  // expected-error @below {{is causal and needs as many queries as keys, got 8 and 9}}
   pipeline.attention scale 1.0 causal maps [#q, #k, #v, #o, #s]
       ins(%x, %k, %k : memref<8x8xf32>, memref<9x8xf32>, memref<9x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
   return
@@ -150,7 +150,7 @@ func.func @attention_c7(%x: memref<8x8xf32>, %s: memref<8xf32>) {
 #o = affine_map<(i, j, w, v) -> (i, v)>
 #s = affine_map<(i, j, w, v) -> (i)>
 func.func @attention_c8(%x: memref<8x8xf32>, %m: memref<8x8xi1>, %s: memref<8xf32>) {
-  // expected-error @below {{is causal and has a mask of i1; the mask can hide later keys}}
+  // expected-error @below {{is causal and has a mask of i1; leave out 'causal' and let the mask hide later keys}}
   pipeline.attention scale 1.0 causal fill -1.0e9 maps [#q, #k, #v, #m, #o, #s]
       ins(%x, %x, %x, %m : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xi1>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
   return

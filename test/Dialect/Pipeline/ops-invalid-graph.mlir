@@ -144,7 +144,7 @@ pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = 
 
 // node_c4: its bodies are there,
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
-  // expected-error @below {{level @f, @g names no functions}}
+  // expected-error @below {{level @f, @g names a symbol that is not a function}}
   %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @g, results = [0],
       inputs = [-1], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %h results [0] : tensor<4xf32>
@@ -155,7 +155,7 @@ pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = 
 // node_c4: with a number for every value,
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
-  // expected-error @below {{level @f, @f does not say of every value which it is}}
+  // expected-error @below {{level @f, @f needs one number in results for each result of forward, in inputs for each argument of again, and in remade for each result of again}}
   %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @f, results = [0],
       inputs = [], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %h results [0] : tensor<4xf32>
@@ -166,7 +166,7 @@ pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = 
 // node_c4: of a value that is there, of its type.
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
-  // expected-error @below {{level @f, @f computes from a value that is not there: -2}}
+  // expected-error @below {{level @f, @f takes value -2, which does not exist or has another type than the argument}}
   %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @f, results = [0],
       inputs = [-2], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %h results [0] : tensor<4xf32>

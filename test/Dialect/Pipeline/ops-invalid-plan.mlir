@@ -234,7 +234,7 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
 }
 pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
 pipeline.program @plan of @step on @local microbatches 1 {
-  // expected-error @below {{offloads layers of its own, each once, got 1}}
+  // expected-error @below {{may offload only its own layers, each once, got 1}}
   pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0, 1>}
 }
 

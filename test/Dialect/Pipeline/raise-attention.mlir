@@ -104,7 +104,7 @@ func.func @step(%q: tensor<16x8xf32> {pipeline.role = "parameter"}, %k: tensor<1
 
 // Weights that something else reads stay an array, and so does all of it.
 // CHECK-LABEL: func.func @step
-// REMARK: remark: attention does not become one kernel: something other than elementwise operations, reductions over one dimension and products reads what is made of its scores; its scores, 1024 bytes of one microbatch in float32, stay an array
+// REMARK: remark: attention does not become one kernel: an operation reads values computed from its scores and is neither elementwise, nor a reduction over one dimension, nor a product; its scores, 1024 bytes of one microbatch in float32, stay an array
 // CHECK-NOT: pipeline.attention
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>

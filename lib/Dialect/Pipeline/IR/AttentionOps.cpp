@@ -130,7 +130,8 @@ static LogicalResult verifyMaps(Operation *op, const Attention &view) {
     for (auto [i, extent] : llvm::enumerate(type.getShape()))
       if (view.extents[map.getDimPosition(unsigned(i))] != extent)
         return op->emitOpError()
-               << name << " has " << extent << " elements where others have "
+               << name << " has " << extent
+               << " elements along a dimension in which another operand has "
                << view.extents[map.getDimPosition(unsigned(i))];
   }
   return success();
@@ -180,18 +181,20 @@ static LogicalResult verifyDims(Operation *op, const Attention &view) {
                                  : isMask || element.isF32() ||
                                        element.isF16() || element.isBF16();
     if (!fits) // attention_c4
-      return op->emitOpError() << name << " of elements " << element;
+      return op->emitOpError()
+             << name << " cannot have elements of type " << element;
   }
   if (view.causal && view.queries() != view.keys()) // attention_c5
-    return op->emitOpError() << "causal with " << view.queries()
-                             << " queries and " << view.keys() << " keys";
+    return op->emitOpError()
+           << "is causal and needs as many queries as keys, got "
+           << view.queries() << " and " << view.keys();
   bool fills =
       view.has("mask") && view.type("mask").getElementType().isInteger(1);
   if (fills != view.fill.has_value()) // attention_c6
     return op->emitOpError() << "needs fill exactly if its mask is of i1";
   if (view.causal && fills) // attention_c8
-    return op->emitOpError()
-           << "is causal and has a mask of i1; the mask can hide later keys";
+    return op->emitOpError() << "is causal and has a mask of i1; leave out "
+                                "'causal' and let the mask hide later keys";
   if (view.cap && !(*view.cap > 0)) // attention_c7
     return op->emitOpError() << "cap is " << *view.cap << ", not above 0";
   return success();

@@ -157,13 +157,15 @@ static LogicalResult verifyLevel(NodeOp node, LevelAttr level,
            << level.getAgain().getValue() << " " << what;
   };
   if (!forward || !again)
-    return wrong("names no functions");
+    return wrong("names a symbol that is not a function");
   if (TypeRange(forward.getArgumentTypes()) != TypeRange(node.getInputs()))
     return wrong("takes other arguments than the node");
   if (level.getResults().size() != int64_t(forward.getNumResults()) ||
       level.getInputs().size() != int64_t(again.getNumArguments()) ||
       level.getRemade().size() != int64_t(again.getNumResults()))
-    return wrong("does not say of every value which it is");
+    return wrong(
+        "needs one number in results for each result of forward, in inputs for "
+        "each argument of again, and in remade for each result of again");
   auto typeOf = [](int64_t number, TypeRange types) {
     return number >= 0 && number < int64_t(types.size()) ? types[number]
                                                          : Type();
@@ -178,7 +180,9 @@ static LogicalResult verifyLevel(NodeOp node, LevelAttr level,
        llvm::zip(level.getInputs().asArrayRef(), again.getArgumentTypes()))
     if (typeOf(number, forward.getResultTypes()) != type &&
         typeOf(-1 - number, node.getInputs().getTypes()) != type)
-      return wrong("computes from a value that is not there: " + Twine(number));
+      return wrong(
+          "takes value " + Twine(number) +
+          ", which does not exist or has another type than the argument");
   for (auto [number, type] :
        llvm::zip(level.getRemade().asArrayRef(), again.getResultTypes()))
     if (typeOf(number, outputs) != type)
@@ -359,7 +363,7 @@ LogicalResult StageOp::verify() {
     for (int64_t layer : *offload)
       if (!llvm::is_contained(getLayers(), layer) || !seen.insert(layer).second)
         return emitOpError()
-               << "offloads layers of its own, each once, got " << layer;
+               << "may offload only its own layers, each once, got " << layer;
     if (getRecompute())
       return emitOpError() << "runs its forward again and keeps nothing of it "
                            << "to offload; leave out 'recompute' or 'offload'";

@@ -21,7 +21,7 @@ namespace {
 /// One line of a file of annotations.
 struct Rule {
   std::string names;       ///< A valid glob.
-  std::string named, form; ///< For errors, and as in Annotations.h.
+  std::string named, form; ///< For error messages, and as in Annotation.h.
   bool used = false;
 };
 } // namespace
@@ -64,7 +64,7 @@ static FailureOr<std::vector<Rule>> readRules(Location loc, StringRef option) {
     text = text.trim();
     if (text.empty() || text.starts_with("#"))
       return success();
-    // The numbers of scopes are below those of globs.
+    // Annotations of scopes have smaller numbers than those of globs.
     constexpr int64_t kFirst = 1'000'000;
     FailureOr<Rule> rule =
         readRule(loc, text, kFirst + int64_t(rules.size()), file, line);
@@ -93,7 +93,8 @@ static FailureOr<std::vector<Rule>> readRules(Location loc, StringRef option) {
 }
 
 /// Whether `glob` matches `name`, or a module that holds it, with or without
-/// the name of the argument in front. Modules of PyTorch end in dots.
+/// the name of the argument in front. The parts of PyTorch's names are
+/// separated by dots.
 static bool matches(const llvm::GlobPattern &glob, StringRef name) {
   for (StringRef path : {name, name.split('/').second})
     while (!path.empty()) {
@@ -122,7 +123,7 @@ struct AnnotatePass : impl::AnnotateBase<AnnotatePass> {
     FailureOr<std::vector<Rule>> rules = readRules(module.getLoc(), annotate);
     if (failed(step) || failed(rules))
       return signalPassFailure();
-    std::vector<llvm::GlobPattern> globs; // Refer to the rules.
+    std::vector<llvm::GlobPattern> globs; // Refer to strings of `rules`.
     for (const Rule &rule : *rules)
       globs.push_back(llvm::cantFail(llvm::GlobPattern::create(rule.names)));
     for (unsigned i = 0; i < step->getNumArguments(); ++i) {

@@ -30,8 +30,8 @@ struct StageData {
   CreditMemory memory;
 };
 
-/// The data of `program`, whose crossings are `graph`. Equal stages with
-/// unlimited memory if costs are unknown.
+/// The data of `program`, whose stage graph is `graph`. If costs are unknown,
+/// the stages are equal and memory is unlimited.
 StageData dataOf(ProgramOp program, const StageGraph &graph) {
   StageData data{unitTimes(graph.stages), {}};
   data.memory.held.assign(graph.stages, 0);

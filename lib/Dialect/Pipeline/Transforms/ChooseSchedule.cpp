@@ -66,9 +66,9 @@ FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
   return *made;
 }
 
-/// Searches the order of each of several parallel pipelines, or else one order
-/// in which all replicas of a stage are one rank, and deals its actions to
-/// them.
+/// If there are several parallel pipelines, searches for an order of each. Else
+/// searches for one order in which all replicas of a stage are one rank, and
+/// deals its actions out to the replicas.
 static Result<Schedule> searchInTurn(const MakeSchedule &search,
                                      int64_t microbatches,
                                      const ReplicaRanks &ranks) {
@@ -102,7 +102,7 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
   if (!found)
     return emitError(program.getLoc())
            << found.error().message
-           << "; memory is in bytes, beside parameters, gradients and inputs";
+           << "; memory is in bytes, without parameters, gradients and inputs";
   return *found;
 }
 

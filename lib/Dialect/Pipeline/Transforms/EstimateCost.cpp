@@ -189,13 +189,14 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     llvm::MapVector<Operation *, Seconds> measured;
     for (const auto &[name, time] : data->nodes) {
       SmallVector<NodeOp> found = nodesOf(name, nodes);
-      // The profiled run recomputed what this graph, so far, keeps. The
-      // optimizer, update.0 and so on, is no node of the graph.
+      // A name without a node is no error if the profiled run recomputed what
+      // this graph still keeps, or if it is a part of the optimizer (update.0,
+      // update.1, ...).
       StringRef text = name;
       int64_t part = 0;
       bool isUpdate =
           text.consume_front("update.") && !text.getAsInteger(10, part);
-      // A forward of which only the repeat is read is no node either.
+      // Nor is a forward of which the graph has only the repetition.
       StringRef forward = name;
       bool isRepeated =
           forward.consume_back(".F") &&

@@ -33,7 +33,7 @@ void GraphBuilder::assignNodes() {
       node.phase = phase;
     }
 
-  // Phase I is what another layer's backward reads, with its dependences.
+  // Phase I has the operations on which backwards of other layers depend.
   std::vector<bool> awaited(graph.ops.size(), false);
   nodeOf.assign(graph.ops.size(), -1);
   for (size_t number = graph.ops.size(); number-- > 0;) {
@@ -216,7 +216,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
 
   FunctionOpInterface step = graph.step;
   auto source = cast<func::FuncOp>(step.getOperation());
-  // Made before the graph, which has the same name as the step.
+  // The symbol table is made before the graph, which has the name of the step.
   SymbolTable symbols(step->getParentOfType<ModuleOp>());
   OpBuilder builder(step);
   builder.setInsertionPointAfter(step);

@@ -25,9 +25,10 @@ namespace stagewright::pipeline {
 /// The cluster if neither options nor module give one.
 static constexpr StringLiteral kDefaultCluster = "local:2";
 
-/// Counts what shards repeat as temporaries of the layers that repeat together:
-/// a shard passes it to its own layers, not through the rings of messages, and
-/// needs it for one microbatch at a time.
+/// Counts the values that repeated forwards (pipeline-repeat-layers) pass to
+/// layers of their own shard as temporaries of the layers that are repeated
+/// together: these values do not go through the rings of messages, and a shard
+/// needs them for one microbatch at a time.
 static void holdRepeated(Problem &problem) {
   std::vector<ShardPlace> places;
   std::map<std::string, int64_t> numbers;
@@ -35,7 +36,7 @@ static void holdRepeated(Problem &problem) {
     places.push_back(shardPlaceOf(layer.name));
     numbers[layer.name] = int64_t(number);
   }
-  // By layer that repeats: the first one of those beside it.
+  // For each layer that repeats a forward: the first of the consecutive ones.
   std::vector<int64_t> firsts(places.size());
   for (size_t layer = 0; layer < places.size(); ++layer)
     firsts[layer] = layer > 0 && places[layer].again && places[layer - 1].again

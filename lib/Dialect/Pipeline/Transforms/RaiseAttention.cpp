@@ -23,8 +23,8 @@ namespace stagewright::pipeline {
 
 namespace {
 
-/// Max elements per head: rows of several blocks must fit into the shared
-/// memory of a GPU.
+/// Max width of a head, in elements: rows of several blocks must fit into the
+/// shared memory of a GPU.
 constexpr int64_t kMostWidth = 256;
 
 /// Max operations after a product that are searched for a softmax.
@@ -39,9 +39,9 @@ int64_t widthOf(const Indexed &of, unsigned dim) {
   return 1;
 }
 
-/// The order of the operations of a block to which some are added, but in which
-/// none is moved or erased. MLIR's own order would be renumbered, over the
-/// whole block, after every few additions.
+/// The order of the operations of a block. Operations may be added, but none
+/// may be moved or erased. MLIR's own order would be renumbered, over the whole
+/// block, after every few additions.
 class Order {
 public:
   explicit Order(Block &block) {
@@ -316,8 +316,9 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
                               const Order &order) {
     FailureOr<Scores> scores = Scores::collect(product);
     if (failed(scores))
-      return "something other than elementwise operations, reductions over one "
-             "dimension and products reads what is made of its scores";
+      return "an operation reads values computed from its scores and is "
+             "neither "
+             "elementwise, nor a reduction over one dimension, nor a product";
     std::string why;
     std::optional<AttentionMatch> match = matchAttention(*scores, why);
     if (!match)
@@ -329,7 +330,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
              " wide, a kernel takes at most " + std::to_string(kMostWidth);
     Writer writer(std::move(*match), block, order);
     if (!writer.fits())
-      return "a value that it reads is made after what it makes is read";
+      return "one of its inputs is computed after the first use of one of its "
+             "results";
     writer.write();
     return "";
   }

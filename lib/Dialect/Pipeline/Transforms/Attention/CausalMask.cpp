@@ -114,7 +114,8 @@ Found constantOf(Value value) {
                   : number.getValue().getSExtValue()};
 }
 
-/// An element of a constant mask: all its elements are compared.
+/// The form of an element of a constant mask, if the mask is a triangle: all
+/// its elements are compared.
 Found triangleOf(Value value, ArrayRef<Form> place) {
   DenseElementsAttr mask;
   if (!matchPattern(value, m_Constant(&mask)) ||
@@ -140,8 +141,8 @@ Found triangleOf(Value value, ArrayRef<Form> place) {
   return first ? triangle : triangle.negated();
 }
 
-/// An element of a constant integer array that is linear in its indices (a
-/// small iota of JAX): all its elements are compared.
+/// The form of an element of a constant integer array, such as a small iota of
+/// JAX, if its elements are linear in their indices: all are compared.
 Found countOf(Value value, ArrayRef<Form> place) {
   DenseIntElementsAttr count;
   if (!matchPattern(value, m_Constant(&count)) ||
@@ -155,7 +156,7 @@ Found countOf(Value value, ArrayRef<Form> place) {
       return std::nullopt;
     numbers.push_back(number.getSExtValue());
   }
-  // The step along each axis, last axis first; then all elements.
+  // First compute the step along each axis, then compare all elements.
   SmallVector<int64_t> steps(shape.size(), 0);
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0;) {

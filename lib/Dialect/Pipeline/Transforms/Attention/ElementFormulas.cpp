@@ -15,7 +15,8 @@ namespace stagewright::pipeline {
 
 /// Max number of values evaluated for one element.
 constexpr unsigned kMostSteps = 20000;
-/// Calls of one evaluation inside each other: a file may have any chain.
+/// Max depth of nested calls in one evaluation: a file may have chains of
+/// operations of any length.
 constexpr unsigned kMostDepth = 2000;
 
 linalg::LinalgOp parallelOf(Value value) {

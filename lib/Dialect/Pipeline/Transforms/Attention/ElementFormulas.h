@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The formula of an element of a tensor, found by tracing definitions back to
-// values whose elements are given. Its indices are dimensions of the scores of
-// attention: any element of these is meant. Indices may only be permuted or
-// dropped on the way.
+// values whose elements are given. Its indices are given as dimensions of the
+// scores of attention, so the formula holds for every element of the scores.
+// Definitions may only permute or drop indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,9 @@
 
 namespace stagewright::pipeline {
 
-/// For every axis of a value, or loop: its dimension of the scores. Negative:
-/// an axis of extent 1 that is broadcast, or as an index, 0.
+/// For every axis of a value, or loop of an operation: its dimension of the
+/// scores. Negative for an axis of extent 1 that is broadcast; a negative index
+/// means 0.
 using Axes = llvm::SmallVector<int, 6>;
 
 /// The linalg operation that makes `value`, if it computes each element
@@ -49,14 +50,15 @@ public:
                                     llvm::ArrayRef<int>)>
       condition;
 
-  /// The element of `value` at `place`; unknown if an operation is unknown or
-  /// there are too many.
+  /// The element of `value` at `place`; unknown if an operation is not
+  /// supported, or too many are traced.
   Formula at(mlir::Value value, llvm::ArrayRef<int> place);
 
   /// The value of `value`, in the body of `op`, at loop indices `loops`.
   Formula inBody(mlir::linalg::LinalgOp op, mlir::Value value,
                  llvm::ArrayRef<int> loops);
-  /// The same for leaves, as a part of the evaluation that asks for them.
+  /// The same for functions in `leaves`, as a part of the evaluation that calls
+  /// them.
   Formula continueInBody(mlir::linalg::LinalgOp op, mlir::Value value,
                          llvm::ArrayRef<int> loops);
 
@@ -70,7 +72,7 @@ private:
                      llvm::ArrayRef<int> loops, Known &known);
 
   unsigned steps = 0; ///< left in the current evaluation
-  unsigned depth = 0; ///< calls of element() and body() inside each other
+  unsigned depth = 0; ///< nested calls of element() and body()
 };
 
 } // namespace stagewright::pipeline

@@ -267,16 +267,16 @@ private:
   const Scores &scores;
   Softmax &softmax;
   AttentionMatch match;
-  SmallVector<int> place; ///< dimensions of the scores in those of the space
+  SmallVector<int> place; ///< by dimension of the space: that of the scores
 };
 
 } // namespace
 
 std::optional<AttentionMatch> matchAttention(const Scores &scores,
                                              std::string &why) {
-  why = "what is made of its scores is not a softmax over keys of scaled and "
-        "masked scores (a cap by tanh, and weights dropped by a condition, are "
-        "known)";
+  why = "what is computed from its scores is not a softmax over keys of scaled "
+        "and masked scores, with or without a cap by tanh and dropout by a "
+        "condition";
   if (scores.rank < 2 || scores.reductions.empty() || scores.uses.empty())
     return std::nullopt;
   Softmax softmax(scores);

@@ -20,8 +20,8 @@
 
 namespace stagewright::pipeline {
 
-/// A tensor and, by its axes, dimensions of attention: batches, query, key,
-/// width, value width.
+/// A tensor, and the map from the dimensions of attention (batches, query, key,
+/// width, value width) to the axes of the tensor.
 struct Indexed {
   mlir::Value value;
   mlir::AffineMap map;

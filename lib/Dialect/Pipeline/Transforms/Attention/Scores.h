@@ -8,8 +8,8 @@
 // Starts from a matrix product that may be queries times keys. Finds every
 // value computed from it, up to further products, and for each of their axes
 // the dimension of the scores. The other product of that shape in the backward,
-// the gradient of the probabilities (the softmax's result), is found where it
-// is combined with these values.
+// the gradient of the weights (the result of the softmax), is found where it is
+// combined with these values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@
 
 namespace stagewright::pipeline {
 
-/// An operation and, by loop, the dimension of the scores; negative for others.
+/// An operation and, for each of its loops, the dimension of the scores;
+/// negative for a loop that has none.
 struct Looped {
   mlir::linalg::LinalgOp op;
   Axes loops;
@@ -37,7 +38,7 @@ public:
   static mlir::FailureOr<Scores> collect(mlir::linalg::LinalgOp product);
 
   mlir::linalg::LinalgOp product;
-  mlir::linalg::LinalgOp gradient; ///< of the probabilities, or null
+  mlir::linalg::LinalgOp gradient; ///< makes that of the weights; or null
   llvm::SmallVector<Looped> reductions;
   /// Products whose operand number `operand` is computed from the scores.
   struct Use {
@@ -52,13 +53,14 @@ public:
   llvm::SmallVector<int64_t> extents;
 
   bool isFull(mlir::Value value) const;
-  /// By loop of `op`: its dimension of the scores, as far as operands and
-  /// results show it; negative for others.
+  /// For each loop of `op`: its dimension of the scores, if operands or results
+  /// show it; else negative.
   Axes loopsOf(mlir::linalg::LinalgOp op) const;
-  /// `place` is an element of `value`: for each axis the dimension of the
-  /// scores whose index it has there; negative: index 0. Returns the same by
-  /// dimension of the scores: such a dimension, kZero, or kAbsent if `value`
-  /// has no axis for it.
+  /// `place` describes an element of `value`: for each axis, the dimension of
+  /// the scores whose index the element has there; negative for index 0.
+  /// Returns the same for each dimension of the scores: what `place` has on its
+  /// axis of `value`, with kZero for index 0; kAbsent if `value` has no axis
+  /// for it.
   llvm::SmallVector<int64_t> indicesOf(mlir::Value value,
                                        llvm::ArrayRef<int> place) const;
   static constexpr int64_t kAbsent = -1, kZero = -2;

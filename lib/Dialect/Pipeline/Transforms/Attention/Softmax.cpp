@@ -12,8 +12,8 @@
 
 namespace stagewright::pipeline {
 
-/// The term of a reduction: the operand of its last operation, which must be an
-/// `Op`, other than the accumulator; else null.
+/// The term that a reduction combines with its accumulator: the other operand
+/// of its last operation, which must be an `Op`; else null.
 template <typename... Op> static Value termOf(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Operation *last = body->getTerminator()->getOperand(0).getDefiningOp();

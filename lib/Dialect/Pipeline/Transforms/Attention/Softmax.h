@@ -73,19 +73,21 @@ private:
   bool checkSums();
   bool agrees(mlir::Value value, bool gradient);
   bool addsMask() const;
-  /// Whether `holds` does in every case of the conditions.
+  /// Whether `holds` returns true in every case of the conditions.
   bool inAllCases(llvm::function_ref<bool()> holds);
-  /// A condition at `place`, which is `holds` at its own element.
+  /// The condition `value` at `place`: `holds` if that is its element for the
+  /// score that is looked at, else unknown.
   Formula conditionAt(mlir::Value value, llvm::ArrayRef<int> place,
                       bool holds) const;
-  /// A quantity at an element of `value`; of the element of the scores that is
-  /// looked at; and of its row.
+  /// A quantity. leaf(): at an element of `value`; own(): at the score that is
+  /// looked at; ofRow(): for the row of that score.
   Formula leaf(Quantity quantity, mlir::Value value, llvm::ArrayRef<int> place);
   Formula own(Quantity quantity);
   Formula ofRow(Quantity quantity);
-  /// The element of `value` for the one of the scores that is looked at.
+  /// The element of `value` for the score that is looked at.
   Formula of(mlir::Value value);
-  /// The x of a score that is not masked, without a bias, and its derivative.
+  /// scaled(): the x of a score that is not masked, without a bias. slope():
+  /// the derivative of this x by s.
   Formula scaled();
   Formula slope();
   Formula weight(); ///< e
