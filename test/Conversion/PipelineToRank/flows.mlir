@@ -16,7 +16,7 @@
 // ARRAY: error: rank.flows must be an array, got 1 : i64
 // TWICE: error: rank.flows has two rates from rank 0 to rank 2, expected one
 // BEYOND: error: rank.flows has a rate from rank 0 to rank 4, and there are 4 ranks
-// ITSELF: error: rank.flows must have a rate from one rank to another, as {from = 0 : i64, rate = 1.0e+06 : f64, to = 1 : i64}, got {from = 0 : i64, rate = 2.000000e+00 : f64, to = 0 : i64}
+// ITSELF: error: rank.flows must have a rate from one rank to another, such as {from = 0 : i64, rate = 1.0e+06 : f64, to = 1 : i64}, got {from = 0 : i64, rate = 2.000000e+00 : f64, to = 0 : i64}
 func.func private @one(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func private @join(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }
 pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch", pipeline.name = "x"})

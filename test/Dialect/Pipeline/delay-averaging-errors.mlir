@@ -14,7 +14,7 @@
 // RUN: sed 's#//update:##' %s | not pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4" 2>&1 | FileCheck %s --check-prefix=AUTO
 // AUTO: error: 'pipeline.program' op needs 4.0 ms to sum an average, which is 8 steps of 500.0 us, but the next average begins after 4; give every=8 (pp-compile: --average-every=8) or more, or a delay of at most 4, with which steps wait until the sum is complete
 // RUN: sed -e 's#//update:##' -e 's/@d0, @d1/@d0/' %s | not pp-opt -pipeline-schedule=kind=1f1b "-pipeline-delay-averaging=every=4 delay=1" 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE: error: 'pipeline.program' op has no stage with replicas, so there is nothing to average; plan some, as with --plan="[0,3)x2"
+// ALONE: error: 'pipeline.program' op has no stage with replicas, so there is nothing to average; plan some, for example with --plan="[0,3)x2"
 
 func.func private @f(%w: tensor<1000xf32>, %x: tensor<1000xf32>) -> (tensor<1000xf32>, tensor<f32>) {
   %0 = arith.constant dense<0.0> : tensor<f32>

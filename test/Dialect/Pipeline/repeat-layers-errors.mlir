@@ -1,5 +1,5 @@
 // RUN: not pp-opt %s --pipeline-repeat-layers=layers=a-1 2>&1 | FileCheck %s --check-prefix=TEXT
-// TEXT: error: layers must be ranges as 0-3, got 'a-1'
+// TEXT: error: layers must be ranges such as 0-3, got 'a-1'
 // RUN: not pp-opt %s --pipeline-repeat-layers=layers=0-2 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: ranges of layers must ascend within the 2 layers of @step, got '0-2'
 // RUN: not pp-opt %s --pipeline-repeat-layers=layers=1-1,0-0 2>&1 | FileCheck %s --check-prefix=ORDER

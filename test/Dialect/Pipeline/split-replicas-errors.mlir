@@ -51,7 +51,7 @@ func.func private @a.F(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = math.exp %x : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
-// expected-note @below {{of this step}}
+// expected-note @below {{the step is declared here}}
 pipeline.graph @step(%x: tensor<4x8xf32> {pipeline.role = "constant"}) -> (tensor<4x8xf32> {pipeline.role = "output"}) attributes {layers = ["a", "b"]} {
   %0 = pipeline.node "a.F" @a.F phase F layer 0 (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = pipeline.node "b.F" @a.F phase F layer 1 (%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>

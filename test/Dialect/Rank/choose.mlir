@@ -15,7 +15,7 @@
 // PLACE: error: stash 'k' shares bytes of the workspace by an order of actions, but its rank has none; give it memory of its own
 
 // RUN: sed 's/to %c4 step/to %c3 step/' %s | not pp-opt -verify-rank-programs 2>&1 | FileCheck %s --check-prefix=TURNS
-// TURNS: error: takes 3 turns, but the lanes have 4 rows
+// TURNS: error: takes 3 iterations, but the lanes have 4 rows
 
 rank.step @step() -> ()
 rank.channel @h from 0 to 1 depth 1 : memref<16xf32>

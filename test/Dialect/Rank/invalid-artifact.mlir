@@ -79,7 +79,7 @@
 // BUFFER2: error: "k" must have a static shape, of integers or floats, got 'tensor<4xindex>'
 // REDEFINE: %{change} = 's#, period = 3##'
 // RUN: %{run}=BUFFER3
-// BUFFER3: error: buffer "y" has 2 turns of 0
+// BUFFER3: error: buffer "y" has 2 turns and period 0; it needs both or neither
 // REDEFINE: %{change} = 's#tensor<64xf32>#tensor<?xf32>#'
 // RUN: %{run}=COLLECTIVE1
 // COLLECTIVE1: error: "sum" must have a static shape, of integers or floats, got 'tensor<?xf32>'

@@ -4,7 +4,7 @@
 // RUN: sed 's#xi 0.25#xi 1.25#' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=XI
 // XI: needs xi from 0 to 1 and a weight above 0 and at most 1, got 1.250000e+00 and 5.000000e-01
 // RUN: sed 's#corrected##' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=SPARE
-// SPARE: needs no snapshot: it has one if it is corrected and delayed
+// SPARE: has a snapshot, which it needs only if it is corrected and delayed
 // RUN: sed 's#snapshot %old##' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=NEEDS
 // NEEDS: is corrected and delayed and needs a snapshot
 // RUN: sed 's#@average (%w)#@other (%w)#' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=NONE

@@ -101,7 +101,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
   %v = rank.buffer "v" gradient : memref<16xf32>
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{needs buffers that are declared one after the other, but 'v' is not behind the one before it}}
+    // expected-error @below {{needs buffers that are declared one after the other, but 'v' does not follow the one before it}}
     rank.all_reduce @a (%w, %v)
   }
 }

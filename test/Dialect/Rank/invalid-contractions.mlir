@@ -91,7 +91,7 @@ func.func @contract_c3(%x: memref<4x8xf32>, %w: memref<8x6xf32>, %y: memref<4x6x
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func @contract_c4_operands(%x: memref<4x8xf32>, %w: memref<8x6xf32>, %y: memref<4x6xf32>) {
-  // expected-error @+1 {{'rank.contract' op has other operands than its epilogue, bias, needs}}
+  // expected-error @+1 {{'rank.contract' op has operands that do not fit its epilogue, bias}}
   rank.contract overwrite maps [#a, #b, #c] ins(%x, %w : memref<4x8xf32>, memref<8x6xf32>) outs(%y : memref<4x6xf32>) epilogue bias
   return
 }
@@ -144,7 +144,7 @@ func.func @contract_c2_before_the_first(%x: memref<4x8xf32>, %w: memref<8x6xf32>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func @contract_c1_vector(%x: vector<4x8xf32>, %w: tensor<8x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6xf32> {
-  // expected-error @+1 {{'rank.contract' op needs tensors, or buffers, got 'vector<4x8xf32>'}}
+  // expected-error @+1 {{'rank.contract' op needs either only tensors or only buffers, got 'vector<4x8xf32>'}}
   %0 = rank.contract overwrite maps [#a, #b, #c] ins(%x, %w : vector<4x8xf32>, tensor<8x6xf32>) outs(%y : tensor<4x6xf32>) -> tensor<4x6xf32>
   return %0 : tensor<4x6xf32>
 }

@@ -7,7 +7,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" 
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %high = arith.constant 2000000000 : index
-    // expected-error @below {{cannot be unrolled: the loops of a rank program take at most 4194304 turns in all}}
+    // expected-error @below {{cannot be unrolled: the loops of a rank program take at most 4194304 iterations in all}}
     scf.for %m = %c0 to %high step %c1 {
     }
   }
@@ -29,7 +29,7 @@ rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 only schedule "hand" {
   rank.entry (%M) {
     %c2 = arith.constant 2 : index
-    // expected-error @below {{row 2 is read of a table of 2 rows}}
+    // expected-error @below {{row 2 is read from a table of 2 rows}}
     %case, %m = rank.table[%c2] cases [0, 0] microbatches [0, 1]
   }
 }

@@ -51,7 +51,7 @@ rank.step @step() -> ()
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{cannot be unrolled: a quotient of a rank program is of a number that is not negative and a positive one, got 4 and 0}}
+    // expected-error @below {{cannot be unrolled: a rank program divides a number that is not negative by a positive one, got 4 and 0}}
     %n = arith.divui %M, %c0 : index
   }
 }

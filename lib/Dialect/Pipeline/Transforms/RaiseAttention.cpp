@@ -317,8 +317,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     FailureOr<Scores> scores = Scores::collect(product);
     if (failed(scores))
       return "an operation reads values computed from its scores and is "
-             "neither "
-             "elementwise, nor a reduction over one dimension, nor a product";
+             "neither elementwise, nor a reduction over one dimension, nor a "
+             "product";
     std::string why;
     std::optional<AttentionMatch> match = matchAttention(*scores, why);
     if (!match)

@@ -36,8 +36,8 @@ public:
 
 private:
   StageOp stageOf(NodeOp node) { return stages[stageOfLayer[node.getLayer()]]; }
-  /// Lets readers of copies that `node` makes of values of its own devices read
-  /// these values.
+  /// If `node` copies values that its own devices made, lets the readers of the
+  /// copies read these values.
   void removeCopies(NodeOp node);
   void findRelays(OpResult value);
   void relay(NodeOp node, ArrayRef<int64_t> inputs);
@@ -55,7 +55,8 @@ private:
   SmallVector<StageOp> stages;
   /// By node: the inputs that it returns for other stages of its devices.
   llvm::MapVector<Operation *, SmallVector<int64_t>> relays;
-  /// By body, arguments that it returns too, and results that it does not.
+  /// By body, arguments that the new body also returns, and results that it
+  /// does not return: the new body.
   std::map<std::tuple<StringRef, std::vector<int64_t>, std::vector<int64_t>>,
            FlatSymbolRefAttr>
       made;

@@ -57,7 +57,8 @@ void readSplitHints(func::FuncOp step) {
   if (hints.empty())
     return;
   Linkage linkage(step);
-  // Of a dimension its outermost factor: of heads times their width, the heads.
+  // The class of a hint is that of the outermost factor of its dimension: for
+  // heads times their width, that of the heads.
   llvm::DenseMap<unsigned, bool> found; // By class: whether a parameter has it.
   auto classOf = [&](const SplitHint &hint) -> std::optional<unsigned> {
     Linkage::Factors factors = linkage.of(hint.value, hint.dim);

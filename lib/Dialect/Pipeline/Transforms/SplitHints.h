@@ -16,8 +16,9 @@ namespace stagewright::pipeline {
 /// about another value: the split is dropped where it does not fit.
 inline constexpr llvm::StringLiteral kSplitDerived = "pipeline.split_derived";
 
-/// Attribute of such a parameter: so many indices in a row (1), the extent of
-/// the factors inside the one that is split, are on one device.
+/// Attribute of such a parameter: the number of consecutive indices that stay
+/// on one device, which is the extent of the factors inside the one that is
+/// split. It is 1 if absent.
 inline constexpr llvm::StringLiteral kSplitUnit = "pipeline.split_unit";
 
 /// Removes all `pipeline.split_hint` from `step`, which has roles. Parameters

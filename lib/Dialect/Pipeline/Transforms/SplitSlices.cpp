@@ -191,7 +191,8 @@ private:
     }
     if (failed(step.insertArguments(places, types, attributes, locations)))
       return failure();
-    // Rows were inserted before the whole argument, so that follows its rows.
+    // Rows were inserted before the whole argument, so the whole follows its
+    // rows.
     llvm::BitVector whole(step.getNumArguments());
     int64_t behind = 0;
     for (unsigned i = 0; i < moved.size(); ++i) {

@@ -64,7 +64,8 @@ static FailureOr<CollectiveT> findCollective(OpT op,
 LogicalResult AllReduceOp::verify() {
   if (bool(getMicrobatch()) == bool(getLast())) // all_reduce_c3
     return success();
-  return emitOpError() << "needs the last microbatch beside the one at hand";
+  return emitOpError() << "needs both a microbatch and the last microbatch, "
+                          "got only one of them";
 }
 
 LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -91,7 +92,7 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (before && before->getNextNode() != buffer)
       return emitOpError() << "needs buffers that are declared one after the "
                            << "other, but '" << buffer.getBufferName()
-                           << "' is not behind the one before it";
+                           << "' does not follow the one before it";
     before = buffer;
     bytes += getSlotStride(buffer.getType());
   }
@@ -205,8 +206,8 @@ LogicalResult AverageOp::verify() {
   if (needs != bool(getSnapshot())) // average_c4
     return emitOpError() << (needs ? "is corrected and delayed and needs a "
                                      "snapshot"
-                                   : "needs no snapshot: it has one if it is "
-                                     "corrected and delayed");
+                                   : "has a snapshot, which it needs only if "
+                                     "it is corrected and delayed");
   return success();
 }
 

@@ -63,7 +63,8 @@ static LogicalResult verifyMaps(ContractOp op, ArrayRef<AffineMap> maps,
   bool isTensor = isa<RankedTensorType>(types[2]);
   for (ShapedType type : types)
     if (isTensor ? !isa<RankedTensorType>(type) : !isa<MemRefType>(type))
-      return op.emitOpError("needs tensors, or buffers, got ") << type;
+      return op.emitOpError("needs either only tensors or only buffers, got ")
+             << type;
   bool fits = maps.size() == 3;
   for (size_t i = 0; fits && i < 3; ++i)
     fits = maps[i].getNumSymbols() == 0 &&
@@ -161,8 +162,8 @@ static LogicalResult verifyEpilogue(ContractOp op) {
              epilogue == Epilogue::Add;
   if (bias != bool(op.getBias()) || aux != bool(op.getAux()))
     return op.emitOpError()
-           << "has other operands than its epilogue, "
-           << (epilogue ? stringifyEpilogue(*epilogue) : "none") << ", needs";
+           << "has operands that do not fit its epilogue, "
+           << (epilogue ? stringifyEpilogue(*epilogue) : "none");
   if (!epilogue)
     return success();
   auto written = dyn_cast<MemRefType>(op.getWritten().getType());

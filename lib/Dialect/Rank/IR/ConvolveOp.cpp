@@ -48,8 +48,8 @@ LogicalResult ConvolveOp::verify() {
       fits = dims[i] == int64_t(i);
     if (!fits)
       return emitOpError() << names[role] << " of type " << type
-                           << " has not the dimensions " << getDims(role)
-                           << " for " << places << " places";
+                           << " does not have the dimensions " << getDims(role)
+                           << " for " << places << " spatial dimensions";
   }
   auto atLeast = [&](ArrayRef<int64_t> list, int64_t least) {
     return list.size() == places &&
@@ -57,8 +57,7 @@ LogicalResult ConvolveOp::verify() {
   };
   if (!atLeast(getStride(), 1) || !atLeast(getDilation(), 1) ||
       !atLeast(getBefore(), 0) || !atLeast(getAfter(), 0)) // convolve_c2
-    return emitOpError("has strides or dilations below 1, or less than nothing "
-                       "before or after");
+    return emitOpError("has strides or dilations below 1, or negative padding");
   if (getExtent(0, 0) != getExtent(2, 0) ||
       getExtent(0, 1) != getExtent(1, 1) ||
       getExtent(1, 0) != getExtent(2, 1)) // convolve_c3

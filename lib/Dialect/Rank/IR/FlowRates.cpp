@@ -53,8 +53,8 @@ LogicalResult verifyFlowRates(Operation *op, Attribute attribute) {
         from.getInt() == to.getInt() || from.getInt() < 0 || to.getInt() < 0)
       return op->emitError() << kFlows
                              << " must have a rate from one rank to another, "
-                                "as {from = 0 : i64, rate = 1.0e+06 : f64, to "
-                                "= 1 : i64}, got "
+                                "such as {from = 0 : i64, rate = 1.0e+06 : "
+                                "f64, to = 1 : i64}, got "
                              << element;
     if (ranks > 0 && std::max(from.getInt(), to.getInt()) >= ranks)
       return op->emitError() << kFlows << " has a rate from rank "

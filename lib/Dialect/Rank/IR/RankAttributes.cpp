@@ -155,7 +155,8 @@ LogicalResult BufferAttr::verify(EmitError emitError, StringAttr name,
                                  int64_t period) {
   if (turns.empty() != (period == 0)) // buffer_facts_c3
     return emitError() << "buffer " << name << " has " << turns.size()
-                       << " turns of " << period;
+                       << " turns and period " << period
+                       << "; it needs both or neither";
   return verifyRing(emitError, name, type, depth);
 }
 

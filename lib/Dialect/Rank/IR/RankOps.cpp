@@ -48,7 +48,8 @@ static LogicalResult verifyType(Operation *op, StringRef what, Type expected,
                            << ", got " << got;
 }
 
-/// Checks that `buffer` is a stash on the host or, unless `onHost`, the device.
+/// Checks that `buffer` is a stash, on the host if `onHost`, else on the
+/// device.
 static LogicalResult verifyStash(Operation *op, BufferOp buffer,
                                  bool onHost = false) {
   if (failed(verifyDeclared(op, buffer)))

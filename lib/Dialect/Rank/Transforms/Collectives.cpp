@@ -44,8 +44,9 @@ std::string Sum::describe(int64_t microbatch) const {
          kind() + " '" + name + "'";
 }
 
-/// Checks that each rank of a sum begins it exactly once. Ranks begin a gather
-/// at most once for each microbatch, and some microbatch.
+/// Checks that each rank of a sum begins it exactly once. Each rank begins a
+/// gather at most once for each microbatch, and some rank begins it for some
+/// microbatch.
 static std::optional<Fault> checkCounts(const Machine &machine,
                                         const std::vector<Events> &sums) {
   std::vector<std::set<std::pair<int32_t, int64_t>>> begun(

@@ -111,7 +111,7 @@ MachineRunner::Wait MachineRunner::waitOf(size_t rank) {
   return {&at, awaited, other, needs};
 }
 
-/// A rank that chooses, and whose next rows all wait.
+/// The fault of a rank that chooses its rows and can run none of the next ones.
 Fault MachineRunner::noneReady(size_t rank) {
   const RankEvents &all = machine.ranks[rank];
   Fault fault{

@@ -144,8 +144,8 @@ bool MachineRunner::canRun(size_t rank, const Row &row) const {
                       });
 }
 
-/// Begins the first row that can run, or goes on behind the last one. Returns
-/// false if none can.
+/// Begins the first row that can run. If all rows have run, continues with the
+/// events after the last one. Returns false if rows are left and none can run.
 bool MachineRunner::choose(size_t rank) {
   const RankEvents &all = machine.ranks[rank];
   Choice &choice = choices[rank];

@@ -69,7 +69,7 @@ std::optional<Fault> Linker::visit(size_t number, const Event &event) {
       event.kind == EventKind::Use || event.kind == EventKind::Release;
   auto first = filled.find({isStash, event.object, event.microbatch});
   if (first == filled.end() || follows(number, first->second))
-    return std::nullopt; // Without a first use the run reports it.
+    return std::nullopt; // If no row fills it, the run reports the use.
   const Ring &ring =
       isStash ? rank.stashes[event.object] : machine.channels[event.object];
   return Fault{{rank.rows[number].name + " uses microbatch " +

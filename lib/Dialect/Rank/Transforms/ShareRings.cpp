@@ -25,8 +25,8 @@ struct Member {
   ChannelOp channel;
   int32_t object; ///< Its index in Machine::channels.
   int64_t slots;
-  /// Max messages that the group claims from a claim of the member to its
-  /// release.
+  /// Max number of messages that the group claims from a claim of the member to
+  /// the release of that message.
   int64_t held = 0;
 };
 
@@ -38,7 +38,7 @@ struct Group {
   std::vector<bool> released; ///< By message number.
   int64_t claimed = 0;        ///< Messages claimed so far.
   int64_t first = 0;          ///< The smallest number not released.
-  int64_t window = 0;         ///< Max numbers from `first` to a claim.
+  int64_t window = 0; ///< Max count of numbers from `first` to a claimed one.
 
   void see(const Event &event, Member &member);
   /// Removes members that hold messages so long that sharing would need more

@@ -18,7 +18,8 @@
 
 namespace stagewright::rank {
 
-/// Far more than a program of kMostMicrobatches needs.
+/// Max iterations of all loops of a program: far more than kMostMicrobatches
+/// need.
 static constexpr int64_t kMostTurns = 64 * stagewright::kMostMicrobatches;
 
 LogicalResult Unroller::visitLoop(scf::ForOp loop) {
@@ -33,7 +34,7 @@ LogicalResult Unroller::visitLoop(scf::ForOp loop) {
     if (++turns > kMostTurns)
       return emitError(loop.getLoc())
              << "cannot be unrolled: the loops of a rank program take at most "
-             << kMostTurns << " turns in all";
+             << kMostTurns << " iterations in all";
     values[loop.getInductionVar()] = m;
     if (failed(visit(*loop.getBody())))
       return failure();
@@ -45,12 +46,12 @@ LogicalResult Unroller::visitLoop(scf::ForOp loop) {
   int64_t all = choice.getTurns().size();
   if (int64_t(rank.rows.size()) != all)
     return emitError(loop.getLoc())
-           << "takes " << rank.rows.size() << " turns, but the lanes have "
+           << "takes " << rank.rows.size() << " iterations, but the lanes have "
            << all << " rows";
   return success();
 }
 
-/// The events of the last row are complete.
+/// Completes the last row: the next event is not a part of it.
 void Unroller::endRow() {
   if (rank.rows.empty())
     return;
@@ -70,8 +71,8 @@ LogicalResult Unroller::visitChoice(ChooseOp choice) {
     first += choice.getLanes()[lane++];
   if (lane == int64_t(choice.getLanes().size()) || (chosen && chosen != choice))
     return emitError(choice.getLoc())
-           << "cannot be unrolled: a rank program chooses in one loop, that "
-           << "takes a turn for every row";
+           << "cannot be unrolled: a rank program chooses in one loop, "
+           << "with one iteration for every row";
   chosen = choice;
   Row &row = rank.rows.emplace_back();
   row.begin = rank.events.size();
@@ -82,7 +83,8 @@ LogicalResult Unroller::visitChoice(ChooseOp choice) {
   return success();
 }
 
-/// Adds the rows of the same microbatch that `after` names.
+/// Lets each row follow the rows of the same microbatch in the lanes that
+/// `after` of `choice` names for its lane.
 static void followLanes(ChooseOp choice, std::vector<Row> &rows) {
   std::map<std::pair<int64_t, int64_t>, size_t> byLane;
   for (auto [number, row] : llvm::enumerate(rows))
@@ -128,7 +130,8 @@ LogicalResult Unroller::visit(Operation &op) {
       .Case([&](TableOp table) { return visitTable(table); })
       .Case([&](ChooseOp choice) { return visitChoice(choice); })
       .Case([&](scf::IndexSwitchOp choice) { return visitSwitch(choice); })
-      // Means of gradients are divided if there are several microbatches.
+      // For example, means of gradients are divided only if there are several
+      // microbatches.
       .Case([&](scf::IfOp choice) {
         if (choice.getNumResults())
           return visitArithmetic(op);

@@ -16,7 +16,7 @@ LogicalResult Unroller::visitTable(TableOp table) {
   int64_t rows = table.getCases().size();
   if (row < 0 || row >= rows)
     return emitError(table.getLoc())
-           << "row " << row << " is read of a table of " << rows << " rows";
+           << "row " << row << " is read from a table of " << rows << " rows";
   values[table.getWhich()] = table.getCases()[row];
   values[table.getMicrobatch()] = table.getMicrobatches()[row];
   return success();
@@ -60,8 +60,8 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
       .Case([&](arith::DivUIOp division) -> LogicalResult {
         if (value(division.getLhs()) < 0 || value(division.getRhs()) < 1)
           return emitError(division.getLoc())
-                 << "cannot be unrolled: a quotient of a rank program is of "
-                 << "a number that is not negative and a positive one, got "
+                 << "cannot be unrolled: a rank program divides "
+                 << "a number that is not negative by a positive one, got "
                  << value(division.getLhs()) << " and "
                  << value(division.getRhs());
         return binary([](int64_t a, int64_t b) { return a / b; });

@@ -35,8 +35,8 @@ LogicalResult Unroller::visitGather(AllGatherOp gather) {
   return success();
 }
 
-/// Checks that `op`, by `use`, neither reads, writes nor releases a slot of a
-/// gather in progress.
+/// Checks that `use`, which is `op` itself or makes an operand of it, does not
+/// acquire, read or release a slot of a gather in progress.
 LogicalResult Unroller::checkGathered(Operation &op, Operation *use) {
   if (!isa_and_nonnull<AcquireOp, SlotOp, ReleaseOp>(use) ||
       use->getNumOperands() < 2)
@@ -50,7 +50,7 @@ LogicalResult Unroller::checkGathered(Operation &op, Operation *use) {
                           << "' while its gather is under way; await it first";
 }
 
-/// As above, for what `op` itself does and for its operands.
+/// Checks `op` and the operations that make its operands.
 LogicalResult Unroller::checkGathered(Operation &op) {
   if (gathered.empty() || isa<PartOp>(op))
     return success();

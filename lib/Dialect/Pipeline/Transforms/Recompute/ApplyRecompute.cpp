@@ -44,7 +44,8 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
       if (std::optional<ArrayRef<int64_t>> levels = stage.getLevels())
         for (auto [layer, level] : llvm::zip(stage.getLayers(), *levels))
           levelOf[layer] = level;
-    // The first backward node of each layer: recomputation is inserted before.
+    // The first backward node of each layer: recomputation is inserted before
+    // it.
     DenseMap<int64_t, NodeOp> backwards;
     for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
       if (node.getPhase() != ActionKind::Forward)

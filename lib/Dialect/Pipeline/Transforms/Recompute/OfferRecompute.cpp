@@ -273,9 +273,9 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
     }
   }
 
-  /// `level` with the cost of its recomputation, by the roofline. If the time
-  /// of the forward is known, it is scaled by known time / roofline time of the
-  /// forward.
+  /// `level` with the cost of its recomputation, by the roofline model. If the
+  /// time of the forward is known, the cost is scaled by known time / roofline
+  /// time of the forward.
   LevelAttr withCost(LevelAttr level, NodeOp node, const Cluster &machines,
                      SymbolTable &symbols, FlopCounter &counter) {
     auto again = symbols.lookup<func::FuncOp>(level.getAgain().getValue());

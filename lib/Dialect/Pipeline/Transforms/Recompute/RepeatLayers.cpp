@@ -50,7 +50,8 @@ public:
   void removeLevels(ArrayRef<Range> ranges);
 
   int64_t repeated = 0, dropped = 0;
-  /// Bodies of nodes that call another one now, and of levels not offered now.
+  /// Former bodies of nodes that now call another one or are erased, and bodies
+  /// of levels that are no longer offered.
   llvm::StringSet<> replaced;
   llvm::StringSet<> offered; ///< Bodies of levels that other layers offer.
 
@@ -62,7 +63,7 @@ private:
   GraphOp graph;
   SymbolTable &symbols;
   std::map<std::pair<StringRef, std::vector<unsigned>>, Part> parts;
-  DenseSet<Operation *> again; ///< Repeated forwards, of the layer's number.
+  DenseSet<Operation *> again; ///< Nodes that repeat forwards.
 };
 
 } // namespace
@@ -136,7 +137,7 @@ void Repeater::repeat(const Range &range) {
       (node.getPhase() == ActionKind::Forward ? forwards : backwards)
           .push_back(node);
   DenseSet<Operation *> isBackward(backwards.begin(), backwards.end());
-  // What backwards need of each forward, and what this needs of others.
+  // The results of each forward that backwards or repeated forwards read.
   DenseSet<mlir::Value> needed;
   DenseMap<Operation *, llvm::BitVector> results;
   for (NodeOp node : llvm::reverse(forwards)) {
@@ -222,8 +223,8 @@ void Repeater::removeLevels(ArrayRef<Range> ranges) {
 }
 
 void Repeater::addLayers(ArrayRef<Range> ranges) {
-  // By number: the old number, with that of the layer itself and its repeated
-  // forward.
+  // `olds`: the old number of each new layer. `ofLayer`, `ofAgain`: by old
+  // number, the new number of the layer and of its repeated forward.
   SmallVector<int64_t> olds, ofLayer(graph.getNumLayers()), ofAgain(ofLayer);
   int64_t next = 0;
   for (const Range *range = ranges.begin(); next < graph.getNumLayers();) {
@@ -279,7 +280,7 @@ struct RepeatLayersPass : impl::RepeatLayersBase<RepeatLayersPass> {
       if (first.getAsInteger(10, range.first) ||
           last.getAsInteger(10, range.end))
         return emitError(graph.getLoc())
-               << "layers must be ranges as 0-3, got '" << text << "'";
+               << "layers must be ranges such as 0-3, got '" << text << "'";
       ++range.end;
       int64_t least = ranges.empty() ? 0 : ranges.back().end;
       if (range.first < least || range.end <= range.first ||
@@ -327,7 +328,7 @@ struct RepeatLayersPass : impl::RepeatLayersBase<RepeatLayersPass> {
     Repeater repeater(graph, symbols);
     for (const Range &range : *ranges)
       repeater.repeat(range);
-    repeater.removeLevels(*ranges); // While the old nodes have them.
+    repeater.removeLevels(*ranges); // While the old nodes still have levels.
     for (const Range &range : *ranges)
       repeater.dropUnused(range);
     repeater.addLayers(*ranges);

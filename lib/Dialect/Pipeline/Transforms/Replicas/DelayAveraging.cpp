@@ -82,7 +82,7 @@ private:
     if (!shared)
       return program.emitOpError()
              << "has no stage with replicas, so there is nothing to average; "
-             << "plan some, as with --plan=\"[0,3)x2\"";
+             << "plan some, for example with --plan=\"[0,3)x2\"";
     FailureOr<AveragingTimes> times = predict(program, readSchedule(schedule));
     if (failed(times))
       return failure();

@@ -240,7 +240,7 @@ GraphOp GraphSplitter::build() {
     }
   auto result = cast<GraphOp>(builder.cloneWithoutRegions(*graph));
   result.setLayersAttr(builder.getArrayAttr(layers));
-  // The plan followed them.
+  // The plan already follows the annotations.
   result->removeAttr(kAnnotations);
   result->removeAttr(kShardAnnotations);
   Block &block = result.getBody().emplaceBlock();

@@ -43,7 +43,7 @@ private:
   SymbolTable &symbols;
   std::unique_ptr<GraphRows> rows;
   SmallVector<SmallVector<Samples>> shares; ///< By stage.
-  SmallVector<int64_t> firstStage;          ///< Of its replicas, by stage.
+  SmallVector<int64_t> firstStage; ///< By stage: first stage of its replicas.
   /// By device: the rank whose order it runs, and the number of its replica.
   llvm::StringMap<std::pair<int64_t, int64_t>> standsFor;
 };
@@ -72,7 +72,7 @@ LogicalResult Splitter::checkStage(StageOp stage, const GraphRows &rows) {
   if (rows.samples == 0)
     return (stage.emitOpError() << "cannot be sliced: " << rows.mix->reason)
                .attachNote(rows.mix->loc)
-           << "of this step";
+           << "the step is declared here";
   int64_t sum = 0;
   for (int64_t count : stage.getRowsAttr().asArrayRef())
     sum += count;

@@ -30,8 +30,8 @@ Type typeFor(Type type, RowKind kind, Samples samples) {
 }
 
 namespace {
-/// Offsets, sizes and strides of the rows of `rows` in a tensor with those of
-/// `from`.
+/// Offsets, sizes and strides of the rows of samples `rows` in a tensor that
+/// has the rows of samples `from`.
 struct Place {
   Place(OpBuilder &builder, RankedTensorType part, RowKind kind, Samples rows,
         Samples from)
@@ -47,7 +47,8 @@ struct Place {
 };
 } // namespace
 
-/// Extracts the rows of `part` from `value`, which has those of `from`.
+/// Extracts the rows of samples `part` from `value`, which has the rows of
+/// samples `from`.
 static Value sliceOf(OpBuilder &builder, Location loc, Value value,
                      RowKind kind, Samples from, Samples part) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -125,8 +126,9 @@ void Taker::moveNumber(Value number, Value copied, int64_t perSample) {
     use->set(among);
 }
 
-/// Moves the indices of the loop over rows in a structured operation. All other
-/// operations of its body are on scalars and need no change.
+/// Applies moveNumber() to the indices of the loop over rows in a structured
+/// operation. All other operations of its body are on scalars and need no
+/// change.
 void Taker::moveNumbers(Operation *op) {
   auto loop = rows.loops.find(op);
   if (loop == rows.loops.end())

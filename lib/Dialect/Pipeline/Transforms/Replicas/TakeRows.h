@@ -43,7 +43,8 @@ mlir::func::FuncOp makeSlice(mlir::Location loc, mlir::RankedTensorType whole,
 mlir::func::FuncOp makeJoin(mlir::Location loc, mlir::RankedTensorType whole,
                             RowKind kind, llvm::ArrayRef<Samples> parts);
 
-/// A function that adds `count` values of `type`; it returns zeros if 0.
+/// A function that adds `count` values of `type`; it returns zeros if `count`
+/// is 0.
 mlir::func::FuncOp makeSum(mlir::Location loc, mlir::RankedTensorType type,
                            int64_t count);
 

@@ -52,8 +52,8 @@ public:
         found.push_back(other);
     return found;
   }
-  /// Adds the classes of `order`, in that order, that none of the set excludes,
-  /// except `left`.
+  /// Adds the classes of `order`, in that order, except `left` and those that a
+  /// class of the set excludes.
   void fill(ArrayRef<unsigned> order, std::optional<unsigned> left = {}) {
     for (unsigned number : order)
       if (number != left && !isIn[number] && against(number).empty())
@@ -147,7 +147,8 @@ Choice choose(const SplitClasses &classes) {
     other.improve(useful);
     return other.gain() > choice.gain() ? other : choice;
   }
-  // Nothing saves time: the most parameter bytes per second of cost first.
+  // No class saves time: those with the most parameter bytes per second of cost
+  // come first.
   llvm::stable_sort(rest, [&](unsigned a, unsigned b) {
     auto rate = [&](unsigned it) {
       return classes[it].parameterBytes / -classes[it].gain();

@@ -32,7 +32,7 @@ struct Outcome {
   SplitTrace trace;
   Boxes boxes;
   std::string hints;
-  /// Why nothing is split, as a rule beginning with the operation that prevents
+  /// Why nothing is split, usually beginning with the operation that prevents
   /// it; empty if something is split.
   std::string refusal;
 };
@@ -73,7 +73,7 @@ private:
   llvm::DenseSet<unsigned> splittable;
 };
 
-/// Operations that need whole values are listed up to this number.
+/// Max number of reasons for whole values that are listed.
 constexpr size_t kMostReasons = 6;
 
 std::string Explainer::percent(const llvm::DenseSet<unsigned> &ops) const {
@@ -83,7 +83,8 @@ std::string Explainer::percent(const llvm::DenseSet<unsigned> &ops) const {
   return llvm::formatv("{0:F1} %", 100 * own / std::max(allFlops, 1.0)).str();
 }
 
-/// The first operation that needs whole values if no other computes on parts.
+/// If no operation computes on parts: the first operation that needs whole
+/// values, and why; else empty.
 std::string Explainer::refusalOf(const SplitTrace &trace) const {
   for (unsigned number : trace.onParts)
     if (graph.ops[number].work.kind >= WorkKind::Elementwise)

@@ -41,7 +41,8 @@ std::optional<Layout> throughExpand(tensor::ExpandShapeOp op, Layout layout,
   auto type = cast<RankedTensorType>(op.getType());
   int64_t outer = layout.outer;
   bool isEven = chunkPartsOf(op.getSrcType(), layout, ways).areEqual();
-  int64_t inner = op.getSrcType().getDimSize(layout.dim); // Behind `dim`.
+  // Elements of the source's dimension per index of `dim`.
+  int64_t inner = op.getSrcType().getDimSize(layout.dim);
   SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
   for (int64_t dim : groups[layout.dim]) {
     inner /= type.getDimSize(dim);
@@ -115,8 +116,8 @@ struct Chunks {
   RankedTensorType expanded;
 };
 
-/// The offsets, sizes and strides of a part in the whole, of which dimension
-/// `dim` has the part from index `start` on.
+/// The offsets, sizes and strides of a part in the whole, in which it starts at
+/// index `start` of dimension `dim`.
 struct Place {
   Place(OpBuilder &builder, RankedTensorType part, int64_t dim, int64_t start)
       : offsets(part.getRank(), builder.getIndexAttr(0)),

@@ -10,7 +10,7 @@
 // each of which is split: with `outer` 3, shard s holds the s-th part of each
 // third, as for the fused projection to queries, keys and values.
 //
-// A chunk consists of units of `unit` indices, as heads. If the number of
+// A chunk consists of units of `unit` indices, such as heads. If the number of
 // shards does not divide the number of units, the first shards have one more
 // each. Where it does, `unit` is 1, so that equal layouts compare equal.
 //
@@ -64,7 +64,7 @@ ChunkParts chunkPartsOf(mlir::RankedTensorType type, Layout layout,
 /// Whether `layout` gives each of `ways` shards a part of `type`, of at least
 /// one unit of every chunk.
 bool fits(mlir::RankedTensorType type, Layout layout, int64_t ways);
-/// Whether it does, and all parts are equal.
+/// Whether it does, and all these parts are equal.
 bool fitsEvenly(mlir::RankedTensorType type, Layout layout, int64_t ways);
 
 /// The type of the part of `type` that `shard` holds.
@@ -72,7 +72,7 @@ mlir::RankedTensorType localType(mlir::RankedTensorType type, Layout layout,
                                  int64_t ways, int64_t shard);
 
 /// The layout of the result of a reshape or slice, given that of its operand;
-/// nothing if the shards would hold something else than parts of the result.
+/// nothing if what the shards hold would not be parts of the result.
 ///@{
 std::optional<Layout> throughExpand(mlir::tensor::ExpandShapeOp op,
                                     Layout layout, int64_t ways);

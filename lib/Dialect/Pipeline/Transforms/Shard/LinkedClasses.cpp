@@ -34,7 +34,7 @@ static bool isListed(func::FuncOp step, unsigned argument) {
   return role == Role::Parameter || role == Role::Batch;
 }
 
-/// The same text for equal classes of equal layers.
+/// A text that is the same for equal classes of equal layers.
 static std::string signatureOf(func::FuncOp step, const StepGraph &graph,
                                const LinkedClasses &own) {
   std::vector<std::string> parts;

@@ -19,7 +19,7 @@ namespace stagewright::pipeline {
 /// of equal layers: their arguments differ only in numbers in their names.
 struct LinkedClasses {
   int64_t size = 0;  ///< Of the factor.
-  int64_t count = 0; ///< Classes.
+  int64_t count = 0; ///< Number of classes.
   /// Parameters and batches with the factor, and their layout if it is split;
   /// each argument once.
   llvm::SmallVector<std::pair<unsigned, Layout>> members;

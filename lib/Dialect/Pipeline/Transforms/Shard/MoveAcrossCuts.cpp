@@ -1,13 +1,15 @@
-//===- MoveAcrossCuts.cpp - less crosses between heads and tails ----------===//
+//===- MoveAcrossCuts.cpp - fewer bytes between heads and tails -----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For example the squares of which a norm takes the mean: the norm and the next
-// residual connection read the values themselves as well. In the backward, a
-// gradient that a mask of the head is multiplied into.
+// Moves an operation to the other side of a cut if fewer bytes cross the cut
+// then. For example, a norm takes the mean of squares: the values cross the cut
+// anyway, since the norm and the next residual connection read them, so the
+// tail computes the squares. In the backward, the head multiplies a gradient by
+// a mask that it has already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +21,14 @@
 namespace stagewright::pipeline {
 namespace {
 
-/// Where an operation runs, in the order of a microbatch.
+/// Where an operation runs: its level, part and shard, in the forward or in the
+/// backward.
 struct Point {
   ShardPlace place;
   bool backward = false;
 
-  /// Whether it is on the other side of the cut in the even level of `cut` than
-  /// `cut` itself, and after it.
+  /// `cut` is a point of an even level. Whether this point is after the cut of
+  /// that level, if `cut` is before it.
   bool isBehind(const Point &cut) const {
     int64_t number = 2 * place.level + place.tail;
     int64_t head = 2 * cut.place.level;
@@ -43,11 +46,13 @@ public:
 
 private:
   std::optional<Point> pointOf(Operation *op);
-  /// Whether fewer bytes cross the cut if `op`, before it, is behind it.
+  /// Whether fewer bytes cross the cut if `op`, which is before it, moves
+  /// behind it.
   bool savesBytes(Operation &op, const Point &point);
 
   Block &block;
-  DenseSet<Operation *> forward; ///< On which a marked operation depends.
+  DenseSet<Operation *>
+      forward; ///< Marked operations, and those they depend on.
 };
 
 } // namespace
@@ -115,7 +120,8 @@ void Mover::run() {
 }
 
 void Mover::sortForward() {
-  // A key is at least those of the operands. Without a place: before all.
+  // The key of an operation is at least those of its operands. Operations
+  // without a place come first.
   using Key = std::tuple<int64_t, bool, int64_t>;
   DenseMap<Operation *, Key> keys;
   SmallVector<Operation *> order;

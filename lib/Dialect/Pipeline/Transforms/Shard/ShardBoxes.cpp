@@ -10,7 +10,8 @@
 
 namespace stagewright::pipeline {
 
-/// Smaller sums are made whole in every shard: one message less saves more.
+/// Min elements of a sum that is scattered. Smaller sums are made whole in
+/// every shard: one message less saves more time.
 static constexpr int64_t kLeastScattered = 16;
 
 Sharder::Level Sharder::behindBox(Level level) const {

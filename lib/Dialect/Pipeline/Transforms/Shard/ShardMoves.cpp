@@ -96,8 +96,8 @@ bool keepsPartial(linalg::LinalgOp op) {
   return moves || addsUp || addsBoth;
 }
 
-/// Whether some of `levels` is odd, or none is a level. Partial sums of
-/// scattered values, as gradients of norms, stay at an even level.
+/// Whether one of `levels` is odd; -1 counts as odd. Partial sums of scattered
+/// values, such as gradients of norms, stay at an even level.
 bool Sharder::isOnSplitLevel(ArrayRef<Level> levels) {
   return llvm::any_of(levels, [](Level level) { return level.number % 2; });
 }

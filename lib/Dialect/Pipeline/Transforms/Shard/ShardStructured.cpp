@@ -32,7 +32,7 @@ bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
 namespace {
 
 constexpr const char *kWindows =
-    "it reads windows or steps along it, or a diagonal";
+    "it reads windows, steps or a diagonal of the split dimension";
 
 /// The position of `loop` among the results of `map`, -1 if no result uses it;
 /// nothing if several do, or one as part of a larger expression.
@@ -160,12 +160,12 @@ std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
   int64_t range = op.getStaticLoopRanges()[loop.number];
   if (range % loop.outer != 0 ||
       !ChunkParts{range / loop.outer, loop.unit, ways}.fit())
-    return fail("its range, " + Twine(range) + ", has no " + Twine(ways) +
-                (loop.unit == 1 ? Twine(" elements")
-                                : " units of " + Twine(loop.unit)) +
-                (loop.outer == 1
-                     ? Twine()
-                     : " in each of " + Twine(loop.outer) + " chunks"));
+    return fail(
+        "its range, " + Twine(range) + ", does not have " + Twine(ways) +
+        (loop.unit == 1 ? Twine(" elements")
+                        : " units of " + Twine(loop.unit)) +
+        (loop.outer == 1 ? Twine()
+                         : " in each of " + Twine(loop.outer) + " chunks"));
   for (AffineMap map : op.getIndexingMapsArray())
     if (!placeOf(map, loop.number))
       return fail(kWindows);
@@ -177,8 +177,8 @@ std::optional<SmallVector<Layout>> resultsOf(linalg::LinalgOp op,
                              loop.number);
     bool adds = sums && isSumFromZero(op, i);
     if (sums ? place >= 0 || !(adds || isLargest(op, i)) : place < 0)
-      return fail(sums ? "it reduces over it by something else than a sum "
-                         "from zero or a max"
+      return fail(sums ? "its reduction over the split dimension is neither a "
+                         "sum from zero nor a max"
                        : "a result has no such dimension");
     results.push_back(adds   ? Layout{Layout::Partial}
                       : sums ? Layout{Layout::Largest}
@@ -295,8 +295,10 @@ bool Sharder::copyStructured(linalg::LinalgOp op) {
   llvm::erase_if(reads, [&](const auto &read) {
     return !goesOn && entryOf(read.first).scattered;
   });
-  // A look-up of parts of a batch is one of the whole batch in parts of the
-  // table, whose rows are sent; else each shard would need the whole table.
+  // If only the samples of a batch are split, and the table along an indexed
+  // dimension, copyLookup() looks up the whole batch in each part of the table,
+  // and rows are sent. If each shard looked up its own samples, it would need
+  // the whole table.
   Value table = lookedUpTable(op);
   if (llvm::any_of(reads,
                    [&](const auto &read) {
@@ -306,8 +308,8 @@ bool Sharder::copyStructured(linalg::LinalgOp op) {
         return !read.second || read.second->samples;
       }))
     return false;
-  // Splits of parameters come before those of batches: split(n) in a step with
-  // replicate(n).
+  // Splits of parameters come before those of batches: a step may have both
+  // split(n) and replicate(n).
   llvm::stable_sort(reads, [&](const auto &a, const auto &b) {
     bool first = entryOf(a.first).samples, second = entryOf(b.first).samples;
     return first != second ? second : elementsOf(a.first) > elementsOf(b.first);

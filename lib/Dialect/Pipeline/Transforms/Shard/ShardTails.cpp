@@ -96,7 +96,8 @@ ArrayRef<Value> Sharder::sentFrom(Value old) {
 }
 
 void Sharder::setGradient(Value value, Value argument) {
-  // Up to the operation that sums over rows.
+  // Also records `argument` for the values from which `value` is computed, up
+  // to the operation that sums over rows.
   while (Operation *op = value.getDefiningOp()) {
     gradientOf[value] = argument;
     auto structured = dyn_cast<linalg::LinalgOp>(op);

@@ -21,8 +21,8 @@ struct Plan {
   };
 };
 
-/// `values`, of which entry `dim` is a number of whole chunks, for the parts of
-/// these chunks that `shard` has.
+/// `values`, with entry `dim`, the size of some whole chunks, replaced by that
+/// of the parts of these chunks that `shard` has.
 DenseI64ArrayAttr partOf(MLIRContext *context, ArrayRef<int64_t> values,
                          int64_t dim, ChunkParts parts, int64_t shard) {
   SmallVector<int64_t> all(values);

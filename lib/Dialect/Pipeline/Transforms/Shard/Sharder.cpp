@@ -111,8 +111,8 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
   // does not bound the levels of its readers.
   bool isFactor = backward && !bound && entry->work.isCheap();
   std::string scope = llvm::join(scopeOf(op.getLoc()), ".");
-  // Other such operations start a backward: at the top of their scope's
-  // forward.
+  // Other operations on forward values alone start a backward, at the top level
+  // of their scope's forward.
   if (backward && !bound && !isFactor) {
     auto own = topOfScope.find(scope);
     bound = std::max(forward, own == topOfScope.end() ? top : own->second);

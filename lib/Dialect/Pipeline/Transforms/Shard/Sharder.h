@@ -17,16 +17,17 @@
 // Korthikanti et al., MLSys 2023). A scatter and a join send as much as one sum
 // in every shard, or less.
 //
-// Values have levels: even if they are whole or scattered, odd if they are
-// split by a hint. Data crosses between shards only from one level to another,
-// upwards in the forward and downwards in the backward, never within a level.
-// So the operations of one level and one shard are a layer of the pipeline,
-// named by their location, and no two layers of a phase wait for each other.
+// Every value has a level: an even number if the value is whole or scattered,
+// an odd one if a hint splits it. Data crosses between shards only from one
+// level to another, upwards in the forward and downwards in the backward, never
+// within a level. So the operations of one level and one shard are a layer of
+// the pipeline, named by their location, and no two layers of a phase wait for
+// each other.
 //
 // An even level can be cut in two layers, for a pipeline whose stages are on
-// other devices (`cuts`): its head adds up partial sums and goes on
-// elementwise, as for a residual connection; its tail begins with the first
-// operation that reduces, as a norm does. Between them each shard sends only
+// other devices (`cuts`): its head adds up partial sums and applies elementwise
+// operations, such as a residual connection; its tail begins with the first
+// operation that reduces, such as a norm. Between them each shard sends only
 // its rows, once, to the same shard of the next stage, which joins them there
 // (the scatter and gather of Narayanan et al., SC 2021). The backward adds up
 // gradients in the tail.
@@ -86,8 +87,8 @@ bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Corrects a step that a sharder wrote: removes `pipeline.forward` where a
 /// result of the forward depends on the operation, and moves operations of the
-/// backward from levels at which their shard has no forward, as after the loss,
-/// to the next lower one that has.
+/// backward from levels at which their shard has no forward, such as those
+/// after the loss, to the next lower level at which it has one.
 void settle(mlir::func::FuncOp step);
 
 /// Moves operations of a step that a sharder wrote with `cuts` from heads of
@@ -132,7 +133,7 @@ public:
   /// which is `whole` in all shards.
   void share(mlir::Value old, mlir::Value whole, Layout layout);
 
-  /// Tells that `value` is the gradient of `argument`.
+  /// States that `value` is the gradient of `argument`.
   void setGradient(mlir::Value value, mlir::Value argument);
 
   /// Records in `made` what copy() does; for a step without scatters.
@@ -148,8 +149,8 @@ public:
   Boxes boxes;
 
 private:
-  /// A level of the forward, or of the backward; -1 is below all, as for
-  /// arguments.
+  /// A level of the forward, or of the backward; -1, that of arguments, is
+  /// below all others.
   struct Level {
     int64_t number = -1;
     bool backward = false;
@@ -182,7 +183,8 @@ private:
   /// values.
   void copyShared(mlir::Operation &op);
   void copyWhole(mlir::Operation &op);
-  /// Each returns false, having written nothing, if operands must be whole.
+  /// Each returns false, without a copy of the operation, if operands must be
+  /// whole.
   bool copyStructured(mlir::linalg::LinalgOp op);
   /// Scatters partial operands and works on the parts.
   bool copyScattered(mlir::linalg::LinalgOp op);
@@ -261,9 +263,9 @@ private:
   /// that `op` reads; -1 if there is none.
   int64_t levelByParameters(mlir::Operation &op, int64_t bound) const;
   /// Whether `op`, whose operands have `levels`, is in the tail of the even
-  /// level `here`: of the forward, of the backward. The backward reads what the
-  /// forward did not send to the tail in the head, and sums there the gradients
-  /// of parameters of the head.
+  /// level `here`: of the forward, of the backward. In the backward, operations
+  /// that read values of the head which the forward does not send to the tail,
+  /// or that sum gradients of parameters of the head, are in the head.
   ///@{
   bool isInForwardTail(mlir::Operation &op, llvm::ArrayRef<Level> levels) const;
   bool isInBackwardTail(mlir::Operation &op,
@@ -272,8 +274,8 @@ private:
   /// Whether the forward reads `argument` in the head of the level `here`, and
   /// not in its tail.
   bool isOfHead(mlir::Value argument) const;
-  /// Records the part of the level, and which values of heads `op` of the
-  /// forward reads outside of them.
+  /// For `op` of the forward: records its part of the level, and the values of
+  /// heads that it reads outside of these heads.
   void noteReads(mlir::Operation &op);
   /// Sets `pipeline.forward` on a copy of a forward operation. All shards
   /// compute the loss, but only one shard's is a result of the step.
@@ -290,7 +292,7 @@ private:
   Level here;             ///< Of what is being written.
   bool isForward = false; ///< Whether that is for the forward.
   llvm::DenseMap<int64_t, std::string> names; ///< Of levels.
-  llvm::StringMap<int64_t> topOfScope;        ///< Highest in the forward.
+  llvm::StringMap<int64_t> topOfScope;        ///< Highest level in the forward.
   /// By argument: levels of the forward that read it.
   llvm::DenseMap<mlir::Value, std::set<int64_t>> readers;
   int64_t top = 0; ///< Highest level of the forward.

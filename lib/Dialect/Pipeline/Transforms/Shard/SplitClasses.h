@@ -25,8 +25,8 @@ namespace stagewright::pipeline {
 struct SplitClass {
   double saved = 0, spent = 0; ///< Seconds per microbatch.
   double parameterBytes = 0;   ///< Of open parameters.
-  double share = 1;            ///< Of the largest part, in the whole.
-  double least = 1;            ///< Of the smallest part.
+  double share = 1;            ///< Share of the largest part in the whole.
+  double least = 1;            ///< Share of the smallest part.
   /// Open parameters and how they would be split.
   std::vector<std::pair<unsigned, Layout>> parameters;
   /// Classes of the same operations or values: at most one of them is split.
@@ -71,10 +71,12 @@ private:
   void exclude(llvm::ArrayRef<Use> uses);
   /// Adds to class `number` the cost of receiving `share` of a value.
   void receives(mlir::Value value, unsigned number, double share);
-  /// Adds that of joining it in every shard, from parts by that class.
+  /// Adds to class `number` the cost of joining the parts of a value in every
+  /// shard.
   void joins(mlir::Value value, unsigned number);
   /// Adds the cost of summing the partial values that `op` reads, unless `op`
-  /// keeps them partial. addUp: of one value, except for the classes in `left`.
+  /// keeps them partial. addUp: of one value, which stays partial by the
+  /// classes in `left`.
   void settlePartials(mlir::Operation &op);
   void addUp(mlir::Value value, llvm::ArrayRef<unsigned> left = {});
 

@@ -25,8 +25,9 @@ SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
 }
 
 /// Adds the arguments of `function`, some of them in parts, to the block that
-/// `builder` is in; of whole ones the shards take parts as in `shared`, unless
-/// it is empty. Returns the index of the first part of each.
+/// `builder` is in; unless `shared` is empty, the shards take their parts of
+/// whole arguments as it says. Returns the index of the first part of each
+/// argument.
 SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
                                                     ArrayRef<Layout> layouts,
                                                     ArrayRef<Layout> shared,
@@ -60,8 +61,9 @@ SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
   return firsts;
 }
 
-/// Adds the split as `layout` over an axis of a grid of `ways` to the facts of
-/// a slice. `isRow`: it was a row of a stack before.
+/// Adds to the facts of a slice that it is split as `layout` over an axis of a
+/// grid, of `ways` devices. `isRow`: it was a slice before, which is a row of a
+/// stack unless it has an axis already.
 static void addAxis(Builder &builder, NamedAttrList &facts, Layout layout,
                     int64_t ways, bool isRow) {
   auto append = [&](StringRef name, int64_t value) {

@@ -18,7 +18,7 @@
 
 namespace stagewright::pipeline {
 
-/// Layers are split into at most so many parts.
+/// Max number of parts into which layers are split.
 inline constexpr int64_t kMostWays = 1024;
 
 /// `type` without dimension 0.
