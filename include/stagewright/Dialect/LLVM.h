@@ -7,10 +7,10 @@
 //
 // Makes the names of MLIR, and the names of LLVM that MLIR imports, visible in
 // namespace stagewright, so that code inside this namespace needs no directive.
-// Where both have the same name, ours hides MLIR's, which is then written with
-// mlir::. A file that has `using namespace stagewright` sees both, and must
-// qualify ours too, with stagewright::. Headers of plain data do not include
-// this one.
+// Where a name of ours is also one of MLIR's, ours hides MLIR's, which is then
+// written with mlir::. A file that has `using namespace stagewright` sees both,
+// and must qualify ours too, with stagewright::. Headers of plain data do not
+// include this one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -112,13 +112,13 @@
 // ARTIFACT1: error: 'rank.artifact' op needs a positive number of microbatches, got 0
 // REDEFINE: %{change} = 's#from = 0, to = 1#from = 0, to = 2#'
 // RUN: %{run}=ARTIFACT2
-// ARTIFACT2: error: 'rank.artifact' op has no program 2 of #rank.channel<name = "h", from = 0, to = 2,
+// ARTIFACT2: error: 'rank.artifact' op has no program 2, which #rank.channel<name = "h", from = 0, to = 2,
 // REDEFINE: %{change} = 's#first = 0, buffers = 1#first = 1, buffers = 2#'
 // RUN: %{run}=ARTIFACT3
-// ARTIFACT3: error: 'rank.artifact' op has no buffer 2 of #rank.bucket<rank = 0, first = 1, buffers = 2>
+// ARTIFACT3: error: 'rank.artifact' op has no buffer 2, which #rank.bucket<rank = 0, first = 1, buffers = 2> names
 // REDEFINE: %{change} = 's#claims = .0, 0.#claims = [2, 0]#'
 // RUN: %{run}=ARTIFACT4
-// ARTIFACT4: error: 'rank.artifact' op has no channel 2 of #rank.row<name = "0F0",
+// ARTIFACT4: error: 'rank.artifact' op has no channel 2, which #rank.row<name = "0F0",
 // REDEFINE: %{change} = 's#<collective = 0#<collective = 1#'
 // RUN: %{run}=COLLECTIVE
-// COLLECTIVE: error: 'rank.artifact' op has no collective 1 of #rank.average<collective = 1,
+// COLLECTIVE: error: 'rank.artifact' op has no collective 1, which #rank.average<collective = 1,

@@ -1,6 +1,6 @@
 // Constraints of averages over replicas. Every case changes one thing of the first program.
 // RUN: sed 's#delay 1 xi#delay 5 xi#' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=DELAY
-// DELAY: needs every and turns of at least 1 and a delay from 0 to every, got every 4, delay 5, turns 1
+// DELAY: needs 'every' and 'turns' of at least 1 and 'delay' from 0 to 'every', got every 4, delay 5, turns 1
 // RUN: sed 's#xi 0.25#xi 1.25#' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=XI
 // XI: needs xi from 0 to 1 and a weight above 0 and at most 1, got 1.250000e+00 and 5.000000e-01
 // RUN: sed 's#corrected##' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=SPARE

@@ -58,7 +58,7 @@ rank.channel @c from 0 to 1 depth 2 messages 0 : memref<4xf32>
 // -----
 
 // channel_c5
-// expected-error @below {{with a number of messages has a depth that is a number, and is neither once nor sparse}}
+// expected-error @below {{with a number of messages needs a depth that is a number, and can be neither once nor sparse}}
 rank.channel @c from 0 to 1 depth all messages 4 : memref<4xf32>
 
 // -----

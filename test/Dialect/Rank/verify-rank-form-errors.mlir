@@ -13,7 +13,7 @@ rank.program @p rank 1 device "d" of @step microbatches 1 schedule "hand" {
 
 // A channel to a rank that does not exist.
 rank.step @step() -> ()
-// expected-error @below {{joins ranks 0 and 1 of 1}}
+// expected-error @below {{joins ranks 0 and 1, but the number of ranks is 1}}
 rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
 rank.program @p rank 0 device "d" of @step microbatches 1 schedule "hand" {
   rank.entry (%M) {

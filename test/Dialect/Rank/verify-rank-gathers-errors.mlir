@@ -367,7 +367,7 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 1 schedule "hand" 
 
 // A rank that is not there.
 rank.step @step() -> ()
-// expected-error @below {{gathers from rank 1 of 1}}
+// expected-error @below {{gathers from rank 1, but the number of ranks is 1}}
 rank.gather @a among [0, 1] depth 1 : memref<16xf32>
 rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
   %s = rank.buffer "s" stash depth 1 : memref<2x16xf32>

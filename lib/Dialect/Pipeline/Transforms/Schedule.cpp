@@ -161,7 +161,8 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
       OrderOp::create(builder, program.getLoc(), rank, order);
       numActions += order.size();
     }
-    // Inserted only here: the table renames it if its name is taken.
+    // The schedule is inserted only here: the symbol table renames it if its
+    // name is taken.
     SymbolTable(getOperation()).insert(op, std::next(program->getIterator()));
     return verifySchedule(op);
   }

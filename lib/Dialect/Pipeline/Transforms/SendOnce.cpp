@@ -41,8 +41,8 @@ private:
   void removeCopies(NodeOp node);
   void findRelays(OpResult value);
   void relay(NodeOp node, ArrayRef<int64_t> inputs);
-  /// Replaces `node`, results included, by one with a body that also returns
-  /// `arguments`, and not its results `dropped`.
+  /// Replaces `node`, and the uses of its results, by a node whose body also
+  /// returns `arguments`, but not the results `dropped`.
   NodeOp replace(NodeOp node, ArrayRef<int64_t> arguments,
                  ArrayRef<int64_t> dropped);
   FlatSymbolRefAttr bodyWith(NodeOp node, ArrayRef<int64_t> arguments,

@@ -195,9 +195,9 @@ LogicalResult AverageOp::verify() {
   double weight = getWeight().convertToDouble();
   if (getEvery() < 1 || getDelay() < 0 || getDelay() > getEvery() ||
       getTurns() < 1) // average_c3
-    return emitOpError() << "needs every and turns of at least 1 and a delay "
-                         << "from 0 to every, got every " << getEvery()
-                         << ", delay " << getDelay() << ", turns "
+    return emitOpError() << "needs 'every' and 'turns' of at least 1 and "
+                            "'delay' from 0 to 'every', got every "
+                         << getEvery() << ", delay " << getDelay() << ", turns "
                          << getTurns();
   if (!(xi >= 0 && xi <= 1) || !(weight > 0 && weight <= 1)) // average_c3
     return emitOpError() << "needs xi from 0 to 1 and a weight above 0 and at "

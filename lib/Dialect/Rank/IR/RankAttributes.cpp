@@ -229,7 +229,8 @@ LogicalResult ArtifactOp::verify() {
     return emitOpError() << "needs a positive number of microbatches, got "
                          << getMicrobatches();
   auto refuse = [&](Attribute of, StringRef what, int64_t number) {
-    return emitOpError() << "has no " << what << " " << number << " of " << of;
+    return emitOpError() << "has no " << what << " " << number << ", which "
+                         << of << " names";
   };
   auto has = [](ArrayAttr list, int64_t number) {
     return number >= 0 && number < int64_t(list.size());

@@ -109,8 +109,9 @@ LogicalResult ChannelOp::verify() {
       return emitOpError() << "carries a positive number of messages, got "
                            << *messages;
     if (getOnce() || getSparse() || isDepthAll())
-      return emitOpError() << "with a number of messages has a depth that is a "
-                           << "number, and is neither once nor sparse";
+      return emitOpError()
+             << "with a number of messages needs a depth that is a "
+             << "number, and can be neither once nor sparse";
   }
   return verifySlotType(*this, getType());
 }

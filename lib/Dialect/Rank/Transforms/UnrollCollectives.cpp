@@ -18,7 +18,8 @@ void Unroller::visitReduce(AllReduceOp reduce) {
   add(EventKind::Reduce, reduce, sums.lookup(reduce.getCollective()), {});
 }
 
-/// The slot must be held. Artifacts name one buffer of each rank for a gather.
+/// Records the beginning of a gather, whose slot must be held. A gather has one
+/// buffer on each rank, since artifacts name only one.
 LogicalResult Unroller::visitGather(AllGatherOp gather) {
   StringRef name = gather.getCollective();
   Value buffer = gather.getBuffer();

@@ -34,7 +34,8 @@ FailureOr<Machine> unroll(ModuleOp module, int64_t microbatches) {
         int64_t(programs.size()))
       return emitError(channel.getLoc())
              << "joins ranks " << channel.getFrom() << " and "
-             << channel.getTo() << " of " << programs.size();
+             << channel.getTo() << ", but the number of ranks is "
+             << programs.size();
     channels[channel.getSymName()] = machine.channels.size();
     machine.channels.push_back(
         {channel.getSymName().str(), channel.getSlots(microbatches),
@@ -48,8 +49,8 @@ FailureOr<Machine> unroll(ModuleOp module, int64_t microbatches) {
     for (auto sum : all) {
       if (sum.getRanks().back() >= int64_t(programs.size()))
         return emitError(sum.getLoc())
-               << does << " rank " << sum.getRanks().back() << " of "
-               << programs.size();
+               << does << " rank " << sum.getRanks().back()
+               << ", but the number of ranks is " << programs.size();
       sums[sum.getSymName()] = machine.sums.size();
       auto gather = dyn_cast<GatherOp>(sum.getOperation());
       machine.sums.push_back({sum.getSymName().str(),

@@ -46,7 +46,7 @@ struct Annotation {
   bool splits = false; ///< split(n), else replicate(n).
   int64_t count = 1;   ///< Devices: n.
   std::string place;   ///< "model.py:12"
-  std::string form;    ///< As written in locations; equal forms are one object.
+  std::string form;    ///< As in locations; equal forms: one annotation.
 
   /// "split(2) at model.py:12"
   std::string text() const;

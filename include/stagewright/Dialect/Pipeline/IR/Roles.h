@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads and writes `pipeline.role` and `pipeline.combine`, which are strings in
-// the IR (dialects/Pipeline/Rationale.md) and enums here. A function is the
-// step, a pipeline.graph, a rank.step or @update.
+// the IR (dialects/Pipeline/Rationale.md) and enums here. Functions are the
+// step, a pipeline.graph, a rank.step and @update.
 //
 //===----------------------------------------------------------------------===//
 

@@ -116,7 +116,7 @@ struct CallMemory {
 struct Row {
   size_t begin = 0, end = 0; ///< In RankEvents::events.
   int64_t lane = 0, microbatch = 0;
-  int64_t turn = 0;      ///< The runtime takes the ready row with the lowest.
+  int64_t turn = 0;      ///< Of the ready rows, the lowest turn runs first.
   std::string name = {}; ///< Of its last action, "1F0".
   std::vector<size_t> after = {}; ///< Rows of the rank that it follows.
   const void *origin = nullptr;   ///< The `rank.choose`, for error messages.

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Masks are comparisons of positions. An integer is traced back to a linear
-// form of query and key, a condition to such a form that is at least 0. Small
-// masks and index arrays may be constants, of which every element is compared.
+// form of query and key, a condition to such a form and the statement that it
+// is at least 0. Small masks and index arrays may be constants, of which every
+// element is compared.
 //
 //===----------------------------------------------------------------------===//
 

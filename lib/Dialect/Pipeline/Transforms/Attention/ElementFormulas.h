@@ -31,7 +31,8 @@ using Axes = llvm::SmallVector<int, 6>;
 mlir::linalg::LinalgOp parallelOf(mlir::Value value);
 
 /// The axes of a tensor of shape `to` that is reshaped from, or to, one of
-/// shape `from` with `axes`; none if they differ in more than axes of extent 1.
+/// shape `from` with `axes`; none if the shapes differ in other axes than those
+/// of extent 1.
 std::optional<Axes> reshapeAxes(llvm::ArrayRef<int> axes,
                                 llvm::ArrayRef<int64_t> from,
                                 llvm::ArrayRef<int64_t> to);

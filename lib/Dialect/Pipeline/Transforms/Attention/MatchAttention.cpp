@@ -56,9 +56,9 @@ public:
 private:
   enum Wide { Width, ValueWidth };
 
-  /// `value`, an operand or result of the product `op`, with its map to the
-  /// dimensions of attention. The one loop that is no dimension of the scores
-  /// is `wide`. Null if there are several such loops.
+  /// `value`, an operand or result of the product `op`, with the map from the
+  /// dimensions of attention to its axes. The one loop that is no dimension of
+  /// the scores is `wide`. Null if there are several such loops.
   Indexed indexed(linalg::LinalgOp op, Value value, AffineMap map,
                   const Axes &loops, Wide wide) {
     MLIRContext *context = op.getContext();

@@ -14,8 +14,9 @@
 namespace stagewright::pipeline {
 
 bool Softmax::findQueries() {
-  // The dimensions that only one operand of the product has, except the key
-  // dimension; of several the longest, unless a causal mask shows which it is.
+  // Candidates are the dimensions that only one operand of the product has,
+  // except the key dimension. The longest is taken, unless a causal mask shows
+  // which it is.
   linalg::LinalgOp product = scores->product;
   Axes loops = scores->loopsOf(product);
   llvm::SmallBitVector shared(scores->rank, true);

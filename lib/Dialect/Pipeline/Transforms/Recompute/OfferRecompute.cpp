@@ -26,7 +26,7 @@ namespace {
 struct Readers {
   bool own = false;            ///< The backward of its layer.
   bool others = false;         ///< Other forwards, or the step returns it.
-  bool otherBackwards = false; ///< Of other layers; they keep it in any case.
+  bool otherBackwards = false; ///< Of other layers; it is kept in any case.
 };
 
 Readers readersOf(OpResult result, int64_t layer) {

@@ -60,7 +60,7 @@ private:
   std::string membersOf(const LinkedClasses &kind);
   std::string placesOf(const LinkedClasses &kind) const;
   std::string outcomeOf(const LinkedClasses &kind, const Outcome &outcome);
-  /// The share of the flops in contractions, as text.
+  /// The share of `ops` in the flops of contractions, as text.
   std::string percent(const llvm::DenseSet<unsigned> &ops) const;
 
   func::FuncOp step;

@@ -72,7 +72,7 @@ std::optional<Layout> Sharder::scatteredLayout(Value old) {
   Entry &entry = entryOf(old);
   if (!entry.isProduct || entry.layout.kind != Layout::Partial)
     return std::nullopt;
-  // Not along the last dimension: operations along it then have all of it.
+  // Not along the last dimension, so that operations along it have all of it.
   auto type = dyn_cast<RankedTensorType>(old.getType());
   for (bool evenly : {true, false})
     for (int64_t dim = 0; type && dim + 1 < type.getRank(); ++dim)
@@ -84,8 +84,8 @@ std::optional<Layout> Sharder::scatteredLayout(Value old) {
 }
 
 bool Sharder::boxesByParts(Value old) {
-  // With two shards both ways send the same bytes, but a sum in one step waits
-  // once, not twice.
+  // With two shards, a sum in one step sends the same bytes as a scatter and a
+  // join, but waits once, not twice.
   return ways > 2 && scatteredLayout(old);
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Each part of a split argument becomes an argument, and each part of a result
-// that belongs to it a result.
+// that belongs to this argument becomes a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ llvm::SmallVector<mlir::ReassociationIndices> rowGroups(int64_t rank);
 /// The slice that argument `number` is; -1 if it is none.
 int64_t sliceOf(mlir::func::FuncOp function, unsigned number);
 
-/// Layouts of arguments of a step by position, and slice; -1 without one.
+/// Layouts of arguments of a step by position and slice (-1: not a slice).
 using LayoutsByPosition = std::map<std::pair<int64_t, int64_t>, Layout>;
 
 struct FunctionSplitter {
