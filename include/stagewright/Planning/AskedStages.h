@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Problem::askedStages fixes some stages of a plan: their layers and numbers of
-// replicas. The planner `spp` finds the other stages, and the devices of all,
-// under these constraints: asked stages restrict the intervals of its dynamic
-// program. `fixed` checks the plan that is given. No other planner takes them.
+// replicas. Under these constraints the planner `spp`, and `auto` with it,
+// finds the other stages and the devices of all: asked stages restrict the
+// intervals of its dynamic program. `fixed` checks the given plan. No other
+// planner accepts asked stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,9 @@ Status checkAskedStages(const Problem &problem);
 /// Checks that `plan` has every asked stage; the error states both.
 Status verifyAskedStages(const Problem &problem, const Plan &plan);
 
-/// Which intervals of layers may be stages. If layers [l, l2) are not allowed
-/// on some number of devices, no longer interval is.
+/// Which intervals of layers may be stages. If an interval between possible
+/// cuts is not allowed on some number of devices, no interval that contains it
+/// is allowed on as many.
 class StageRules {
 public:
   explicit StageRules(const Problem &problem);
@@ -46,7 +48,8 @@ public:
 private:
   std::vector<size_t> asked; ///< By cut: layers before it in asked stages.
   std::vector<bool> inside;  ///< By cut: whether it is inside an asked stage.
-  /// Of the asked stage that begins at a layer; else 0.
+  /// By layer: the end and the replicas of the asked stage that begins there;
+  /// else 0.
   std::vector<size_t> endOf, widthOf;
 };
 

@@ -16,18 +16,20 @@
 
 namespace stagewright {
 
-/// Lower bound over every order of this pipeline's work: the max of
+/// Lower bound over every order of this pipeline's work: with M microbatches
+/// and the symbols of Evaluate.h, the max of
 ///   max over stages n of  sum_{k<n} (F_k + c_k) + M (F_n + B_n)
 ///                         + max(tail_n, sum_{k<n} (B_k + c_k)),
 /// the same with a channel in place of the stage, and the total load of every
 /// processor and shared link.
 Seconds planLowerBound(const PipelineModel &model);
 
-/// Upper bound on the time of the window order: the max over n of
+/// Upper bound on the time of the window order: for M microbatches and S
+/// stages, numbered from 1, the max over n of
 ///   (M + 4S - 4 - 2(n-1)) C + tail_n,
-/// where C is the max load of a resource in one window. None if the theorem
-/// does not hold: if stages share devices, or replicas take microbatches in
-/// turn.
+/// where C is the max load of a resource in one window; without backwards it is
+/// (M + 2S - 2) C. None if the theorem does not hold, for example because
+/// stages share devices or replicas take microbatches in turn.
 std::optional<Seconds> windowUpperBound(const PipelineModel &model);
 
 /// Lower bound over every plan of contiguous stages on this cluster, whatever
@@ -52,14 +54,15 @@ struct PipelineShape {
 };
 
 /// Lower bound over every plan of one of `shapes`, however its stages are cut,
-/// placed on the ranks and ordered, except twin placements, whose pipelines run
-/// both ways. Infinite if no device has the memory for its part of the layers.
-/// `splitsBackward`: I and W of a backward may run apart.
+/// placed on the ranks and ordered. It does not hold for twin placements, whose
+/// pipelines run in both directions. Infinite if no device has the memory for
+/// its part of the layers. `splitsBackward`: I and W of a backward may run
+/// apart.
 Seconds placedLowerBound(const Problem &problem, const Network &network,
                          const std::vector<PipelineShape> &shapes,
                          bool splitsBackward);
 
-/// Those of `shapes` whose bound, as above, is below `limit`.
+/// Those of `shapes` whose placedLowerBound() is below `limit`.
 std::vector<PipelineShape> shapesBelow(const Problem &problem,
                                        const Network &network,
                                        std::vector<PipelineShape> shapes,

@@ -17,8 +17,9 @@
 
 namespace stagewright {
 
-/// Bytes sent from the layers before a cut to those after it, and back. A
-/// transfer time in the input counts as the bytes that the fastest link sends.
+/// Bytes sent from the layers before a cut to those after it, and back. If the
+/// input states a transfer time, it counts as the bytes that the fastest link
+/// sends in this time.
 struct CutTraffic {
   double forwardBytes = 0, backwardBytes = 0;
   bool hasForward = false, hasBackward = false;
@@ -46,7 +47,8 @@ struct ChainCosts {
   std::vector<int64_t> unsliceable;
   /// Traffic of the cut before layer l.
   std::vector<CutTraffic> cuts;
-  /// Whether layer l reads a value of layer l - 1, and sends a gradient back.
+  /// By layer l: whether it reads a value of layer l - 1, and whether it
+  /// returns a gradient to layer l - 1.
   std::vector<bool> feeds, returns;
 
   /// Whether no layer can be sliced, so that replicas run whole microbatches.

@@ -25,8 +25,8 @@
 
 namespace stagewright {
 
-/// Seconds of one microbatch on a stage (of computation or of a transfer), and
-/// of its all-reduce once a step.
+/// A stage, of computation or of a transfer: its seconds for one microbatch,
+/// and those of its all-reduce, once a step.
 struct DappleStage {
   double forward = 0, backward = 0, allReduce = 0;
 
@@ -38,12 +38,13 @@ struct DappleLatency {
   size_t pivot = 0; ///< The stage with the fewest bubbles.
 };
 
-/// L of at least one stage, in order; with Q the pivot:
+/// The latency L of `stages`, at least one, in pipeline order. With Q the
+/// pivot, M microbatches and A_s the all-reduce of stage s:
 ///   L = sum_{s<=Q} F_s + (M - 1) (F_Q + B_Q)
 ///       + max_s (A_s + (s <= Q ? sum_{s..Q} B : - sum_{Q..s} B)).
-/// Q starts at the last stage and moves to an earlier stage s if M - 1
-/// microbatches take longer there than at Q plus one microbatch in between.
-/// L >= M (F_s + B_s) for every s. Time O(S).
+/// Q starts at the last stage. From there to the front, it moves to stage s if
+/// M - 1 microbatches take longer on s than M - 1 on Q plus one on all stages
+/// between s and Q. L >= M (F_s + B_s) for every s. Time O(S).
 DappleLatency dappleLatency(const std::vector<DappleStage> &stages,
                             int64_t microbatches);
 
@@ -100,10 +101,12 @@ dapplePlacements(const std::vector<std::vector<size_t>> &hosts,
 /// The plans found, one for each number of stages, the one of least latency
 /// first; none if no plan has the requested stages and replicas.
 ///
-/// For each number of layers and occupancy of the hosts, the search keeps the
-/// prefix of stages with the least latency (TPL in the paper). It always tries
-/// data parallelism and all plans of two stages. Memory O(states), time
-/// O(states * N * G): N layers, G devices.
+/// For each number of layers and occupancy of the hosts (a state), the search
+/// keeps two prefixes of stages: the one with the least latency (TPL in the
+/// paper) and the one whose own stages have the least. Unless another number of
+/// stages is requested, it tries data parallelism and all plans of two stages
+/// on the devices that the policies choose. Memory O(states), time O(states N
+/// G) for N layers and G devices.
 std::vector<DapplePlan> searchDapple(const DappleInput &input);
 
 } // namespace stagewright

@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Training whose traffic decides: tasks that run once an iteration, edges with
-// the bytes that they send each other, and machines with slots and a NIC. In
-// the training of graph neural networks the tasks are stores, samplers, workers
-// and parameter servers. Unlike Problem, which cuts a chain of layers into
-// stages, the tasks are given and only their machines are chosen.
+// Training whose time depends mainly on traffic: tasks that run once an
+// iteration, edges with the bytes that tasks send each other, and machines with
+// slots and a NIC. In the training of graph neural networks the tasks are
+// stores, samplers, workers and parameter servers. In a Problem a chain of
+// layers is cut into stages; here the tasks are given, and only their machines
+// are chosen.
 //
-// A task runs its iterations in order, as soon as the data of one are there; an
-// edge sends in the same order. Traffic inside a machine is free. Transfers
+// A task runs its iterations in order, each as soon as its data have arrived;
+// an edge sends in the same order. Traffic inside a machine is free. Transfers
 // share the NICs in one of the ways of LinkSharing, so every placement has a
 // certificate (Flows.h).
 //
@@ -46,7 +47,7 @@ struct DataflowTask {
   std::string name;
   TaskSlots slots;
   Seconds time;                       ///< Of one iteration.
-  std::optional<size_t> machine = {}; ///< If it may be on no other one.
+  std::optional<size_t> machine = {}; ///< The only one allowed, if stated.
 };
 
 /// Iteration k + distance of `to` waits for what iteration k of `from` sends.
@@ -80,8 +81,9 @@ Result<Dataflow> readDataflow(const std::string &text, const std::string &file);
 /// the machine and both values.
 Status checkPlacement(const Dataflow &dataflow, const TaskPlacement &placement);
 
-/// Tasks as stages, each on its own processor. Links: out and in of each
-/// machine, 2 m and 2 m + 1; then a lane for each edge.
+/// Tasks as stages, each on its own processor. Links 2 m and 2 m + 1 are the
+/// NIC of machine m, out and in; the links after these are a lane for each
+/// edge.
 PipelineModel pipelineOf(const Dataflow &dataflow,
                          const TaskPlacement &placement, LinkSharing sharing);
 
@@ -92,9 +94,9 @@ struct PlacedDataflow {
   std::vector<SearchOutcome> searches; ///< If it was searched for.
 };
 
-/// Each task, in order, goes to the machine with room that has most of the
-/// bytes it shares with the tasks placed before; of equal ones to that with the
-/// fewest tasks. `colocate` of docs/placement.md.
+/// Each task, in order, goes to a machine with room: the one whose tasks
+/// exchange most bytes with it; of equal machines, to the one with the fewest
+/// tasks. `colocate` of docs/placement.md.
 TaskPlacement colocate(const Dataflow &dataflow);
 /// Each task goes to the next machine that has room, in turn.
 TaskPlacement spread(const Dataflow &dataflow);

@@ -21,16 +21,18 @@
 
 namespace stagewright {
 
-/// The devices in RDO's order; of ties the smallest number comes first. A host
-/// whose devices are connected equally fast, and faster than to other hosts, is
-/// one vertex. O(V^4) up to 128 vertices; above, cuts are at the weakest edge
-/// of a maximum spanning tree, O(V^3), and 1,024 devices take under a second.
+/// The devices in RDO's order; of equal ones the smallest number comes first. A
+/// host whose devices are connected equally fast, and faster than to other
+/// hosts, is one vertex. O(V^4) up to 128 vertices; above, cuts are at the
+/// weakest edge of a maximum spanning tree, O(V^3), and 1,024 devices take
+/// under a second.
 std::vector<size_t> recursiveOrder(const Network &network);
 
 /// At most `most` different orders to try: RDO's first, its reverse second,
-/// then all others if `most` suffices for those that differ by more than an
-/// exchange of equal devices, else those that local rules find on unequal links
-/// and devices. On a flat network of equal devices there is one order.
+/// then, on unequal devices, all orders that differ by more than an exchange of
+/// equal devices, if they are at most `most`; else orders that heuristics find
+/// for unequal links and devices. On a flat network of equal devices there is
+/// one order.
 std::vector<std::vector<size_t>>
 candidateOrders(const Cluster &cluster, const Network &network, size_t most);
 

@@ -8,14 +8,17 @@
 // Converts a plan to the pipeline that is simulated, with the same formulas for
 // every planner, so that their plans can be compared.
 //
-// Stage n of devices D, layers I, r = |D|, device v with share x_v of the
-// microbatch (x_v = 1/r on equal devices, else in proportion to speed, rounded
-// up to whole samples where their number is known):
-//   F_n = max_v x_v f(I, v), B_n = max_v x_v b(I, v) (+ the forward again).
-// Channel from senders u to receivers v, pair bytes q_uv = x_u x_v * bytes:
-//   c = max over u of sum_v q_uv/beta, over v of sum_u q_uv/beta, over hosts of
-//       bytes out or in over its NIC; plus the largest latency of the pairs.
-// All-reduce of a layer's gradients of p bytes, beta the slowest pair of D:
+// Stage n has the layers I, which take f(I, v) and b(I, v) seconds forward and
+// backward on device v, and r devices D. Device v has share x_v of a microbatch
+// (x_v = 1/r on equal devices, else in proportion to speed, rounded up to whole
+// samples where their number is known). With recomputation B_n includes F_n:
+//   F_n = max_v x_v f(I, v), B_n = max_v x_v b(I, v).
+// Channel from senders u to receivers v, with q_uv = x_u x_v * bytes between a
+// pair of bandwidth beta_uv:
+//   c = max over u of sum_v q_uv/beta_uv, over v of sum_u q_uv/beta_uv, over
+//       hosts of the seconds of their NICs; plus the largest latency of a pair.
+// All-reduce of a layer's gradients of p bytes, beta the bandwidth of the
+// slowest pair of D; without overlap, of all gradients of the stage together:
 //   2 (r-1)/r p/beta + 2 (r-1) latency.
 // Source: SPP's system model (docs/planner.md, section 1); slices as in DAPPLE.
 //
@@ -31,8 +34,8 @@
 namespace stagewright {
 
 /// The share of a microbatch that each replica works on. They add up to 1, or
-/// more if rounded to whole samples. `seconds`: of a whole microbatch, by
-/// replica.
+/// to more if they are rounded up to whole samples. `seconds`: of a whole
+/// microbatch, by replica.
 std::vector<double> sharesOf(const std::vector<double> &seconds,
                              const CostModel &model, int64_t samples);
 
@@ -65,12 +68,13 @@ Seconds allReduceTime(const Network &network,
 
 /// The pipeline of `plan`'s stages, with the seconds of each stage and channel.
 /// Fills the second part of each stage except `memory` and `binding`. Where
-/// flows share links, 2 h and 2 h + 1 are the NIC of host h, out and in.
+/// flows share links, links 2 h and 2 h + 1 are the NIC of host h, out and in.
 PipelineModel pipelineOf(const Problem &problem, const Network &network,
                          Plan &plan);
 
 /// Max microbatches that stage n = `fromEnd` (1: the last) holds between F and
-/// B under `order`: 1F1B and K_A n, K_B 2n - 1, window 4 (n - 1) + 1, others M.
+/// B under `order`: n in 1F1B and CapA, 2n - 1 in CapB, 4 (n - 1) + 1 in
+/// Window, but at most M; M in the other orders.
 int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd, int64_t microbatches);
 
 /// The same for one of a stage's `own` replicas that take turns, if this stage
@@ -185,8 +189,8 @@ int64_t turnsOf(const Problem &problem, const StagePlan &stage);
 
 /// The number of routes of microbatches through the replicas that take turns:
 /// the least common multiple of their numbers. A plan may have at most
-/// kMostRoutes, since each has its own code and rings. Returns any number above
-/// that if there are more.
+/// kMostRoutes, since each has its own code and rings. If there are more,
+/// returns any number above kMostRoutes.
 int64_t routesOf(const Problem &problem, const Plan &plan);
 inline constexpr int64_t kMostRoutes = 64;
 

@@ -17,10 +17,12 @@
 
 namespace stagewright {
 
-/// The network of `problem`, whose stages may outnumber its devices.
+/// Checks `problem`, whose stages may outnumber its devices, and returns its
+/// network.
 Result<Network> checkedNetwork(const Problem &problem);
 
-/// The ends of stages with the min max time, and among those the most even.
+/// The ends of the stages of the cut with the least max time of a stage; of
+/// several such cuts, the most even one.
 std::vector<int64_t> evenCut(const Problem &problem,
                              const PlacedRequest &request);
 
@@ -31,8 +33,9 @@ struct EvenPlan {
   Bytes need = {};
 };
 
-/// The plan of the even cut under the fastest schedule of `request`, all of
-/// whose generators fit. No plan if a pipeline alone takes at least `limit`.
+/// The plan of the even cut under the fastest schedule of `request`. fits()
+/// must hold for all its generators. No plan if the first pipeline alone takes
+/// at least `limit`.
 EvenPlan planEvenCut(const Problem &problem, const Network &network,
                      const PlacedRequest &request, Seconds limit);
 

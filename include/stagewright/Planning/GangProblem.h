@@ -9,17 +9,16 @@
 // problem in which every gang is one device. So planners cut them into stages,
 // replicate and place them like whole layers, and bound what they find.
 //
-// pipeline-shard splits layers into levels: each has a layer on every device of
-// the gang, and the layers of one level get values from those of the level
-// before, of all devices. In a pipeline of several gangs each gang runs one
-// action at a time, level by level. If level k takes c_k(r) seconds on device
-// r, which then has waited m_k(r) seconds for the values of the others, the
-// action takes
+// pipeline-shard splits layers into levels: a level has one layer on every
+// device of the gang, and these read values of the level before it from all
+// devices. In a pipeline of several gangs each gang runs one action at a time,
+// level by level. If device r waits m_k(r) seconds for the values of the other
+// devices and then computes level k for c_k(r) seconds, the action takes
 //
 //   at most   sum over k of max over r of (m_k(r) + c_k(r)),
 //   at least  sum over k of min over r of (m_k(r) + c_k(r)).
 //
-// The first is what a plan is made for, and the second a lower bound: no device
+// Plans are made with the first sum. The second is a lower bound: no device
 // ends level k before the first device that ends level k - 1 has sent its
 // values, and m_k(r) counts only values of that level.
 //
@@ -42,28 +41,29 @@ struct ShardedLayers {
   };
   size_t ways = 1;           ///< Devices of a gang.
   std::vector<Place> places; ///< By layer.
-  /// The levels before which a stage may begin, as the ends of the stages of
-  /// the finest cut; the last one is the number of levels.
+  /// The ends of the stages of the finest cut: stages may end only before these
+  /// levels. The last end is the number of levels.
   std::vector<size_t> ends;
   /// Whether each layer of the gang has one more level of recomputation, the
   /// last: it keeps only what other layers of the gang send to it, and its
   /// backward repeats the forward with the messages between the shards
   /// (checkpoints of whole layers, as in Megatron-LM).
   bool repeats = false;
-  /// The same layers with what then runs again, in levels of their own; null:
-  /// the whole forward runs again.
+  /// The same layers with the part of the forward that such a backward repeats,
+  /// in levels of its own; null: it repeats the whole forward.
   std::shared_ptr<const RepeatedLayers> again = {};
 };
 
-/// Layers of which each repeats its forward, with the same ends of stages.
+/// A problem in which every layer of the gang repeats its forward in levels of
+/// its own. `layers` has as many ends of stages as the layers without.
 struct RepeatedLayers {
   Problem problem;
   ShardedLayers layers;
 };
 
-/// Removes ends so that each layer of the gang gets a value from the one before
-/// in the forward, and returns a gradient to it if there are backwards: bounds
-/// of a pipeline need such a chain.
+/// Removes ends of stages until each layer of the gang reads a forward value of
+/// the layer before it and, if there are backwards, returns a gradient to that
+/// layer: bounds of a pipeline need such a chain.
 void joinToChain(const Problem &problem, ShardedLayers &layers);
 
 /// A problem with gangs of consecutive devices as devices, and with one layer
@@ -82,15 +82,17 @@ struct GangProblems {
 Result<GangProblems> gangProblems(const Problem &problem,
                                   const ShardedLayers &layers);
 
-/// The pipelines of gangs by schedules that go around the devices and are not
-/// searched. Those that go to the last gang and back, such as zb-v, are only
-/// for a given number of stages. `schedule`: one of the family, else it is
-/// empty; empty: any.
+/// The family of pipelines of gangs under the linear and looped schedules that
+/// are not searched and that split backwards as `problem` does. Schedules that
+/// go to the last gang and back, such as zb-v, are used only for a given number
+/// of stages. `schedule`: the only one allowed, or empty for any; the family
+/// has no generator if the schedule is not one of these.
 PlacedFamily gangFamily(const Problem &problem, const std::string &schedule);
 
-/// planPlaced() of `problem`, whose layers repeat, or of the same without the
-/// level that repeats whole layers if that is faster: a search among more plans
-/// may end with a slower one.
+/// The faster of two plans of planPlaced(): for `problem`, whose layers may
+/// repeat their forwards, and for the same problem without this recomputation
+/// level. The search is not exact, so with more levels it may find a slower
+/// plan.
 Result<Plan> planRepeating(const Problem &problem, const PlacedFamily &family);
 
 /// A lower bound on the time of all plans of `family`, including those of

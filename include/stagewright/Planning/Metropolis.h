@@ -18,8 +18,8 @@
 
 namespace stagewright {
 
-/// The temperature when `part` (0 to 1) of a search is done: from `first` down
-/// to `last`, falling by a constant factor in equal parts.
+/// The temperature when `part` (0 to 1) of a search is done: it falls
+/// exponentially from `first` to `last`.
 inline double temperatureAt(double part, double first, double last) {
   return first * std::pow(last / first, part);
 }

@@ -12,11 +12,11 @@
 // of microbatches.
 //
 // The states of the program are the augmented antichains of the graph, in
-// topological order. Stage [first, end) has the nodes up to state end - 1 that
-// are not up to state first - 1. A chain has one state per node.
+// topological order. Stage [first, end) has the nodes of state end - 1 that are
+// not in state first - 1. A chain has one state per node.
 //
 // The paper and the published optimizer differ in the cost of a stage of m
-// replicas:
+// replicas with P bytes of parameters and a bytes of output, at bandwidth B:
 //   paper: max(compute, 2 (m - 1) P / B) / m, input transfer 2 a / B;
 //   code:  (compute + 4 (m - 1) P / (B m)) / m, input and output transfer
 //          2 a / (B m); the all-reduce of the first stage of a level is divided
@@ -70,12 +70,15 @@ struct PipeDreamLevel {
 
 struct PipeDreamOptions {
   PipeDreamFormula formula = PipeDreamFormula::Paper;
-  bool countTransfers = true; ///< The optimizer's compression ratio of 1.
-  bool useFewer = false;      ///< Workers of a level may stay idle.
+  /// Whether transfers take time, as in the published optimizer with a
+  /// compression ratio of 1.
+  bool countTransfers = true;
+  bool useFewer = false; ///< Workers of a level may stay idle.
   /// Max replicas of a stage of one level; 0: no limit.
   int64_t maxReplicas = 0;
   /// Max bytes that a stage stashes: activations and parameters for each of
-  /// ceil((workers - m) / m) minibatches in flight.
+  /// ceil(w / m) minibatches in flight, with m replicas and w workers of later
+  /// stages.
   double memory = std::numeric_limits<double>::infinity();
 };
 
@@ -94,8 +97,9 @@ struct PipeDreamAnswer {
 
 /// The optimum over all stages and replicas, level by level, the innermost
 /// first. Ties: fewest stages, then latest last cut, then fewest replicas of
-/// the last stage. Time O(N^3 m^2) for each level below the top one, whose
-/// ranges may start at any state, and O(N^2 m^2) for the top one.
+/// the last stage. Time for N states and levels of m workers: O(N^2 m^2) for
+/// the top level and O(N^3 m^2) for each level below it, where ranges may start
+/// at any state.
 Result<PipeDreamAnswer>
 solvePipeDream(const std::vector<PipeDreamState> &states,
                const std::vector<PipeDreamLevel> &levels,

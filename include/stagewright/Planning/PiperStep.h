@@ -7,16 +7,18 @@
 //
 // evaluate() for plans with alternatives. A replica, the t devices of a
 // tensor-parallel group, is simulated as one processor, which takes the time of
-// the alternative and sends from its first device. As in other plans, replicas
-// take slices of each sample if its rows can be sliced; Piper gives them whole
-// samples in turn, which has the same throughput. An alternative's time is
-// divided into forward and backward in the layer's ratio, counting the forward
-// twice if it recomputes. An edge that leaves a stage carries its bytes and
-// those that the alternatives of both ends add.
+// the alternative and sends from its first device. A sample of Piper is a
+// microbatch. As in other plans, replicas take slices of each microbatch if it
+// can be sliced; Piper gives them whole microbatches in turn, which has the
+// same throughput. An alternative's time is divided into forward and backward
+// in the layer's ratio, counting the forward twice if it recomputes. An edge
+// that leaves a stage carries its bytes and those that the alternatives of both
+// ends add.
 //
-// Piper's memory model assumes ceil(s/d) samples on a replica. Only execution
-// orders whose samples in flight fit with the alternatives' bytes are
-// simulated; 1F1B always fits.
+// Piper's memory model assumes that each of d replicas holds ceil(s/d) samples,
+// with s replicas in this and all later stages. Only execution orders whose
+// samples in flight fit with the alternatives' bytes are simulated; 1F1B always
+// fits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,7 +29,8 @@ namespace stagewright {
 struct StagePlacement {
   Placement placement = Placement::Linear;
   int64_t ranks = 1, chunks = 1; ///< Twins: one chunk.
-  int64_t spare = 0;             ///< Last ranks without a last chunk (Loop).
+  /// Under Loop: how many of the last ranks have one chunk fewer.
+  int64_t spare = 0;
 
   int64_t numStages() const {
     return stagewright::numStages(placement, ranks, chunks, spare);
@@ -40,12 +41,12 @@ struct StagePlacement {
 /// or one rank, linear, loop and v are the same.
 bool fits(const Generator &generator, const StagePlacement &where);
 
-/// The stages that `generator` requires and how to get them: "zbv wants 2
+/// The stages that `generator` requires and how to get them: "zb-v wants 2
 /// chunks per device placed v: partition with chunks=2 placement=v".
 std::string demandOf(const Generator &generator);
 
-/// The input of `generator` for `problem`; its ratio is the mean hop over the
-/// mean forward. Only a generator that searches gets the costs.
+/// The input of `generator` for `problem`; its hopRatio is the mean hop divided
+/// by the mean forward. Only a generator that searches gets the costs.
 ScheduleShape shapeOf(const Generator &generator,
                       const ScheduleProblem &problem);
 
@@ -74,9 +75,9 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
                                           const StagePlacement &where);
 
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
-/// hold once, and for each its microbatches in flight. Stages of one rank share
-/// the memory of their stashes, here as if packed without gaps, which is faster
-/// to compute.
+/// hold once, and what each holds for its microbatches in flight. Stages of one
+/// rank share the memory of their stashes; here they count as packed without
+/// gaps, which is faster to compute.
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
@@ -87,16 +88,15 @@ struct PlacedRequest {
   StagePlacement where; ///< Of one pipeline.
   /// Generators to choose from; those that do not fit are skipped.
   std::vector<Generator> generators;
-  /// Pipelines side by side, which take microbatches in turn: rank r of all of
-  /// them is on the `pipelines` devices from number r * pipelines on.
+  /// Pipelines side by side, which take microbatches in turn: rank r of
+  /// pipeline k is on device r * pipelines + k.
   int64_t pipelines = 1;
 };
 
 /// Cuts the chain into the stages of a placement on the first devices of the
-/// cluster. Starts from the cut with the smallest max stage (the dynamic
-/// program of planBalance), then moves single cuts by single layers while the
-/// simulated time of the fastest schedule falls; memory is respected. Not
-/// exact: loads of stages that share a rank add up, which a dynamic program
+/// cluster. Starts from evenCut(), then moves single cuts by single layers
+/// while the simulated time of the fastest schedule falls; memory is respected.
+/// Not exact: loads of stages that share a rank add up, which a dynamic program
 /// over the chain cannot model. Time O(rounds * stages * actions).
 Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request);
 
@@ -105,19 +105,19 @@ struct PlacedFamily {
   std::vector<Generator> generators;
   int64_t chunks = 0;                 ///< Of each device; 0: any number.
   std::optional<Placement> placement; ///< None: any that a generator supports.
-  int64_t leastRanks = 1;             ///< Devices of a pipeline, at least.
+  int64_t leastRanks = 1;             ///< Min devices of a pipeline.
   int64_t pipelines = 0; ///< Side by side; 0: as many as there are devices for.
 };
 
-/// The best plan found in a family: for every number of devices of a pipeline,
-/// of stages on each and of pipelines side by side it times the even cut, the
-/// most promising first, and improves the best ones. On unequal devices it
-/// tries only one pipeline.
+/// The best plan found in a family. A candidate is the even cut for one number
+/// of devices of a pipeline and one of stages on each, with as many pipelines
+/// side by side as fit. The most promising candidates are timed, and the best
+/// of them are improved. On unequal devices it tries only one pipeline.
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family);
 
 /// The same, but leaves out shapes of pipelines whose bound is not below
-/// `limit`, and even cuts that take 10 % more. None if any is left out and the
-/// others have no plan that is faster than `limit`.
+/// `limit`, and even cuts that take at least 10 % more than `limit`. None if
+/// any is left out and the others have no plan that is faster than `limit`.
 Result<std::optional<Plan>> planPlacedBelow(const Problem &problem,
                                             const PlacedFamily &family,
                                             Seconds limit);
@@ -147,8 +147,8 @@ Status evaluatePlaced(const Problem &problem, const Network &network,
 /// (generateSearched) if savesEnough(), else `plan` unchanged.
 Plan withSearchedOrder(const Problem &problem, Plan plan);
 
-/// Checks that the memory of every device of `plan` suffices for its schedule,
-/// which has a name.
+/// Checks that the memory of every device of `plan` suffices for the schedule
+/// that plan.schedule names.
 Status verifyPlaced(const Problem &problem, const Plan &plan);
 
 /// Times `plan`'s stages, each on its own devices, in the order of `generator`;

@@ -58,8 +58,8 @@ struct StagePlan {
 
 struct Plan {
   std::string planner;
-  /// What the algorithm minimises: "time" (of a step), "bottleneck" (seconds
-  /// per microbatch), "max-load", "time-per-sample"; and the value it reports.
+  /// What the algorithm minimises, such as "time" (of a step), "bottleneck"
+  /// (seconds per microbatch) or "latency", and the value that it reports.
   std::string objective = "time";
   double value = 0;
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each algorithm is one function in a file of its own under lib/Planning; this
-// header is the list of them. Those of others that ours does not use are in
-// Baselines/Baselines.h. All take a problem that passes check() and return
-// an evaluated plan that passes verify(), or an error that names the constraint
-// that cannot be met and by how much.
+// This header lists the planners, each a function; lib/Planning has a folder or
+// a file for each. Published and simple planners that Stagewright's own do not
+// use are in Baselines/Baselines.h. All take a problem that passes check() and
+// return an evaluated plan that passes verify(), or an error that names the
+// constraint that cannot be met and by how much.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,12 +26,14 @@ namespace stagewright {
 /// Partition, replication, mapping and execution order of synchronous training
 /// on arbitrary links, by the method of SPP: lists of devices from recursive
 /// minimum cuts (DeviceOrder.h); for each list a dynamic program from the last
-/// layer over layers and devices, for several objectives (bottleneck, the
-/// plan's own lower bound, least fill under a cap of the loads). Plans whose
-/// lower bound is below the best time are simulated in every execution order.
-/// Stages that do not fit in memory recompute. On small clusters the plans of
-/// DAPPLE and PipeDream are simulated too. Ties: fewer stages, earlier cuts,
-/// narrower stages, lower devices. Time O(S L V^3) per list; docs/planner.md.
+/// layer over layers and devices, for several objectives (the bottleneck, the
+/// plan's own lower bound, and the least time to fill and drain the pipeline
+/// with no load above a cap). Plans whose lower bound is below the best time
+/// are simulated in every execution order. Stages that do not fit in memory
+/// recompute. On small clusters the plans of DAPPLE and PipeDream are simulated
+/// too. Ties: fewer stages, earlier cuts, narrower stages, lower devices. Time
+/// O(S L V^3) per list for S stages, L layers and V devices; see
+/// docs/planner.md.
 ///
 /// Source: Luo et al., "Efficient Pipeline Planning for Expedited Distributed
 /// DNN Training" (INFOCOM 2022), as specified in docs/planner.md.
@@ -57,9 +59,10 @@ inline bool savesEnough(Seconds placed, Seconds plain) {
   return placed < plain * (1 - kLeastSaved);
 }
 
-/// The better of planSpp() and planPlaced(). If stages, or a number of them,
-/// are requested, each is on its own devices, and the plan is that of
-/// planSpp().
+/// The plan of planPlaced() if it savesEnough(), else that of planSpp(), with a
+/// searched order if that saves enough. If stages, a number of stages or
+/// offload=all are requested, only planSpp() is used, so that every stage has
+/// devices of its own.
 Result<Plan> planAuto(const Problem &problem);
 
 /// The same with the errors of planSppBriefly().
@@ -76,10 +79,11 @@ Result<Plan> planBalance(const Problem &problem);
 
 /// PipeDream's hierarchical dynamic program with the formulas of its paper:
 /// all-reduce overlapped with compute. Minimises the bottleneck, the seconds of
-/// the slowest stage or transfer per microbatch. Levels are the devices of a
-/// host and the hosts, if all hosts are equal and replicas are not limited, or
-/// else one of all devices. A graph of too many antichains is taken as a chain.
-/// Time O(N^3 d^2 + N^2 h^2) for N antichains, d devices a host, h hosts.
+/// the slowest stage or transfer per microbatch. If all hosts have equally many
+/// devices and replicas are not limited, there are two levels, the devices of a
+/// host and the hosts; else one level with all devices. A graph of too many
+/// antichains is treated as a chain. Time O(N^3 d^2 + N^2 h^2) for N
+/// antichains, d devices a host, h hosts.
 ///
 /// Source: Narayanan et al., PipeDream, SOSP 2019; PipeDream.h.
 Result<Plan> planPipeDream(const Problem &problem);
@@ -92,27 +96,30 @@ Result<Plan> planPipeDreamCode(const Problem &problem);
 /// replicas, "[0,19)x15 [19,26)x1". The suffix "r" makes a stage recompute;
 /// "[0,19)@d0+d3" names its devices; ":3+1" after either sets the samples of
 /// each replica, which otherwise follow from its speed. Stages without named
-/// devices take the next ones of RDO's order or its reverse, whichever is
-/// faster. Simulated in the allowed orders; for JSON, in the order it states.
+/// devices take the next ones in the order of recursive device ordering
+/// (DeviceOrder.h) or its reverse, whichever is faster. Simulated in the
+/// allowed orders; for JSON, in the order it states.
 Result<Plan> planFixed(const Problem &problem);
 
 /// The effort of refine().
 struct RefineOptions {
-  /// Max number of simulated blocks of compute and transfers, and of visited
-  /// layers and values, over all plans: some seconds.
+  /// Max work: the blocks of compute and transfers that are simulated plus the
+  /// layers and values that are visited, over all plans. The default takes some
+  /// seconds.
   int64_t work = 50'000'000;
-  /// Max number of slightly worse moves after which moves of layers are tried.
+  /// If no move helps: of how many slightly worse moves, at most, each is tried
+  /// with moves of layers after it.
   size_t secondMoves = 24;
 };
 
 /// `start`, or a faster plan found from it by moves. A move shifts layers
-/// across cuts or devices between stages, splits or merges stages, changes
-/// recomputation, or moves layers to stages that share devices (a tied
-/// embedding to the last stage). Takes the best move of the stage with the most
-/// work, or else of the next one. If no move helps, tries a slightly worse one
-/// followed by moves of layers. Changes are kept only if the simulated time
-/// falls and memory suffices, so the plan is never slower than `start`. The
-/// explanation lists the moves and the number of simulated plans.
+/// across a cut, gives devices of one stage to another, splits or merges
+/// stages, changes recomputation, or moves layers to stages that share devices
+/// (a tied embedding to the last stage). Takes the best move of the stage with
+/// the most work, or else of the next one. If no move helps, tries a slightly
+/// worse one followed by moves of layers. Changes are kept only if the
+/// simulated time falls and memory suffices, so the plan is never slower than
+/// `start`. The explanation lists the moves and the number of simulated plans.
 ///
 /// Source: Aceso's bottleneck alleviation (Liu et al., EuroSys 2024).
 Result<Plan> refine(const Problem &problem, const Network &network,
@@ -144,8 +151,8 @@ struct Planner {
   Result<Plan> (*plan)(const Problem &problem);
 };
 
-/// Runs check(), `plan`, the bound over all plans and verify(); used by
-/// tools and passes.
+/// Runs check() and `plan`, sets the bound of the plan's family, and runs
+/// verify(); used by tools and passes.
 Result<Plan>
 runPlanner(const Problem &problem,
            const std::function<Result<Plan>(const Problem &)> &plan);
@@ -153,8 +160,9 @@ inline Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
   return runPlanner(problem, planner.plan);
 }
 
-/// Adds planners for findPlanner(), which must outlive all calls of it; those
-/// without a summary are not listed. Not thread-safe.
+/// Adds copies of `planners` to those that findPlanner() knows; their strings
+/// must live as long as it is called. Planners without a summary are not
+/// listed. Not thread-safe.
 void addPlanners(std::span<const Planner> planners);
 
 /// All listed planners, the default one first.

@@ -31,7 +31,7 @@ namespace stagewright {
 /// Class of the device that a profile was measured on.
 inline constexpr const char *kProfiledClass = "profiled";
 /// Class of the host of the accelerators in dnn-partitioning. All transfers go
-/// through its memory, so that its load counts none.
+/// through its memory, so its load includes no transfer.
 inline constexpr const char *kHostClass = "host";
 
 /// Another way to run a layer: split over the devices of a tensor-parallel
@@ -51,7 +51,7 @@ struct Alternative {
 };
 
 /// A level of recomputation of a layer: it keeps less for its backward and
-/// computes more again.
+/// recomputes more.
 struct RecomputeLevel {
   /// Recomputation before the backward of a microbatch, by device class.
   std::vector<Seconds> seconds;
@@ -136,8 +136,8 @@ struct CostModel {
   bool halfDuplex = true;
   /// Channels that leave or enter one host take turns on its NIC.
   bool sharedNics = true;
-  /// How channels between hosts share NICs. With all but Turns each pair of
-  /// hosts of two stages is a connection in each direction; a host without a
+  /// How channels between hosts share NICs. Except under Turns, each pair of
+  /// hosts of two stages has a connection in each direction; a host without a
   /// NIC has one as fast as its fastest link to another host. Only for
   /// pipelineOf(): planners and their bounds assume Turns.
   LinkSharing sharing = LinkSharing::Turns;
@@ -165,8 +165,8 @@ enum class OffloadChoice {
 const char *toString(OffloadChoice choice);
 Result<OffloadChoice> parseOffloadChoice(std::string_view name);
 
-/// Consecutive layers [first, end) that the user wants as one stage with so
-/// many replicas (AskedStages.h).
+/// Consecutive layers [first, end) that the user wants as one stage with this
+/// number of replicas (AskedStages.h).
 struct AskedStage {
   int64_t first = 0, end = 0;
   int64_t replicas = 1;
@@ -175,8 +175,8 @@ struct AskedStage {
 
 struct Problem {
   Cluster cluster;
-  /// Devices that share each layer; each device of `cluster` is so many
-  /// (GangProblem.h).
+  /// Devices that share each layer; each device of `cluster` stands for this
+  /// many devices (GangProblem.h).
   int64_t shards = 1;
   std::vector<Layer> layers;
   std::vector<LayerValue> values;

@@ -36,10 +36,11 @@ struct PlanRequest {
   std::string schedule = "auto"; ///< In allGenerators(); auto: the fastest.
   int64_t chunks = 0;            ///< Stages per device; 0: the best.
   std::string placement = {};    ///< Empty: the best.
-  bool isBrief = false; ///< With the errors of planAutoBriefly() if auto.
+  /// For planner `auto`: report the errors of planAutoBriefly().
+  bool isBrief = false;
 
-  /// Checks each option and their combination; `stages` and `hasPlan` as in the
-  /// problem, `stages` 0 if not requested.
+  /// Checks each option and their combination. `stages`: the requested number,
+  /// 0 for none; `hasPlan`: whether the problem has a fixed plan.
   Status check(int64_t stages, bool hasPlan) const;
 };
 

@@ -56,8 +56,8 @@ public:
   /// A lower bound on the time of all plans that begin with `prefix`, from the
   /// costs of what is decided and the least costs of what is not.
   virtual double bound(const Decisions &prefix) const = 0;
-  /// Prefixes of equal state have the same choices, and costs of later
-  /// decisions that do not depend on how it was reached.
+  /// After all prefixes of equal state, the choices and the costs of later
+  /// decisions are the same.
   virtual Decisions stateOf(const Decisions &prefix) const = 0;
   /// numFeatures() numbers of about -3 to 3 that describe `prefix`, for a
   /// function that predicts how good its best plan is.
@@ -119,7 +119,8 @@ struct SearchOutcome {
   /// Whether no plan of the space is faster, since all others were evaluated
   /// or have a bound that is no lower.
   bool isOptimum = false;
-  std::vector<SearchPoint> curve; ///< Where the best time fell, and the end.
+  /// A point wherever the best time fell, and one at the end.
+  std::vector<SearchPoint> curve;
 };
 
 /// A driver: a way to choose which plans to evaluate.

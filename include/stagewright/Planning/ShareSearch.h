@@ -13,9 +13,10 @@
 //
 // A best-first search: from shares that do not fit, it moves one sample away
 // from a replica that lacks memory, or between its neighbours if little is
-// missing. If replicas only share with those of their own stage, this reaches
-// all shares that fit: until then, some replica that lacks memory has more
-// samples than they give it, and one has fewer.
+// missing. If replicas exchange values only within their own stage, this
+// reaches all shares that fit: compared with them, a replica that lacks memory
+// has more samples and another replica of its stage has fewer, so some move
+// brings the shares closer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +45,8 @@ public:
   ShareSearch(const Problem &problem, const Plan &plan,
               std::vector<bool> isStated, Lower lower);
 
-  /// Shares that fit; none if none are found, for which error() has a reason if
-  /// the first ones can be lowered.
+  /// Shares that fit, or none if none are found; then error() has the reason,
+  /// provided that the first shares can be lowered.
   std::optional<Shares> run();
   std::string error() const;
 
@@ -77,9 +78,10 @@ private:
   const Plan &plan;
   std::vector<bool> isStated;
   Lower lower;
-  /// By stage: the others with shares that it exchanges values with.
+  /// By stage: the other stages with shares with which it exchanges values.
   std::vector<std::set<size_t>> linked;
-  std::vector<std::vector<double>> seconds; ///< Of a sample.
+  /// By stage and replica: seconds of a whole microbatch.
+  std::vector<std::vector<double>> seconds;
   std::map<Key, int64_t> arenas;
   /// By stage, replica and samples: the least arena seen.
   std::map<std::pair<size_t, size_t>, std::map<int64_t, int64_t>> least;
@@ -87,7 +89,8 @@ private:
   std::set<Shares> seen;
   bool dropsSome = false;  ///< Some shares could not be lowered.
   bool isComplete = false; ///< All moves have been tried.
-  Rank closest = {};       ///< That lacks the least, of all shares tried.
+  /// Of the shares tried that lack the least: the rank that lacks most.
+  Rank closest = {};
   int64_t closestArena = -1;
 };
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan with equal stages, as reports list them beside another plan.
+// A plan with equal stages; reports list such plans beside another plan.
 // Planning/Baselines/Uniform.h finds them.
 //
 //===----------------------------------------------------------------------===//

@@ -136,8 +136,8 @@ static Error tooLarge(int64_t rank, int64_t bytes, const Device &device) {
 }
 
 /// Bytes left for the microbatches in flight on a stage whose replicas share
-/// the samples of each, as if one replica had all: what is left on a device
-/// over its share, the min over the devices.
+/// the samples of each microbatch, as if one replica had all samples: the min
+/// over the devices of the bytes left there divided by the device's share.
 static Result<double> leftOfShares(const Problem &problem,
                                    const StagePlan &stage, StageMemory memory,
                                    int64_t rank) {
@@ -160,7 +160,8 @@ static Result<double> leftOfShares(const Problem &problem,
 }
 
 /// Sets the memory limit, which is one number for all ranks: the least memory
-/// left on any. What stages hold is scaled by that over what their rank has.
+/// left on any rank. The bytes that a stage holds are multiplied by this limit
+/// divided by the memory left on its rank.
 static Status scaleMemory(const Problem &problem,
                           const std::vector<StagePlan> &stages,
                           const std::vector<StageMemory> &memories,
@@ -180,8 +181,9 @@ static Status scaleMemory(const Problem &problem,
       continue;
     }
     const Device &device = problem.cluster.devices[devices[r]];
-    // Memory that does not depend on the microbatches in flight: that of none,
-    // and the slot in which the next microbatch arrives.
+    // Memory that does not depend on the number of microbatches in flight: what
+    // is needed with none in flight, and the slot in which the next microbatch
+    // arrives.
     RankMemory memory;
     int64_t slots = 0; // For copies of offloaded stashes, also independent.
     for (int64_t s : here) {

@@ -15,12 +15,12 @@
 
 namespace stagewright {
 
-/// Max number of timed cuts that are evaluated with all replicas, and of these
-/// that are then improved: each time the best.
+/// Of the timed cuts the best kMostEvaluated are evaluated with all replicas,
+/// and of these the best kMostImproved are then improved.
 static constexpr size_t kMostEvaluated = 6, kMostImproved = 3;
 
-/// Moving ends of stages gains a few percent: cuts that take this many times
-/// the limit are left out.
+/// Moving ends of stages gains only a few percent, so cuts that take this many
+/// times the limit are left out.
 static constexpr double kMostGain = 1.1;
 
 const Problem &PlacedFamilies::first(int64_t pipelines) {
@@ -115,7 +115,7 @@ bool PlacedFamilies::splitsBackward() const {
                      });
 }
 
-/// Those of all candidates, each once, whatever their chunks.
+/// The shapes of all candidates, each once: chunks do not count.
 std::vector<PipelineShape> PlacedFamilies::shapes() const {
   std::set<std::pair<int64_t, int64_t>> distinct;
   for (const CutCandidate &candidate : candidates)
@@ -136,8 +136,8 @@ Seconds PlacedFamilies::leastTime() const {
   return placedLowerBound(problem, network, shapes(), splitsBackward());
 }
 
-/// Drops candidates that stay at `limit` or above, also after improvement.
-/// Returns whether there were any.
+/// Drops candidates that take at least `limit` even after improvement. Returns
+/// whether there were any.
 bool PlacedFamilies::dropSlow(Seconds limit) {
   std::set<std::pair<int64_t, int64_t>> kept;
   for (auto [ranks, pipelines] :
@@ -161,7 +161,8 @@ Result<std::optional<Plan>> PlacedFamilies::best(Seconds limit) {
   if (candidates.empty())
     return noShape(problem, family);
   Seconds bound = leastTime();
-  // If no candidate has the memory, the error says so.
+  // If no candidate has the memory (an infinite bound), keep all of them, so
+  // that the error says so.
   if (std::isfinite(limit.value) && std::isfinite(bound.value)) {
     leavesOut = dropSlow(limit);
     slow = kMostGain * limit.value;
@@ -233,9 +234,9 @@ Result<std::optional<Plan>> planPlacedBelow(const Problem &problem,
   if (problem.offload == OffloadChoice::All)
     return Error{
         "offload=all is planned for one stage on each device in the "
-        "schedules 1f1b, gpipe, window and early-backward, and these share "
-        "devices or have another one; leave out offload=, or chunks=, "
-        "placement= and schedule="};
+        "schedules 1f1b, gpipe, window and early-backward, not for several "
+        "stages on a device or another schedule; leave out offload=, or "
+        "chunks=, placement= and schedule="};
   Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();

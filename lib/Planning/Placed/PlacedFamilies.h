@@ -24,9 +24,9 @@ namespace stagewright {
 
 /// Whether an even cut has the memory that every schedule needs.
 struct CutRoom {
-  bool each = true; ///< Every rank has that of its own part.
-  /// All ranks together have that of one microbatch in flight. If not, other
-  /// ends of the stages do not help.
+  bool each = true; ///< Every rank has the memory for its own part.
+  /// All ranks together have the memory for one microbatch in flight. If not,
+  /// no other ends of the stages fit either.
   bool together = true;
 };
 
@@ -42,7 +42,7 @@ struct CutCandidate {
 
 /// What has been timed.
 struct TimedCuts {
-  double best = kInfinity; ///< Of those that fit.
+  double best = kInfinity; ///< The least time of those that fit.
   size_t count = 0;
   /// By placement and chunks: the most ranks of a cut that does not fit.
   std::map<std::pair<Placement, int64_t>, int64_t> lacking;
@@ -81,8 +81,8 @@ private:
   const Problem &first(int64_t pipelines);
   PlacedSearch search(const CutCandidate &candidate);
 
-  /// Whether to leave out cuts of this time, which stay above the limit, also
-  /// after improvement; notes in `leavesOut` that some are.
+  /// Whether to leave out a cut that takes `time`, because it stays above the
+  /// limit even after improvement; if so, notes it in `leavesOut`.
   bool leaveOut(double time) {
     leavesOut |= time >= slow;
     return time >= slow;
@@ -92,7 +92,7 @@ private:
   const Network &network;
   const PlacedFamily &family;
   double slow = kInfinity; ///< Cuts that take this long are left out.
-  bool leavesOut = false;  ///< Some plan is left out, as it is slow.
+  bool leavesOut = false;  ///< Some plan is left out for its time.
   int64_t devices;
   Bytes gradients;                  ///< Each once.
   std::vector<size_t> classOf;      ///< By device.

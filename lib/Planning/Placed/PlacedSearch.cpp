@@ -117,8 +117,8 @@ static double leastMaximum(const StageLoads &loads) {
         continue;
       }
       // The first term does not fall as `first` grows, the second does not
-      // rise: the best place is where they cross, or the one before it. If
-      // `end` grows, that does not go back.
+      // rise: the best place is where they cross, or the one before it. As
+      // `end` grows, this place never moves back.
       while (first + 1 < end && least[size_t(first)] < loads.of(s, first, end))
         ++first;
       best = value(first, end);
@@ -275,9 +275,9 @@ Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
 }
 
 /// A rank waits until a microbatch has passed the forwards of the stages before
-/// its first one, and runs all microbatches. If it runs no W alone, one still
-/// has to pass the backwards of these stages. Recomputation and transfers take
-/// no time here.
+/// its first one, and runs all microbatches. If backwards are not split, one
+/// microbatch then still has to pass the backwards of these stages.
+/// Recomputation and transfers take no time here.
 Seconds PlacedSearch::leastTime(const std::vector<int64_t> &ends,
                                 size_t generator) const {
   std::vector<Seconds> work(size_t(where.ranks)), ramp(size_t(where.ranks));
@@ -309,7 +309,7 @@ Seconds PlacedSearch::leastTime(const std::vector<int64_t> &ends,
 }
 
 /// Whether a cut is certain to cost no less than `best` under its schedule.
-/// Counts the actions that need not be timed.
+/// Counts the actions of a skipped cut as if they were timed.
 bool PlacedSearch::skips(const std::vector<int64_t> &ends,
                          const CutCost &best) {
   size_t number = best.schedule;

@@ -31,7 +31,7 @@ void fitLevels(const Problem &problem, const LevelCurve &curve,
 struct CutCost {
   int64_t excess = 0; ///< Bytes missing on all devices together.
   Seconds time;       ///< Of the fastest schedule that fits.
-  double squares = 0; ///< Sum over stages, of seconds; low if even.
+  double squares = 0; ///< Sum of the stages' squared seconds; low if even.
   size_t schedule = 0;
   Bytes need = {}; ///< Bytes needed on `device`.
   size_t device = 0;
@@ -109,8 +109,9 @@ private:
 Result<Plan> planOf(const Problem &whole, const Network &network,
                     PlacedSearch &search, const std::vector<int64_t> &ends);
 
-/// evaluatePlaced() without the memory of each stage, to compare plans: it
-/// takes longer to compute than to check. `packer` caches packings.
+/// evaluatePlaced() without the memory of each stage, to compare plans:
+/// computing this memory takes longer than checking that it fits. `packer`
+/// caches packings.
 Status timePlaced(const Problem &problem, const Network &network,
                   const Generator &generator, Plan &plan, LifePacker &packer);
 

@@ -125,7 +125,7 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
 }
 
 /// By rank: the first rank that runs the same actions on as many microbatches.
-/// It differs only for pipelines side by side.
+/// It is another rank only if there are pipelines side by side.
 static std::vector<size_t> firstsAlike(const Run &run) {
   std::vector<size_t> first(run.ranks.devices.size());
   std::iota(first.begin(), first.end(), 0);
@@ -167,8 +167,8 @@ static std::vector<RankMemory> memoryOf(const Run &run, const Plan &plan) {
   return memory;
 }
 
-/// Checks that the devices have enough memory. Packs stashes only where that
-/// decides.
+/// Checks that the devices have enough memory. Packs stashes only where the
+/// result depends on it.
 static Status checkMemory(const Run &run, const Plan &plan,
                           LifePacker &packer) {
   std::vector<RankMemory> memory = memoryOf(run, plan);
@@ -180,7 +180,7 @@ static Status checkMemory(const Run &run, const Plan &plan,
     const Order &order = run.plan.schedule.ranks[first[r]];
     const Device &device = deviceOf(r);
     if (first[r] < r && device.memory >= deviceOf(first[r]).memory)
-      continue; // It has fit.
+      continue; // The first of the alike ranks fits, with no more memory.
     RankMemory &own = memory[first[r]];
     if (own.fits(order, &packer, device.memory))
       continue;
@@ -194,7 +194,8 @@ static Status checkMemory(const Run &run, const Plan &plan,
   return {};
 }
 
-/// Sets the memory of every stage, its part of that of its devices.
+/// Sets the memory of every stage: its part of what its devices hold, the max
+/// over the devices.
 static void fillMemory(const Run &run, Plan &plan, LifePacker &packer) {
   std::vector<RankMemory> memory = memoryOf(run, plan);
   std::vector<size_t> first = firstsAlike(run);

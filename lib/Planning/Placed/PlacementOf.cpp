@@ -53,9 +53,9 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
     if (stages == count && count % 2 == 0 && matches(twin, ranks))
       return twin;
     return Error{"a stage lies on " + std::to_string(most) +
-                 " devices, and neither as twins do (stage s on device s and "
-                 "on its mirror image) nor as replicas do (stages that share a "
-                 "device share all, in one order)"};
+                 " devices, but the stages are neither twins (stage s on "
+                 "device s and on its mirror image) nor replicas (stages that "
+                 "share a device share all their devices, in the same order)"};
   }
   // In a loop, `spare` devices may have one chunk fewer than the others.
   int64_t spare = count == 0 ? 0 : (count - stages % count) % count;

@@ -20,8 +20,8 @@
 
 namespace stagewright {
 
-/// Max microbatches that a schedule makes a stage keep. While a B runs, it
-/// keeps what its I makes for its W, hence at least 1.
+/// Max microbatches that a schedule makes a stage keep. A B keeps what its I
+/// makes for its W while it runs, so `between` is at least 1 if any is kept.
 inline ByLife heldOf(const StashPeak &peak) {
   return {peak.activation, peak.held,
           std::max(peak.kept, std::min<int64_t>(peak.held, 1))};
@@ -33,8 +33,9 @@ inline ByLife heldOf(const StashPeak &peak) {
 inline constexpr int64_t kSharedSlots = 6;
 
 /// Memory of all stages of a rank. They run one after the other, so they share
-/// the temporaries of the stage with the most; and the stash of a stage may
-/// reuse the memory of another's (BodiesToKernels/StashFrames.h).
+/// one space for temporaries, as large as the most that a stage needs. The
+/// stash of a stage may reuse the memory of another stage's stash
+/// (BodiesToKernels/StashFrames.h).
 class RankMemory {
 public:
   /// `kind`: the name of the schedule.
@@ -66,8 +67,8 @@ public:
   }
   /// The same for an order with these lives.
   void share(const std::vector<StashLife> &lives, LifePacker *packer);
-  /// Whether total() is at most `most` after share(). Packs only if that
-  /// decides.
+  /// Whether total() is at most `most` after share(). Packs only if the result
+  /// depends on it.
   bool fits(const std::vector<StashLife> &lives, LifePacker *packer,
             Bytes most) const;
   bool fits(const Order &order, LifePacker *packer, Bytes most) const {

@@ -1,4 +1,4 @@
-//===- SearchOrder.cpp - searches a faster order for a plan ---------------===//
+//===- SearchOrder.cpp - search for a faster order of a plan --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace stagewright {
 
-/// Whether every stage of `plan` runs whole microbatches, and none repeats its
-/// whole forward or copies to its host: the search does not order these.
+/// Whether the search can order `plan`: every stage runs whole microbatches,
+/// and none recomputes its whole forward or offloads.
 static bool isSearchable(const Problem &problem, const Plan &plan) {
   return std::all_of(
       plan.stages.begin(), plan.stages.end(), [&](const StagePlan &stage) {
@@ -36,9 +36,9 @@ Plan withSearchedOrder(const Problem &problem, Plan plan) {
     return plan;
   // The bound of the family holds for every order.
   other.familyBound = std::min(other.time, plan.familyBound);
-  other.explanation.push_back("a search among orders saves " +
-                              precisely(plan.time - other.time) + " on " +
-                              plan.orderName() + " order");
+  other.explanation.push_back("an order found by search saves " +
+                              precisely(plan.time - other.time) +
+                              " compared with " + plan.orderName() + " order");
   return other;
 }
 

@@ -32,11 +32,11 @@ double PlacedFamilies::sumsOf(int64_t ranks, int64_t pipelines) {
       .value;
 }
 
-/// Makes the even cut, and sets `bound` to the work of the busiest rank on all
-/// its microbatches, or to that of the average forward and sum of gradients,
-/// which cannot overlap (PlacedBound.cpp), if that is more. For `estimate`,
-/// filling and draining add a chunk of one microbatch per other rank, or a
-/// third of it if backwards are split.
+/// Makes the even cut. Sets `bound` to the larger of two times: that of all
+/// microbatches on the busiest rank; and that of the forwards of an average
+/// rank plus the sum of gradients, which cannot overlap (PlacedBound.cpp).
+/// `estimate` adds the time to fill and drain the pipeline: for every other
+/// rank one microbatch on a chunk, or a third of that if backwards are split.
 void PlacedFamilies::estimate(CutCandidate &candidate) {
   const auto &[where, generators, pipelines] = candidate.request;
   candidate.ends = evenCut(problem, candidate.request);
@@ -67,9 +67,10 @@ void PlacedFamilies::estimate(CutCandidate &candidate) {
                                              (halves ? 3 : 1);
 }
 
-/// Microbatches that a rank holds at least under all schedules of `request`: in
-/// a pipeline that goes along the ranks, one for each rank from this one on, as
-/// in 1F1B. In loops, stages of a rank do not hold the most at the same time.
+/// Min number of microbatches that a rank holds at a time under any schedule of
+/// `request`: in a linear pipeline, one for each rank from this one on, as in
+/// 1F1B. In other placements, stages of a rank do not hold the most at the same
+/// time, so only one is certain.
 static int64_t leastHeld(const PlacedRequest &request, int64_t rank,
                          int64_t microbatches) {
   const StagePlacement &where = request.where;
@@ -121,9 +122,10 @@ CutRoom PlacedFamilies::roomOf(const CutCandidate &candidate) {
 }
 
 /// Times the most promising even cuts, each in its fastest schedule, and sorts
-/// them; drops the others. Those come last that only fit with uneven stages, if
-/// at all, and, as long as none fits in memory, those with no more ranks than
-/// one that does not fit, and the same placement and chunks.
+/// them; drops the others. Two kinds of cuts come last: those that fit only
+/// with uneven stages, if at all; and, until some cut fits in memory, those
+/// with the same placement and chunks as a cut that does not fit, and no more
+/// ranks.
 void PlacedFamilies::timeCuts() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const CutCandidate &a, const CutCandidate &b) {
@@ -142,9 +144,9 @@ void PlacedFamilies::timeCuts() {
                    });
 }
 
-/// Times `some` candidates, in order, and adds to `later` those that come last.
-/// Several are timed at once: those are dropped that would not have been timed
-/// one after the other.
+/// Times the candidates of `some`, in order, and adds those that come last to
+/// `later`. Several are timed at once; the results that would not exist had
+/// they been timed one after the other are dropped.
 void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
                               TimedCuts &timed,
                               std::vector<CutCandidate *> *later) {

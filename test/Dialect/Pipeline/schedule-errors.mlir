@@ -20,7 +20,7 @@ pipeline.cluster @local {
   pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @+1 {{a stage lies on 2 devices, and neither as twins do (stage s on device s and on its mirror image) nor as replicas do (stages that share a device share all, in one order)}}
+  // expected-error @+1 {{a stage lies on 2 devices, but the stages are neither twins (stage s on device s and on its mirror image) nor replicas (stages that share a device share all their devices, in the same order)}}
   pipeline.stage 0 on [@d0, @d1] layers [0]
   pipeline.stage 1 on [@d1] layers [1]
 }

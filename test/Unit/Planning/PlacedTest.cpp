@@ -87,10 +87,11 @@ TEST(Placed, RanksOfStagesSayHowTheyLie) {
   EXPECT_EQ(lie({{0}, {1}, {1}, {0}}), "v 2 2");
   EXPECT_EQ(lie({{0}, {1}, {1}, {0}, {0}, {1}}), "v 2 3");
   EXPECT_EQ(lie({{0, 1}, {1, 0}}), "twin 2 1");
-  EXPECT_EQ(lie({{0, 1}, {2, 3}}),
-            "a stage lies on 2 devices, and neither as twins do (stage s on "
-            "device s and on its mirror image) nor as replicas do (stages that "
-            "share a device share all, in one order)");
+  EXPECT_EQ(
+      lie({{0, 1}, {2, 3}}),
+      "a stage lies on 2 devices, but the stages are neither twins (stage "
+      "s on device s and on its mirror image) nor replicas (stages that "
+      "share a device share all their devices, in the same order)");
   EXPECT_EQ(lie({{0}, {1}, {0}}), "loop 2 2 but 1");
   EXPECT_EQ(lie({{0}, {1}, {2}, {0}}), "loop 3 2 but 2");
   EXPECT_EQ(lie({{0}, {1}, {1}}),

@@ -7,8 +7,9 @@
 //
 // The inter-operator pass of Alpa (Zheng et al., OSDI 2022, section 5) on given
 // stage costs: it cuts a chain into stages, and a mesh of N hosts with M
-// devices each into submeshes, to minimise sum t_i + (B - 1) max t_i. Submeshes
-// of (1, 2^p) and (n, M) devices always tile the mesh if M is a power of two.
+// devices each into submeshes, to minimise sum t_i + (B - 1) max t_i for stages
+// of t_i seconds and B microbatches. Submeshes of (1, 2^p) and (n, M) devices
+// always tile the mesh if M is a power of two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +41,8 @@ struct AlpaInput {
   /// Seconds of a microbatch in layers [first, end) on mesh number `mesh`;
   /// infinite if that is impossible.
   std::function<double(size_t first, size_t end, size_t mesh)> time;
-  /// Max number of stages after such a stage with which it fits in memory (each
-  /// adds one microbatch in flight to it); not called for infinite times.
+  /// Max number of later stages with which these layers fit in memory: each
+  /// later stage adds one microbatch in flight. Not called for infinite times.
   std::function<int64_t(size_t first, size_t end, size_t mesh)> mostBehind;
 };
 
@@ -58,7 +59,8 @@ struct AlpaAnswer {
 /// with a plan, a dynamic program finds the least sum; it stops when no larger
 /// bound can be better. Of equal optima it takes the one with the smaller
 /// maximum. Fails if no plan fits. Time O(K S L^2 D G) for K bounds, S stages,
-/// L layers, D devices, G meshes; without S if memory and stages are unlimited.
+/// L layers, D devices, G meshes; without the factor S if memory and stages are
+/// unlimited.
 Result<AlpaAnswer> solveAlpa(const AlpaInput &input);
 
 } // namespace stagewright

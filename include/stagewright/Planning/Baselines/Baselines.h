@@ -48,10 +48,11 @@ Result<Plan> planBranchDp(const Problem &problem);
 /// Lets a device run several stages that are not adjacent, which is better if
 /// the whole decoder uses an encoder's values. Starts from planIdealDp's plan
 /// and from nine random assignments. Anneals the loads, then takes the best
-/// move or exchange of layers until none lowers the max load. Of loads within
-/// 0.1 % of the least it takes the plan with the shortest simulated step.
-/// Deterministic; the seed is in the explanation. The load is at most 0.1 %
-/// above that of planIdealDp's plan. Chooses the number of stages itself.
+/// move or exchange of layers until none lowers the max load. Of the plans
+/// whose max load is within 0.1 % of the least it takes the one with the
+/// shortest simulated step. Deterministic; the seed is in the explanation. The
+/// load is at most 0.1 % above that of planIdealDp's plan. Chooses the number
+/// of stages itself.
 ///
 /// Source: the local search baseline of Tarnawski et al., NeurIPS 2020.
 Result<Plan> planLocalSearch(const Problem &problem);

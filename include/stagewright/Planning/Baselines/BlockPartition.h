@@ -20,12 +20,13 @@
 namespace stagewright {
 
 /// The ends of `blocks` blocks of `weights`, none empty; 1 <= blocks <= size.
-/// With the weights scaled to [0, 1] (min and max) the sums of any two blocks
-/// differ by at most 1, unless an element had to be moved to avoid an empty
-/// block. The max block sum need not be optimal. Starts from equal counts, with
-/// the rest in the last block. While the largest sum exceeds the smallest by
-/// more than 1, an element moves into the smallest block nearest to the
-/// largest, from the side of the largest. At most O(k n^3) moves.
+/// With the weights scaled so that their min is 0 and their max 1, the sums of
+/// any two blocks differ by at most 1, unless an element had to be moved to
+/// avoid an empty block. The max block sum need not be optimal. Starts from
+/// equal counts, with the rest in the last block. While the largest sum exceeds
+/// the smallest by more than 1, an element moves into the smallest block
+/// nearest to the largest, from the side of the largest. At most k n^2 moves,
+/// each in O(n), for k blocks of n weights.
 std::vector<size_t> blockPartition(const std::vector<double> &weights,
                                    size_t blocks);
 

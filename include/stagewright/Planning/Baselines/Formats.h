@@ -28,12 +28,12 @@ Result<Problem> readChain(const std::string &text, const std::string &file);
 Result<Problem> readPipeDream(const std::string &text, const std::string &file);
 
 /// The JSON of msr-fiddle/dnn-partitioning (throughput inputs), in the time
-/// unit of the file. It includes a cluster of `maxFPGAs` accelerators of class
-/// "profiled" and `maxCPUs` devices of class "host", and times for both.
+/// unit of the file. The problem has a cluster of `maxFPGAs` accelerators of
+/// class "profiled" and `maxCPUs` devices of class "host", and times for both.
 Result<Problem> readDnnPartitioning(const std::string &text,
                                     const std::string &file);
 
-/// The JSON of msr-fiddle/piper: layers with alternatives. It includes a
+/// The JSON of msr-fiddle/piper: layers with alternatives. The problem has a
 /// cluster and the number of microbatches.
 Result<Problem> readPiper(const std::string &text, const std::string &file);
 

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Data parallelism times pipeline parallelism times chunks times recomputation,
-// as set in launch scripts (Megatron-LM's --pipeline-model-parallel-size,
-// --num-layers-per-virtual-pipeline-stage and --recompute-num-layers): stages
-// have equal shares of the work and equally many devices, layers have equal
-// levels of recomputation. There are few such plans, so all are tried and timed
-// as any other plan. They are a baseline for the planners.
+// Combinations of data parallelism, pipeline parallelism, chunks and
+// recomputation, as set in launch scripts (Megatron-LM's
+// --pipeline-model-parallel-size, --num-layers-per-virtual-pipeline-stage and
+// --recompute-num-layers): stages have equal shares of the work and equally
+// many devices, layers have equal levels of recomputation. There are few such
+// plans, so all are tried and timed like any other plan. They are a baseline
+// for the planners.
 //
 //===----------------------------------------------------------------------===//
 
