@@ -23,8 +23,8 @@ public:
                StagesMemory &result);
 
   void add(const LayerValue &value);
-  /// Counts a parameter that several stages of the same devices read only once,
-  /// in the first of these stages.
+  /// If several stages of the same devices read a parameter, counts it once, in
+  /// the first of these stages.
   void countOnce(const Resident &resident);
 
 private:

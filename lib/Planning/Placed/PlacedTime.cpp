@@ -180,7 +180,7 @@ static Status checkMemory(const Run &run, const Plan &plan,
     const Order &order = run.plan.schedule.ranks[first[r]];
     const Device &device = deviceOf(r);
     if (first[r] < r && device.memory >= deviceOf(first[r]).memory)
-      continue; // The first of the alike ranks fits, with no more memory.
+      continue; // The first such rank fits, and has no more memory.
     RankMemory &own = memory[first[r]];
     if (own.fits(order, &packer, device.memory))
       continue;

@@ -145,8 +145,8 @@ void PlacedFamilies::timeCuts() {
 }
 
 /// Times the candidates of `some`, in order, and adds those that come last to
-/// `later`. Several are timed at once; the results that would not exist had
-/// they been timed one after the other are dropped.
+/// `later`. Several are timed at once; candidates that would not have been
+/// timed one after the other are dropped.
 void PlacedFamilies::timeSome(const std::vector<CutCandidate *> &some,
                               TimedCuts &timed,
                               std::vector<CutCandidate *> *later) {

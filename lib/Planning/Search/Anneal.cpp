@@ -14,9 +14,9 @@ namespace stagewright {
 /// The energy is the logarithm of the time, so a temperature is the relative
 /// rise that is accepted with probability 1/e.
 static constexpr double kFirst = 0.2, kLast = 0.002;
-/// After so many requests in a row for plans that are already evaluated, the
-/// temperature is doubled; it rises linearly, so that the search reaches other
-/// plans. Such requests cost no evaluation.
+/// With every request in a row for a plan that is already evaluated, the
+/// temperature rises linearly, so that the search reaches other plans; after
+/// this many requests it is doubled. Such requests cost no evaluation.
 static constexpr double kRepeats = 100;
 
 void searchAnneal(SearchRun &run) {

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The bound of a prefix is planLowerBound() for the stages that are decided:
-//   fill through the earlier stages + M x load + max(sums of gradients that
-//   remain, way back through the earlier stages),
-// and the same for the layers that are left as if all devices left shared their
-// work evenly. A stage's load is that of its devices at work all the time on
-// shares in proportion to their speed.
+//   forwards through the earlier stages + M x load
+//   + max(all-reduce after the last backward,
+//         backwards through the earlier stages),
+// and the same for the layers that are left, as if all devices that are left
+// shared their work evenly. The load of a stage assumes that its devices are
+// always busy, on shares in proportion to their speed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@
 
 namespace stagewright {
 
-/// Prefixes whose sums are remembered.
+/// Max number of prefixes whose sums are cached.
 static constexpr size_t kMostMemo = 200'000;
 /// Max pairs of devices on both sides of a cut that are looked at one by one.
 static constexpr size_t kMostPairs = 4096;
@@ -112,12 +113,12 @@ ChainSpace::CutCosts ChainSpace::leastCut(size_t cut, size_t links) const {
 
 ChainSpace::CutCosts ChainSpace::cutCosts(const Decided &at, size_t senders,
                                           size_t receivers, bool turns) const {
-  // Replicas in turn have a link for each pair; of sliced microbatches the
-  // busiest device sends or receives at least an equal part.
+  // Replicas that take turns have a link for each pair. If microbatches are
+  // sliced, the busiest device sends or receives at least an equal part.
   CutCosts least = leastCut(at.layers, turns ? senders * receivers
                                              : std::min(senders, receivers));
-  // Shares are certain on equal devices to which whole samples can be dealt
-  // equally. With others, a device on a slow link may send less.
+  // Shares are certain only on equal devices to which whole samples can be
+  // dealt equally. On others, a device on a slow link may send less.
   bool equal = problem.samples % int64_t(senders) == 0 &&
                problem.samples % int64_t(receivers) == 0 &&
                areEqual(at.order, at.devices - senders, senders + receivers);

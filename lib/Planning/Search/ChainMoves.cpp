@@ -73,7 +73,8 @@ static void shiftCut(Stages &stages, SearchRandom &random) {
     stages.ends[s] = end;
 }
 
-/// Gives a device of a stage, or one that is free, to another stage, or none.
+/// Moves a device from a stage, or from the free devices, to another stage or
+/// to the free devices.
 static void moveDevice(Stages &stages, int64_t devices, int64_t most,
                        SearchRandom &random) {
   size_t count = stages.counts.size(), from = random.pick(count + 1),

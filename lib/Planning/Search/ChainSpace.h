@@ -149,8 +149,8 @@ private:
   bool knowsTransfers; ///< No value states its seconds instead of bytes.
   size_t maxReplicas;
   double ideal; ///< Load of a microbatch spread evenly over all devices.
-  /// By stages s and devices d: numbers of ways to give each of s stages at
-  /// least one device, and no more than maxReplicas, of d in all.
+  /// By stages s and devices d: the number of ways to give each of s stages at
+  /// least one and at most maxReplicas of d devices.
   std::vector<std::vector<long double>> sharings;
   struct Hash {
     size_t operator()(const Decisions &decisions) const {

@@ -6,19 +6,20 @@
 //===----------------------------------------------------------------------===//
 //
 // An episode makes one plan, decision by decision. Q of a prefix and a choice
-// is the reward that the best plan from there earns: log(T_ref / T), or
-// kInfeasible if the plan cannot run. A decision leads to one known prefix, so
-// Q is a function of that prefix:
+// is the reward that the best plan from there earns: log(T_ref / T), where T is
+// its time and T_ref that of the best reference plan, or kInfeasible if the
+// plan cannot run. A decision leads to one known prefix, so Q is a function of
+// that prefix:
 //   Q(prefix) = log(T_ref / bound(prefix)) + f(features(prefix)),
 // where the network f starts at 0: the first episodes follow the bound, later
 // ones what was learnt about its error.
 //
-// Masked choices: those whose bound is not below the best time, and those below
-// which nothing is left to evaluate. When all first choices are masked, the
-// best plan is proved to be the optimum of the space.
+// Masked choices are those whose bound is not below the best time, and those
+// after which no plan is left to evaluate. When all first choices are masked,
+// the best plan is proved to be the optimum of the space.
 //
 // Source: Auto-MAP (Wang et al. 2020): double Q-learning (van Hasselt et al.
-// 2016), rewards n steps ahead, prioritised replay (Schaul et al. 2016).
+// 2016), n-step returns, prioritised replay (Schaul et al. 2016).
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,23 +35,24 @@ namespace stagewright {
 static constexpr size_t kSteps = 3, kMemory = 10'000, kBatch = 32;
 /// Updates of the network between two copies to the target network.
 static constexpr int64_t kCopyEvery = 200;
-/// Share of random choices, from the first to half of the budget.
+/// Share of random choices: at the start, and from half of the budget on.
 static constexpr double kFirstRandom = 0.5, kLastRandom = 0.05;
-/// Of |error| in a priority, and of the weights that make up for it (at the
-/// end; 0.4 at the start).
+/// The priority of an entry is (|error| + kLeastPriority)^kPriority; train()
+/// corrects the bias of this by weights.
 static constexpr double kPriority = 0.6, kLeastPriority = 1e-3;
 static constexpr double kInfeasible = -3;
 /// Shorter times count as this, so that logarithms are finite.
 static constexpr double kLeastTime = 1e-30;
-/// Dead ends of an episode after which bounds no longer mask: there is more to
-/// learn from a plan that is too slow than from one bound more.
+/// Number of dead ends in an episode after which bounds no longer mask choices:
+/// a plan that is too slow then teaches more than another bound.
 static constexpr size_t kMostDeadEnds = 64;
 
 namespace {
-/// A prefix, and what it led to kSteps decisions later.
+/// A prefix, and the one kSteps - 1 decisions later, whose best choice gives
+/// the target.
 struct Step {
   Decisions prefix, later;
-  /// Of the episode, if it ended within kSteps.
+  /// The reward of the episode, if it ended within kSteps.
   std::optional<double> reward;
 };
 
@@ -73,7 +75,7 @@ public:
       if (!episode())
         return run.setOptimum();
       if (run.isOver())
-        return; // Perhaps during the episode, with nothing to learn from.
+        return; // It may end during the episode, without a plan to learn from.
       train();
     }
   }
@@ -183,7 +185,8 @@ void DeepQ::remember(const Decisions &plan, double reward) {
   }
 }
 
-/// The double estimate: the online network chooses, the other one judges.
+/// The estimate of double Q-learning: the online network chooses, the target
+/// network evaluates.
 double DeepQ::targetOf(const Step &step) const {
   if (step.reward)
     return *step.reward;

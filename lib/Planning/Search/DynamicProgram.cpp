@@ -8,11 +8,11 @@
 // Extends prefixes by one decision at a time, those of one length by increasing
 // bounds. Of the prefixes with one state it keeps the kKept with the least
 // bounds, since what follows costs the same after each of them. The number of
-// prefixes whose bounds are computed is limited: each length gets an equal part
-// of what is left of it, and of a time limit all of them together get half.
-// Plans are then evaluated by increasing bounds until the bound reaches the
-// best time. If no prefix was dropped whose bound is less than that time, the
-// plan is the best of the space.
+// prefixes whose bounds are computed is limited; each length gets an equal part
+// of what the shorter ones have left. If there is a time limit, computing
+// bounds takes at most half of it. Plans are then evaluated by increasing
+// bounds until the bound reaches the best time. If no prefix was dropped whose
+// bound is less than that time, the plan is the best of the space.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,14 @@
 
 namespace stagewright {
 
-/// Prefixes kept for each state. The bound does not tell all about a prefix:
-/// two that differ in it by little may end in plans of the other order.
+/// Prefixes kept for each state. Bounds are not exact: of two prefixes in one
+/// state, the one with the slightly larger bound may lead to the faster plan.
 static constexpr size_t kKept = 8;
-/// Prefixes whose bounds are computed: at least, and for each plan that may be
-/// evaluated. On small spaces this is no limit.
+/// Max number of prefixes whose bounds are computed: kVisitsPerPlan for each
+/// plan that may be evaluated, but at least kLeastVisits. On small spaces this
+/// is no limit.
 static constexpr double kLeastVisits = 2e5, kVisitsPerPlan = 200;
-/// Share of a time limit for them.
+/// Share of a time limit for computing these bounds.
 static constexpr double kTimeOfVisits = 0.5;
 
 namespace {

@@ -44,7 +44,7 @@ private:
     }
     const float *biases() const { return row(inputs); }
   };
-  /// Outputs of all layers, those between after ReLU.
+  /// Outputs of all layers, of all but the last after ReLU.
   void forward(std::span<const float> input,
                std::vector<std::vector<float>> &outputs) const;
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names do not count, nor do what only other planners use (alternatives, asked
-// stages, a fixed plan) and rates from which seconds were computed.
+// The digest covers everything in a problem on which times depend. It leaves
+// out names, data that only other planners use (alternatives, asked stages, a
+// fixed plan), and rates from which seconds were computed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,7 +31,7 @@ public:
     return sums[capacity + number] / sums[1];
   }
 
-  /// Adds an entry, in place of the oldest one if it is full.
+  /// Adds an entry, in place of the oldest one if `capacity` is reached.
   void add(Entry entry, double priority) {
     if (entries.size() < capacity)
       entries.push_back(std::move(entry));

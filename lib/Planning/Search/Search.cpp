@@ -24,7 +24,7 @@ struct Driver : SearchDriver {
 } // namespace
 
 static constexpr std::array kDrivers = {
-    Driver{{"dp", "dynamic program over the states, plans by their bounds"},
+    Driver{{"dp", "dynamic program over partial plans, then plans by bound"},
            searchDynamicProgram},
     Driver{{"q", "deep Q-network that learns from the plans it makes"},
            searchDeepQ},

@@ -25,10 +25,11 @@ namespace stagewright {
 class SearchLog {
 public:
   /// Reads the file at `options.log`, or starts it. The error names the line
-  /// that is no evaluation, or the search that the file is of.
+  /// that is no evaluation, or the search to which the file belongs.
   Status open(const SearchOptions &options, uint64_t problem);
 
-  /// The time of `plan` in the file; infinite if it cannot run.
+  /// The time of `plan` in the file; infinite if it cannot run, none if the
+  /// file does not have it.
   std::optional<double> timeOf(const Decisions &plan) const;
 
   /// The fastest plan in the file, and its time; none if none can run.

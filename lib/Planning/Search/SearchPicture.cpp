@@ -15,7 +15,7 @@
 namespace stagewright {
 
 static constexpr double kLeft = 80, kTop = 68, kWidth = 640, kHeight = 320;
-/// Distinguishable also without colours of red and green.
+/// Distinguishable with red-green colour blindness.
 static constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73",
                                         "#cc79a7", "#7f7f7f"};
 

@@ -31,10 +31,10 @@ public:
   double time(const Decisions &plan);
   /// Whether the plan has been evaluated.
   bool knows(const Decisions &plan) const { return times.contains(plan); }
-  /// Whether the budget is spent, all plans are evaluated, or only known plans
-  /// have been asked for during a long time.
+  /// Whether the budget is spent, all plans are evaluated, or too many requests
+  /// in a row were for known plans.
   bool isOver() const;
-  /// How often in a row only known plans have been asked for.
+  /// How many requests in a row were for known plans.
   int64_t known() const { return repeats; }
   /// SearchOptions::beta.
   double beta() const { return options.beta; }

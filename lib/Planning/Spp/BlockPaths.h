@@ -27,9 +27,9 @@ struct BlockPath {
 
 /// Paths from at most `most` starts, spread over the blocks, each improved by
 /// local changes; sorted by cost, then by indices. A step between two blocks
-/// costs (fastest bandwidth / bandwidth of its link)^power: with power 1 a path
-/// costs its seconds per byte, with a large power nearly its slowest link only.
-/// O(V^2) per start and sweep.
+/// costs (fastest bandwidth / bandwidth of its link)^power: with power 1 the
+/// cost is proportional to the path's seconds per byte, with a large power its
+/// slowest link decides. O(V^2) per start and sweep for V blocks.
 std::vector<BlockPath> shortBlockPaths(const Network &network,
                                        const std::vector<Block> &blocks,
                                        int power, size_t most);

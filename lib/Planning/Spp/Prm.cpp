@@ -114,7 +114,7 @@ void Solver::follow(size_t number, int64_t stages) {
       onward[cut] = kInfinity;
 }
 
-/// The same, with cuts that are not allowed.
+/// The same, including cuts that are not allowed.
 void Solver::followAny(size_t number, int64_t stages) {
   const PrmBlock &block = blocks.blocks[number];
   std::fill(onward.begin(), onward.end(), kInfinity);

@@ -16,11 +16,12 @@
 // The fills are 0 for SPP's objective W; with them the value is the lower bound
 // of the plan itself (docs/planner.md). For a fixed block the best next block
 // for each l2 does not depend on l, and loads only grow with the interval, so a
-// sliding window finds the min over l2: O(L) a block instead of O(L^2). In all
-// O(S L V^3) for every number of stages up to S, O(L V^3) for one plan; the
-// plain recurrence takes O(S L^2 V^3). This requires that load plus fill do not
-// shrink if a stage begins earlier. The exception is overlapped tails counted
-// with both fills for a single microbatch: then the plan may not be optimal.
+// sliding window finds the min over l2: O(L) a block instead of O(L^2). With L
+// layers and V devices, plans of every number of stages up to S take O(S L
+// V^3), one plan O(L V^3); the plain recurrence takes O(S L^2 V^3). This
+// requires that load plus fill do not shrink if a stage begins earlier. The
+// exception is overlapped tails counted with both fills for a single
+// microbatch: then the plan may not be optimal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,7 @@ struct PrmOptions {
   bool countTail = true;
   /// By layer l: seconds of the last microbatch's backward from l to the first
   /// layer, in a plan similar to those searched for. Only the part of a tail
-  /// that is longer counts. Empty: 0 for all.
+  /// that exceeds it counts. Empty: 0 for all.
   std::vector<double> drain;
   /// Loads may not exceed this; the value is then the fill alone.
   double cap = std::numeric_limits<double>::infinity();

@@ -87,7 +87,7 @@ Builder::Builder(const Problem &problem, const Network &network,
     }
 }
 
-/// Whether `number` is at most 16, or only its four highest bits may be set.
+/// Whether `number` is at most 16, or no bit below its four highest is set.
 static bool isStep(size_t number) {
   if (number <= 16)
     return true;
@@ -230,8 +230,9 @@ double Builder::shareOf(size_t block, size_t begin, size_t end) const {
                          shares[block].begin() + (end - b.start), 0.0);
 }
 
-/// The same over the NICs of hosts. Assumes that the devices of a host are
-/// consecutive in the list; where they are not, the result is too small.
+/// Seconds per byte of a microbatch over the NICs of hosts, max over hosts.
+/// Assumes that the devices of a host are consecutive in the list; where they
+/// are not, the result is too small.
 double Builder::nicTime(size_t from, size_t to) const {
   double most = 0;
   for (auto [self, other] : {std::pair(from, to), std::pair(to, from)}) {

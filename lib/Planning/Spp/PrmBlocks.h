@@ -9,9 +9,10 @@
 // block is one such run, identified by its width and by `used`, the devices of
 // it and of all blocks after it. A pair is a block and that of the next stage.
 //
-// On a large cluster only some runs are blocks: aligned parts of a host whose
-// size is a power of two, and runs of whole hosts: up to 16 any number, above
-// that numbers in steps of at most 1/8.
+// On a large cluster only some runs are blocks: the whole list, aligned parts
+// of a host whose size is a power of two, runs as wide as an asked stage, and
+// runs of whole hosts: any number of hosts up to 16, above that numbers in
+// steps of at most 1/8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +37,9 @@ struct PrmBlock {
   /// Seconds to all-reduce a layer's gradients of p > 0 bytes:
   /// reducePerByte * p + reduceLatency.
   double reducePerByte = 0, reduceLatency = 0;
-  /// `share` for an interval that cannot be sliced: a replica runs every
-  /// width-th microbatch, so the part of all microbatches, rounded up.
+  /// `share` for an interval that cannot be sliced. A replica runs every
+  /// width-th microbatch: this is its part of all microbatches, rounded up to
+  /// whole ones, and scaled to the slowest device of the block.
   double turnShare = 1;
   /// Blocks that may follow: [nextBegin, nextEnd). The pair with the k-th of
   /// them is pairs[pairBegin + k].

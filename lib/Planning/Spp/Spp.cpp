@@ -40,8 +40,8 @@ static constexpr size_t kMostListsOfOthers = 2;
 static constexpr size_t kMostDevicesOfAllLists = 32;
 
 /// If memory is short, the plan that the dynamic program finds may need
-/// recomputation levels that cost more than it estimates. With at most so many
-/// devices it also runs with limits on replicas, which finds other plans.
+/// recomputation levels that cost more than it estimates. With at most this
+/// many devices it also runs with limits on replicas, which finds other plans.
 static constexpr int64_t kMostDevicesOfLimits = 16;
 
 /// How often the search is repeated around the best plan.

@@ -21,8 +21,8 @@ namespace stagewright {
 std::vector<size_t> listOf(const Problem &problem, const Plan &plan);
 
 /// The plan that planSpp() finds on these lists of devices. The plans `others`,
-/// whose stages share no devices, are candidates too; the lists of the first of
-/// them are searched as well.
+/// whose stages share no devices, are candidates too; the lists of the first
+/// few of them are searched as well.
 Result<Plan> planOnLists(const Problem &problem, const Network &network,
                          std::vector<std::vector<size_t>> orders,
                          const std::vector<Plan> &others = {});

@@ -20,12 +20,13 @@ namespace stagewright {
 static constexpr double kCaps[] = {1,    1.005, 1.01, 1.02, 1.03, 1.05, 1.08,
                                    1.12, 1.17,  1.25, 1.35, 1.5,  1.75, 2};
 
-/// Max inner loop steps of a run that finds a plan for every number of stages:
-/// to make such a run for each objective, and to make one for the loads.
+/// A run that finds a plan for every number of stages is made for each
+/// objective if it takes at most kFewSteps steps of the inner loop, and for the
+/// loads if it takes at most kManySteps.
 static constexpr double kFewSteps = 1e7, kManySteps = 4e9;
 
-/// Weights of the first microbatch's time, which is longer if it waits for
-/// others.
+/// Weights of the fill: the first microbatch takes longer than its own work if
+/// it waits for others.
 static constexpr double kFillWeights[] = {1.5, 2};
 
 /// Max pairs of blocks times layers for plansBelow(), and max number of its
@@ -37,7 +38,7 @@ static constexpr size_t kMostBelow = 64;
 /// kFewOrders orders.
 static constexpr size_t kFewDevices = 32, kFewOrders = 2;
 
-/// How often loads take the way back of the last microbatch from the best plan.
+/// Max rounds in which PrmOptions::drain is taken from the best plan so far.
 static constexpr int kDrainRounds = 2;
 
 SppCandidates::SppCandidates(const Problem &problem, const Network &network)
@@ -63,8 +64,8 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
     if (std::none_of(memoryOrders.begin(), memoryOrders.end(), sameNeed))
       memoryOrders.push_back(order);
   }
-  // Orders that keep fewest come first: with more recomputation, plans made for
-  // them fit under the others too.
+  // Orders that keep the fewest microbatches come first: plans made for them
+  // recompute more, and so fit under the others too.
   auto kept = [&](ExecutionOrder order) {
     return inFlightOf(order, mostStages, problem.microbatches);
   };
@@ -231,8 +232,8 @@ std::vector<double> SppCandidates::drainOfBest() const {
   return best ? drainOf(best->plan) : std::vector<double>();
 }
 
-/// Seconds of the last microbatch from each layer back to the first; inside a
-/// stage in proportion to the backwards of its layers.
+/// By layer: seconds of the last microbatch's backward from there to the first
+/// layer; inside a stage in proportion to the backwards of its layers.
 std::vector<double> SppCandidates::drainOf(Plan plan) const {
   PipelineModel model = pipelineOf(problem, network, plan);
   std::vector<double> drain = {0};

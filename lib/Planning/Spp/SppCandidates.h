@@ -35,8 +35,8 @@ public:
   void addPlan(const Plan &plan, size_t order);
 
   /// Adds plans on list number `order` that are similar to `plan`, the best so
-  /// far: with its drain (the last microbatch's backward), and plans with both
-  /// parts of the bound below its time.
+  /// far: tails of all-reduces count only where they exceed its drain
+  /// (PrmOptions::drain).
   void addLike(const Plan &plan, size_t order,
                const std::vector<size_t> &devices);
 
@@ -45,7 +45,8 @@ public:
   void addBelow(Seconds limit, size_t order,
                 const std::vector<size_t> &devices);
 
-  /// Estimate of the least bound of a plan on this list, from one run.
+  /// Estimate of the least bound of a plan on this list, from two runs of the
+  /// dynamic program.
   Seconds promiseOf(const std::vector<size_t> &devices) const;
 
   /// The candidates found since the last call, by increasing bound, then fewer
@@ -76,7 +77,7 @@ private:
   const Network &network;
   ChainCosts costs;
   StageRules rules;
-  std::optional<MemoryTable> memory; ///< Where memory may reject a stage.
+  std::optional<MemoryTable> memory; ///< If some stage may not fit.
   std::vector<ExecutionOrder> memoryOrders;
   int64_t mostStages;
   size_t orders = 0;

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // In addition to the lists of DeviceOrder.h, which keep the devices of a host
-// together, three kinds of lists that split hosts: devices of the first host at
-// both ends, for a narrow first and last stage; and the devices of two hosts,
-// or of all, alternating. If the stages then have replicas on each of these
-// hosts, part of a channel's traffic stays inside hosts.
+// together, three kinds of lists split hosts: one has devices of the first host
+// at both ends, for a narrow first and last stage; in the others the devices of
+// two hosts, or of all hosts, alternate. If the stages then have replicas on
+// each of these hosts, part of a channel's traffic stays inside hosts.
 //
 //===----------------------------------------------------------------------===//
 
