@@ -22,7 +22,7 @@ static constexpr Planner kBaselines[] = {
      planPiper},
     {"alpa", "least sum of stages plus (M - 1) times the slowest", planAlpa},
     {"straight", "one device a stage, balanced by time", planStraight},
-    {"block-partition", "one device a stage, as torchgpipe balances",
+    {"block-partition", "one device a stage, balanced as in torchgpipe",
      planBlockPartition},
     {"data-parallel", "one stage on all devices", planDataParallel},
     {"refine:ideal-dp", "", planRefined<planIdealDp>},

@@ -13,7 +13,7 @@
 
 namespace stagewright {
 
-/// The hosts that the devices of a gang are on.
+/// The number of hosts that the devices of a gang are on.
 static size_t hostsOf(const Network &network, size_t gang, size_t ways) {
   std::set<size_t> hosts;
   for (size_t i = gang * ways; i < (gang + 1) * ways; ++i)
@@ -90,7 +90,7 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
     if (links.insert(linksIn(network, gang, ways)).second)
       result.distinct.push_back(gang);
   }
-  // All shards of a gang send at a time and share the NIC of their host.
+  // All shards of a gang send at the same time and share the NIC of their host.
   result.cluster.fabric = cluster.fabric;
   if (std::optional<Bandwidth> &nic = result.cluster.fabric.nic; nic && !isBest)
     *nic = Bandwidth(nic->value * double(mostHosts) / double(ways));
@@ -105,7 +105,9 @@ GangCluster gangCluster(const Cluster &cluster, const Network &network,
 double waitInGang(const Network &network, size_t gang, size_t shard,
                   const std::vector<int64_t> &bytes, GangWaits how) {
   size_t ways = bytes.size(), to = gang * ways + shard;
-  // Stages with at most two channels do not wait for their own messages.
+  // In a simulated plan, messages of a stage with at most two channels do not
+  // wait for each other (PlanChannels.cpp); a lower bound must not count such
+  // waits.
   auto count =
       size_t(ways) - 1 -
       size_t(std::count(bytes.begin(), bytes.end(), 0) - (bytes[shard] == 0));

@@ -90,8 +90,8 @@ private:
   /// same action and that exist while this level runs.
   std::vector<int64_t> locals;
   std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
-  std::vector<Layer> again;      ///< Those of ShardedLayers::again, if any.
-  std::vector<Bytes> againRings; ///< ringsOf() them.
+  std::vector<Layer> again; ///< The layers of ShardedLayers::again, if any.
+  std::vector<Bytes> againRings; ///< Their ringsOf().
   size_t chosen = 0; ///< The shard whose bytes count: it holds the most.
   Problem result;
 };
@@ -204,7 +204,8 @@ double Builder::secondsOf(size_t level, size_t phase,
   return all;
 }
 
-/// Raises the temporaries of `level` of a gang's layer to those of `own`.
+/// Raises the temporaries of `again`, a level of a gang's layer, to at least
+/// those of `own` at `level`.
 static void addTemporaries(const Layer &own, int64_t level,
                            RecomputeLevel &again) {
   level = std::min(level, int64_t(own.levels.size()));
@@ -267,8 +268,9 @@ void Builder::addLayers() {
   }
 }
 
-/// Adds the level at which the levels [first, end) of the shards run again,
-/// with their messages. addValues() adds the bytes that they then hold.
+/// Adds the recomputation level at which the levels [first, end) of the shards
+/// run again, with their messages. addValues() adds the bytes that they then
+/// hold.
 void Builder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
   RecomputeLevel repeated{{}, layer.temporaries, layer.sampleTemporaries};
   if (!again.empty()) {
@@ -339,8 +341,8 @@ void Builder::addRings() {
   }
 }
 
-/// Builds the layers with what runs again: their backwards take so much longer,
-/// and get more messages.
+/// Builds the layers of ShardedLayers::again, whose backwards include what runs
+/// again. addWholeLevel() and addRings() take times and rings from them.
 void Builder::readAgain() {
   if (!sharded.repeats || !sharded.again)
     return;
@@ -369,8 +371,9 @@ uint32_t Builder::levelsOf(const LayerPhase &use) const {
   return levels;
 }
 
-/// Adds a use of the chosen shard. Returns whether it needs a value that the
-/// forward of its own layer makes, and the whole level makes again.
+/// Adds a use of the chosen shard. Returns whether it uses a value that the
+/// forward of its own layer makes, and that recomputing the whole forward makes
+/// again.
 bool Builder::addUse(LayerValue &own, const LayerPhase &use) {
   LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
   bool isHere = there.layer == own.producer.layer,
@@ -391,7 +394,7 @@ bool Builder::addUse(LayerValue &own, const LayerPhase &use) {
   return isRepeated;
 }
 
-/// Adds the values that the chosen shard uses, or sends to itself.
+/// Adds the values that the chosen shard uses, whichever shard makes them.
 void Builder::addValues() {
   for (size_t layer = 0; layer < result.layers.size(); ++layer)
     wholes.push_back(wholeLevel(int64_t(layer)));
@@ -476,7 +479,8 @@ Problem Builder::build() {
   return std::move(result);
 }
 
-/// By layer of the gang: whether it is linked to the layer before.
+/// By layer of the gang: whether it is linked to the layer before
+/// (joinToChain()).
 static std::vector<bool> linkedLayers(const Problem &problem,
                                       const ShardedLayers &sharded) {
   std::vector<int64_t> ofLevel = layersByLevel(sharded.ends);

@@ -35,7 +35,7 @@ Result<Plan> planRepeating(const Problem &problem, const PlacedFamily &family) {
   return isBetter ? other : plan;
 }
 
-/// The bound of single gangs.
+/// A lower bound on the time of plans in which every pipeline is a single gang.
 static Result<Seconds> boundOfSingle(const Problem &problem,
                                      const PlacedFamily &family) {
   Result<Network> network = Network::create(problem.cluster);

@@ -203,7 +203,7 @@ void Solver::slide(double *result, int64_t stages, int32_t *resultCounts) {
     }
     result[l] = kInfinity;
     if (!options.mayCut(l))
-      continue; // Loads of stages from here are no part of the recurrence.
+      continue; // No stage may begin here.
     if (isCapped()) {
       while (begin < end && load(l, window[end - 1]) > options.cap)
         --end;

@@ -16,12 +16,12 @@
 // The fills are 0 for SPP's objective W; with them the value is the lower bound
 // of the plan itself (docs/planner.md). For a fixed block the best next block
 // for each l2 does not depend on l, and loads only grow with the interval, so a
-// sliding window finds the min over l2: O(L) a block instead of O(L^2). With L
-// layers and V devices, plans of every number of stages up to S take O(S L
-// V^3), one plan O(L V^3); the plain recurrence takes O(S L^2 V^3). This
-// requires that load plus fill do not shrink if a stage begins earlier. The
-// exception is overlapped tails counted with both fills for a single
-// microbatch: then the plan may not be optimal.
+// sliding window finds the min over l2: O(L) a block instead of O(L^2). For L
+// layers and V devices it takes O(S L V^3) to find a plan for every number of
+// stages up to S, and O(L V^3) for one plan; the plain recurrence takes L times
+// as long. This requires that load plus fill do not shrink if a stage begins
+// earlier. The exception is overlapped tails counted with both fills for a
+// single microbatch: then the plan may not be optimal.
 //
 //===----------------------------------------------------------------------===//
 

@@ -155,8 +155,8 @@ TEST(PiperFormat, WrongRequests) {
               "p.json: node 7 cannot run on one device; give 'TMPCs' for 1");
   wrong = instance();
   wrong["nodes"][1]["TMPCs"]["two"] = json::array();
-  expectError(wrong, "p.json: node 7: field 'TMPCs' must hold lists by numbers "
-                     "of devices, got 'two': []");
+  expectError(wrong, "p.json: node 7: field 'TMPCs' must map numbers of "
+                     "devices to lists, got 'two': []");
   wrong = instance();
   wrong["nodes"][1]["TMPCs"] = 4;
   expectError(wrong, "p.json: node 7: field 'TMPCs' must be an object, got 4");

@@ -8,18 +8,18 @@
 // The throughput workloads of "Efficient algorithms for device placement of DNN
 // graph operators" (Tarnawski et al., NeurIPS 2020). A layer is a set of nodes
 // that must be on one device: the forward and backward nodes of a colour class,
-// and of classes on a cycle in the graph of classes. A class that has only
+// or of all classes on a cycle in the graph of classes. A class that has only
 // backward nodes takes its place in the order of layers from its gradient
 // edges, reversed.
 //
 // Transfers keep the file's cost, which every accelerator that sends or
 // receives a node's output pays once. Each core of the host (`maxCPUs` of them)
-// is a device; all are of one class, with times of its own. They pay for no
-// transfer, because tensors move through their memory. One thing differs from
-// the published program: if the edge of a gradient points in the direction of
-// the forward, as in the files of layer graphs, the last of the layers that it
-// joins becomes its producer. So gradients flow backward; layers and costs are
-// those of the published program.
+// is a device; all are of one class, with times of its own. Cores pay for no
+// transfer, because tensors move through the memory of the host. One thing
+// differs from the published program: if the edge of a gradient points in the
+// direction of the forward, as in the files of layer graphs, the last of the
+// layers that it joins becomes its producer. So gradients flow backward; layers
+// and costs are those of the published program.
 //
 //===----------------------------------------------------------------------===//
 

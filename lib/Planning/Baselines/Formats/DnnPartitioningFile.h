@@ -7,14 +7,15 @@
 //
 // Private to this folder: the checked contents of a file.
 //
-//   {"maxSizePerFPGA": bytes, "maxFPGAs": k, "maxCPUs": hosts,
+//   {"maxSizePerFPGA": bytes, "maxFPGAs": k, "maxCPUs": cores,
 //    "nodes": [{"id": 1, "name": "node1", "supportedOnFpga": 1,
 //               "cpuLatency": t, "fpgaLatency": t, "isBackwardNode": 0,
 //               "colorClass": 1, "size": bytes}],
 //    "edges": [{"sourceId": 1, "destId": 3, "cost": t, "size": bytes}]}
 //
-// "FPGA" means any accelerator. `colorClass`, `name` and both sizes are
-// optional; a node without a class is a class of its own.
+// "FPGA" means any accelerator, "maxCPUs" counts the cores of the one host.
+// `colorClass`, `name` and both sizes are optional; a node without a class is a
+// class of its own.
 //
 //===----------------------------------------------------------------------===//
 

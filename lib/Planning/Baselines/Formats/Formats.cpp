@@ -32,7 +32,8 @@ static Result<size_t> profiledClassOf(const Problem &problem) {
   for (const Layer &layer : problem.layers)
     if (found == own.end() || layer.times.size() != own.size())
       return Error{"layer '" + layer.name + "' has no times of class '" +
-                   kProfiledClass + "'; it is on a cluster already"};
+                   kProfiledClass +
+                   "'; the profile has been placed on a cluster already"};
   return size_t(found - own.begin());
 }
 

@@ -7,9 +7,10 @@
 //
 // Every layer keeps its alternatives. Planners that do not use alternatives see
 // the fastest one for a single device. Its time is divided into forward and
-// backward: recomputation adds one forward, which gives the forward's time; if
-// there is none the ratio is 1 to 2. Its memory per sample is its inputs, kept
-// for the backward, and the rest as a value of its own.
+// backward: the alternative with recomputation takes one forward more, which
+// gives the forward's time; without such an alternative the ratio is 1 to 2.
+// Its memory per sample becomes its inputs, which are kept for the backward,
+// and one more value for the rest.
 //
 // Times are in the unit of the file: seconds for BERT, milliseconds for GNMT
 // and ResNet. Bandwidth is not converted to match, as in the published program.

@@ -187,8 +187,8 @@ Status PiperParser::parseWays(const json &node, size_t position) {
     int64_t ways = parseNumber(key).value_or(0);
     if (ways < 1 || ways > kMostProfileDevices || !list.is_array())
       return Error{where +
-                   ": field 'TMPCs' must hold lists by numbers of "
-                   "devices, got '" +
+                   ": field 'TMPCs' must map numbers of devices to lists, "
+                   "got '" +
                    key + "': " + list.dump().substr(0, 40)};
     for (size_t i = 0; i < list.size(); ++i) {
       Alternative way;

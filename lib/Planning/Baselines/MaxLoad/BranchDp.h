@@ -16,8 +16,9 @@
 
 namespace stagewright {
 
-/// planBranchDp(), but outputs of the layers `ignored` join no layers: the
-/// public program ignores inputs and masks of its workloads, by number.
+/// planBranchDp(), except that no layers are contracted because of outputs of
+/// the layers `ignored`: the public program ignores inputs and masks of its
+/// workloads, which it names by number.
 Result<Plan> planBranches(const Problem &problem,
                           const std::vector<int64_t> &ignored);
 

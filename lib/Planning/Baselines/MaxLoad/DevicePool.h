@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to this folder. Each stage takes one device, the last stage first. If
-// all links are equal only the places (LoadGraph.h) of devices matter, and any
-// may come next: a state counts the devices taken of each place. Otherwise, and
-// if that gives too many states, stages take devices in the given order, from
-// its end, and a state is their number.
+// all links are equal, only the places (LoadGraph.h) of devices matter, and a
+// device of any place may come next: a state counts the devices taken of each
+// place. Otherwise, and if that gives too many states, stages take devices in
+// the given order, from its end, and a state is their number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ public:
   };
   struct State {
     int64_t stages = 0; ///< That have a device.
-    /// Upper bound on what the devices that stages may still take compute in
-    /// one second, in seconds of each node on its fastest place.
+    /// Upper bound on the work that the devices of the stages still to come do
+    /// in one second, in seconds of the nodes on their fastest places.
     double capacity = 0;
     std::vector<Step> steps;
   };

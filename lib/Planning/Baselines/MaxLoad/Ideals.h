@@ -30,7 +30,8 @@ public:
     int ideal;
   };
 
-  /// All ideals, or nullopt if there are more than `most`. O(ideals * nodes).
+  /// All ideals, or nullopt if there are more than `most`. Time O(I n^2) for I
+  /// ideals of n nodes.
   static std::optional<Ideals> create(const LoadGraph &graph, size_t most);
   /// Only the prefixes of `order`, a topological order of the nodes.
   static Ideals ofOrder(const std::vector<int> &order);

@@ -30,8 +30,9 @@ public:
   double maxLoad() const;
   double sumOfSquares() const;
 
-  /// Whether the device has memory for the residents of `node` and those of its
-  /// nodes; a resident of several nodes is counted with each. No stashes.
+  /// Whether the device has memory for the residents of `node` and of the nodes
+  /// that are on it; a resident of several nodes is counted with each. Stashes
+  /// are not counted.
   bool hasRoom(int node, size_t position) const {
     return held[position] + bytes[node] <= memory[position];
   }

@@ -32,7 +32,8 @@ struct ContiguousOptimum {
 
 /// The best split over all ideals or, if `linear`, along depthFirstOrder(). If
 /// all links are equal, devices are in the order of the problem, else in that
-/// of RDO or its reverse, whichever gives the lower load.
+/// of recursive device ordering (DeviceOrder.h) or its reverse, whichever gives
+/// the lower load.
 Result<ContiguousOptimum> findContiguous(const Problem &problem,
                                          const Network &network, bool linear);
 
@@ -45,7 +46,8 @@ Result<Plan> planOf(const Problem &problem, const Network &network,
 /// spread.
 double leastLoad(const LoadGraph &graph, int64_t most);
 
-/// Max number of stages of a plan: the number asked for, else that of devices.
+/// Max number of stages of a plan: the number asked for, else the min of the
+/// numbers of devices and of nodes.
 int64_t mostStages(const Problem &problem, const LoadGraph &graph);
 
 } // namespace stagewright

@@ -20,7 +20,8 @@ namespace stagewright {
 /// searched.
 static constexpr size_t kMostDownsets = 1500;
 
-/// The sets of the first layers: downsets if layers are in topological order.
+/// For n from 0 on, the set of the first n layers: a downset, since layers are
+/// in topological order.
 static std::vector<LayerSet> prefixesOf(const PiperModel &model) {
   std::vector<LayerSet> prefixes(1, LayerSet(model.numLayers, false));
   for (int64_t layer = 0; layer < model.numLayers; ++layer) {

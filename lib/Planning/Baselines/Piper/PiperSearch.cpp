@@ -113,8 +113,8 @@ void PiperSearch::extend(const std::vector<Falls> &rest,
         break;
       double here = cost[(s + d - 1) / d];
       row[s] = std::min(row[s], std::max(here, fall.value));
-      // From here on this stage is the slowest, and with more replicas behind
-      // it would hold more.
+      // For all later falls this stage is the slowest: with more replicas after
+      // it, it holds more samples.
       if (here >= fall.value)
         break;
     }

@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder. I is a downset, the layers placed so far. For the
-// other layers, on k devices and with at most s replicas in all their stages,
+// Private to this folder. dp[I][k][s] is the least possible maximum cost of a
+// stage if the layers outside the downset I are placed on k devices, with at
+// most s replicas in all their stages. With N microbatches,
 //
 //   dp[I][k][s] = min over downsets J above I, t ways, d | N replicas of
 //                 max( dp[J][k - d t][s - d], cost(J \ I, t, d, ceil(s/d)) )
 //
 // cost rises with s, and dp falls with k and s, so dp[I][k] is stored as the
-// few s at which it falls: O(|pairs| ways divisors K (falls)) time.
+// few s at which it falls. Time O(P W D K F) for P pairs of downsets, W numbers
+// of ways, D divisors of N, K devices and F falls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +30,7 @@ using LayerSet = std::vector<bool>;
 
 /// What the search may use.
 struct PiperLimits {
-  int64_t devices = 1, replicas = 1; ///< K; the max d.
+  int64_t devices = 1, replicas = 1; ///< K, and the max d.
   int64_t stages = 0;                ///< Exact number; 0: any number.
 };
 

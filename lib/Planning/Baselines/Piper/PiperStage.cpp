@@ -12,8 +12,8 @@
 
 namespace stagewright {
 
-/// Seconds, for a whole sample, of the edges from `layer` to other stages or
-/// back.
+/// Seconds, for a whole sample, of the edges between `layer` and other stages,
+/// in both directions.
 static double edgeSeconds(const PiperModel &model, int64_t layer,
                           const PiperModel::Choice &choice,
                           const std::vector<bool> &isHere) {

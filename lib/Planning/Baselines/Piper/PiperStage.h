@@ -11,11 +11,14 @@
 //   TPS = 1/d sum p + 1/beta ( 1/d sum over edges that leave or enter X of
 //         2 (c + sync) + 4 (d-1)/(d N) sum w )
 //
-// and holds sum ( a ceil(s/d) + b ) on each device, s being the replicas of
-// this and all later stages. p, w, a, b and sync come from the alternative
-// chosen for each layer. Choosing them is a knapsack problem: start from the
-// fastest ones; while memory is exceeded, make the swap that saves the most
-// memory per second added (the heuristic of the published program).
+// and holds sum ( a ceil(s/d) + b ) bytes on each device, with s replicas in
+// this and all later stages. N is the number of microbatches, beta the
+// bandwidth and c the bytes of an edge. The alternative chosen for a layer
+// gives p (seconds), w (bytes of parameters), a and b (bytes per sample in
+// flight, and once) and sync (additional bytes of an edge). Choosing them is a
+// knapsack problem: start from the fastest ones; while memory is exceeded, make
+// the swap that saves the most memory per second added (the heuristic of the
+// published program).
 //
 // Source: Tarnawski, Narayanan, Phanishayee: Piper, NeurIPS 2021, section 4.
 //

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   replicas  devices  chunks  level  schedule     memory    step    beside ...
+//   replicas  devices  chunks  level  schedule     memory    step    compared
 //   8         8        10      3      interleaved  70.1 GiB  8.62 s  +5.2 %
 //   12 more do not fit; the smallest of these, 64 x 1 devices with 1 chunk,
 //   needs 131 GiB
@@ -46,7 +46,7 @@ std::string uniformTable(const Problem &problem,
                          const std::vector<UniformPlan> &plans, Seconds time) {
   std::vector<std::vector<std::string>> rows = {
       {"replicas", "devices", "chunks", "level", "schedule", "memory", "step",
-       "beside the plan"}};
+       "compared with the plan"}};
   size_t fitting = 0;
   for (; fitting < plans.size() && plans[fitting].plan; ++fitting) {
     const UniformPlan &it = plans[fitting];
