@@ -24,7 +24,8 @@ namespace stagewright {
 /// order, and enough devices, samples, microbatches and allowed replicas.
 Status checkAskedStages(const Problem &problem);
 
-/// Checks that `plan` has every asked stage; the error states both.
+/// Checks that `plan` has every asked stage; the error states what is asked for
+/// and what the plan has.
 Status verifyAskedStages(const Problem &problem, const Plan &plan);
 
 /// Which intervals of layers may be stages. If an interval between possible

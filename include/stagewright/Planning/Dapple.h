@@ -105,8 +105,8 @@ dapplePlacements(const std::vector<std::vector<size_t>> &hosts,
 /// keeps two prefixes of stages: the one with the least latency (TPL in the
 /// paper) and the one whose own stages have the least. Unless another number of
 /// stages is requested, it tries data parallelism and all plans of two stages
-/// on the devices that the policies choose. Memory O(states), time O(states N
-/// G) for N layers and G devices.
+/// on the devices that the policies choose. For N layers and G devices it takes
+/// O(states) memory and O(states N G) time.
 std::vector<DapplePlan> searchDapple(const DappleInput &input);
 
 } // namespace stagewright

@@ -88,9 +88,9 @@ struct Plan {
 };
 
 /// Checks that `plan` solves `problem`: every layer is on one stage, no device
-/// is twice in a stage, there are as many stages and replicas as asked for, and
-/// the stages asked for, no forward value goes to an earlier stage, and every
-/// device has enough memory. The error names the stage and both values.
+/// is twice in a stage, the requests for stages and the limit on replicas are
+/// met, no forward value goes to an earlier stage, and every device has enough
+/// memory. The error names the stage and both values.
 Status verify(const Problem &problem, const Plan &plan);
 
 /// The same without the check of memory.

@@ -138,7 +138,7 @@ Result<Plan> planRefine(const Problem &problem);
 /// DAPPLE's search: stages from the front, placed by three policies, ranked by
 /// the latency L with pivot, with the stage costs of Evaluate.h (equal slices).
 /// Minimises L; if the plan of least L does not fit in memory, returns the best
-/// of the kept plans that does. Time O(states * N * G), Dapple.h; 96 layers on
+/// of the kept plans that does. Time O(states N G), see Dapple.h; 96 layers on
 /// 32 devices take seconds.
 ///
 /// Source: Fan et al., DAPPLE, PPoPP 2021, sections 4 and 5; Dapple.h.

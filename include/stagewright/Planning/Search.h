@@ -96,10 +96,10 @@ struct SearchOptions {
   std::function<void(const SearchPoint &)> progress = {};
   /// Plans that every driver evaluates first.
   std::vector<Decisions> starts = {};
-  /// Of anneal: a constant inverse temperature, by which the log of a time is
-  /// multiplied; 0: the temperature falls. With it plans of time t are visited
-  /// in proportion to t^-beta, so that the log of a time is on average at most
-  /// log(plans) / beta above that of the optimum.
+  /// For anneal: a constant inverse temperature, by which the log of a time is
+  /// multiplied; 0: the temperature falls. If it is constant, plans of time t
+  /// are visited in proportion to t^-beta, so that the log of a time is on
+  /// average at most log(plans) / beta above that of the optimum.
   double beta = 0;
 };
 

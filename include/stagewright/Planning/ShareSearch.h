@@ -12,11 +12,12 @@
 // split and joined at other places.
 //
 // A best-first search: from shares that do not fit, it moves one sample away
-// from a replica that lacks memory, or between its neighbours if little is
-// missing. If replicas exchange values only within their own stage, this
-// reaches all shares that fit: compared with them, a replica that lacks memory
-// has more samples and another replica of its stage has fewer, so some move
-// brings the shares closer.
+// from a replica that lacks memory or, if little is missing, between replicas
+// of its stage or of a stage with which it exchanges values. If replicas
+// exchange values only within their own stage, this reaches all shares that
+// fit: compared with them, a replica that lacks memory has more samples and
+// another replica of its stage has fewer, so some move brings the shares
+// closer.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,8 +26,9 @@ struct StagesMemory {
   std::vector<RankMemory::Passed> passed;
 };
 
-/// For problems whose levels share rings and that have backwards; for others
-/// stageMemory() of each stage, and nothing passed.
+/// If levels share rings and there are backwards, values between stages of the
+/// same devices are in `passed`. Otherwise the result is stageMemory() of each
+/// stage, and nothing is passed.
 StagesMemory memoryOfStages(const Problem &problem,
                             const std::vector<StagePlan> &stages);
 

@@ -48,7 +48,8 @@ ChainSpace::ChainSpace(const Problem &problem, const Network &network,
   sharings.assign(most + 1, std::vector<long double>(network.size() + 1, 0));
   sharings[0].assign(network.size() + 1, 1);
   for (size_t s = 1; s <= most; ++s) {
-    // A window over the ways of the other stages, as wide as maxReplicas.
+    // The sum of the ways of the other stages, over the devices that they may
+    // have if this one has 1 to maxReplicas.
     long double window = 0;
     for (size_t d = 1; d <= network.size(); ++d) {
       window += sharings[s - 1][d - 1];

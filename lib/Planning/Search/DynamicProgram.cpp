@@ -54,7 +54,7 @@ static void keepBest(std::vector<Bounded> &list, size_t most, double &dropped) {
 
 void searchDynamicProgram(SearchRun &run) {
   run.evaluateReferences();
-  size_t longest = 1; // Plans of most stages are among the references.
+  size_t longest = 1; // A reference has the most stages.
   for (const Decisions &plan : run.space.references())
     longest = std::max(longest, plan.size());
   double left = std::max(kLeastVisits, kVisitsPerPlan * double(run.budget()));

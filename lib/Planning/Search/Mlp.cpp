@@ -12,7 +12,8 @@
 namespace stagewright {
 
 static constexpr size_t kHiddenWidth = 64;
-/// Of Adam, as its authors propose; the rate for networks of this size.
+/// Constants of Adam, as its authors propose them, except the rate, which suits
+/// networks of this size.
 static constexpr float kRate = 2e-3f, kMean = 0.9f, kSquare = 0.999f,
                        kSmall = 1e-8f;
 

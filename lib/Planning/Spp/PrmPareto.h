@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The lower bound of a plan is the larger of two: one with the way back of the
+// The lower bound of a plan is the larger of two: one with the backward of the
 // last microbatch, one with the tails of the all-reduces. A dynamic program can
 // minimise each alone (Prm.h), but not their maximum: of two suffixes of a
 // plan, either may turn out better. So each state keeps its Pareto-optimal

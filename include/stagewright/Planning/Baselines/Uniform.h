@@ -27,7 +27,7 @@ namespace stagewright {
 /// and level that any layer has.
 Result<std::vector<UniformPlan>> uniformPlans(const Problem &problem);
 
-/// Plans that fit by time, then the others by need.
+/// Sorts the plans: first those that fit, by time, then the others, by need.
 void sortByTime(std::vector<UniformPlan> &plans);
 
 /// A line for each plan that fits, compared with a plan that takes `time`.

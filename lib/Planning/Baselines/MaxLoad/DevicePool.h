@@ -9,7 +9,7 @@
 // all links are equal, only the places (LoadGraph.h) of devices matter, and a
 // device of any place may come next: a state counts the devices taken of each
 // place. Otherwise, and if that gives too many states, stages take devices in
-// the given order, from its end, and a state is their number.
+// the given order, from its end, and a state is the number of devices taken.
 //
 //===----------------------------------------------------------------------===//
 
