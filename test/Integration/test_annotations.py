@@ -121,7 +121,7 @@ def test_globs_say_the_same(workshop, tmp_path):
 def test_plans_of_split_layers_are_shown(workshop):
     assert plan(workshop, "classifier", 2)["stages"]
     assert "has several annotations split(N) one after the other, each a stage of its own, which pp-plan does not plan; compile " \
-           "it, as with pp-compile --emit=schedule" in refused(
+           "it, for example with pp-compile --emit=schedule" in refused(
                "pp-plan", workshop.module(MODEL + "towers"), "--cluster=local:4", "--microbatches=4")
 
 

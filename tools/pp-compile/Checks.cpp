@@ -43,7 +43,7 @@ LogicalResult checkTarget(const Options &options) {
     return success();
   llvm::errs() << "error: " << flag
                << " is about kernels of a device, but the target is 'host'; "
-                  "name one, as --target=cuda:sm_90a\n";
+                  "give another target, such as --target=cuda:sm_90a\n";
   return failure();
 }
 
@@ -52,14 +52,14 @@ LogicalResult checkExplainTime(const Options &options) {
   const char *problem =
       !options.explainTime ? nullptr
       : options.compile.target == "host"
-          ? "is about kernels of a device, but the target is 'host'; name one, "
-            "as --target=cuda:sm_90a"
+          ? "is about kernels of a device, but the target is 'host'; give "
+            "another target, such as --target=cuda:sm_90a"
       : options.emit != Emit::Artifact
           ? "counts the calls of an artifact, but --emit stops before it; "
             "leave --emit out"
       : options.compile.cluster.empty()
           ? "needs the rates of devices, but there is no "
-            "--cluster; name one, as --cluster=h100"
+            "--cluster; give one, such as --cluster=h100"
           : nullptr;
   if (!problem)
     return success();
@@ -72,16 +72,16 @@ LogicalResult checkExplainTime(const Options &options) {
 LogicalResult checkShards(const CompileOptions &options) {
   const char *problem =
       !options.shards && !options.shardHints.empty()
-          ? "--shard says what --tensor-parallel splits; give that too, as "
-            "--tensor-parallel=2"
+          ? "--shard says what --tensor-parallel splits; give that too, such "
+            "as --tensor-parallel=2"
       : options.dataParallel && options.shards.value_or(1) == 1
           ? "--data-parallel says how many copies of the shards of "
             "--tensor-parallel there are; without shards give --max-replicas "
             "or --plan"
       : options.recomputeLayers && options.shards.value_or(1) == 1 &&
               options.annotate.empty()
-          ? "--recompute-layers repeats layers over shards; give "
-            "--tensor-parallel too, or without shards --recompute-level"
+          ? "--recompute-layers is about layers that are split over shards; "
+            "give --tensor-parallel too, or without shards --recompute-level"
       : options.shards.value_or(1) != 1 && !options.plan.empty()
           ? "--tensor-parallel places its stages itself; leave --plan out"
           : nullptr;
@@ -91,7 +91,7 @@ LogicalResult checkShards(const CompileOptions &options) {
   return failure();
 }
 
-/// Reports an error if ranks cannot choose what they run.
+/// Reports an error for --spare-credits without --execution=ready.
 LogicalResult checkExecution(const CompileOptions &options) {
   bool ready = options.execution == Execution::Ready;
   if (options.spareCredits && !ready) {
@@ -102,7 +102,8 @@ LogicalResult checkExecution(const CompileOptions &options) {
   return success();
 }
 
-/// Reports a policy that is unknown, or that no pass reads.
+/// Reports an error for an unknown --policy, and for --policy if --emit stops
+/// before the pass that reads it.
 LogicalResult checkPolicy(const Options &options) {
   if (options.compile.policy.empty())
     return success();

@@ -50,8 +50,9 @@ cl::opt<std::string> plan(
     "plan",
     cl::desc(
         "Use these stages and replicas instead of planning: ranges of layers, "
-        "as \"[0,3)x2:3+1 [3,6)x1\", or a FILE.json written by pp-plan --json. "
-        "After the colon: the samples of each replica (default: by its speed)"),
+        "such as \"[0,3)x2:3+1 [3,6)x1\", or a FILE.json written by pp-plan "
+        "--json. After the colon: the samples of each replica (default: by its "
+        "speed)"),
     cl::cat(category));
 cl::opt<std::string> annotate(
     "annotate",
@@ -76,7 +77,7 @@ cl::opt<std::string> shardHints(
     cl::desc(
         "How to split parameters: comma-separated GLOB=DIM, or "
         "GLOB=DIM:CHUNKS if the dimension holds several arrays side by "
-        "side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', "
+        "side, such as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', "
         "GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements on one shard, "
         "GLOB=whole, or "
         "GLOB=auto for the split that saves the most time. The first matching "
@@ -143,9 +144,10 @@ cl::opt<std::string> spareCredits(
 cl::opt<std::string>
     policy("policy",
            cl::desc("Policy by which transfers between hosts share NICs: oes, "
-                    "guaranteed, fair or fifo. Bounds the time of the step "
-                    "under it, and stores in the artifact the rate guaranteed "
-                    "to each transfer, for pp-run --pace=sends"),
+                    "guaranteed, fair or fifo. Computes a bound on the "
+                    "time of a step under this policy, and stores in the "
+                    "artifact the rate guaranteed to each transfer, for pp-run "
+                    "--pace=sends"),
            cl::cat(category));
 cl::opt<std::string>
     chunks("chunks",
@@ -169,14 +171,14 @@ cl::opt<std::string> profile("profile",
 cl::opt<std::string>
     deviceTarget("target",
                  cl::desc("Where stages run: host (default), cuda, or cuda "
-                          "with architectures, as cuda:sm_80,sm_90a"),
+                          "with architectures, such as cuda:sm_80,sm_90a"),
                  cl::init("host"), cl::cat(category));
 cl::opt<std::string>
     ptx("ptx",
         cl::desc("Architectures for which a GPU artifact also contains PTX, "
                  "which newer GPUs and older drivers compile at load. Default: "
                  "the lowest architecture of --target; all: every architecture "
-                 "of --target; none; or others, as sm_80,sm_90"),
+                 "of --target; none; or others, such as sm_80,sm_90"),
         cl::value_desc("arch|none|all"), cl::cat(category));
 cl::opt<Float32Products> tf32(
     "tf32",
@@ -330,7 +332,8 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
   return success();
 }
 
-/// Reads a number of shards, or those along the axes of a grid, as 2x2.
+/// Reads a number of shards, or the numbers along the axes of a grid, such as
+/// 2x2.
 LogicalResult readShards(std::optional<int64_t> &number, std::string &grid) {
   auto [first, second] = StringRef(shards).split('x');
   int64_t rows, columns;

@@ -15,7 +15,8 @@
 
 namespace stagewright {
 
-/// Options of stages and devices, which a dataflow does not have.
+/// Checks that no option of stages and devices is given: a dataflow has
+/// neither.
 static Status checkOptions(const PlanOptions &options) {
   for (auto [isGiven, name] :
        {std::pair(!options.cluster.empty(), "--cluster"),

@@ -89,7 +89,7 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
                                    const std::string &text) {
   const std::string &file = options.files[number];
   if (format == "dataflow")
-    return Error{"a dataflow on standard input is not guessed; give "
+    return Error{"a dataflow on standard input needs its format; give "
                  "--format=dataflow"};
   Result<ProfileFormat> reader = findProfileFormat(format);
   if (!reader)
@@ -116,7 +116,8 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
   return problem;
 }
 
-/// What forms the graph of a module, as `pipeline-partition` does.
+/// The options with which the graph of a module is formed, in the same way as
+/// by `pipeline-partition`.
 static CompileOptions compileOptions(const PlanOptions &options, size_t number,
                                      bool halves, int64_t ways) {
   CompileOptions compile;
@@ -243,7 +244,8 @@ static Result<std::string> formatOf(const PlanOptions &options,
 }
 
 namespace {
-/// Parses a module, and prints errors in it at their places while it lives.
+/// Parses a module. While the reader lives, errors in the module are printed
+/// at their places.
 class ModuleReader {
 public:
   ModuleReader(const std::string &text, const std::string &file)
@@ -285,7 +287,8 @@ Result<int64_t> annotatedShards(const PlanOptions &options, size_t number) {
     return Error{"'" + file +
                  "' has several annotations split(N) one after "
                  "the other, each a stage of its own, which pp-plan does not "
-                 "plan; compile it, as with pp-compile --emit=schedule"};
+                 "plan; compile it, for example with pp-compile "
+                 "--emit=schedule"};
   return compile.shards.value_or(1);
 }
 
@@ -358,7 +361,7 @@ Status InputReader::formModule(const std::string &text) {
 }
 
 Result<Input> InputReader::readForm(bool halves, bool isFirst) {
-  // The first form prints what both have to say.
+  // Both forms have the same diagnostics; only the first prints them.
   std::optional<Silence> silence;
   if (!isFirst)
     silence.emplace(&module->reader.context);
@@ -374,7 +377,8 @@ Result<Input> InputReader::readForm(bool halves, bool isFirst) {
   for (Problem *problem : all)
     if (Status status = applyOptions(options, number, *problem); !status)
       return status.error();
-  for (size_t i = 1; i < all.size(); ++i) { // Shards have no other choice.
+  for (size_t i = 1; i < all.size(); ++i) {
+    // Gangs do not offload, and do not share microbatches by samples.
     all[i]->offload = OffloadChoice::None;
     all[i]->samples = 1;
   }

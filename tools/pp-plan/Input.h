@@ -16,8 +16,7 @@
 
 namespace stagewright {
 
-/// Guesses the name of the format of `text` from its first characters and from
-/// its file name.
+/// Guesses the name of the format of `text` from its content and its file name.
 Result<std::string> guessFormat(const std::string &text,
                                 const std::string &file);
 

@@ -51,7 +51,7 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
                  "needed if FILE has its own")
       ->type_name("PRESET|FILE.json");
   app.add_option("--memory", options.memory,
-                 "Memory per device, as 16GiB (default: the cluster's)")
+                 "Memory per device, such as 16GiB (default: the cluster's)")
       ->type_name("BYTES");
   app.add_option("--profile", options.profile,
                  "Times measured by pp-run --profile, for a module")
@@ -194,8 +194,8 @@ static void declareDrivers(CLI::App &app, PlanOptions &options) {
     drivers += (drivers.empty() ? "" : "; ") + std::string(driver.name) + ": " +
                driver.summary;
   app.add_option("--search", options.searches,
-                 "Search the plans of contiguous stages by one driver or by "
-                 "several beside each other, instead of by --planner. " +
+                 "Search the plans of contiguous stages by one driver, or by "
+                 "several one after the other, instead of by --planner. " +
                      drivers)
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -321,7 +321,7 @@ std::optional<int64_t> PlanOptions::shards() const {
   return number && *number >= 2 ? number : std::nullopt;
 }
 
-/// Sets `number` to an option's value, which must be at least `least`; keeps it
+/// Sets `number` to an option's value, which must be at least `min`; keeps it
 /// if the option is not given.
 static Status applyCount(const char *option, std::optional<int64_t> given,
                          int64_t &number, int64_t min = 1) {

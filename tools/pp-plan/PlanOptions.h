@@ -20,7 +20,7 @@ struct PlanOptions {
   std::vector<std::string> files;
   std::string format, cluster, memory, profile, layers, annotate,
       target = "host";
-  std::vector<int64_t> microbatches; ///< One, or one per file.
+  std::vector<int64_t> microbatches; ///< One per file, or none.
 
   std::string planner, plan, schedule = "auto", placement;
   std::optional<int64_t> chunks;
@@ -32,7 +32,7 @@ struct PlanOptions {
   CostModel model;
   std::string tensorParallel; ///< "auto", a number of shards, or empty.
   std::string shardHints;
-  bool repeatsLayers = false;        ///< Of shards: ShardedLayers::repeats.
+  bool repeatsLayers = false;        ///< --recompute-layers
   std::vector<std::string> searches; ///< Drivers; empty: `planner`.
   std::optional<int64_t> evaluations, seed;
   std::optional<double> seconds, beta;

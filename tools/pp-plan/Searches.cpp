@@ -45,7 +45,7 @@ static Status checkDrivers(const std::vector<std::string> &names) {
   return {};
 }
 
-/// Checks the budget.
+/// Checks --evals, --seconds, --seed and --beta.
 static Status checkLimits(const PlanOptions &options) {
   if (options.evaluations && *options.evaluations < 1)
     return Error{"--evals must be at least 1, got " +
@@ -76,7 +76,7 @@ Status checkSearches(const PlanOptions &options) {
           {!options.searchSvg.empty(), "--search-svg"}})
       if (isGiven)
         return Error{std::string(name) +
-                     " belongs to --search; give that too, as --search=q"};
+                     " belongs to --search; give that too, such as --search=q"};
     return {};
   }
   for (auto [isGiven, name] :
@@ -109,7 +109,8 @@ static void warn(const Error &error) {
     std::cerr << "pp-plan: note: " << note << "\n";
 }
 
-/// The plan of --start; none, with a warning, if there is none of that kind.
+/// The plan of --start. None, with a warning, if that planner finds no plan of
+/// contiguous stages on devices of their own.
 static std::optional<Plan> startOf(const PlanOptions &options,
                                    const Problem &problem) {
   std::string name = options.searchStart.empty() ? "spp" : options.searchStart;

@@ -22,7 +22,8 @@ SearchOptions searchOptions(const PlanOptions &options);
 /// they report their progress on standard error. Fails if none finds a plan.
 Result<Planned> planSearches(const PlanOptions &options, Problem problem);
 
-/// A line about each search, and what their bound proves.
+/// A line about each search, with the max gap between its plan and the best
+/// plan of the family, by the bound.
 std::string searchTable(const Planned &planned);
 
 } // namespace stagewright

@@ -29,8 +29,8 @@ public:
   void take(int64_t ways, Planned planned);
   /// For a number of shards without a plan faster than another one.
   void skip(int64_t ways, Seconds atLeast);
-  /// For a number of shards without a plan; it may have one that takes
-  /// `atLeast`.
+  /// For a number of shards for which no plan was found. If it has one, that
+  /// takes at least `atLeast`.
   void fail(int64_t ways, const Error &error, Seconds atLeast);
   Result<Planned> result() &&;
 
@@ -80,8 +80,8 @@ namespace {
 /// One form of the backwards of layers over shards.
 struct Form {
   Input input;
-  PlacedFamily family; ///< That of the bound if a plan is given.
-  Seconds bound;       ///< Of all its plans.
+  PlacedFamily family; ///< The plans that `bound` is for.
+  Seconds bound;       ///< No plan of this form takes less.
 };
 } // namespace
 
@@ -91,7 +91,7 @@ static Result<std::optional<Plan>> planGangs(const PlanOptions &options,
                                              const PlacedFamily &family,
                                              Seconds limit) {
   bool isGiven = !problem.fixedPlan.empty();
-  if (options.uniform) // Compared with all forms.
+  if (options.uniform) // Without a plan, the uniform ones would be lost.
     limit = Seconds(kInfinity);
   if (!isGiven && !(options.repeatsLayers && options.recompute))
     return planPlacedBelow(problem, family, limit);
@@ -189,8 +189,9 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
   return forms;
 }
 
-/// The better plan of the forms, each planned on a thread of its own; none as
-/// of planPlacedBelow(). No plan of any form takes less than `bound`.
+/// The better plan of the forms, each planned on a thread of its own; none in
+/// the same cases as planPlacedBelow(). No plan of any form takes less than
+/// `bound`.
 static Result<std::optional<Planned>> planForms(const PlanOptions &options,
                                                 std::vector<Form> forms,
                                                 const std::string &fixed,
@@ -235,12 +236,12 @@ static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
 }
 
 /// Numbers of shards whose bounds differ by no more than this factor are
-/// planned in the order of falling numbers: more shards have more memory, so
-/// that their plans are closer to their bounds and take less time to find.
+/// planned from the largest to the smallest: more shards have more memory, so
+/// their plans are closer to their bounds and take less time to find.
 static constexpr double kAlike = 1.1;
 
-/// The numbers that could be read: first those alike with the least bound, then
-/// the others by increasing bounds.
+/// Indices of the `layers` that could be read: first those with bounds close to
+/// the least one (kAlike), then the others by increasing bounds.
 static std::vector<size_t>
 orderOf(const std::vector<Result<ReadLayers>> &layers) {
   std::vector<size_t> order;
@@ -271,9 +272,9 @@ static Error errorOf(const ReadLayers &layers, Error brief, bool explains) {
   return brief;
 }
 
-/// Plans layers over each of `numbers` of shards in the order of orderOf(). A
-/// number is not planned, or only in part, if bounds are not below the time of
-/// a plan with another one. `explains`: errors are shown beside a plan, too,
+/// Plans layers over each of `numbers` of shards in the order of orderOf().
+/// Plans whose bound is not below the time of a plan that was found for another
+/// number are left out. `explains`: errors are shown even if there is a plan,
 /// and say what is missing.
 static Result<Planned> planInOrder(const std::vector<int64_t> &numbers,
                                    std::vector<Result<ReadLayers>> &layers,

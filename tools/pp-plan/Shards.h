@@ -30,14 +30,15 @@ struct Planned {
 struct ReadLayers {
   /// No plan of them takes less; infinite only if there is none.
   Seconds bound;
-  /// Called once, with the time of another plan, or infinity. None if no faster
-  /// plan than that is found, and not all plans need be tried to see that.
+  /// Called once, with the time of another plan, or infinity. Returns a plan,
+  /// or none if it found no plan faster than that time and left out plans that
+  /// cannot be faster.
   std::function<Result<std::optional<Planned>>(Seconds)> plan;
   /// The error of `plan` in full, if that takes long to make.
   std::function<Error()> why = {};
 };
 
-/// The plan of layers with any time.
+/// Plans `layers` without a limit on the time of the plan.
 Result<Planned> planAlone(const ReadLayers &layers);
 
 /// The best plan of a module whose layers are split as --tensor-parallel asks

@@ -177,7 +177,8 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
                         })
           .error();
     };
-  // Of all kinds of plans, also those of which none is found or is the best.
+  // A bound on plans of all kinds, including those of which no plan is found or
+  // chosen.
   Seconds all = apart && isBounded ? bound : Seconds(kInfinity);
   layers.plan = [&options, problem, apart, request,
                  all](Seconds) -> Result<std::optional<Planned>> {
@@ -243,7 +244,7 @@ Result<Planned> planBest(const PlanOptions &options) {
   return best;
 }
 
-/// Checks that CLI11 cannot express.
+/// Checks options where CLI11 cannot express the rule.
 Status checkOptions(const PlanOptions &options) {
   if (options.files.empty())
     return Error{"no input; give a file, or --help"};
@@ -263,14 +264,15 @@ Status checkOptions(const PlanOptions &options) {
                  options.planner};
   if (!options.tensorParallel.empty() &&
       (!options.placement.empty() || !options.orders.empty()))
-    return Error{"--tensor-parallel goes around the devices, in the order of a "
-                 "schedule; leave out --placement and --orders"};
+    return Error{"--tensor-parallel places stages around the devices, in the "
+                 "order of a schedule; leave out --placement and --orders"};
   if (options.tensorParallel.empty() && !options.shardHints.empty())
     return Error{"--shard states what --tensor-parallel splits; give that too, "
-                 "as --tensor-parallel=2"};
+                 "such as --tensor-parallel=2"};
   if (options.explainLayouts && options.tensorParallel == "auto")
-    return Error{"--explain-layouts is for one number of devices; give it as "
-                 "--tensor-parallel=4"};
+    return Error{
+        "--explain-layouts is for one number of devices; give it, such "
+        "as --tensor-parallel=4"};
   if (options.explainLayouts && !options.shardHints.empty())
     return Error{"--explain-layouts lists what --shard can split; leave out "
                  "--shard"};
@@ -282,8 +284,9 @@ Status checkOptions(const PlanOptions &options) {
                  "--json, --svg, --trace, --planner, --search, --plan and "
                  "--stages"};
   if (options.tensorParallel.empty() && options.repeatsLayers)
-    return Error{"--recompute-layers repeats layers over shards; give "
-                 "--tensor-parallel too"};
+    return Error{
+        "--recompute-layers is about layers that are split over shards; "
+        "give --tensor-parallel too"};
   if (options.tensorParallel == "auto" && !options.plan.empty())
     return Error{"--plan is a plan for one number of shards; give it with "
                  "--tensor-parallel=N"};

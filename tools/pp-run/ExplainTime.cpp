@@ -26,8 +26,8 @@ std::string estimatedTimes(const std::string &counts,
 #else
 std::string estimatedTimes(const std::string &, const std::string &, bool,
                            bool) {
-  raise("--explain-time: this pp-run was built without the cost model; take "
-        "that of a whole build (STAGEWRIGHT_DATA=ON), or pp-compile "
+  raise("--explain-time: this pp-run was built without the cost model; use "
+        "the pp-run of a build with STAGEWRIGHT_DATA=ON, or pp-compile "
         "--explain-time");
 }
 #endif

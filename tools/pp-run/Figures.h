@@ -41,7 +41,7 @@ struct Figures {
   bool memory = false;           ///< Whether to report live bytes.
   double wall = 0;               ///< Seconds of all steps and between them.
   nlohmann::json sent = nullptr; ///< Bytes by rank and kind, for JSON.
-  /// Of the last step; for JSON.
+  /// Of the last step.
   std::vector<stagewright::runtime::FetchedBytes> fetched;
 };
 

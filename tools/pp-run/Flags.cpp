@@ -71,7 +71,7 @@ void declare(CLI::App &app, Options &options) {
       ->join(',')
       ->allow_extra_args(false);
   app.add_option("--devices", options.run.devices,
-                 "GPU of every rank, as 0,0,1,1 (default: in order)")
+                 "GPU of every rank, such as 0,0,1,1 (default: in order)")
       ->type_name("LIST");
   app.add_flag("--no-graph", options.run.direct,
                "Enqueue every step anew instead of replaying a CUDA graph");
@@ -81,14 +81,15 @@ void declare(CLI::App &app, Options &options) {
       "needs no GPU");
   app.add_option("--plans", options.plans,
                  "With --dry-run: print cuDNN's plans for all attention and "
-                 "convolutions on these architectures, as sm_80,sm_90,sm_100. "
+                 "convolutions on these architectures, such as sm_80,sm_90. "
                  "Needs cuDNN, but no GPU")
       ->needs(dry)
       ->type_name("LIST");
   app.add_option("--explain-time", options.explainTime,
                  "Print the estimated time of a step on the GPUs of this "
-                 "cluster, as h100 or a file: every kernel and library call, "
-                 "most expensive first; with --json as JSON. Needs no GPU")
+                 "cluster, a preset such as h100 or a file: every kernel and "
+                 "library call, most expensive first; with --json as JSON. "
+                 "Needs no GPU")
       ->type_name("CLUSTER");
   app.add_flag("--processes", options.processes,
                "Start a process for every rank on GPUs, with messages by NCCL "

@@ -43,7 +43,7 @@ void declareSupervisor(CLI::App &app, SupervisorOptions &options) {
       ->type_name("N")
       ->group(group);
   app.add_option("--launcher", options.launcher,
-                 "Start the run with this command, as 'mpirun -n 4', and "
+                 "Start the run with this command, such as 'mpirun -n 4', and "
                  "forward SIGTERM and SIGINT to all its processes")
       ->type_name("COMMAND")
       ->group(group);

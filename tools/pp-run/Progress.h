@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A line for people, on standard error. On a terminal each step overwrites it;
-// elsewhere, as under mpirun or in a log, new lines are printed at intervals.
-// Only one of several processes prints it.
+// elsewhere, such as under mpirun or in a log, new lines are printed at
+// intervals. Only one of several processes prints it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ private:
   double passed() const;
 
   bool terminal;
-  double shown = 0;  ///< When, in seconds of the run.
-  bool open = false; ///< The line on the terminal is not ended.
+  double shown = 0;  ///< Time of the last line, in seconds of the run.
+  bool open = false; ///< Whether the line on the terminal is not ended.
   int64_t samples, tokens, first, all;
   std::optional<double> validation; ///< The last loss.
   std::chrono::steady_clock::time_point began;

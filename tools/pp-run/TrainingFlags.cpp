@@ -64,10 +64,10 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
       ->type_name("N")
       ->group(group);
   app.add_option("--fetched", options.fetched,
-                 "Batch argument LIST, of --data or --source, has numbers of "
-                 "rows of argument TABLE; count the bytes of these rows in the "
-                 "last step, those of negative numbers, which are padding, and "
-                 "of rows that are in a list already")
+                 "Batch argument LIST, from --data or --source, holds numbers "
+                 "of rows of argument TABLE. For the last step, count the "
+                 "bytes of these rows, of padding (negative numbers), and of "
+                 "rows that occur in the same list before")
       ->type_name("LIST=TABLE")
       ->allow_extra_args(false)
       ->group(group);

@@ -31,8 +31,8 @@ static bool findPlacement(const Schedule &schedule, ScheduleProblem &problem) {
   return false;
 }
 
-/// Sets the shape of `problem` to the file's; fails if --ranks or --chunks is
-/// another.
+/// Sets the numbers of ranks, chunks and microbatches of `problem` to those of
+/// the file; fails if --ranks or --chunks gives another number.
 static Status takeFileShape(const ScheduleFlags &flags, Schedule &schedule,
                             ScheduleProblem &problem) {
   auto ranks = int64_t(schedule.ranks.size());
@@ -40,7 +40,7 @@ static Status takeFileShape(const ScheduleFlags &flags, Schedule &schedule,
     return Error{"'" + flags.schedule + "' has " +
                  std::to_string(schedule.stages) + " stages on " +
                  std::to_string(ranks) +
-                 " ranks; costs need as many stages on every rank"};
+                 " ranks; costs need equally many stages on every rank"};
   int64_t chunks = schedule.stages / ranks;
   for (auto [flag, text, has] :
        {std::tuple("--ranks", &flags.ranks, ranks),
@@ -102,7 +102,7 @@ Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags) {
                : "there are " + std::to_string(plain.problem.microbatches) +
                      " microbatches") +
           std::string(" because of ") + file->lastMicrobatch +
-          "; say --microbatches if that is wrong");
+          "; give --microbatches if that is wrong");
     return error;
   }
   return plain;

@@ -17,12 +17,12 @@ Result<PlainSchedule> scheduleOfGenerator(const ScheduleFlags &flags);
 Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags);
 Result<PlainSchedule> scheduleOfSearch(const ScheduleFlags &flags);
 
-/// Reads the ranks, chunks and microbatches of a schedule to be made into
-/// `problem`; `otherChunks` is the default number of chunks.
+/// Reads into `problem` the numbers of ranks, chunks and microbatches of the
+/// schedule to be made; `otherChunks` is the default number of chunks.
 Status readShape(const ScheduleFlags &flags, int64_t otherChunks,
                  ScheduleProblem &problem);
 
-/// An error if a flag of the search is used with a given order.
+/// An error if a flag of --schedule=auto is used with another schedule.
 Status refuseSearchFlags(const ScheduleFlags &flags);
 
 /// Sets the placement to that of --placement if it puts every stage on the rank
@@ -33,8 +33,9 @@ Status takePlacement(const ScheduleFlags &flags, bool hasPlacement,
 
 bool hasBackward(const Schedule &schedule);
 
-/// Simulates the schedule of `plain` with --jitter, or with --execution=ready
-/// its actions as they become ready: replaces its order and its times.
+/// Simulates the schedule of `plain` again and replaces its times, if --jitter
+/// is given, or with --execution=ready, which also replaces its order by that
+/// in which actions become ready. Otherwise does nothing.
 Status execute(const ScheduleFlags &flags, PlainSchedule &plain);
 
 /// Times the schedule of `plain`, computes its lower bounds and checks its

@@ -24,8 +24,8 @@ static Result<Jitter> readJitter(llvm::StringRef text) {
                        jitter.mean <= 1e6 &&
                        (seed.empty() || !seed.getAsInteger(10, jitter.seed))))
     return jitter;
-  return Error{"--jitter must be the mean delay in times of the action, or "
-               "MEAN:SEED, as 0.5:7, but is '" +
+  return Error{"--jitter must be the mean delay as a multiple of the action's "
+               "time, or MEAN:SEED, such as 0.5:7, but is '" +
                text.str() + "'"};
 }
 

@@ -39,7 +39,8 @@ std::string PlainSchedule::placementText() const {
   using enum Placement;
   bool linear = problem.placement == Loop || problem.placement == V;
   return std::string(toString(problem.placement)) + " placement" +
-         (linear && problem.chunks == 1 ? " (linear, as of one chunk)" : "");
+         (linear && problem.chunks == 1 ? " (with one chunk the same as linear)"
+                                        : "");
 }
 
 std::string PlainSchedule::title() const {

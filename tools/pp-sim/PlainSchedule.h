@@ -28,8 +28,8 @@ struct PlainSchedule {
   std::string name;   ///< "zb-h1", "auto", "orders.csv".
   std::string origin; ///< The method by which auto found it.
   bool optimal = false;
-  /// The best schedule of each placement, if auto chose that; the first is this
-  /// one.
+  /// The best schedule of each placement, if auto chose the placement; the
+  /// first is this one.
   std::vector<AutoSchedule> placements;
 
   /// The placement, such as "v placement".
@@ -38,8 +38,8 @@ struct PlainSchedule {
   std::string title() const;
 };
 
-/// m * T, the max work of a rank, and that rank. Pairs count as they overlap;
-/// recomputed forwards do not count.
+/// m * T, the max work of a rank, and that rank. An overlapped pair counts with
+/// the time that both take together; recomputed forwards do not count.
 std::pair<Seconds, int64_t> maxWork(const Schedule &schedule,
                                     const ScheduleProblem &problem);
 

@@ -85,7 +85,8 @@ cl::opt<std::string> overlap(
 cl::opt<std::string> execution(
     "execution",
     cl::desc("ordered (default), or ready: ranks run the actions as they "
-             "become ready, backwards first, as pp-compile --execution=ready"),
+             "become ready, backwards first, like pp-compile "
+             "--execution=ready"),
     cl::value_desc("ordered|ready"), cl::cat(category));
 cl::opt<std::string> credits(
     "credits",
@@ -94,9 +95,9 @@ cl::opt<std::string> credits(
     cl::value_desc("N,...|unlimited|auto"), cl::cat(category));
 cl::opt<std::string> jitter(
     "jitter",
-    cl::desc("For each kind and microbatch one rank, drawn at random, takes "
-             "longer by a random part of the action, exponential with this "
-             "mean; as pp-run --pace"),
+    cl::desc("For each kind and microbatch, delay the action of one random "
+             "rank by a random part of its time, with this mean (exponential), "
+             "like jitter:MEAN of pp-run --pace"),
     cl::value_desc("MEAN[:SEED]"), cl::cat(category));
 cl::opt<bool> forwardOnly("forward-only", cl::desc("Inference: no backward"),
                           cl::cat(category));

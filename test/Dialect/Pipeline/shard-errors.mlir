@@ -54,7 +54,7 @@
 // RUN: not pp-compile %t.mlir --cluster=local:2 --tensor-parallel=auto --recompute-layers --emit=rank 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: not pp-opt %s --stagewright-pipeline="cluster=local:4 shards=2 plan=[0,1) recompute-layers" 2>&1 | FileCheck %s --check-prefix=GIVEN
 
-// REPEAT: error: --recompute-layers repeats layers over shards; give --tensor-parallel too, or without shards --recompute-level
+// REPEAT: error: --recompute-layers is about layers that are split over shards; give --tensor-parallel too, or without shards --recompute-level
 // WHOLE: error: layers over shards can keep only their inputs, and there are no shards; give their number, or leave out recompute-layers
 // GIVEN: error: layers over shards can keep only their inputs, and a plan is given; leave that out, or leave out recompute-layers
 
