@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The thinnest binding that keeps objects alive and gives the interpreter's
-// lock away while a step runs. Tensors cross as bytes with a type number and a
+// The thinnest binding that keeps objects alive and releases the interpreter's
+// lock while a step runs. Tensors cross as bytes with a type number and a
 // shape: numpy types that Python's buffers do not know (bfloat16) pass too.
 // What users see is python/stagewright/runtime.py.
 //
@@ -66,8 +66,8 @@ struct Draft {
   void commit(int64_t keep) { shared->commit(keep); }
 };
 
-/// Holds a step for one call: the interpreter's lock is away while a step runs,
-/// so that another thread may come in.
+/// Reserves a step for one call. The interpreter's lock is released while a
+/// step runs, so another thread might call the same step; that throws.
 class Busy {
 public:
   explicit Busy(std::atomic<bool> &flag) : flag(flag) {
@@ -145,8 +145,9 @@ public:
       throw std::runtime_error(error);
   }
 
-  /// Saves results, with the bytes of each, as the tensors of `draft`. A thread
-  /// writes them while they are read, and then brings them to the disk.
+  /// Saves results of the last step, given as (position, number of bytes), as
+  /// the tensors of `draft`. A background thread writes one while the next is
+  /// read, and then commits the checkpoint; `keep` checkpoints are kept.
   void save(const Draft &draft,
             const std::vector<std::pair<int64_t, int64_t>> &results,
             int64_t keep) {

@@ -13,7 +13,7 @@ from stagewright.runtime import as_bytes, binding, contiguous, type_number
 
 VERSION = 1
 FILES = {"parameter": "params.safetensors", "state": "state.safetensors"}
-AVERAGING = "averaging/"  # names of the state of averages over replicas begin with it
+AVERAGING = "averaging/"  # prefix of the names of tensors of averages over replicas
 
 
 def folders(directory):
@@ -40,8 +40,8 @@ def ordered(tensors):
 
 
 def begin(directory, step, described, data=None):
-    """A checkpoint to be filled: the bytes of the tensors `described`, (role, name, number of the type, shape) of each, follow in
-    the order of `ordered`."""
+    """A new checkpoint without its data. `described` lists (role, name, number of the type, shape) of its tensors; append their
+    bytes in the order of `ordered`, then commit."""
     return binding().CheckpointDraft(str(directory), step, [(*it[:3], list(it[3])) for it in described],
                                      "" if data is None else json.dumps(data))
 

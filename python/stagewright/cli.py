@@ -81,7 +81,8 @@ Only a piece of one tensor is in memory at a time.
 
     stagewright weights llama.mlir Llama-2-7b-hf/ --map=llama.map --ignore='*.rotary_emb.inv_freq'
 
-A map assigns tensors to parameters. {i} stands for the same on both sides; only on the right, all matches are stacked:
+A map assigns tensors to parameters. {i} stands for the same text on both sides; if it is only on the right, all matches are
+stacked:
 
     params/embed         = model.embed_tokens.weight
     params/layers/{i}/q  = T(model.layers.{i}.self_attn.q_proj.weight)
@@ -126,9 +127,9 @@ def _parser():
     command.add_argument("--quiet", action="store_true", help="print no summary")
     only = command.add_argument_group("only for onnx")
     only.add_argument("--loss", metavar="NAME", help="output that is the loss (default: none, inference)")
-    only.add_argument("--dim", action="append", metavar="NAME=SIZE", help="size of a dynamic dimension, as batch=4")
+    only.add_argument("--dim", action="append", metavar="NAME=SIZE", help="size of a dynamic dimension, such as batch=4")
     only.add_argument("--freeze", action="append", metavar="PATTERN",
-                      help="initializers not to train, with wildcards, as 'embeddings.*'")
+                      help="initializers not to train, with wildcards, such as 'embeddings.*'")
     only.add_argument("--inputs", metavar="FILE", help="example inputs by name: an .npz or safetensors file")
     command = commands.add_parser("weights", help="convert checkpoints to parameters", description=WEIGHTS_HELP,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -158,7 +159,7 @@ def _import(arguments):
     frameworks = {"jax": _import_jax, "torch": _import_torch, "onnx": _import_onnx}
     foreign = [name for name in ("loss", "dim", "freeze", "inputs") if getattr(arguments, name)]
     if arguments.shard_axis and arguments.framework != "jax":
-        raise ImportFailure("--shard-axis is for jax, whose arrays have shardings; name what is split by pp-compile --shard")
+        raise ImportFailure("--shard-axis is for jax, whose arrays have shardings; use pp-compile --shard")
     if foreign and arguments.framework != "onnx":
         raise ImportFailure(f"--{foreign[0]} is for onnx; a step of {arguments.framework} says everything in its file")
     signature, extras = frameworks[arguments.framework](arguments, given)

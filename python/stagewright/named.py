@@ -8,8 +8,8 @@ import sys
 
 @contextlib.contextmanager
 def named(specification, usage, failure):
-    """The function; meanwhile its folder is in sys.path. `usage` ends the error if there is no such function; errors are
-    `failure`s."""
+    """Context with the function that `specification` names; inside it, the folder of the file is in sys.path. `failure` is the
+    class of errors; `usage` says in them what the function must do."""
     file, colon, name = specification.rpartition(":")
     if not colon or not file:
         raise failure(f"'{specification}' does not name a function; write FILE.py:NAME")

@@ -43,7 +43,7 @@ def binding():
 
 
 def contiguous(value):
-    """A contiguous array in the byte order of the machine; names of types do not include that."""
+    """A contiguous array in the byte order of the machine, which the names of types do not include."""
     array = np.require(value, requirements="C")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
@@ -111,8 +111,8 @@ class Step:
         return next((dtype, shape) for at, dtype, shape in self._results if at == position)
 
     def save(self, draft, positions, keep):
-        """Writes results of the last step to a checkpoint that checkpoints.begin returned, piece by piece: a thread writes while
-        this one reads, and brings the files to the disk later."""
+        """Writes results of the last step to a checkpoint that checkpoints.begin returned, piece by piece: a background thread
+        writes one piece while the next is read, and later commits the checkpoint."""
         sizes = (_dtype(dtype).itemsize * math.prod(shape) for dtype, shape in map(self.described, positions))
         self._step.save(draft, list(zip(positions, sizes)), keep)
 

@@ -111,7 +111,7 @@ class Run:
         return batch
 
     def save(self):
-        """Writes a checkpoint of the last step, unless it exists, piece by piece; a thread brings it to the disk."""
+        """Writes a checkpoint of the last step, unless it exists, piece by piece; a background thread commits it later."""
         if self.saved == self.done:
             return
         self._finish()

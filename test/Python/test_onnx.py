@@ -227,7 +227,7 @@ def test_shared_initializers_and_copies_are_remarks(tmp_path):
     assert remarks[:3] == [
         "initializer 'wte' is shared: nodes '/embed/Gather' and '/head/Gemm' read it; it is one parameter, whose gradient "
         "is the sum",
-        "initializers 'wte' and 'copy' hold the same numbers; if the model shares them, training the file parts them: export "
+        "initializers 'wte' and 'copy' hold the same numbers; if the model shares them, training makes them differ: export "
         "them as one",
         "initializer 'unused' is left out: nothing that is computed reads it"]
 

@@ -153,7 +153,7 @@ def test_wrong_weights_are_refused_and_nothing_is_written(change, text, model, t
     ("a = slice(b, 1)", "1: slice() in 'slice(b, 1)' takes one tensor and then 3 numbers"),
     ("a = b c", "1: 'c' follows where 'b c' should end"),
     ("a = T()", "1: 'T()' lacks a name before ')'"),
-    ("a = b.{i}.{j}", "1: {i} and {j} stand on the right alone; one may, over which tensors are stacked"),
+    ("a = b.{i}.{j}", "1: {i} and {j} are only on the right, but tensors can be stacked over only one"),
 ])
 def test_wrong_maps_are_refused(text, message):
     with pytest.raises(WeightsFailure) as failure:
@@ -162,7 +162,7 @@ def test_wrong_maps_are_refused(text, message):
 
 
 def test_two_lines_for_one_parameter():
-    with pytest.raises(WeightsFailure, match="map:1 and map:2 both name a/0; one line may"):
+    with pytest.raises(WeightsFailure, match="map:1 and map:2 name a/0; only one line may"):
         Map("a/{i} = b\na/0 = c", "map").expression("a/0", None)
 
 
@@ -194,12 +194,12 @@ def test_expressions_equal_numpy(text, wanted):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("T(z)", "z has 1 dimensions, which (1, 0) does not order; each of 0 to 0 stands once: T() is for two"),
+    ("T(z)", "z has 1 dimensions, which (1, 0) does not order; give each of 0 to 0 once: T() is for two"),
     ("reshape(x, 5, -1)", "x of shape (3, 4) does not become (5, -1), which has another number of elements"),
     ("slice(x, 0, 2, 4)", "x of shape (3, 4) has no part 2 to 4 of dimension 0"),
     ("concat(x, z, 0)", "x, z have the shapes (3, 4), (3,), which differ in more than dimension 0"),
     ("concat(x, x, 2)", "x of shape (3, 4) has no dimension 2"),
-    ("stack(x, z)", "x, z have the shapes (3, 4), (3,); what is stacked has one"),
+    ("stack(x, z)", "x, z have the shapes (3, 4), (3,); stacked tensors must have the same shape"),
 ])
 def test_shapes_that_do_not_fit(text, message):
     with pytest.raises(WeightsFailure) as failure:

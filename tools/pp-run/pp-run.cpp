@@ -308,7 +308,7 @@ int supervised(const Options &options, int argc, char **argv) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): from streams, or out of memory
 int main(int argc, char **argv) {
-  // pp-run itself starts this, for --source=LIBRARY.so.
+  // pp-run starts itself with this flag, for --source=LIBRARY.so.
   if (argc == 4 && std::string_view(argv[1]) == "--serve-source")
     return serveBatches(argv[2], std::strtoull(argv[3], nullptr, 10));
   CLI::App app("Runs a step compiled by pp-compile, with threads or a process "

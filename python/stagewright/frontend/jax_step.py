@@ -90,8 +90,8 @@ class Step:
         self.update = Update(made, self.signature, tuple(arguments)) if made is not None else None
         leaves = [*self.leaves, *(self.update.leaves if self.update else ())]
         if unknown := sum(map(is_abstract, leaves)):
-            self.signature.remarks.append(f"of {unknown} of {len(leaves)} arguments only the shape is known: what runs the "
-                                          "step needs a file with their values")
+            self.signature.remarks.append(f"only the shape is known of {unknown} of {len(leaves)} arguments: to run the "
+                                          "step, a file with their values is needed")
 
     def flat(self, *leaves):
         """The step as a function of leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""

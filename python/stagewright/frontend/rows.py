@@ -45,7 +45,8 @@ class Lazy:
         return self._whole
 
     def stacked(self):
-        """The array stacked from its rows, even if it could be computed in one piece."""
+        """The array. If the rows are those of a loop, or were read one by one, it is stacked from them, even if it could be
+        computed in one piece."""
         return self._stack() if self.origin not in (None, "parameter") else self.whole()
 
     def _stack(self):

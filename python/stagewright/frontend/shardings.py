@@ -42,8 +42,8 @@ def split_dims(shardings, signature, jaxpr, asked=None):
     what = "parameters" if names else "constrained values"
     names = names or sorted(values - batch)
     if asked is None and len(names) > 1:
-        signature.remarks.append(f"{what} are split over the mesh axes {', '.join(names)}; option 'shard_axis' says which "
-                                 "of them --tensor-parallel follows, without it none")
+        signature.remarks.append(f"{what} are split over the mesh axes {', '.join(names)}; option 'shard_axis' selects "
+                                 "the one that --tensor-parallel follows; without it, it follows none")
         return None
     axis = asked or (names[0] if names else None)
     for argument, axes in parameters:

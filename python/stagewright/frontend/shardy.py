@@ -91,7 +91,7 @@ def _dims(attribute, location):
 
 
 def _place(location):
-    """FILE:LINE of the innermost place in a location, else the name in it, as of an argument."""
+    """FILE:LINE of the innermost place in a location, else the name in it, such as that of an argument."""
     found = re.search(r'"([^"]+)":(\d+)', str(location))
     return f"{found[1]}:{found[2]}" if found else str(location).removeprefix('loc("').removesuffix('")')
 

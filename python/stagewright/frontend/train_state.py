@@ -1,4 +1,4 @@
-"""Steps that update a state: `train_step(state, batch) -> (state, loss)`, as Flax's TrainState has them.
+"""Steps that update a state: `train_step(state, batch) -> (state, loss)`, as with Flax's TrainState.
 
 The step is traced with an optimizer that only returns the gradients it is given, so a loss with its gradients remains, and the
 state's own optimizer becomes the update. This gives the same training only if the loss depends on nothing else in the state,
@@ -144,7 +144,7 @@ def _check(traced, state, root):
         maker = None if isinstance(var, jex.Literal) else flow.makers.get(var)
         if maker is not None and maker.outvars[0] in flow.backward and not transposes(maker):
             raise ImportFailure("the step changes its gradients before the optimizer gets them; put that into the "
-                                f"optimizer, as optax.chain(optax.clip_by_global_norm(1.0), ...), or {WAY}")
+                                f"optimizer, such as optax.chain(optax.clip_by_global_norm(1.0), ...), or {WAY}")
     for n, var in zip(range(len(names)), jaxpr.outvars[count + graded:]):
         if n in others and var is not jaxpr.invars[n] and names[n] != f"{root}/step":
             raise ImportFailure(f"the step changes '{names[n]}' beside the parameters; {WAY}, and what else changes as "

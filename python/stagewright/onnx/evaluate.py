@@ -1,8 +1,8 @@
 """Evaluates an ONNX graph in JAX, node by node.
 
-Values that depend on no argument of the step stay numpy arrays: a node with only such inputs, other than a random one or one
-with a subgraph, is computed at once, by ONNX's own reference implementation with ONNX's 64-bit integers. So shapes, arithmetic
-on them and the choice of branches are known when an operator needs them. A result of more than FOLD_LIMIT elements is computed
+Values that depend on no argument of the step stay numpy arrays: a node with only such inputs is computed at once, unless it
+is random or has a subgraph, by ONNX's own reference implementation with ONNX's 64-bit integers. So shapes, arithmetic on them
+and the choice of branches are known when an operator needs them. A result of more than FOLD_LIMIT elements is computed
 again by JAX, unless its node is a Constant or JAX has no rule for it. So the module keeps, for example, the operations that
 compute a mask, not the mask as a dense constant.
 

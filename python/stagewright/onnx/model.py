@@ -149,7 +149,7 @@ class Model:
                 key = hashlib.sha256(np.ascontiguousarray(array)).digest(), array.shape, array.dtype
                 if (first := copies.setdefault(key, name)) != name:
                     self.remarks.append(f"initializers '{first}' and '{name}' hold the same numbers; if the model "
-                                        "shares them, training the file parts them: export them as one")
+                                        "shares them, training makes them differ: export them as one")
 
 
 def _is_mask(array):

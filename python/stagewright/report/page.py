@@ -119,7 +119,7 @@ def make_page(metrics, trace=None, title=None):
     parts += [f"<div><dt>{html.escape(what)}</dt><dd>{html.escape(value)}</dd></div>" for what, value in _facts(metrics)]
     parts += ["</dl><h2>Loss</h2>", line_chart(curves)]
     if broken:
-        parts.append(f"<p>The loss of {len(broken)} steps, first of step {broken[0]}, was no finite number.</p>")
+        parts.append(f"<p>The loss was not a finite number in {len(broken)} steps, first in step {broken[0]}.</p>")
     if rate:
         parts += [f"<h2>{'Tokens' if rate[0] == 't' else 'Samples'} per second</h2>",
                   line_chart([("of each step", "a", *metrics.series(rate), False)], zero=True, height=200)]

@@ -20,8 +20,8 @@ from stagewright.torch.rules import ATTENTION, DROPOUTS, is_random, replaced
 # Allowed norm of a difference: relative to the gradient, relative to the largest gradient, and absolute. This covers another
 # order of summation.
 RELATIVE, ABSOLUTE, LEAST = 2e-5, 1e-7, 1e-12
-# If that is exceeded, the limit is this multiple of torch's own error against float64: at the kink of a ReLU one element can
-# decide.
+# If that is exceeded, the limit is this multiple of torch's own error against float64: one element near the kink of a ReLU can
+# change a gradient by more.
 TIMES = 4.0
 _FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -176,7 +176,7 @@ def compare_validation(program, function):
     narrow = any(program.tensors[name].dtype.itemsize < 4 for name in program.trained)
     if not abs(ours - theirs) <= (5e-2 if narrow else 1e-4) * abs(theirs) + ABSOLUTE:
         raise ImportFailure(f"the loss of the module in eval() is {ours:.7g}, torch's {theirs:.7g}: leave the option "
-                            "'validation' out, or write the operators that run in eval() only in others")
+                            "'validation' out, or write the operators that run only in eval() with others")
 
 
 def _differences(ours, theirs, own):

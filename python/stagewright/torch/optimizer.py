@@ -38,7 +38,7 @@ class Update:
             for parameter in group["params"]:
                 if id(parameter) not in names:
                     raise ImportFailure(f"a parameter of shape {list(parameter.shape)} in group {number} of the "
-                                        "optimizer is none of the module's: make the optimizer of module.parameters()")
+                                        "optimizer is not one of the module's: make the optimizer from module.parameters()")
             self.groups.append([names[id(p)] for p in group["params"] if names[id(p)] in program.trained])
         self.environment = Environment()
         _define(self.environment)

@@ -22,7 +22,7 @@ class Program:
     """Tensors of a module by their names in its state_dict (tied ones by their first name), and the batch.
 
     `trained` are the parameters with gradients, `changed` the buffers that a forward in training mode writes (running
-    statistics), `fixed` all others; `known` are small integers whose values the program may read.
+    statistics), `fixed` all others; `known` are small buffers of integers, whose values the program may read.
     """
 
     def __init__(self, module, loss, batch, options):
@@ -56,16 +56,16 @@ class Program:
                                         "bits that integers have here")
         for path, module in self.module.named_modules():
             if module._backward_hooks or module._backward_pre_hooks:
-                raise ImportFailure(f"module '{path}' has a backward hook, which is not seen: compute what it does in "
-                                    "the forward, or in the loss")
+                raise ImportFailure(f"module '{path}' has a backward hook, which is not seen: do in the forward, or "
+                                    "in the loss, what the hook does")
             if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.training and \
                     module.track_running_stats and module.momentum is None:
                 raise ImportFailure(f"module '{path}' averages all batches (momentum=None), which needs their number: "
                                     "give it a momentum")
         for name, parameter in self.module.named_parameters():
             if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
-                raise ImportFailure(f"parameter '{name}' has a hook, which is not seen: compute what it does in the "
-                                    "forward, or in the loss")
+                raise ImportFailure(f"parameter '{name}' has a hook, which is not seen: do in the forward, or in the "
+                                    "loss, what the hook does")
 
     def discover(self):
         """Runs the program on shapes to find which buffers change, and whether it draws random numbers."""
@@ -93,7 +93,7 @@ class Program:
         self.trained = [name for name in self.trained if name not in names]
         self.fixed += names
         if names:
-            self.remarks.append(f"the loss depends on {len(names)} parameters not at all; they stay as they are "
+            self.remarks.append(f"the loss does not depend on {len(names)} parameters; they stay as they are "
                                 f"('{names[0]}')")
 
     def evaluate(self, arrays, batch, key, still=False, recorded=None):

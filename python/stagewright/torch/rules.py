@@ -38,7 +38,7 @@ def install(environment):
         return jax.lax.stop_gradient(x)
 
     def hook(*_):
-        environment.refuse("a hook on a tensor", "compute what it does in the forward, or in the loss")
+        environment.refuse("a hook on a tensor", "do in the forward, or in the loss, what the hook does")
 
     def grad(*_, **__):
         environment.refuse("torch.autograd in the forward", "return the loss alone; write a gradient penalty in JAX")
@@ -110,7 +110,7 @@ def _grouped_product(environment):
     def grouped_product(input, weight, offs=None, bias=None, out_dtype=None):
         if input.ndim != 2 or weight.ndim != 3 or offs is None or bias is not None or out_dtype is not None:
             environment.refuse("a grouped product of this form", "use rows of shape (tokens, width), weights of shape "
-                               "(experts, width, width), offsets, and neither bias nor another type")
+                               "(experts, width, width of the result) and offsets, without bias and out_dtype")
         sizes = jnp.diff(offs, prepend=jnp.zeros_like(offs[:1]))
         return jax.lax.ragged_dot(input, weight, sizes.astype(jnp.int32))
     return grouped_product
@@ -186,8 +186,8 @@ def refusing(environment):
             function, _, *rest = args
             return function(*rest)
         environment.refuse(f"the custom torch.autograd.Function '{cls.__qualname__}'",
-                           "its backward is not seen; write the forward in PyTorch's operators, and "
-                           "x + (y - x).detach() where the gradient of x is to pass y by")
+                           "its backward is not seen; write the forward in PyTorch's operators, with "
+                           "x + (y - x).detach() for a straight-through gradient (the value of y, the gradient of x)")
 
     def data(*_):
         environment.refuse("'.data'", "use .detach() to read, or torch.no_grad() around an assignment")
@@ -198,7 +198,8 @@ def refusing(environment):
 
 
 def _always(environment, function):
-    """Registers functions of torch.nn.functional that call each other, which a function mode does not see."""
+    """A replacement for `function` of torch.nn.functional that passes each call to the environment: a function mode does not
+    see calls from other functions of torch.nn.functional."""
     def call(*args, **kwargs):
         return environment.dispatch(function, (), args, kwargs)
     return call

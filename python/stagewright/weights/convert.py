@@ -101,7 +101,7 @@ def _choose(parameters, checkpoint, table):
         chosen.append((parameter, expression))
     if problems:
         raise WeightsFailure(f"{_counted(len(problems), 'parameter')} of {len(parameters)} cannot be filled; a line of a map "
-                             "(--map=FILE) says what becomes what:" + _listed(problems))
+                             "(--map=FILE) assigns a tensor to a parameter:" + _listed(problems))
     if left := sorted(name for name in checkpoint.tensors if name not in used and not table.ignores(name)):
         raise WeightsFailure(f"no parameter uses {_counted(len(left), 'tensor')} of the checkpoint; if they are not needed, leave "
                              "them out by --ignore=PATTERN or a line `ignore PATTERN` of the map:" + _listed(left))

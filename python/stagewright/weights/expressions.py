@@ -5,8 +5,8 @@
     transpose(x, 2, 0, 1)              x with its dimensions in this order
     reshape(x, 8, -1)                  x in another shape, in memory order
     slice(x, axis, first, last)        part of x
-    concat(x, y, ..., axis)            tensors behind one another
-    stack(x, y, ...)                   tensors as a new dimension 0
+    concat(x, y, ..., axis)            tensors joined along a dimension
+    stack(x, y, ...)                   tensors joined along a new dimension 0
 
 Every expression knows its type and shape without reading data, and yields its data in pieces, one after another in memory.
 """
@@ -62,7 +62,7 @@ class Made:
 
     def dtype(self, checkpoint):
         kinds = list(dict.fromkeys(part.dtype(checkpoint) for part in self.parts))
-        _need(len(kinds) == 1, f"{' and '.join(self.names())} are of the types {' and '.join(map(str, kinds))}; one tensor has one")
+        _need(len(kinds) == 1, f"{' and '.join(self.names())} are of the types {' and '.join(map(str, kinds))}; one is needed")
         return kinds[0]
 
     def pieces(self, checkpoint):
@@ -77,7 +77,7 @@ class Transpose(Made):
     def _order(self, rank):
         order = self.order or (1, 0)
         _need(sorted(order) == list(range(rank)),
-              f"{next(self.names())} has {rank} dimensions, which {order} does not order; each of 0 to {rank - 1} stands once"
+              f"{next(self.names())} has {rank} dimensions, which {order} does not order; give each of 0 to {rank - 1} once"
               + ("" if self.order else ": T() is for two, write transpose(x, ...)"))
         return order
 
@@ -153,7 +153,7 @@ class Stack(Made):
     def shape(self, checkpoint):
         shapes = [part.shape(checkpoint) for part in self.parts]
         _need(len(set(shapes)) == 1, f"{', '.join(self.names())} have the shapes "
-              f"{', '.join(map(str, dict.fromkeys(shapes)))}; what is stacked has one")
+              f"{', '.join(map(str, dict.fromkeys(shapes)))}; stacked tensors must have the same shape")
         return (len(shapes), *shapes[0])
 
     def pieces(self, checkpoint):

@@ -7,9 +7,9 @@
     params/stacked/norm     = model.layers.{i}.input_layernorm.weight
     ignore *.rotary_emb.inv_freq
 
-{i} on the left matches any part of a name without `/` and `.`, and has the same value on the right. Only on the right, it
-counts from 0 as long as the checkpoint has such tensors, which are stacked. A parameter that no line names is the tensor of its
-own name, with `.` for `/` and without its first part: params/h/0/fc is h.0.fc.
+{i} on the left matches any part of a name without `/` and `.`, and has the same value on the right. If it is only on the right,
+it counts from 0 as long as the checkpoint has such tensors, which are stacked. A parameter that no line names is the tensor of
+its own name, with `.` for `/` and without its first part: params/h/0/fc is h.0.fc.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Map:
                 raise WeightsFailure(f"{where}: '{line}' is neither NAME = TENSOR nor ignore PATTERN")
             free = set(PLACE.findall(right)) - set(PLACE.findall(left))
             if len(free) > 1:
-                raise WeightsFailure(f"{where}: {' and '.join('{' + f + '}' for f in sorted(free))} stand on the right alone; one "
-                                     "may, over which tensors are stacked")
+                raise WeightsFailure(f"{where}: {' and '.join('{' + f + '}' for f in sorted(free))} are only on the right, but "
+                                     "tensors can be stacked over only one")
             pattern = "".join(f"(?P<{PLACE.fullmatch(part)[1]}>[^/.]+)" if PLACE.fullmatch(part) else re.escape(part)
                               for part in re.split(r"(\{\w+\})", left))
             try:
@@ -56,7 +56,7 @@ class Map:
         """The expression of parameter `name`, and the location of its line, if there is one."""
         found = [(line, match) for line in self.lines if (match := line[1].fullmatch(name))]
         if len(found) > 1:
-            raise WeightsFailure(f"{' and '.join(line[0] for line, _ in found)} both name {name}; one line may")
+            raise WeightsFailure(f"{' and '.join(line[0] for line, _ in found)} name {name}; only one line may")
         if not found:
             return Tensor(next((n for n in own_names(name) if n in checkpoint.tensors), own_names(name)[0])), None
         (where, _, right, counted), match = found[0]

@@ -83,7 +83,7 @@ def aliased(_, x):
 FUNCTIONS = {
     "custom function": (lambda _, x: Round.apply(x), r"module 'blocks.1' uses the custom torch.autograd.Function 'Round'"
                         r".*its backward is not seen.*detach\(\)"),
-    "hook": (hook, "module 'blocks.1' uses a hook on a tensor.*compute what it does in the forward"),
+    "hook": (hook, "module 'blocks.1' uses a hook on a tensor.*do in the forward, or in the loss, what the hook does"),
     "data": (lambda _, x: x + x.data, r"module 'blocks.1' uses '.data'.*use .detach\(\)"),
     "autograd": (penalty, "module 'blocks.1' uses torch.autograd in the forward.*gradient penalty"),
     "item": (lambda _, x: x * x.sum().item(), r"module 'blocks.1' cannot be imported: it asks for a value that depends on "

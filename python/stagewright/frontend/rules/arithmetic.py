@@ -70,7 +70,7 @@ _TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573
 def erf_inv(evaluator, eqn, values):
     dtype = eqn.outvars[0].aval.dtype
     if dtype == np.float64:
-        raise evaluator.failure(eqn, "it is known for float32 and shorter types only")
+        raise evaluator.failure(eqn, "it is implemented only for float32 and shorter types")
     x = lax.convert_element_type(to_array(values[0]), np.float32)
     one = np.float32(1)
     w = lax.neg(lax.log1p(lax.neg(lax.mul(x, x))))

@@ -1,4 +1,4 @@
-"""Inlines calls and drops hints to another compiler.
+"""Inlines calls and drops hints to XLA.
 
 Rematerialisation (`jax.checkpoint`) is such a hint: the compiler itself chooses between storing and recomputing, by bytes and
 flops, so the barrier must not hide equal values from it.
@@ -36,7 +36,7 @@ def constrained(evaluator, eqn, values):
         return values
     if not isinstance(value, Lazy):
         return [split_hint.bind(to_array(value), dim=dim)]
-    if dim == 0:  # of a stack: which rows are where is the planner's matter
+    if dim == 0:  # the rows of a stack: the planner decides where each is
         return values
     return [Lazy(value.shape, value.dtype, lambda i: split_hint.bind(to_array(value.row(i)), dim=dim - 1),
                  lambda: split_hint.bind(value.whole(), dim=dim), value.origin)]

@@ -30,7 +30,7 @@ mlir.register_lowering(exported_call, _lower)
 
 def _problem(exported):
     if len(exported.platforms) > 1:
-        return f"it was exported for {' and '.join(exported.platforms)}; export it for one, as with platforms=['cpu']"
+        return f"it was exported for {' and '.join(exported.platforms)}; export it for one, for example with platforms=['cpu']"
     if exported.ordered_effects or exported.unordered_effects:
         return "it has effects, such as prints; export it without"
     if any(not isinstance(n, int) for aval in exported.in_avals for n in aval.shape):

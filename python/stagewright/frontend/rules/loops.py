@@ -112,8 +112,8 @@ def _dynamic(evaluator, eqn, cond_consts, body_consts, carry):
     transforms = [s.name for s in evaluator.stack.stack if type(s).__name__ == "Transform"]
     if "jvp" in transforms or "transpose" in transforms:
         raise evaluator.failure(eqn, "its number of iterations depends on an argument, and a gradient is taken; use a loop "
-                                     "with a static trip count (lax.scan, lax.fori_loop), or lax.stop_gradient of what "
-                                     "goes into it outside of the loss")
+                                     "with a static trip count (lax.scan, lax.fori_loop), or run it outside of the "
+                                     "loss")
     if (dtype := refused_types(carry)) is not None:
         raise evaluator.failure(eqn, f"its number of iterations depends on an argument, and it carries a value of type "
                                      f"{dtype}; carry signed integers, or random numbers drawn before it")

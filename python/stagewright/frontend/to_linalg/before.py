@@ -24,7 +24,7 @@ MATH = "acos|acosh|asin|asinh|atan|atanh|cosh|erf|erfc|sinh"
 def readable(text):
     """The text without the chlo dialect, which the bindings cannot read.
 
-    Elementwise functions become calls that after.py turns into math operations. The evaluator's rules replace the other
+    Elementwise functions become calls that functions.py turns into math operations. The evaluator's rules replace the other
     functions that they support; any that remain are refused here.
     """
     text = re.sub(r"chlo\.square (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>", r"stablehlo.multiply \1, \1 : \2", text)

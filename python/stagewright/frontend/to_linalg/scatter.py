@@ -27,7 +27,7 @@ def _combiner(op):
     element = ir.RankedTensorType(op.operands[0].type).element_type
     table = INTEGER if isinstance(element, ir.IntegerType) else FLOAT
     if len(body) != 2 or body[0].name not in table:
-        raise ImportFailure(described("stablehlo.scatter with a combination of its own", op.location))
+        raise ImportFailure(described("stablehlo.scatter with a custom update function", op.location))
     return "arith." + table[body[0].name]
 
 

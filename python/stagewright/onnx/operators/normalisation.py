@@ -90,7 +90,7 @@ def lp_normalization(node, x):
 
 @operator("LRN")
 def local_response_normalization(node, x):
-    """Sums the squares of `size` neighbouring channels."""
+    """x / (bias + alpha / size * sum) ** beta, with the sum of the squares of `size` neighbouring channels."""
     size = node.get("size")
     x = jnp.asarray(x)
     low = (size - 1) // 2

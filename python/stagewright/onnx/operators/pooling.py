@@ -28,7 +28,7 @@ def max_pool(node, x):
 
 @operator("AveragePool")
 def average_pool(node, x):
-    """Padding is counted if `count_include_pad` is set; what ceil_mode adds beyond it never is."""
+    """Padding is counted if `count_include_pad` is set; the additional padding of ceil_mode is never counted."""
     x = jnp.asarray(x)
     windows = Windows(node, x.shape, node.get("kernel_shape"))
     zero = np.zeros((), x.dtype)

@@ -24,7 +24,7 @@ class Windows:
             self.extra = [self._ceiling(extent, i) for i, extent in enumerate(shape[2:])]
 
     def _same(self, extent, axis, mode):
-        """Paddings that give one window per stride; an odd one goes to the end or to the beginning, by mode."""
+        """Paddings that give one window per stride; if their sum is odd, the larger is at the end or the beginning, by mode."""
         count = -(-extent // self.strides[axis])
         total = max(0, (count - 1) * self.strides[axis] + self.reach[axis] - extent)
         small, large = total // 2, total - total // 2
