@@ -161,7 +161,7 @@ def _import(arguments):
     if arguments.shard_axis and arguments.framework != "jax":
         raise ImportFailure("--shard-axis is for jax, whose arrays have shardings; use pp-compile --shard")
     if foreign and arguments.framework != "onnx":
-        raise ImportFailure(f"--{foreign[0]} is for onnx; a step of {arguments.framework} says everything in its file")
+        raise ImportFailure(f"--{foreign[0]} is for onnx; a step of {arguments.framework} specifies this in its file")
     signature, extras = frameworks[arguments.framework](arguments, given)
     if arguments.quiet:
         return
@@ -286,7 +286,7 @@ def _report(arguments):
     from stagewright.report.metrics import read_metrics
 
     if not arguments.output and not arguments.tensorboard:
-        raise ReportFailure("nothing is asked for; give -o RUN.html, --tensorboard FOLDER, or both")
+        raise ReportFailure("no output is requested; give -o RUN.html, --tensorboard FOLDER, or both")
     metrics = read_metrics(arguments.metrics)
     if arguments.output:
         from stagewright.report.page import make_page

@@ -194,7 +194,7 @@ def test_a_report_of_a_run(workshop, files):
 @pytest.mark.parametrize("arguments,wanted", [
     (["{}", "-o", "/no/where.html"], "cannot write '/no/where.html': No such file or directory"),
     (["{}", "--tensorboard=/proc/events"], "cannot write into '/proc/events'"),
-    (["{}"], "nothing is asked for"), (["/no/run.jsonl", "-o", "x.html"], "cannot read '/no/run.jsonl'")])
+    (["{}"], "no output is requested"), (["/no/run.jsonl", "-o", "x.html"], "cannot read '/no/run.jsonl'")])
 def test_a_report_that_cannot_be_is_said(workshop, arguments, wanted):
     metrics = workshop.path("short.jsonl")
     metrics.write_text('{"step": 1, "loss": 2.5, "seconds": 0.1}\n')

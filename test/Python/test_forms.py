@@ -146,7 +146,7 @@ def two_losses(state, batch):
     (counting, "the step's loss depends on 'state/step', which changes from step to step"),
     (looking_back, "a result of the step depends on the updated parameters"),
     (twice, "the optimizer of argument 'state' is called 2 times"),
-    (in_a_loop, "is called in a function of its own jit or in a loop"),
+    (in_a_loop, "is called in an inner function with jit or in a loop"),
     (without_loss, "has to return (state, loss) or (state, metrics)"),
     (two_losses, "which of the step's results is its loss is not known"),
 ])

@@ -80,7 +80,7 @@ LogicalResult writeAssembly(const Options &options, ModuleOp module) {
   return failure();
 }
 
-/// Writes the estimate that --explain-time asks for, from the artifact written.
+/// With --explain-time, writes the estimate for the artifact that was written.
 LogicalResult explainArtifact(const Options &options) {
   if (!options.explainTime)
     return success();

@@ -29,7 +29,7 @@ orderOf(const PlanOptions &options) {
   for (ExecutionOrder order : kProgramOrders)
     known += (known.empty() ? "" : ", ") + std::string(toString(order));
   return Error{"--search plans for the schedules " + known + ", got '" +
-               options.schedule + "'; leave out one of the two options"};
+               options.schedule + "'; leave out --search or --schedule"};
 }
 
 /// Checks that `names` are drivers, each once.

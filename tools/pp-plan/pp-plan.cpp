@@ -96,8 +96,8 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
          (request.planner == "auto" || request.planner == "placed");
 }
 
-/// A bound on all plans that planWhole() chooses from. It is that of the work
-/// where samples limit the replicas of a stage.
+/// A bound on all plans that planWhole() chooses from. If samples limit the
+/// replicas of a stage, it is the bound of the work alone.
 Seconds boundOf(const Problem &whole, const Problem &apart) {
   Seconds work = std::min(workLowerBound(whole), workLowerBound(apart));
   Result<Network> network = Network::create(whole.cluster);

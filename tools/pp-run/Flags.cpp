@@ -96,7 +96,8 @@ void declare(CLI::App &app, Options &options) {
                "(default if ranks sum gradients)");
   app.add_option("--transport", options.transport,
                  "'threads': all ranks run in this process; 'mpi': each is a "
-                 "process started by mpirun or srun (default: as started)")
+                 "process started by mpirun or srun (default: depends on how "
+                 "it was started)")
       ->type_name("NAME");
   app.add_flag("--any-hosts", options.run.anyHosts,
                "Run rank i in process i, whatever hosts the plan was made for");

@@ -49,12 +49,12 @@ cl::opt<std::string>
                cl::desc("Time of W, the weight gradient (default: that of F). "
                         "The whole backward, B, takes I + W"),
                cl::value_desc("VALUE,..."), cl::cat(category));
-cl::opt<std::string>
-    hop("hop",
-        cl::desc("Delay between neighbouring stages on different ranks, in "
-                 "both directions (default: 0). One value fewer than stages; "
-                 "if as many, the last is ignored"),
-        cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string> hop(
+    "hop",
+    cl::desc("Delay between neighbouring stages on different ranks, in "
+             "both directions (default: 0). One VALUE for all hops, or one "
+             "for the hop after each stage; that after the last is ignored"),
+    cl::value_desc("VALUE,..."), cl::cat(category));
 cl::opt<std::string>
     activation("activation",
                cl::desc("Memory held from F to I, in any unit (default: 1)"),

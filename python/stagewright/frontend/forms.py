@@ -184,8 +184,8 @@ def _check_spread(root, parameters, results, names, flow):
 
 
 def carried(trees, aux, taken):
-    """Indices of the trees that a step returns updated in its aux and whose leading extents occur in no other tree; those in
-    `taken` do not count."""
+    """Indices of the trees that a step returns updated in its aux and whose leading extents occur in no other tree. Trees in
+    `taken` are left out, also from this comparison."""
     extents = {i: {leaf.shape[0] for leaf in jax.tree.leaves(tree) if leaf.shape} for i, tree in trees.items()}
     found = []
     for i, tree in trees.items():

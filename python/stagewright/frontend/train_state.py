@@ -84,7 +84,7 @@ def split(function, arguments):
         return results, taken[0], new.replace(tx=state.tx)
 
     others = [a for i, a in enumerate(arguments) if i != at]
-    inner = f"the optimizer of argument '{root}' is called in a function of its own jit or in a loop; {WAY}"
+    inner = f"the optimizer of argument '{root}' is called in an inner function with jit or in a loop; {WAY}"
     try:
         known = jax.jit(traced, keep_unused=True).trace(state, *others)
     except jax.errors.UnexpectedTracerError as error:

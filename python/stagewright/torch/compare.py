@@ -150,7 +150,7 @@ def compare(program, reference):
         name, (difference, norm, allowed) = max(wrong.items(), key=lambda w: w[1][0] / (w[1][1] or 1))
         others = f" (and {len(wrong) - 1} more values)" if len(wrong) > 1 else ""
         raise ImportFailure(f"the {name} differs from torch's autograd by {difference:.3g} of {norm:.3g}, {allowed:.3g} "
-                            f"is allowed{others}: an operator in or behind that module is not translated rightly; "
+                            f"is allowed{others}: an operator in or behind that module is not translated correctly; "
                             "write it in other operators of torch, or detach what it computes")
 
 
