@@ -44,7 +44,7 @@ public:
   void merge() {
     int64_t start = rank.recorder ? now() : 0;
     rank.transport->awaitReduced(rank.index, rule.collective);
-    if (rank.recorder) { // What is exposed of the sum.
+    if (rank.recorder) { // Only the time in which the rank waits for it.
       rank.recorder->sumBegun(rule.collective, start);
       rank.recorder->summed(rule.collective);
     }

@@ -15,8 +15,8 @@
 //
 // What is carried from step to step (the count of steps, the average, the
 // snapshot) is in buffers that the host reads and sets like an optimizer's
-// state. Whether a sum is still running is not: an average that is read has
-// been completed first.
+// state. Whether a sum is still running is not part of that state: before the
+// host reads an average, its sum is completed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ void applyRule(const Averaging &rule, int64_t step, Begin begin, Merge merge) {
     merge();
 }
 
-/// The terms whose sum a merge makes the parameter: a weight and the address of
-/// the parameter, its average or its snapshot.
+/// The terms whose sum is the parameter after a merge. Each has a weight and
+/// the address of the parameter, its average or its snapshot.
 template <typename Term, typename Place>
 std::vector<Term> mergeTerms(const Averaging &rule, Place parameter,
                              Place average, Place snapshot) {
@@ -75,8 +75,8 @@ void average(sw_rank &rank, int64_t number);
 /// average begun.
 void restartRounds(const HostArenas &arenas);
 
-/// Max number of steps that a replica may be behind another, since averages
-/// keep them together; 0 without averages.
+/// Max number of steps that a replica can be behind another, which waits for it
+/// in averages; 0 without averages.
 int64_t maxStepsBehind(const Manifest &manifest);
 
 /// Throws if a replica would have no microbatch of a step.

@@ -27,7 +27,8 @@ public:
 
   /// Begins a step: no row has run.
   void begin();
-  /// Waits until a row can run, and returns its number. The row before is done.
+  /// Waits until a row can run, and returns its number. The row that it
+  /// returned before counts as done.
   int64_t choose(Transport &transport);
 
   /// What the last choice was between, for the trace.
@@ -50,7 +51,7 @@ private:
   std::vector<int64_t> starts, ends; ///< Rows, by lane.
   std::vector<int64_t> next;         ///< By lane.
   std::vector<char> done;            ///< By row.
-  std::vector<Need> needs;           ///< One that each waiting lane lacks.
+  std::vector<Need> needs;           ///< One for each waiting lane.
   Choice choice;
 };
 

@@ -55,7 +55,8 @@ void write(const char *path, const std::string &text) {
   writeFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
-/// Writes what the ranks of `step` have recorded, if this process gets it.
+/// Writes what the ranks of `step` have recorded, if it is gathered in this
+/// process.
 int writeRecords(Runner &step, const char *path, const char *option,
                  bool (Recorder::*records)() const,
                  decltype(traceJson) &textOf) {
@@ -70,7 +71,7 @@ int writeRecords(Runner &step, const char *path, const char *option,
 }
 
 /// Agrees on `error` with all processes. If one does not arrive within the
-/// limit for the first step, ends all.
+/// limit for the first step, ends all processes.
 void agreeOrEnd(Processes &processes, const std::string &error) {
   if (!processes.agree(error, now(), true, PollTimeout(0, Deadline::first)))
     processes.group().abort(faultStatus, error);

@@ -20,11 +20,10 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Since version 2 stashes may have starts, since 3 they may be on the host,
-/// since 4 ranks may choose what they run, and replicas average their
-/// parameters, since 5 ranks may have microbatches of a result in turn,
-/// since 6 collectives may be gathers, since 7 arguments and results may be
-/// split along the axes of a grid.
+/// Version 2 added starts of stashes; 3 stashes on the host; 4 ranks that
+/// choose what they run, and replicas that average their parameters; 5 results
+/// of which several ranks own microbatches in turn; 6 gathers; 7 arguments and
+/// results that are split along the axes of a grid.
 constexpr int64_t manifestVersion = 7;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
@@ -63,8 +62,8 @@ void checkNumbers(const json &list, const char *key) {
             ", expected ", i);
 }
 
-/// Checks that ranks which have microbatches of one result in turn have each
-/// once: `turns` are their buffers.
+/// If several ranks own the microbatches of `result` in turn, checks that every
+/// turn has exactly one owner. `turns` are the buffers of these ranks.
 void checkTurns(const Interface &result,
                 const std::vector<const Buffer *> &turns) {
   std::set<int64_t> seen;
@@ -116,7 +115,8 @@ void checkOwners(const Manifest &manifest) {
   }
 }
 
-/// Marks results and sums that averages over replicas make special.
+/// Marks the results that are averaged over replicas, and the sums that average
+/// them.
 void markAverages(Manifest &manifest) {
   for (RankManifest &rank : manifest.ranks) {
     for (const Buffer &buffer : rank.buffers)
@@ -196,7 +196,7 @@ Manifest parse(std::string_view text) {
     manifest.ranks.push_back(parseRank(object, manifest));
   }
   checkOwners(manifest);
-  // Absent if no ranks sum together.
+  // Absent if there are no sums and no gathers.
   if (root.contains("collectives")) {
     checkNumbers(root.at("collectives"), "id");
     for (const json &object : root.at("collectives"))

@@ -40,16 +40,17 @@ struct Interface {
   int64_t bytes = 0;
   int64_t slices = 0; ///< > 0: ranks own it in that many slices
   /// Dimension 0 is divided into `rows` equal rows, each with the same number
-  /// of slices. A slice is `runs` equal runs of bytes; inside a row the runs of
-  /// its slices alternate. A run is a number of units of `unit` bytes: the
-  /// first slices of a row have one more if they cannot all have as many.
+  /// of slices. A slice is `runs` equally long runs of bytes; inside a row the
+  /// runs of its slices alternate. A run is a number of units of `unit` bytes.
+  /// If the units cannot be divided equally, each run of the first slices of a
+  /// row has one unit more.
   int64_t rows = 1, runs = 1, unit = 1;
   /// On a grid of shards: how its axes split a row; `runs` and `unit` are 1.
   SliceAxes axes;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< of the argument's data in the artifact, or empty
-  /// State of averaging over replicas, or of one replica: 0 at first, and no
-  /// part of the model.
+  /// State that averages over replicas need, or that each replica has for
+  /// itself: initially 0, and not a part of the model.
   bool averaging = false;
   /// Results: the replicas differ, and the host gets their weighted sum.
   bool averaged = false;
@@ -61,11 +62,11 @@ struct Interface {
   int64_t slicesOfRow() const { return slices / rows; }
   /// The bytes of the runs of all slices of a row with the same number.
   int64_t runBytes() const { return bytes / rows / runs; }
-  /// Where the run of slice `number` of a row begins in these.
+  /// Where the run of slice `number` of a row begins in these bytes.
   int64_t runStart(int64_t number) const;
   /// `shape` with the part of dimension 0 that one row has.
   std::vector<int64_t> rowShape() const;
-  /// The bytes of slice `number` of a row; -1 if it has none.
+  /// The bytes of slice `number` of a row; -1 if `axes` do not fit the shape.
   int64_t sliceBytes(int64_t number) const;
 };
 
@@ -112,17 +113,18 @@ struct Collective {
   sw_dtype dtype = SW_F32;
   int64_t elements = 0;        ///< including the padding of buffers to 64 bytes
   std::vector<Bucket> buckets; ///< by increasing rank
-  /// Of an average over replicas, which may be awaited in a later step than
-  /// that in which it begins.
+  /// The sum of an average over replicas: it may be awaited in a later step
+  /// than the one in which it begins.
   bool carried = false;
   /// A gather: `elements` are those of one part, each bucket is a slot that has
   /// the parts of all ranks in their order, and it runs several times a step.
   bool gathers = false;
-  /// Each rank has a part for every other instead, and a bucket has those that
-  /// it sends, by receiver, then those that it receives, by sender.
+  /// A gather that is an exchange: each rank has another part for every rank. A
+  /// bucket has the parts that its rank sends, by receiver, then those that it
+  /// receives, by sender.
   bool exchanges = false;
 
-  /// Bytes of a bucket, or of one part of it.
+  /// Bytes of a bucket of a sum, or of one part of a gather.
   int64_t bytes() const;
   /// Parts in a slot of a gather.
   int64_t parts() const {
@@ -134,7 +136,7 @@ struct Collective {
   /// of gather 'x'".
   std::string describe() const;
   std::string describe(int64_t m) const;
-  /// The ranks but `rank`, such as "ranks 0, 2 and 3".
+  /// All ranks except `rank`, such as "ranks 0, 2 and 3".
   std::string others(int64_t rank) const;
   /// The index of `rank` in `buckets`; throws if it has none.
   size_t placeOf(int64_t rank) const;
@@ -185,9 +187,10 @@ struct Buffer : RingSize {
   int64_t place = -1;    ///< offset of its slots in the workspace, bytes
   int64_t starts = -1;   ///< index into RankManifest::starts
   bool onHost = false;   ///< is in the memory of the device's host
-  /// A replica that differs from others: what the host reads and sets as state
-  /// of this rank alone (indices as above), and the weight of this buffer in
-  /// `result`; 0: it is the result.
+  /// If replicas have different values: the argument and the result (indices as
+  /// above) with which the host sets and reads the value of this rank alone,
+  /// and the weight of this buffer in the weighted sum that is `result`. Weight
+  /// 0: the buffer is the result.
   int64_t ownArgument = -1, ownResult = -1;
   double weight = 0;
   /// If several ranks have microbatches of `result`: those that this one has,
@@ -218,7 +221,8 @@ struct Kernel {
   /// By argument: bytes that the kernel may use from that address on; 0 if the
   /// argument is a number. Empty for artifacts of older compilers.
   std::vector<int64_t> bytes = {};
-  /// Arguments to which the kernel adds: to all elements, or to some. If there
+  /// Arguments to which the kernel adds: to all elements (`sums`), or to some
+  /// (`adds`). If there
   /// are any, the last argument is an `sw_sums`, whose bits are numbered by
   /// `sums`, then by `adds`; those of `adds` never begin with zeros.
   std::vector<int64_t> sums = {}, adds = {};
@@ -295,8 +299,8 @@ struct Manifest {
   std::vector<Channel> channels;
   std::vector<RankManifest> ranks;
   std::vector<Collective> collectives;
-  /// What messages between hosts are guaranteed; nullopt if the step was
-  /// compiled without a policy for flows.
+  /// The rates that messages between hosts are guaranteed; nullopt if the step
+  /// was compiled without a policy for flows.
   std::optional<RankRates> flows;
 
   /// Collective `number` of the manifest; throws if there is none.

@@ -81,7 +81,8 @@ std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest) {
   return starts;
 }
 
-/// Reads what a replica that differs from others has.
+/// Reads `own_argument`, `own_result` and `weight`, which buffers have whose
+/// values differ between replicas.
 static void parseOwn(const json &object, const Manifest &manifest,
                      Buffer &buffer) {
   if (object.contains("own_argument"))

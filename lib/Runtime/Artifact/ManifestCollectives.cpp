@@ -14,7 +14,7 @@
 
 namespace stagewright::runtime {
 
-/// Sets the bucket of a gather, of `ranks` parts: a slot of a stash.
+/// Sets the bucket of a gather over `ranks` ranks: a slot of a stash.
 static void parseSlot(const json &object, const Buffer &buffer,
                       const Collective &of, int64_t ranks, Bucket &bucket) {
   bucket.slot = object.value("slot", int64_t(0));

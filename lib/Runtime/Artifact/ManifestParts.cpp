@@ -153,7 +153,7 @@ RankRates parseFlows(const json &list, int64_t ranks) {
   return rates;
 }
 
-/// Appends needs from a list of channels and messages in turn.
+/// Appends needs from a list that alternates channels and messages.
 static void parseNeeds(const json &list, const std::vector<Channel> &channels,
                        int64_t rank, bool sends, std::vector<Need> &needs) {
   std::vector<int64_t> numbers;

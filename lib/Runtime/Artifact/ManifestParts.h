@@ -48,7 +48,7 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
                    int64_t starts);
 /// `rank` must have its buffers.
 Averaging parseAveraging(const json &object, const RankManifest &rank);
-/// Checks the limits of all devices of compute capability 8.0 and later.
+/// Checks the largest limits of any device of compute capability 8.0 or later.
 /// Source: CUDA C++ Programming Guide, "Compute Capabilities".
 Kernel parseKernel(const json &object);
 /// `manifest` must have its ranks.

@@ -53,8 +53,8 @@ public:
   }
 
   enum Wait : int32_t { Nothing, ToSend, ToReceive, ForSum };
-  /// Until `endWait` the rank waits for microbatch `m` of channel `number`, or
-  /// for collective `number`.
+  /// Until `endWait` the rank waits for message `m` of channel `number`, for
+  /// the slot of that message, or for collective `number`.
   void wait(Wait what, int64_t number, int64_t m) {
     awaited.store(number, relaxed), awaitedM.store(m, relaxed);
     waiting.store(what, relaxed);
@@ -69,12 +69,13 @@ public:
   bool isOver() const { return end.load(relaxed) != Running; }
   /// Changes with every call that changes the position.
   uint64_t changes() const { return count.load(relaxed); }
-  /// The rank on the other side of the awaited channel, or the other one of a
-  /// collective; `noRank`: no such wait; `someRank`: a collective of several.
+  /// The rank on the other side of the awaited channel, or the other rank of an
+  /// awaited collective of two. `someRank`: it waits for a collective of more
+  /// ranks; `noRank`: it waits for neither.
   int64_t awaitedRank(const Manifest &manifest, int64_t self) const;
   static constexpr int64_t noRank = -1, someRank = -2;
-  /// Whether it waits for a message of `other`, or for a collective that it
-  /// shares with it.
+  /// Whether it waits for a message of `other`, for a slot of `other`, or for a
+  /// collective of both.
   bool awaits(const Manifest &manifest, int64_t self, int64_t other) const;
   /// "action 1F3, node 'h2.F'", "action 1F3 waits for microbatch 3 of channel
   /// 'h1.F.0.to1' from rank 0", "action 1F3 waits for microbatch 3 of gather

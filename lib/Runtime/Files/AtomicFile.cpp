@@ -29,7 +29,7 @@ static std::filesystem::path folderOf(const std::string &path) {
   return folder.empty() ? "." : folder;
 }
 
-/// The path of an open file; linkat can give a file without a name one by it.
+/// A path of an open file, by which linkat can name a file without a name.
 static std::string pathOf(int file) {
   return "/proc/self/fd/" + std::to_string(file);
 }
@@ -76,7 +76,7 @@ void AtomicFile::sync() {
 
 void AtomicFile::commit() {
   if (!special && !isNamed) {
-    ::unlink(temporary.c_str()); // Of a killed process with this number.
+    ::unlink(temporary.c_str()); // Left by a killed process with this ID.
     if (::linkat(AT_FDCWD, pathOf(file.value).c_str(), AT_FDCWD,
                  temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
       fail("write");

@@ -25,8 +25,8 @@ namespace stagewright::runtime {
 
 class BackgroundWriter {
 public:
-  /// Max bytes of a piece, and how many of them exist at most. Together 64 MiB,
-  /// as a block of `cuda::StagingBlocks`.
+  /// Max bytes of a piece, and max number of pieces. Together 64 MiB, like
+  /// a block of `cuda::StagingBlocks`.
   static constexpr size_t pieceBytes = size_t(16) << 20;
   static constexpr size_t maxPieces = 4;
 

@@ -26,7 +26,7 @@ namespace stagewright::runtime {
 /// The report of a process; sent as plain bytes.
 struct FailureReport {
   int64_t when = 0;    ///< nanoseconds by the clock of its host
-  int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none; -1: some
+  int64_t awaited = 0; ///< 1 + the rank it waits for; 0: none; -1: several
   int64_t raised = 0;  ///< 1: `text` is an error; 0: a place
   char text[1000] = {};
 

@@ -35,7 +35,8 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
             "give all the same");
   std::vector<int64_t> ranks =
       placeRanks(artifact.manifest(), processes.hosts(), options.anyHosts);
-  // Always: another step may have posted receives with the same tags.
+  // Even if no number changes, since this also separates the messages of this
+  // step from receives that another step has posted with the same tags.
   group.renumber(ranks[size_t(group.self())]);
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For ranks on CPUs and on devices. All are collective.
+// Collective functions of all processes, for ranks on CPUs and on GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
 
 /// Copies a part of a result as `copyOut` does, to memory of rank 0, from all
 /// processes, one after another. Each reads buffers of its own rank with `read`
-/// and needs the same layouts. No more than the part is held at a time.
+/// and needs the same layouts. Rank 0 receives the part of one buffer at a
+/// time.
 void gatherResult(ProcessGroup &group, const HostArenas &view, size_t result,
                   ByteRange range, std::byte *to, const ReadBuffer &read);
 

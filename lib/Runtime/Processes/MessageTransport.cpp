@@ -94,7 +94,7 @@ MessageTransport::MessageTransport(const Manifest &manifest,
       }
 }
 
-/// Makes the transfers of a slot: one, or parts if the sender is paced.
+/// Makes the transfers of a slot: one, or one for each part if sends are paced.
 void MessageTransport::prepare(Slot &slot, const Channel &channel,
                                int64_t tag) {
   int64_t part = channel.bytes;
@@ -275,8 +275,8 @@ void MessageTransport::release(int64_t rank, int64_t channel, int64_t m) {
   slot.state = Posted;
 }
 
-/// A slot that the receiver has posted gets the next of its messages, which is
-/// `need.m`, as all are received in order.
+/// A slot with a posted receive gets its next message, which is `need.m`,
+/// because messages are received in order.
 bool MessageTransport::isReady(int64_t rank, const Need &need) {
   Slot &slot = slotOf(rank, need.channel, need.m, need.sends);
   if (slot.state == Free)

@@ -15,13 +15,14 @@
 // the receiver's credit: a sender is never further ahead than the slots of both
 // ends, and the engine never buffers a message.
 //
-// The engine matches by (process, tag); the tag is the number of the slot among
-// all slots of all channels, the same at both ends. So matching does not depend
-// on the order in which different slots are used, and edges need no
-// communicators, whose number is limited and whose creation is collective.
+// The engine (Messenger.h) matches messages by (process, tag). The tag is the
+// number of the slot among all slots of all channels, the same at both ends. So
+// matching does not depend on the order in which different slots are used, and
+// channels need no communicators, whose number is limited and whose creation is
+// collective.
 //
-// If sends are paced, messages to a rank with a rate (FlowRate) are cut into
-// parts, each a transfer with the tag of its slot (PacedSends.h).
+// If sends are paced, messages to a rank with a rate (Manifest::flows) are cut
+// into parts, each a transfer with the tag of its slot (PacedSends.h).
 //
 //===----------------------------------------------------------------------===//
 

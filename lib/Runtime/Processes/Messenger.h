@@ -36,12 +36,14 @@ public:
   virtual int64_t prepareReceive(void *data, int64_t bytes, int64_t from,
                                  int64_t tag) = 0;
   /// Prepares an in-place sum over `ranks` of the arrays at `data`. All of them
-  /// must prepare and start their sums in the same order. Ends as transfers do.
+  /// must prepare and start their sums in the same order. The result is the
+  /// number of a transfer.
   virtual int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
                              std::span<const int64_t> ranks) = 0;
-  /// Prepares a gather in place: at `data` are the parts of all `ranks`, of
-  /// `bytes` bytes each, of which this process has its own; or an exchange, for
-  /// which see Collective::exchanges. As prepareSum.
+  /// Prepares an in-place gather: `data` has room for a part of each of
+  /// `ranks`, of `bytes` bytes each, and holds the part of this process at the
+  /// start. If `exchanges`, it is an exchange (Collective::exchanges). The
+  /// ranks must keep the same order, as with prepareSum().
   virtual int64_t prepareGather(void *data, int64_t bytes,
                                 std::span<const int64_t> ranks,
                                 bool exchanges) = 0;
@@ -66,8 +68,8 @@ public:
   virtual bool stopReceived() = 0;
 };
 
-/// The exported function of an engine that opens it: returns null and fills
-/// `error` on failure.
+/// The function that an engine exports to be opened. On failure it returns null
+/// and fills `error`.
 inline constexpr char openMessengerName[] = "stagewright_open_messenger";
 using OpenMessenger = Messenger *(*)(unsigned version, char *error,
                                      size_t room);

@@ -8,8 +8,8 @@
 // The messages from one rank to another, in parts that start when a token
 // bucket allows it: in any time t at most rate * t + burst bytes start. Since a
 // rank starts parts only when it calls the transport, the bucket holds what
-// accumulates between two such calls. Parts are small beside it, so that
-// another connection of the NIC never waits long for a part.
+// accumulates between two such calls. A part is small compared with the bucket,
+// so that another connection of the NIC never waits long for a part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ public:
       : rate(rate), burst(4 * double(partBytes(rate))), tokens(burst) {}
 
   /// Bytes of each part of a message but the last: 2 ms at this rate, at most 1
-  /// GiB, and not so little that MPI's work for a part counts.
+  /// GiB, and not so few that MPI's overhead per part matters.
   static int64_t partBytes(double rate) {
     constexpr double seconds = 2e-3;
     constexpr int64_t least = 16 << 10, line = 64;

@@ -7,8 +7,9 @@
 //
 // A process that waits for a message is not notified and has to poll. It first
 // polls without sleeping, but yields the processor now and then: there may be
-// fewer processors than it knows, as in a container or if ranks of two hosts
-// run on one. Then it sleeps between polls, and checks the timeout.
+// fewer processors than it assumes, such as in a container, or if the ranks of
+// two hosts run on one machine. Then it sleeps between polls, and checks the
+// timeout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@
 
 namespace stagewright::runtime {
 
-/// Seconds to wait for the other processes after one has failed. Those alive
-/// answer in milliseconds; only if one hangs do all wait for so long.
+/// Seconds to wait for the other processes after one has failed. Live
+/// processes answer in milliseconds; all wait this long only if one hangs.
 constexpr double grace = 0.3;
 
 class PollTimeout {

@@ -56,8 +56,9 @@ public:
   /// launcher then ends all others itself.
   virtual int64_t deadProcess() { return -1; }
 
-  /// Ends all processes at once with `status`. Only one of them prints what
-  /// failed: the error, or where each rank is.
+  /// Ends all processes at once with `status`. One text is printed for all:
+  /// `error`, the error of another process, or, if there is no error, where in
+  /// the step a rank waits.
   [[noreturn]] virtual void abort(int status, const std::string &error) = 0;
   /// Disconnects from the others. Collective; the last call.
   virtual void close() = 0;

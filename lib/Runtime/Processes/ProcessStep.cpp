@@ -70,8 +70,8 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
   fillConstants();
 }
 
-/// Replicas that average need not wait for each other in every step. Expects
-/// that no transfer is under way, as a new group of MPI sends messages.
+/// Replicas that average need not wait for each other in every step. No
+/// transfer may be under way, because MPI sends messages to create a group.
 void ProcessStep::prepareToGoOn() {
   int64_t delay = 1;
   for (const RankManifest &it : manifest().ranks)
@@ -184,8 +184,8 @@ void ProcessStep::run() {
 }
 
 /// Waits for the other processes; replicas that average go on, and wait some
-/// steps later. One that does not come has died or hangs, so that all
-/// processes must be ended.
+/// steps later. A process that does not arrive in time has died or hangs, so
+/// all are ended.
 void ProcessStep::end(const std::string &error) {
   bool failed = !error.empty() || transport->stopped();
   PollTimeout timeout(spins, failed ? grace : limit.seconds());

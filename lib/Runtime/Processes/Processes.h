@@ -55,14 +55,16 @@ public:
   bool agree(const std::string &error, int64_t when, bool named,
              PollTimeout timeout);
 
-  /// For steps that do not wait for each other: every `lag` calls it begins an
-  /// exchange, and completes the one before. An error of one process (`failed`,
-  /// with its text if it is the cause) is thrown in all, in those that have
-  /// gone on in a later call. False as above. `prepareLater` comes first.
+  /// For processes whose steps do not wait for each other. Every `lag` calls it
+  /// completes the previous exchange and begins the next. If one process has
+  /// `failed` (with `error` if it is the cause), the error is thrown in all
+  /// processes; those that have gone on throw it in a later call. Returns false
+  /// as `agree` does. `prepareLater` must be called before.
   void prepareLater(int64_t lag);
   bool agreeLater(const std::string &error, bool failed, int64_t when,
                   PollTimeout timeout);
-  /// Completes the exchange about all calls of `agreeLater`.
+  /// Completes the exchanges about all calls of `agreeLater` so far; throws and
+  /// returns as it does.
   bool settle(PollTimeout timeout);
   /// Whether an error of a process has been thrown in all.
   bool hasFailed() const { return anyFailed; }
@@ -70,8 +72,9 @@ public:
   /// Requests an orderly end of all processes. May be called in a signal
   /// handler, and before `connect`.
   static void interrupt() { asked.store(true); }
-  /// Whether an end was requested; with several processes, of any of them
-  /// before their last `agree`, so that all get the same answer.
+  /// Whether an end was requested. With several processes: whether one was
+  /// requested of any of them before the last `agree`, so that all get the same
+  /// answer.
   static bool interrupted();
 
 private:
@@ -84,8 +87,8 @@ private:
 
   ProcessGroup *link; ///< lives as long as the process
   bool anyAsked = false, anyFailed = false;
-  /// The exchange of `agreeLater`: its transfer, calls from one to the next and
-  /// since the last, and what it sums over the processes.
+  /// The exchanges of `agreeLater`: their transfer, the number of calls from
+  /// one to the next and since the last, and what they sum over the processes.
   int64_t later = -1, lag = 1, since = 0;
   bool underWay = false;
   struct {

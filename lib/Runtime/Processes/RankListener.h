@@ -61,7 +61,8 @@ public:
   std::optional<ConnectedRank> next(double seconds);
   /// Counts a connection that is not of a rank of this run.
   void reject(const TcpAddress &from) { ++rejected, last = from; }
-  /// A note on those connections, for error messages; empty if there are none.
+  /// A note on rejected connections, for error messages; empty if there are
+  /// none.
   std::string others() const;
 
 private:

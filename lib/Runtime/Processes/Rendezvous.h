@@ -28,7 +28,7 @@ struct Rendezvous {
   std::string host; ///< of rank 0: a name or an address
   uint16_t port = 0;
   int64_t rank = 0, ranks = 1; ///< of this process; number of all
-  double seconds = 60;         ///< max wait for all, from the start of each
+  double seconds = 60;         ///< max time that it waits for the others
   uint64_t artifact = 0;       ///< a hash, equal on all; 0: unknown
 
   std::string address() const { return printHostPort(host, port); }
