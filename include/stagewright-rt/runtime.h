@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // This file declares two interfaces. The other public headers are training.h,
-// source.h (libraries that provide samples) and device.h (descriptors, included
+// source.h (libraries that provide batches) and device.h (descriptors, included
 // here).
 //
 //  1. `sw_api`: what a compiled rank program calls. The artifact exports a
@@ -163,12 +163,12 @@ typedef struct sw_contraction_desc {
 } sw_contraction_desc;
 
 /// The functions of the runtime, in an order that is part of the ABI. Buffer,
-/// channel, node and collective numbers are those of the manifest; `m` is a
-/// microbatch, and every pointer returned is aligned to 64 bytes. After a
-/// failure of its own no function returns, and after one elsewhere in the step
-/// most do not either (those that wait, `action_begin`, `node_end`, `parallel`
-/// and others): they leave the rank's entry by longjmp, so frames of generated
-/// code must not own resources.
+/// channel, node and collective numbers are those of the manifest; `m` is the
+/// number of a microbatch or, in channels, of a message. Every pointer returned
+/// is aligned to 64 bytes. After a failure of its own no function returns, and
+/// after one elsewhere in the step most do not either (those that wait,
+/// `action_begin`, `node_end`, `parallel` and others): they leave the rank's
+/// entry by longjmp, so frames of generated code must not own resources.
 ///
 /// In an artifact for a device every address is a device address, and every
 /// call only appends to the rank's program, in order: no work has run when the
@@ -186,7 +186,7 @@ typedef struct sw_api {
   void *(*claim)(sw_rank *rank, int64_t channel, int64_t m);
   /// Sender: publishes the data written to the claimed slot. Never blocks.
   void (*send)(sw_rank *rank, int64_t channel, int64_t m);
-  /// Receiver: waits for microbatch `m` of the channel and holds its slot.
+  /// Receiver: waits for message `m` of the channel and holds its slot.
   /// Later calls before the release (the backward reads what its forward
   /// received) return the same address without waiting.
   void *(*recv)(sw_rank *rank, int64_t channel, int64_t m);
@@ -237,16 +237,16 @@ typedef struct sw_api {
   /// One convolution or its gradient on the device; `writes` names the output.
   void (*convolve)(sw_rank *rank, const sw_convolve_desc *desc, void *x,
                    void *w, void *y);
-  /// Marks the rank's bucket of a collective as complete; the sum over its
-  /// ranks begins when all have done so. Never blocks.
+  /// Marks the rank's bucket of a collective as complete; the sum or gather
+  /// begins when all its ranks have done so. Never blocks.
   void (*all_reduce)(sw_rank *rank, int64_t collective);
-  /// Waits until the sum is in the rank's bucket.
+  /// Waits until the sum, or the gathered parts, are in the rank's bucket.
   void (*await_reduced)(sw_rank *rank, int64_t collective);
   /// A fallback: as `launch`, but runs only if the device's library has no
   /// algorithm for the preceding `contract`, `attend` or attention gradient,
-  /// and replaces it; several may follow one call. For a contraction with an
-  /// epilogue it does the epilogue alone: the product is then in C, or in aux
-  /// if the epilogue writes aux.
+  /// in place of that call; several may follow one call. For a contraction with
+  /// an epilogue it does the epilogue alone: the product is then in C, or in
+  /// aux if the epilogue writes aux.
   void (*otherwise)(sw_rank *rank, int64_t kernel, void *const *arguments);
   /// Begins to copy stash slot `m` to a stash in the memory of the device's
   /// host. The lifetime of the slot ends with the copy.
@@ -336,8 +336,8 @@ SW_EXPORT const char *sw_manifest(const sw_program *program);
 /// The name and path of the library used for contractions.
 SW_EXPORT const char *sw_blas(const sw_program *program);
 
-/// Numbers of arguments and results that a host sees, and the tensor at
-/// position `index` of either list for a number of microbatches (`data` is
+/// Numbers of arguments and results that a host sees, and the tensor of
+/// entry `index` of either list for a number of microbatches (`data` is
 /// left null; `shape` lives until the next call on this thread). `position`
 /// receives the argument's or result's position in the original step.
 SW_EXPORT int64_t sw_argument_count(const sw_program *program);
@@ -471,8 +471,8 @@ SW_EXPORT int64_t sw_process_count(void);
 SW_EXPORT int sw_agree(const char *error);
 /// Collective: copies `bytes` bytes of process 0 to all; no-op if alone.
 SW_EXPORT int sw_broadcast(void *data, int64_t bytes);
-/// Collective: 1 if `mine` is not 0 in any process, else 0. After a step it
-/// waits for the others as long as for a message of a step.
+/// Collective: 1 if `mine` is not 0 in at least one process, else 0. After a
+/// step it waits for the others as long as for a message of a step.
 SW_EXPORT int sw_any(int mine);
 /// Requests an orderly stop; a signal handler may call it. With several
 /// processes all learn of it when they end a step or call sw_agree, so that

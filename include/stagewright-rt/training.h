@@ -53,9 +53,9 @@ typedef struct sw_training_options {
   const char *inputs;     ///< arguments by position, a safetensors file
   int64_t steps;          ///< all steps of the run, those before a checkpoint
                           ///< included; required
-  const sw_options *step; ///< options of the step; null: the defaults.
-                          ///< `finite` is 1 unless `ignore_nan` is set, for a
-                          ///< step with an optimizer
+  const sw_options *step; ///< options of the step; null: the defaults. If
+                          ///< the step has an optimizer, `finite` is 1 unless
+                          ///< `ignore_nan` is set
   int32_t has_init;       ///< 1: initialise what `inputs` lacks, by the rule
   uint32_t init;          ///< of pp-run --init with this seed
   int32_t repeat;         ///< 1: `inputs` has one microbatch, used for all

@@ -17,8 +17,8 @@ namespace stagewright {
 using pipeline::Annotation;
 using pipeline::StepAnnotations;
 
-/// The number of devices that all annotations have, since some of them split
-/// layers.
+/// The number of devices of each annotation in `list`, at least one of which
+/// splits layers. Emits an error if the numbers differ.
 static FailureOr<int64_t> commonCount(Location loc,
                                       const std::vector<Annotation> &list) {
   const Annotation &first =
@@ -33,7 +33,7 @@ static FailureOr<int64_t> commonCount(Location loc,
   return first.count;
 }
 
-/// The number of stages if every annotation is one; else nothing.
+/// The number of stages if every annotation is a stage; else nothing.
 static std::optional<int64_t> stagesOf(const StepAnnotations &ofReaders) {
   if (!pipeline::splitsIntoStages(ofReaders))
     return std::nullopt;
@@ -114,11 +114,12 @@ std::vector<size_t> annotatedEnds(pipeline::GraphOp graph,
   auto forms = graph->getAttrOfType<ArrayAttr>(pipeline::kShardAnnotations);
   if (!forms)
     return ends;
-  // What computes with split parameters decides; the rest is where it is best.
+  // Only levels that compute with split parameters must be in the stage of
+  // their annotation. Between them, a stage ends where the fewest bytes cross.
   std::optional<size_t> before;
   StringRef annotation;
   for (auto [number, level] : llvm::enumerate(levels)) {
-    if (level.again) // On the devices of what it repeats.
+    if (level.again) // It is on the devices of the level that it repeats.
       continue;
     StringRef own;
     bool isSplit = false;

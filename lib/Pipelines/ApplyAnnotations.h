@@ -15,8 +15,8 @@ namespace stagewright {
 
 /// The ends of the stages that annotations ask for, as levels: where one
 /// split(n) ends and the next one begins, at the level that sends the fewest
-/// bytes. A border without an exchange between shards has no end. Empty if
-/// annotations ask for no stages.
+/// bytes. If no stage may end between the two (ShardLevel::mayEnd), there is no
+/// end. Empty if annotations ask for no stages.
 std::vector<size_t> annotatedEnds(pipeline::GraphOp graph,
                                   const std::vector<ShardLevel> &levels);
 

@@ -54,7 +54,7 @@ constexpr double kNearBest = 1.1;
 
 /// A pipeline of gangs that does not fit after all is planned again for
 /// devices with kLessMemory less memory, up to kMostLess less: the planner of
-/// groups counts messages and temporaries of a whole group.
+/// gangs counts messages and temporaries for a whole gang, not for each device.
 constexpr double kLessMemory = 0.05, kMostLess = 0.2;
 
 /// The plans for one number of shards, and the fastest of them.
@@ -79,7 +79,7 @@ struct Trial {
   ShardPlan plan;
   Found *found;
   ModuleOp graph;
-  double less = 0; ///< Memory that it was planned without, as a part of all.
+  double less = 0; ///< Part of the memory that its planning did not use.
 };
 
 class Search {
@@ -245,8 +245,8 @@ void Search::planGroupsOf(int64_t ways) {
                     std::to_string(ways) + " devices";
 }
 
-/// Plans one trial as a program, and keeps the program if it is the fastest.
-/// The error of a program that does not fit is the problem of its layers.
+/// Plans one trial as a program, and keeps the program if it is the fastest. If
+/// that fails, its error becomes the problem of its number of shards.
 LogicalResult Search::attempt(const Trial &trial) {
   Found &found = *trial.found;
   std::string before = std::exchange(found.problem, "");
@@ -274,7 +274,7 @@ LogicalResult Search::attempt(const Trial &trial) {
   return success();
 }
 
-/// Adds the next plan for less memory than that of `failed`.
+/// Adds a trial that is planned for less memory than `failed`.
 void Search::planInLess(const Trial &failed) {
   if (failed.plan.grid.groups < 2)
     return;
@@ -330,7 +330,7 @@ FailureOr<ShardChoice> Search::run() {
   for (int64_t ways : numbersOfShards(cluster))
     if (ways > 1)
       planGroupsOf(ways);
-    else if (!options.dataParallel) // Only applies to shards.
+    else if (!options.dataParallel) // `dataParallel` is only for shards.
       planWhole();
   while (!trials.empty()) {
     auto next = llvm::min_element(trials, [](const Trial &a, const Trial &b) {

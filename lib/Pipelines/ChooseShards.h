@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Devices can be divided among the shards of a layer, stages and copies. For
-// numbers that the options do not fix, the step is planned with each number of
-// shards and of groups that divides the devices (with at most as many copies as
-// microbatches), until more shards stop helping. The fastest plan is chosen.
-// Whole layers, planned as without shards, are one of the candidates.
+// Devices can be divided among the shards of a layer, the gangs of a pipeline,
+// and copies. For each number of shards (numbersOfShards()), planGroups() finds
+// plans for what the options leave open. The plans are tried in the order of
+// their expected times, and the fastest is chosen; plans that are expected to
+// take much longer than the best so far are not tried. Whole layers, planned as
+// without shards, are one of the candidates.
 //
 //===----------------------------------------------------------------------===//
 

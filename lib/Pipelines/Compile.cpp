@@ -131,7 +131,8 @@ static void chooseSchedule(OpPassManager &manager,
   manager.addPass(pipeline::createSchedule(how));
 }
 
-/// Adds the passes from a program to the schedule.
+/// Adds the passes that schedule a program, unless it is `scheduled`, and those
+/// that add credits, rates of flows and averages to the schedule.
 static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
                           bool scheduled) {
   if (!scheduled)
@@ -156,7 +157,7 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
 
 /// Adds the passes from a schedule to rank programs. These are verified for the
 /// given number of microbatches and for each number at which their loops change
-/// form, since an artifact runs with any, unless its order is for one number.
+/// form, since an artifact runs with any number, unless its order is for one.
 static void buildRank(OpPassManager &manager, const CompileOptions &options,
                       bool onDevice) {
   LowerPipelineToRankOptions lower;
@@ -194,7 +195,7 @@ static void buildTarget(OpPassManager &manager, const CompileOptions &options,
   if (to >= Level::Host)
     buildBodies(manager, options, device.get());
   manager.addPass(std::make_unique<ModuleStep>(
-      "describe-memory", "tell of the bytes of every rank",
+      "describe-memory", "report the memory of every rank in bytes",
       [report](ModuleOp module) {
         describeMemory(module, report);
         return success();
@@ -241,7 +242,7 @@ void buildCompilePipeline(OpPassManager &manager, const CompileOptions &asked,
     if (to >= Level::Schedule)
       buildSchedule(manager, options, from == From::Schedule);
     manager.addPass(std::make_unique<ModuleStep>(
-        "describe-plan", "tell of the plan, the schedule and what is kept",
+        "describe-plan", "report the plan, the schedule and what is kept",
         [report](ModuleOp module) {
           describePlan(module, report);
           describeStash(module, report);

@@ -91,8 +91,8 @@ TypedOptions::TypedOptions() {
   add(&To::recomputeLevel, "recompute-level", "How much layers recompute");
   add(&To::offload, "offload", "auto, none or all");
   add(&To::shards, "shards", "Shards per layer; 0: the fastest number");
-  add(&To::shardGrid, "shard-grid", "Shards along two axes, as 2x2");
-  add(&To::shardHints, "shard", "How to split parameters, as */fc=1");
+  add(&To::shardGrid, "shard-grid", "Shards along two axes, such as 2x2");
+  add(&To::shardHints, "shard", "How to split parameters, such as */fc=1");
   add(&To::dataParallel, "data-parallel", "Copies of all shards");
   add(&To::sequenceParallel, "sequence-parallel",
       "Shards keep only their rows of large sums", true);
@@ -101,7 +101,7 @@ TypedOptions::TypedOptions() {
   add(&To::recomputeLayers, "recompute-layers",
       "Layers over shards keep only their inputs, from to=program on", false);
   add(&To::annotate, "annotate", "File of lines GLOB=replicate(N) or split(N)");
-  add(&To::plan, "plan", "Stages, as \"[0,3)x2 [3,6)x1\"");
+  add(&To::plan, "plan", "Stages, such as \"[0,3)x2 [3,6)x1\"");
   add(&To::schedule, "schedule", "A schedule's name, plan, auto or FILE.csv");
   add(&To::objective, "objective", "makespan or span");
   add(&To::execution, "execution", "How a rank runs its actions",

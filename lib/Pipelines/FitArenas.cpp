@@ -139,8 +139,8 @@ pipeline::PartitionOptions ArenaFitter::optionsFor(const Plan &plan,
   return options;
 }
 
-/// Lets pipeline-partition with `own` plan `module` with devices that have
-/// `times` as much memory.
+/// Gives the devices of `module` `times` as much memory, for pipeline-partition
+/// with the options `own`.
 void ArenaFitter::enlarge(ModuleOp module, pipeline::PartitionOptions &own,
                           double times) const {
   Cluster roomy = problem.cluster;
@@ -199,8 +199,8 @@ std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
   return shares ? plan : std::nullopt;
 }
 
-/// Whether so few bytes are counted for `plan`, that of the module, that its
-/// arenas must fit.
+/// Whether so few bytes are counted for `plan`, the plan of the module, that
+/// its arenas must fit.
 bool ArenaFitter::leavesRoom(const Plan &plan) const {
   Problem counted = problem;
   counted.microbatches = int64_t(programIn(module).getMicrobatches());

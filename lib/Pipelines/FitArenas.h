@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // pipeline-partition counts the bytes of a rank before it is lowered, up to a
-// few percent too many. Where replicas share samples and the count leaves less
-// than 5 % of a device's memory, this lowers the plan and looks at the arenas.
-// If the plan is refused, it takes the plan for slightly more memory. If that
-// does not fit, other shares are tried (Planning/ShareSearch.h).
+// few percent too many. If replicas share samples and the count leaves less
+// than 5 % of a device's memory, this lowers the plan and checks the arenas. If
+// pipeline-partition finds no plan, this takes its plan for slightly more
+// memory. If the arenas do not fit, other shares are tried
+// (Planning/ShareSearch.h).
 //
 //===----------------------------------------------------------------------===//
 

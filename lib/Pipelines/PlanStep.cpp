@@ -202,7 +202,7 @@ void buildCosts(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(pipeline::createEstimateCost(cost));
 }
 
-/// Lets the layers over shards repeat their forwards, all but the last.
+/// Lets all layers over shards but the last repeat their forwards.
 LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
                            pipeline::RunPipeline run) {
   pipeline::GraphOp graph = *module.getOps<pipeline::GraphOp>().begin();
@@ -227,7 +227,7 @@ LogicalResult repeatLayers(ModuleOp module, const CompileOptions &options,
   layers.ends = std::move(ends);
   OpPassManager manager(ModuleOp::getOperationName());
   buildRepeats(manager, levels, allButLast(layers), options);
-  // Estimating the costs of the graph has had the same remarks.
+  // Estimating the costs of the graph has emitted the same remarks.
   Silence silence(module.getContext(), Silence::Errors);
   return run(manager);
 }
@@ -304,7 +304,7 @@ public:
     const CompileOptions &how = choice->options;
     if (how.recomputeLayers && (!how.shards || !how.plan.empty())) {
       emitError(module.getLoc())
-          << "layers over shards can keep only their inputs, and "
+          << "recompute-layers needs shards and no plan, but "
           << (how.shards ? "a plan is given; leave that out"
                          : "there are no shards; give their number")
           << ", or leave out recompute-layers";

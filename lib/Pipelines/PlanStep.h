@@ -22,9 +22,10 @@ template <typename Op> bool has(mlir::ModuleOp module) {
 
 /// The pass that forms the graph of a module and, if `to` is a later form, cuts
 /// it into a program. The schedule determines whether backwards are one body or
-/// two halves; if the schedule is to be chosen too, the better of both plans
-/// does. So the passes to run are chosen at run time. If the module has a graph
-/// or a program already, the pass starts from it. `device`: null for the host.
+/// two halves; if the schedule is to be chosen too, both are planned and the
+/// better plan is kept. So the passes to run are chosen at run time. If the
+/// module has a graph or a program already, the pass starts from it. `device`:
+/// null for the host.
 std::unique_ptr<mlir::Pass>
 createPlanStep(const CompileOptions &options, Level to,
                std::shared_ptr<const DeviceTarget> device);
@@ -36,7 +37,7 @@ Seconds promisedTime(mlir::ModuleOp module);
 /// The bound on the time of all plans that `module` states; infinite if it has
 /// no plan.
 Seconds promisedBound(mlir::ModuleOp module);
-/// Sets that bound, if `module` has a plan.
+/// Sets the bound of promisedBound(), if `module` has a plan.
 void setBound(mlir::ModuleOp module, Seconds bound);
 
 /// Appends the passes that the target runs on bodies, up to their workspaces.

@@ -20,7 +20,8 @@ static LevelRange rangeOf(const ShardedLayers &layers, size_t layer) {
 
 std::vector<LevelRange>
 repeatedIn(const Plan &plan, const ShardedLayers &layers, const Problem &fine) {
-  // A layer of the gang has one level more than its shards.
+  // Layers of the gang problem have one recomputation level more than those of
+  // its shards: repeating the forward.
   std::vector<int64_t> most(layers.ends.back(), 0);
   for (auto [place, layer] : llvm::zip_equal(layers.places, fine.layers))
     most[place.level] =
@@ -80,7 +81,7 @@ FailureOr<RepeatedGraph> repeatForwards(pipeline::GraphOp graph,
     return failure();
   RepeatedGraph made{
       OwningOpRef<ModuleOp>(graph->getParentOfType<ModuleOp>().clone()), {}};
-  // Estimating the costs of the graph has had the same remarks.
+  // Estimating the costs of the graph has emitted the same remarks.
   Silence silence(graph.getContext(), Silence::Errors);
   if (failed(runAside(*made.module, [&](OpPassManager &manager) {
         buildRepeats(manager, levels, ranges, options);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which levels of shards repeat their forwards together, as
-// pipeline-repeat-layers lets them: those of a layer of a gang.
+// Finds the levels of shards that repeat their forwards together, which are the
+// levels of one layer of a gang, and lets them do so by pipeline-repeat-layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,13 @@ struct LevelRange {
   size_t first = 0, end = 0;
 };
 
-/// The layers of the gang that repeat their forwards in `plan`, which solves
-/// gangProblem() of `layers`, levels of the layers of `fine`.
+/// The levels of each layer of the gang that repeats its forward in `plan`,
+/// which solves gangProblems() of `fine` and `layers`.
 std::vector<LevelRange>
 repeatedIn(const Plan &plan, const ShardedLayers &layers, const Problem &fine);
 
-/// All layers of the gang but the last, whose backward follows its forward.
+/// The levels of each layer of the gang but the last, whose backward follows
+/// its forward.
 std::vector<LevelRange> allButLast(const ShardedLayers &layers);
 
 /// An error if a layer of `graph` repeats the forward of another.
@@ -56,7 +57,8 @@ struct RepeatedGraph {
   }
 };
 
-/// The copy of `graph` in which `ranges` of `levels` do, on `cluster`.
+/// The copy of `graph` in which `ranges` of `levels` repeat their forwards,
+/// with its problem on `cluster`.
 mlir::FailureOr<RepeatedGraph>
 repeatForwards(pipeline::GraphOp graph, const std::vector<ShardLevel> &levels,
                const std::vector<LevelRange> &ranges, const Cluster &cluster,

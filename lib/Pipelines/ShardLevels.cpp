@@ -42,7 +42,8 @@ static void countBytes(const Problem &problem,
 }
 
 /// No stage ends where another end at most this many levels away has less than
-/// half of the bytes: a head, a tail and the level between two others.
+/// half of the bytes. From a head to the next one are three levels: the head,
+/// its tail and a level that ends no stage.
 static constexpr size_t kNearby = 3;
 
 static void dropWideEnds(std::vector<ShardLevel> &levels) {
@@ -58,9 +59,9 @@ static void dropWideEnds(std::vector<ShardLevel> &levels) {
     level.canEnd &= bool(keep);
 }
 
-/// Whether a layer reads a value of another shard of the same level: of its
-/// head or tail, or of what has been appended to them. The two are then
-/// separate stages, since each would wait for the other.
+/// Whether a layer of `level` or of its tail, the next one, reads a value that
+/// another shard makes in one of the two. They are then separate stages: in one
+/// stage, each shard would wait for the other.
 static bool waitsInside(const Problem &problem,
                         ArrayRef<std::pair<size_t, size_t>> places,
                         size_t level) {
@@ -84,7 +85,8 @@ public:
   std::vector<ShardLevel> insertInto(const std::vector<ShardLevel> &levels);
 
 private:
-  /// The layer that repeats `layer`, or the first of `level` that is repeated.
+  /// The number of the layer that repeats `layer`, or that repeats the first
+  /// repeated layer of `level`.
   std::optional<size_t> numberOf(size_t layer);
   std::optional<size_t> numberOf(const ShardLevel &level);
   ShardLevel repeated(const ShardLevel &level);
@@ -93,7 +95,7 @@ private:
 
   pipeline::GraphOp graph;
   const Problem &problem;
-  llvm::StringMap<size_t> numbers; ///< Of repeated layers, by what they repeat.
+  llvm::StringMap<size_t> numbers; ///< Repeating layer, by the repeated one.
   std::vector<bool> isEmpty;       ///< By layer: it has no node.
   std::vector<ShardLevel> all;
   std::vector<ShardLevel> open; ///< Levels that are repeated further on.
@@ -133,7 +135,7 @@ ShardLevel RepeatedLevels::repeated(const ShardLevel &level) {
     Seconds seconds;
     for (size_t layer : llvm::reverse(layers)) {
       std::optional<size_t> number = numberOf(layer);
-      if (!number) // A graph that was given can repeat some shards only.
+      if (!number) // A graph in the input may repeat some shards only.
         continue;
       made.push_back(*number);
       seconds += problem.layers[made.back()].times[0].total();
@@ -147,9 +149,11 @@ void RepeatedLevels::close() {
   if (open.empty())
     return;
   ShardLevel end = all.back();
+  // Repeats must be in the stage of what they repeat.
   for (ShardLevel &level : llvm::drop_begin(all, firstOpen))
-    level.mayEnd = level.canEnd = false; // Their repeats would be elsewhere.
-  bool joins = false; // The level before repeats the tail of this one.
+    level.mayEnd = level.canEnd = false;
+  // Whether the repeat that was added last is of the tail of this level.
+  bool joins = false;
   for (const ShardLevel &level : llvm::reverse(open)) {
     ShardLevel own = repeated(level);
     auto hasAll = [](const auto &layers) { return !layers.empty(); };
@@ -161,7 +165,7 @@ void RepeatedLevels::close() {
     own.joinsHead = std::exchange(joins, level.joinsHead && hasNode);
     if (hasNode)
       all.push_back(std::move(own));
-    else // A stage needs a node: nothing else runs there.
+    else // A stage needs a node, so layers without nodes join the one before.
       for (auto [layers, more] : llvm::zip_equal(all.back().layers, own.layers))
         layers.insert(layers.end(), more.begin(), more.end());
   }

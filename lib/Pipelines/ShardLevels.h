@@ -21,17 +21,17 @@ struct ShardLevel {
   int64_t bytes = 0;    ///< That cross the end of it, for one microbatch.
   /// Whether it is a tail that can be one stage of its device with its head.
   bool joinsHead = false;
-  /// Whether a stage of a pipeline can end after it, and whether that is to be
-  /// considered.
+  /// Whether a stage of a pipeline may end after it, and whether planners may
+  /// end one there: not if far fewer bytes cross nearby.
   bool mayEnd = false, canEnd = false;
-  bool again = false; ///< Of pipeline-repeat-layers: backwards alone.
+  bool again = false; ///< Made by pipeline-repeat-layers: only backwards.
 };
 
 /// The levels of `graph`, first to last, with the times of its `problem`.
 /// Layers that only some shards have, for example in the last level, belong to
-/// the level before. Levels that repeat forwards follow the last level of what
-/// they repeat, the first one last; no stage ends before them, nor within what
-/// they repeat.
+/// the level before. Levels that repeat forwards come after the last level that
+/// they repeat, in reverse order. No stage ends before them or within the
+/// levels that they repeat.
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways);
 
@@ -49,8 +49,8 @@ ShardedLayers shardedLayersOf(const std::vector<ShardLevel> &levels,
 /// of the slowest stage. Cuts come only after whole or scattered values, and
 /// before the tail of a level if it has one: each shard then sends its own
 /// values to one other shard. Partial values are larger, and would go to all.
-/// Nor do cuts come where twice as many bytes cross as nearby. Fails if there
-/// are not enough levels.
+/// There is no cut where more than twice as many bytes cross as at an end
+/// nearby. Fails if there are not enough levels.
 Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
                                       int64_t stages);
 

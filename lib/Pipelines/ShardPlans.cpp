@@ -147,7 +147,7 @@ Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
   int64_t most = std::min(int64_t(problems.most.cluster.devices.size()),
                           fine.microbatches);
   int64_t copies = options.dataParallel.value_or(most);
-  if (copies > most) // Takes other devices, or has nothing to do.
+  if (copies > most) // There are too few devices or microbatches.
     return {};
   family.generators.clear(); // Only single gangs are left.
   Result<Seconds> bound = gangBound(problems, family);

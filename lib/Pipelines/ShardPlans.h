@@ -15,8 +15,8 @@
 
 namespace stagewright {
 
-/// Pipelines of `groups` groups of `ways` devices, in `copies`, with `chunks`
-/// stages for each group.
+/// `copies` pipelines, each of `groups` gangs of `ways` devices, with `chunks`
+/// stages on each gang.
 struct Grid {
   int64_t ways = 1, groups = 1, chunks = 1, copies = 1;
   std::string schedule = {};
@@ -37,14 +37,16 @@ struct ShardPlans {
   std::vector<ShardPlan> plans;
   /// Lower bound on the time of all plans that were searched.
   Seconds bound;
-  std::string problem; ///< Why there is no plan, or one less.
+  std::string problem; ///< Why there is no plan, or not both.
 };
 
 /// The plans for `graph`, whose layers are split over `ways` shards, that agree
 /// with `options`: the fastest pipeline of several groups, by any schedule that
 /// goes around the devices (of those that split backwards, if `graph` does; of
-/// the others, if not), and the one of single groups, as many as there are
-/// devices and microbatches for. `cluster` has the memory that is asked for.
+/// the others, if not), and the plan without a pipeline: single gangs, which
+/// take microbatches in turn. There are as many of them as the options ask for
+/// or, by default, as the numbers of devices and microbatches allow. The memory
+/// of the devices of `cluster` is the limit that the options ask for.
 mlir::FailureOr<ShardPlans> planGroups(pipeline::GraphOp graph, int64_t ways,
                                        int64_t microbatches,
                                        const Cluster &cluster,

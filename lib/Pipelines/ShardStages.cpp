@@ -56,7 +56,7 @@ std::string toJson(pipeline::GraphOp graph, const Problem &problem,
                    const StagesOfShards &plan) {
   llvm::json::Array list;
   size_t level = 0, first = 0;
-  // Adds the layers that one shard has in `number`.
+  // Adds the layers that one shard has in level `number`.
   auto add = [&](size_t number, size_t shard, const GroupStage &stage,
                  llvm::json::Array &names, llvm::json::Array &again) {
     for (size_t layer : levels[number].layers[shard]) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans in which groups of devices run stages of levels of shards, written as
-// plans in which every device runs the layers of its shards.
+// Converts plans in which gangs run stages, each of several levels of shards,
+// to plans in which every device runs the layers of its shards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,12 @@
 
 namespace stagewright {
 
-/// A stage of groups of devices.
+/// A stage that one or more gangs run.
 struct GroupStage {
   size_t end = 0; ///< One past its last level.
-  /// Its groups, one for each copy. Group g has the devices from g * ways on.
+  /// Its gangs, one for each copy. Gang g has the devices from g * ways on.
   std::vector<size_t> groups;
-  std::vector<int64_t> recompute; ///< By level of the stage; empty: nothing.
+  std::vector<int64_t> recompute; ///< Recomputation, by level; empty: none.
 };
 
 struct StagesOfShards {
@@ -31,11 +31,11 @@ struct StagesOfShards {
   std::string schedule;
 };
 
-/// The stages of `plan`, which solves gangProblems() of `levels`.
+/// The stages of `plan`, which solves gangProblems() of `layers`.
 StagesOfShards stagesOf(const Plan &plan, const ShardedLayers &layers);
 
-/// `plan`, made for the levels of a graph before layers of it were repeated,
-/// for `levels`, which include the repeated ones.
+/// Converts `plan`, which was made for the levels of a graph before some of its
+/// layers were repeated, to `levels`, which include the repeated ones.
 StagesOfShards withRepeated(const StagesOfShards &plan,
                             const std::vector<ShardLevel> &levels);
 

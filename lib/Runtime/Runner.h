@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the C ABI needs of a step: tensors in, run, tensors out, statistics.
-// Implemented for CPUs (Step.h, ProcessStep.h) and for devices
+// Implemented for CPUs (Threads/Step.h, Processes/ProcessStep.h) and for GPUs
 // (Cuda/DeviceStep.h); the artifact's target and the options determine which.
 //
 //===----------------------------------------------------------------------===//
@@ -30,11 +30,11 @@ struct StepOptions {
   bool check = false, profile = false, pin = false;
   int64_t threads = 1;      ///< of each rank, on CPUs
   std::string devices = {}; ///< by rank, with commas; empty: in order
-  bool graph = true;        ///< capture the step and replay it, on devices
+  bool graph = true;        ///< capture the step and replay it, on GPUs
   double deadline = 0;      ///< max seconds of a step; 0: from past steps
   bool processes = false;   ///< this process runs one rank
   bool anyHosts = false;    ///< any placement of ranks on hosts
-  bool anyOrder = false;    ///< sums on devices: faster, not reproducible
+  bool anyOrder = false;    ///< sums on GPUs: faster, not reproducible
   bool finite = false;      ///< NaN or infinity in results is an error
   std::string dilate = {};  ///< factors of slower ranks (Threads/Dilation.h)
   std::string pace = {};    ///< times of actions, in the same file
@@ -62,8 +62,8 @@ public:
   const Manifest &manifest() const { return artifact->manifest(); }
   int64_t microbatches() const { return count; }
   double seconds() const { return lastSeconds; }
-  /// Of these, the seconds until the host had enqueued all work on the devices;
-  /// 0 on CPUs.
+  /// The part of seconds() in which the host enqueued all work on the GPUs; 0
+  /// on CPUs.
   double enqueueSeconds() const { return lastEnqueue; }
   const Layout &layout(int64_t rank) const { return layouts[rank]; }
   /// Peak of live bytes that the compiler predicts for a rank.
@@ -89,10 +89,10 @@ protected:
   virtual void read(size_t result, ByteRange part, std::byte *to) = 0;
   /// Whether results are copied to this process.
   virtual bool receives() const { return true; }
-  /// Throws where an argument was not set.
+  /// Throws if an argument was not set.
   void requireInputs() const;
-  /// Throws where result `position` has no value: no step has run, and it is no
-  /// parameter or state that was set before the first one.
+  /// Throws if result `position` has no value: no step has run, and the result
+  /// is not a parameter or state that was set before the first step.
   void requireResult(int64_t position) const;
   /// Whether an argument that the host sets belongs to averages over replicas,
   /// so that running sums must end first. A new parameter begins a new round in

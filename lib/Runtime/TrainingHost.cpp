@@ -131,7 +131,7 @@ int64_t sw_training_run(sw_training *training, int64_t steps, double *losses) {
       StepFigures figures = run.next();
       if (figures.validation)
         training->validation = *figures.validation;
-      // Of the same step, whatever reads it.
+      // The loss of this step, also if measuring the step did not read it.
       std::optional<double> loss = figures.loss ? figures.loss : run.loss();
       if (losses)
         losses[done] = loss.value_or(std::nan(""));

@@ -13,7 +13,8 @@
 //      sender: claim, send          receiver: recv, release
 //
 // Each sum over ranks runs once per step, or is carried over steps: begun at
-// the end of one and awaited at the end of the same or of a later one.
+// the end of one and awaited at the end of the same or of a later one. A gather
+// runs for every microbatch.
 //
 // Ranks are threads (ThreadTransport.h) or processes
 // (Processes/MessageTransport.h).
@@ -60,10 +61,10 @@ public:
   /// Waits until one of `needs` is ready.
   virtual void waitForAny(int64_t rank, std::span<const Need> needs) = 0;
 
-  /// The rank's bucket of a collective is complete. Never waits.
+  /// Begins a collective on this rank, whose bucket is complete. Never waits.
   virtual void allReduce(int64_t rank, int64_t collective) = 0;
-  /// Waits until the sum over the ranks is in the bucket. A carried sum that is
-  /// not running is there already.
+  /// Waits until the sum, or the gathered parts, are in the bucket. Returns at
+  /// once if a carried sum is not running.
   virtual void awaitReduced(int64_t rank, int64_t collective) = 0;
   /// Between steps: completes the carried sums of the ranks of this process.
   virtual void settle() {}

@@ -146,7 +146,7 @@ def test_trace_of_some_steps(workshop, files):
 
 
 @pytest.mark.parametrize("flag,wanted", [
-    ("--trace=steps=5:3", "'steps=5:3', expected steps=FIRST:LAST, counted from 1, as steps=10:12"),
+    ("--trace=steps=5:3", "'steps=5:3', expected steps=FIRST:LAST, counted from 1, such as steps=10:12"),
     ("--trace=steps=5:9", "'steps=5:9', but the run has steps 1 to 6"),
     ("--trace=steps=0", "expected steps=FIRST:LAST"),
     ("--trace=steps=-3:5", "'steps=-3:5', expected steps=FIRST:LAST"),

@@ -50,7 +50,7 @@ enum class Level {
 /// (Step), a schedule, or rank programs.
 enum class From { Step, Schedule, Rank };
 
-/// As a number of shards: the number whose plan has the shortest step.
+/// A number of shards that stands for the one whose plan has the shortest step.
 inline constexpr int64_t kChooseShards = 0;
 
 /// How a GPU library multiplies float32.
@@ -72,7 +72,7 @@ struct CompileOptions {
   std::optional<int64_t> microbatches;
   std::optional<int64_t> chunks; ///< stages per device; absent: as scheduled
   std::string placement;         ///< of the chunks; empty: as scheduled
-  std::string memory;            ///< limit per device, as `4GiB`
+  std::string memory;            ///< limit per device, such as `4GiB`
   std::string planner;           ///< name of a planner
   /// Max devices of one stage; 0 or absent: no limit.
   std::optional<int64_t> maxReplicas;
@@ -86,8 +86,8 @@ struct CompileOptions {
   /// they split, as for pipeline-shard. Absent: layers are not sharded;
   /// kChooseShards: the fastest number, with stages and copies to match.
   std::optional<int64_t> shards;
-  /// Numbers of shards along the two axes of a grid, as `2x2`; their product is
-  /// `shards`. Empty: shards form one axis.
+  /// Numbers of shards along the two axes of a grid, such as `2x2`; their
+  /// product is `shards`. Empty: shards form one axis.
   std::string shardGrid;
   std::string shardHints;
   /// Copies of all shards and stages, which take microbatches in turn. Absent:
@@ -96,8 +96,8 @@ struct CompileOptions {
   bool sequenceParallel = true;  ///< A shard keeps its rows of large sums.
   bool shardCollectives = false; ///< Shards join values by gathers.
   /// Whether layers over shards keep only their inputs, and their backwards
-  /// repeat their forwards, as ShardedLayers::repeats: all but the last layer,
-  /// or those of the plan if the number of shards is chosen.
+  /// repeat their forwards (ShardedLayers::repeats). These are all layers but
+  /// the last or, if the number of shards is chosen, those that the plan names.
   bool recomputeLayers = false;
   /// File, or text, of annotations, as for pipeline-annotate. `compileTo` sets
   /// `shards` if annotations ask for them.
@@ -167,15 +167,15 @@ void buildCompilePipeline(mlir::OpPassManager &manager,
                           CompileReport *report = nullptr);
 
 /// Marks the parameters that `options.annotate` names, and sets the number of
-/// shards, and of their stages, that split(n) in the step asks for. Emits an
-/// error if annotations or options contradict each other. Does nothing if there
-/// are no annotations, or the layers are formed already.
+/// shards and the number of stages for which split(n) in the step asks. Emits
+/// an error if annotations or options contradict each other. Does nothing if
+/// there are no annotations, or the layers are formed already.
 mlir::LogicalResult applyAnnotations(mlir::ModuleOp module,
                                      CompileOptions &options);
 
-/// Runs these passes on `module`, from its current level. Their times are added
-/// to `timing`; `configure` may set up the pass manager as a command line asks,
-/// for example to print the IR.
+/// Runs the passes of buildCompilePipeline() on `module`, from its current
+/// level. Their times are added to `timing`; `configure` may set up the pass
+/// manager as a command line asks, for example to print the IR.
 mlir::LogicalResult compileTo(
     Level to, mlir::ModuleOp module, const CompileOptions &options,
     mlir::TimingScope &timing, CompileReport *report = nullptr,

@@ -31,7 +31,8 @@ struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
                      llvm::cl::desc("The GPU library multiplies 8-bit floats")};
   Option<bool> splitFloat32{
       *this, "split-float32", llvm::cl::init(false),
-      llvm::cl::desc("Compute float32 contractions as three of TF32 parts")};
+      llvm::cl::desc(
+          "Compute float32 contractions as three contractions of TF32 parts")};
   Option<bool> ranks{*this, "place-ranks", llvm::cl::init(true),
                      llvm::cl::desc("Also place the buffers of ranks, not only "
                                     "the temporaries of functions")};
@@ -55,8 +56,8 @@ void buildDeviceBodyPipeline(mlir::OpPassManager &manager,
 void buildDeviceCallPipeline(mlir::OpPassManager &manager,
                              Float32Products float32);
 
-/// Lowers these functions to the LLVM dialect. The kernels must have been
-/// compiled and removed.
+/// Lowers the functions of `buildDeviceCallPipeline` to the LLVM dialect. The
+/// kernels must have been compiled and removed.
 void buildDeviceLLVMPipeline(mlir::OpPassManager &manager);
 
 /// Registers `device-bodies` and `rank-to-device` (bodies, then calls).

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program alone runs all ranks as threads. Started by a launcher, it is one
-// of several processes, each with one rank, and one process prints and writes
-// for all. Launchers are torchrun
+// A program that is started alone runs all ranks as threads. Started by a
+// launcher, it is one of several processes, each with one rank, and one process
+// prints and writes for all. Launchers are torchrun
 // (docs.pytorch.org/docs/stable/elastic/run.html), srun
 // (slurm.schedmd.com/srun.html), and the mpirun of Open MPI, MPICH and Intel,
-// known by the environment variables that they set. Ranks on GPUs only need
-// their numbers and the address of rank 0.
+// recognized by the environment variables that they set. Ranks on GPUs only
+// need their numbers and the address of rank 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,9 +43,9 @@ struct RendezvousOptions {
 };
 
 /// From the options, else from the environment. Returns nullopt if this process
-/// is alone, or if MPI connects it to others: for ranks on CPUs unless torchrun
-/// started them, and on GPUs if no address is given. Throws `Error` if
-/// something is missing or malformed.
+/// is alone, or if MPI connects it to others: MPI connects ranks on CPUs unless
+/// torchrun started them, and ranks on GPUs (`devices`) if no address is given.
+/// Throws `Error` if something is missing or malformed.
 std::optional<RendezvousPoint> findRendezvous(const RendezvousOptions &options,
                                               bool devices);
 
@@ -70,8 +70,9 @@ class AgreedError : public Error {
 /// The group of this process, for its lifetime.
 class Launch {
 public:
-  /// Without other processes; or, `joined`, with those that the program has
-  /// connected to by `sw_connect` or `sw_connect_at`, which it also leaves.
+  /// Without other processes. If `joined`, with those to which the program has
+  /// connected by `sw_connect` or `sw_connect_at`; the program also
+  /// disconnects.
   explicit Launch(bool joined = false) : isJoined(joined) {}
   /// Connects to the others: at `rendezvous` if given, else by `transport`, or
   /// by MPI if that is empty and the environment is that of an MPI launcher.
@@ -80,7 +81,7 @@ public:
          const std::optional<RendezvousPoint> &rendezvous,
          const sw_program *program);
   ~Launch();
-  Launch(const char *) = delete; ///< Not a `joined`.
+  Launch(const char *) = delete; ///< A text must not become `joined`.
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 

@@ -46,8 +46,8 @@ struct SupervisorOptions {
 };
 
 /// Runs `command`, a pp-run without these options, and returns the exit status
-/// of its last run, or 3 if that died, hung, or had a fault and was the last
-/// one. Before a restart all descendants of this process have been killed.
+/// of its last run, or 3 if that died, hung, or had a fault and no restart was
+/// left. Before a restart all descendants of this process have been killed.
 /// Restarts get --resume if `checkpoints`, the folder of the run's checkpoints,
 /// has one. A run that is stopped (SIGSTOP) for more than `stopTimeout` seconds
 /// counts as failed. SIGTERM and SIGINT are forwarded to the run (through a

@@ -71,7 +71,7 @@ struct RunOptions {
   double deadline = 0; ///< Seconds; 0: from earlier steps.
   /// Last steps that are recorded, if more than `trace` and reports need.
   int64_t recorded = 0;
-  bool profiles = false; ///< Record the times of nodes, with no file.
+  bool profiles = false; ///< Record the times of nodes, without a file.
   bool repeat = false, check = false, pin = false, direct = false,
        anyHosts = false, anyOrder = false, exact = false;
   TrainingOptions training;
@@ -131,7 +131,8 @@ public:
   /// Writes outputs and profile, if requested.
   void writeFiles();
 
-  /// Steps done, those before a checkpoint included; at first, those alone.
+  /// Steps done, including those before the checkpoint with which the run
+  /// began.
   int64_t done() const;
   /// Whether the run saves checkpoints, so that an interrupted run can resume.
   bool saves() const;

@@ -49,8 +49,8 @@ struct Interface {
   SliceAxes axes;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< of the argument's data in the artifact, or empty
-  /// State that averages over replicas need, or that each replica has for
-  /// itself: initially 0, and not a part of the model.
+  /// State of averages over replicas, or of one replica alone. It is 0 at first
+  /// and need not be set, and is not a part of the model.
   bool averaging = false;
   /// Results: the replicas differ, and the host gets their weighted sum.
   bool averaged = false;
@@ -292,7 +292,7 @@ struct Manifest {
   std::vector<Kernel> kernels;
   std::vector<ConstantArray> constants; ///< that kernels read
   int64_t microbatches = 1;
-  bool only = false;                         ///< fixed: no other number can run
+  bool only = false;                         ///< no other number can run
   std::vector<ProcessorManifest> processors; ///< best first
   std::vector<std::string> libraries; ///< "blas" or the name of a library
   std::vector<Interface> arguments, results;

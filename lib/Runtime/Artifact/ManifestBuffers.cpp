@@ -103,7 +103,7 @@ static void parseOwn(const json &object, const Manifest &manifest,
             : manifest.results[size_t(buffer.ownResult)].bytes})
     if (bytes != buffer.bytes || !isPair)
       raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
-            " bytes, what the host reads and sets of it ", bytes);
+            " bytes, but what the host reads and sets of it has ", bytes);
   buffer.weight = object.value("weight", 0.0);
   bool sums = buffer.weight == 0 ||
               (buffer.result >= 0 &&

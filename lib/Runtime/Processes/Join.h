@@ -18,9 +18,9 @@
 
 namespace stagewright::runtime {
 
-/// Checks that all processes have the same program and options and fit its
-/// plan, and gives every process the number of its rank. Throws in all if a
-/// check fails.
+/// Checks that all processes have the same program and options, and that the
+/// hosts of the processes fit its plan. Gives every process the number of its
+/// rank. Throws in all if a check fails.
 void joinRanks(const Artifact &artifact, const StepOptions &options,
                Processes &processes);
 

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of a step of this process: the arena of its rank, which runs on the
-// calling thread. `run`, `getOutput` and `gatherRecords` are collective, and
-// results and records are sent to the process of rank 0. All processes end a
-// step together, or, if replicas average their parameters, some steps
-// apart: a failure of one is thrown as the same error by all.
+// This process's part of a step: the arena of its rank, which runs on the
+// calling thread. `run`, `getOutput`, `readOutput`, `gatherRecords`,
+// `gatherTraffic` and `lastIdle` are collective; results and records are sent
+// to the process of rank 0. All processes end a step together, or, if replicas
+// average their parameters, some steps apart. A failure of one process is
+// thrown as the same error by all.
 //
 //===----------------------------------------------------------------------===//
 

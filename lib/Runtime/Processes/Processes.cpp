@@ -104,7 +104,8 @@ Messenger &Processes::messenger() {
   if (!messenger)
     raise("processes that pp-run starts by itself, or that connect by a "
           "rendezvous, "
-          "have ranks on GPUs, but the artifact's target is the processor; "
+          "can only run ranks on GPUs, but the artifact's target is the "
+          "processor; "
           "start them with mpirun or srun --mpi=pmix, or run the ranks as "
           "threads of one process");
   return *messenger;

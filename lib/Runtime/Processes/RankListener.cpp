@@ -71,7 +71,8 @@ std::string RankListener::others() const {
     return "";
   return "; " + std::to_string(rejected) +
          (rejected == 1 ? " other connection was" : " other connections were") +
-         " made there by no rank of this run, the last from " + last.print();
+         " made there, not by a rank of this run, the last from " +
+         last.print();
 }
 
 } // namespace stagewright::runtime

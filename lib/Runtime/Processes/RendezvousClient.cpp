@@ -77,9 +77,9 @@ void Client::connectToHost() {
       why = error.what();
     }
     if (limit.isOver())
-      raise("rank 0 of ", how.ranks, " is not listening at ", how.address(),
-            " within ", printSeconds(how.seconds), ", where rank ", how.rank,
-            " waits for it (", why,
+      raise("rank ", how.rank, " of ", how.ranks,
+            " cannot connect to rank 0 at ", how.address(), " within ",
+            printSeconds(how.seconds), " (", why,
             "); start rank 0 on that host, or wait longer with "
             "--rendezvous-timeout");
     usleep(unsigned(nap * 1e6));

@@ -78,7 +78,7 @@ bool Sockets::moveAll(std::vector<Part> parts, PollTimeout timeout) {
       abort(faultStatus, "rank " + std::to_string(number) +
                              ": the process of rank " +
                              std::to_string(parts[0].peer) +
-                             " has said nothing for " + printSeconds(limit));
+                             " has sent nothing for " + printSeconds(limit));
     timeout.pause();
   }
 }

@@ -104,7 +104,8 @@ void BatchSource::start(uint64_t seed) {
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, theirs.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  // A group of its own: a Ctrl-C ends the run after its step, which needs this.
+  // A process group of its own, so that Ctrl-C does not end the source: the run
+  // ends only after its step, which needs the source.
   posix_spawnattr_t how;
   posix_spawnattr_init(&how);
   sigset_t none, all;

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A process that computes batches: `stagewright source` for a function in
-// Python, or this program again for a library (stagewright-rt/source.h). Its
-// standard input is a socket, with numbers of 64 bits in the machine's order:
+// Python, or `pp-run --serve-source` for a library (stagewright-rt/source.h).
+// Its standard input is a socket, with numbers of 64 bits in the machine's
+// order:
 //
 //   the source, once ready:  0
 //   a request:               step, microbatch
@@ -33,7 +34,8 @@
 
 namespace stagewright::runtime {
 
-/// The batch argument that a source must give, in one microbatch.
+/// A batch argument that a source must provide. `shape` is that of one
+/// microbatch.
 struct SourceArgument {
   std::string name;
   sw_dtype dtype = SW_F32;
@@ -43,7 +45,7 @@ struct SourceArgument {
 /// What --source names: FILE.py:NAME, or LIBRARY.so[:TEXT].
 struct SourceName {
   bool isPython = false;
-  std::string file, text; ///< The library and what it gets; of Python empty.
+  std::string file, text; ///< The library and its TEXT; empty for Python.
 };
 
 /// Throws an `Error` if `what` is neither.

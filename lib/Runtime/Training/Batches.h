@@ -37,8 +37,8 @@ public:
   ~Batches();
 
   /// Starts the source, if there is one, for the steps before `end`. Throws if
-  /// that fails or takes more than `seconds`. If not `read`, no rank of this
-  /// process reads a batch argument, and zeros are set.
+  /// that fails or takes more than `seconds`. If `read` is false, this process
+  /// needs no values of batches: it starts no source and sets zeros.
   void start(int64_t end, double seconds, bool read);
 
   /// Positions of the arguments that are set.
@@ -53,7 +53,7 @@ public:
   int64_t steps() const { return perStep ? inFiles / perStep : 0; }
   /// Samples per step.
   int64_t samples() const { return perStep; }
-  /// Elements per step of the first argument if they are integers, else 0.
+  /// Elements per step of the first argument if they are i32 or i64, else 0.
   int64_t tokens() const { return tokensPerStep; }
 
 private:

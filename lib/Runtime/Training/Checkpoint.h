@@ -85,7 +85,7 @@ private:
   std::string data;
   std::deque<File> files; ///< a deque, as files cannot be moved
   size_t current = 0;
-  std::unique_ptr<FileDescriptor> lease; ///< of `draft`, while that exists
+  std::unique_ptr<FileDescriptor> lease; ///< lock of `draft`, if that exists
   bool ended = false;                    ///< committed, or after an error
 };
 
@@ -111,15 +111,16 @@ public:
   std::span<const std::byte> find(const std::string &role,
                                   const std::string &name, sw_dtype dtype,
                                   const std::vector<int64_t> &shape) const;
-  /// Whether it has state of averages over replicas: its run was not the
-  /// synchronous one.
+  /// Whether it has state of averages over replicas, so that its run was not
+  /// synchronous.
   bool hasAverages() const;
   /// Throws an `Error` if it has tensors of `role` other than `names`.
   void requireOnly(const std::string &role,
                    const std::set<std::string> &names) const;
 
 private:
-  std::string path, offer; ///< Second: end of errors, names another one.
+  std::string path, offer; ///< `offer`: the end of errors, which names another
+                           ///< checkpoint.
   int64_t number = 0;
   std::vector<std::unique_ptr<MappedFile>> files;
   std::map<std::string, std::map<std::string, TensorView>>

@@ -73,14 +73,16 @@ void Checkpoints::begin(const Launch &launch) {
 int64_t Checkpoints::resume(sw_step *step) {
   Checkpoint from = Checkpoint::newest(folder);
   std::map<std::string, std::set<std::string>> names;
-  // A replica's own state comes behind the state that is set for all of them.
+  // In the order of arguments: the state of one replica is set after the state
+  // that is set for all replicas.
   std::vector<Replaced> inputs = replaced;
   std::sort(inputs.begin(), inputs.end(),
             [](const Replaced &a, const Replaced &b) {
               return a.argument < b.argument;
             });
   for (const Replaced &it : inputs) {
-    // After synchronous steps, the first round of averages begins.
+    // The checkpoint is of a synchronous run: the first round of averages
+    // begins now.
     if (isOfAverages(it.name) && !from.hasAverages())
       continue;
     auto bytes = from.find(it.role, it.name, it.dtype, it.shape);

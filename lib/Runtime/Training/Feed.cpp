@@ -38,7 +38,8 @@ Batch FileBatches::read(int64_t step) const {
 }
 
 const Batch &Feed::take(int64_t step) {
-  if (step != next) // A resumed run, or samples from the start again.
+  // If a run was resumed, or reads from the first sample again:
+  if (step != next)
     coming.clear();
   next = step;
   int64_t last = std::max(step + 1, std::min(end, step + 1 + ahead));

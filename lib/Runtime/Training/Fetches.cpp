@@ -54,7 +54,8 @@ Fetches::Fetches(const std::vector<std::string> &lists, const json &manifest,
   }
 }
 
-/// The number of rows of a list that are padding, and that it has already.
+/// The number of entries of a list that are padding, and of those that repeat
+/// an earlier row.
 template <typename Number>
 static std::pair<int64_t, int64_t> look(std::span<const std::byte> list) {
   std::vector<Number> rows(list.size() / sizeof(Number));

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A fetch is a list of rows of a table, with a fixed length: a batch argument
-// of integers, in which negative numbers are padding. Its message has a place
-// for each of them. This counts how many bytes of the rows are padding, and how
-// many are rows that the list has already.
+// of integers, in which negative numbers are padding. The message with the
+// rows has a place for each number, padding included. This counts how many
+// bytes of the rows are padding, and how many are rows that the list has
+// already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +33,8 @@ class Fetches {
 public:
   Fetches() = default;
   /// `lists`: LIST=TABLE, the names of two arguments; `fed`: the positions of
-  /// arguments that batches set. Throws an `Error` if a list is none of them,
-  /// or does not fit the step.
+  /// arguments that batches set. Throws an `Error` if a list is not one of
+  /// these, or does not fit the step.
   Fetches(const std::vector<std::string> &lists, const nlohmann::json &manifest,
           const std::set<int64_t> &fed);
 

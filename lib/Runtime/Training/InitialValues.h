@@ -24,8 +24,8 @@
 namespace stagewright::runtime {
 
 /// The bytes of `argument`, an entry of the manifest's arguments that `it`
-/// describes. Throws if the rule has no value: for constants, and for random
-/// numbers of 8 bits.
+/// describes. Throws if the rule has no value: for constants, and for
+/// parameters of integers or 8-bit floats, except those that are 0 by the rule.
 std::vector<std::byte> initialValue(const nlohmann::json &argument,
                                     const TensorDescription &it, uint32_t seed);
 

@@ -227,13 +227,13 @@ void Run::State::runStep(int64_t number) {
   try {
     batches->set(step.get(), number);
     inputs->set(step.get(), number);
-  } catch (const Error &error) { // Of this process alone.
+  } catch (const Error &error) { // An error of this process alone.
     raise(error.what(), checkpoints->lastGood(launch));
   }
   try {
     if (sw_step_run(step.get()) != 0)
       launch.raiseEverywhere();
-    // Ranks on devices neither check for NaN nor agree on errors themselves.
+    // Ranks on GPUs neither check for NaN nor agree on errors themselves.
     if (cuda())
       launch.together([&] {
         if (!stopsAtNan())

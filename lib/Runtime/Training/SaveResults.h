@@ -33,7 +33,8 @@ struct WholeResult {
 };
 
 /// Waits in all processes until the one that writes has at most `pending`
-/// calls pending. Repeated calls show each process that the others are alive.
+/// calls pending. Calls sw_any() repeatedly, so that each process sees that the
+/// others are alive.
 void waitTogether(BackgroundWriter &writer, size_t pending = 0);
 
 /// Reads results one after another and passes their bytes to `write`, on the

@@ -20,7 +20,7 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// The run decides how long things take.
+/// Seconds: no time limit. The run at the other end of the socket has limits.
 constexpr double forever = 1e9;
 
 bool send(const void *data, size_t bytes) {

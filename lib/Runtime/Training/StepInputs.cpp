@@ -56,7 +56,7 @@ void StepInputs::foldSeeds(const json &manifest, const std::string &inputs) {
     std::string name = argument.at("name");
     if (inputs.empty())
       raise("seed '", name,
-            "' must be in --inputs where steps are saved; "
+            "' must be in --inputs, because it changes at each step; "
             "--same-seed keeps one for all steps");
     MappedFile file(inputs);
     auto tensors = parseSafetensors(file.bytes());

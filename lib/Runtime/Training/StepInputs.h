@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arguments other than batches that change: constants whose file has a value
-// for each step (a learning rate), and the seeds of a run with an optimizer.
-// The seed of step s is jax.random.fold_in(key, s); microbatch m of it uses
-// fold_in of that and m. All depend only on the number of the step, so a
-// resumed run repeats the values of an uninterrupted one.
+// Arguments, besides batches, that change with the step: constants whose file
+// has a value for each step (a learning rate), and the seeds of a run with an
+// optimizer. The seed of step s is jax.random.fold_in(key, s); microbatch m of
+// it uses fold_in of that and m. All depend only on the number of the step, so
+// a resumed run repeats the values of an uninterrupted one.
 //
 //===----------------------------------------------------------------------===//
 

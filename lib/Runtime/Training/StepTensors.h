@@ -29,7 +29,7 @@ struct InputSources {
   std::string path;
   /// The file has one microbatch of every batch argument, to be repeated.
   bool repeat = false;
-  /// The seed for values that the file lacks (Init.h).
+  /// The seed for values that the file lacks (InitialValues.h).
   std::optional<uint32_t> init;
 };
 

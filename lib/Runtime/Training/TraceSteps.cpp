@@ -30,8 +30,9 @@ TraceSteps::TraceSteps(const std::vector<std::string> &texts) {
       last = takeNumber(rest).value_or(0);
     }
     if (!rest.empty() || first < 1 || last < first)
-      raise("--trace is '", text,
-            "', expected steps=FIRST:LAST, counted from 1, as steps=10:12");
+      raise(
+          "--trace is '", text,
+          "', expected steps=FIRST:LAST, counted from 1, such as steps=10:12");
     if (last - first >= maxSteps)
       raise("--trace is '", text, "', which are ", last - first + 1,
             " steps; a trace has at most ", maxSteps);

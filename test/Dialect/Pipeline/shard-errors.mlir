@@ -55,8 +55,8 @@
 // RUN: not pp-opt %s --stagewright-pipeline="cluster=local:4 shards=2 plan=[0,1) recompute-layers" 2>&1 | FileCheck %s --check-prefix=GIVEN
 
 // REPEAT: error: --recompute-layers is about layers that are split over shards; give --tensor-parallel too, or without shards --recompute-level
-// WHOLE: error: layers over shards can keep only their inputs, and there are no shards; give their number, or leave out recompute-layers
-// GIVEN: error: layers over shards can keep only their inputs, and a plan is given; leave that out, or leave out recompute-layers
+// WHOLE: error: recompute-layers needs shards and no plan, but there are no shards; give their number, or leave out recompute-layers
+// GIVEN: error: recompute-layers needs shards and no plan, but a plan is given; leave that out, or leave out recompute-layers
 
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                 %x: tensor<4x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<4x4xf32> {pipeline.role = "output"}) {
