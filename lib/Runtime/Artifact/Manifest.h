@@ -222,9 +222,9 @@ struct Kernel {
   /// argument is a number. Empty for artifacts of older compilers.
   std::vector<int64_t> bytes = {};
   /// Arguments to which the kernel adds: to all elements (`sums`), or to some
-  /// (`adds`). If there
-  /// are any, the last argument is an `sw_sums`, whose bits are numbered by
-  /// `sums`, then by `adds`; those of `adds` never begin with zeros.
+  /// (`adds`). If there are any, the last argument is an `sw_sums`, whose bits
+  /// are numbered by `sums`, then by `adds`; those of `adds` never begin with
+  /// zeros.
   std::vector<int64_t> sums = {}, adds = {};
   /// Whether the kernel only divides all numbers at the addresses in its
   /// arguments by its first argument without bytes.
