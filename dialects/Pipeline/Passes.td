@@ -96,7 +96,7 @@ def Shard : StepPass<"pipeline-shard"> {
     in parallel. Parameters of layers with `split(n)` are split. Layers with `replicate(n)` keep their parameters whole, and
     each shard computes these layers for its part of the samples.
     With `grid` the shards form a grid of two axes: the layers are split over the first, then each shard's over the second, and
-    a conversion changes one axis at a time. `hints` then have an entry for each axis, `*/w=0;1`.
+    a conversion changes one axis at a time. `hints` and `pipeline.split_dim` then have an entry for each axis, `*/w=0;1`.
     **Never** changes a value except through the order in which a sum over a split dimension is added.
   }];
   let options = [
@@ -105,7 +105,9 @@ def Shard : StepPass<"pipeline-shard"> {
     Option<"hints", "hints", "std::string", "\"\"",
            "How to split parameters, by name, comma-separated: GLOB=DIM; GLOB=DIM:CHUNKS if a dimension holds "
            "several arrays side by side; GLOB=DIM:CHUNKS:UNIT to keep UNIT consecutive elements together; GLOB=whole; "
-           "GLOB=auto for the fastest choice; NAME=DIM of a batch; default: `pipeline.split_dim`, else auto">,
+           "GLOB=auto for the fastest choice; NAME=DIM of a batch; default: `pipeline.split_dim`, else auto. With `grid`: "
+           "an entry DIM, DIM:CHUNKS, DIM:CHUNKS:UNIT or whole for each axis, separated by semicolons; default: "
+           "`pipeline.split_dim`">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Devices and links that auto optimises for: preset or file; default: the module's, else this host">,
     Option<"scatters", "sequence-parallel", "bool", "true",

@@ -34,7 +34,7 @@ def PipelineDialect : Dialect {
     | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
     | `pipeline.name` | both | path in the framework's tree |
     | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |
-    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | dimension that the model's own file splits over devices, each of so many chunks of it (1): a hint for `pipeline-shard` |
+    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | dimension that the model's own file splits over devices, each of so many chunks of it (1): a hint for `pipeline-shard`; over a grid of shards lists, also on a batch, with an entry for each axis, -1 where it does not split |
     | `pipeline.slices` | parameter, its gradient | owned in this many static slices along dimension 0 |
     | `pipeline.stash` | graph | for people, by layer: bytes kept for the backward, what they are, what is repeated |
     | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
@@ -65,6 +65,8 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kSliceParts = "pipeline.slice_parts";
     static constexpr llvm::StringLiteral kSliceWays = "pipeline.slice_ways";
     static constexpr llvm::StringLiteral kGrid = "pipeline.grid";
+    /// The number of axes of a grid of shards.
+    static constexpr int64_t kGridAxes = 2;
     static constexpr llvm::StringLiteral kForward = "pipeline.forward";
     static constexpr llvm::StringLiteral kPosition = "pipeline.position";
     static constexpr llvm::StringLiteral kStash = "pipeline.stash";

@@ -143,18 +143,20 @@ def Pipeline_SplitHintOp : Pipeline_Op<"split_hint", [Pure, AllTypesMatch<["valu
   let description = [{
     The value itself, with the dimension that the model's own file splits over devices, as `jax.lax.with_sharding_constraint`
     states. `pipeline-infer-roles` passes the hint on to the parameters whose dimensions must be split with this one, as
-    `pipeline.split_dim`, and removes the operation.
+    `pipeline.split_dim`, and removes the operation. With an axis the dimension is split over this axis of a grid of shards.
 
     Example:
     ```mlir
     %1 = pipeline.split_hint %0 dim 1 : tensor<8x16xf32>
+    %2 = pipeline.split_hint %1 dim 0 axis 1 : tensor<8x16xf32>
     ```
     Constraints:
-    - (split_hint_c1) the dimension is one of the tensor.
+    - (split_hint_c1) the dimension is one of the tensor;
+    - (split_hint_c2) the axis is 0 or 1.
   }];
-  let arguments = (ins AnyRankedTensor:$value, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let arguments = (ins AnyRankedTensor:$value, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, OptionalAttr<I64Attr>:$axis);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$value `dim` $dim attr-dict `:` type($value)";
+  let assemblyFormat = "$value `dim` $dim (`axis` $axis^)? attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 

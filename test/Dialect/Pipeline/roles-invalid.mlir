@@ -89,3 +89,42 @@ func.func @step(%a: tensor<2xf32> {pipeline.position = -5 : i64}) { return }
 
 // expected-error @below {{'pipeline.value' of argument 0 must be elements of type 'tensor<2xf32>'}}
 func.func @step(%a: tensor<2xf32> {pipeline.value = dense<1.0> : tensor<3xf32>}) { return }
+
+// -----
+
+// Slices over a grid of shards have numbers for each axis that splits them, at most two.
+
+// expected-error @below {{'pipeline.slice_ways' of argument 0 must be a list with an entry for each of at most 2 axes, got array<i64: 2, 2, 2>}}
+func.func @step(%w: tensor<4x4xf32> {pipeline.slice_ways = array<i64: 2, 2, 2>}) { return }
+
+// -----
+
+// expected-error @below {{'pipeline.slice_ways' of argument 0 must be a list with an entry for each of at most 2 axes, got 2 : i64}}
+func.func @step(%w: tensor<4x4xf32> {pipeline.slice_ways = 2 : i64}) { return }
+
+// -----
+
+// expected-error @below {{'pipeline.slice_ways' of argument 0 must be a list of 2 integers from 2 to 2147483647, got array<i64: 2, 1>}}
+func.func @step(%w: tensor<4x4xf32> {pipeline.slice_ways = array<i64: 2, 1>}) { return }
+
+// -----
+
+// expected-error @below {{argument 0 has 'pipeline.slice_ways' and needs 'pipeline.slice_dim' for each axis}}
+func.func @step(%w: tensor<4x4xf32> {pipeline.slice_ways = array<i64: 2, 2>}) { return }
+
+// -----
+
+// expected-error @below {{'pipeline.slice_dim' of result 0 must be a list of 2 integers from 0 to 1, got array<i64: 0, 2>}}
+func.func @step(%w: tensor<4x4xf32>) -> (tensor<4x4xf32> {pipeline.slice_ways = array<i64: 2, 2>, pipeline.slice_dim = array<i64: 0, 2>}) {
+  return %w : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @below {{'pipeline.slice_outer' of argument 0 must be a list of 2 integers from 1 to 2147483647, got array<i64: 1>}}
+func.func @step(%w: tensor<4x4xf32> {pipeline.slice_ways = array<i64: 2, 2>, pipeline.slice_dim = array<i64: 0, 1>, pipeline.slice_outer = array<i64: 1>}) { return }
+
+// -----
+
+// expected-error @below {{'pipeline.grid' of the step must be a list of 2 integers from 2 to 2147483647, got array<i64: 4>}}
+func.func @step(%w: tensor<4xf32>) attributes {pipeline.grid = array<i64: 4>} { return }

@@ -12,13 +12,13 @@
 // AUTO: error: 'w=0;auto' does not say how
 // REDEFINE: %{hints} = w=0;whole
 // RUN: %{split}=USELESS
-// USELESS: error: no parameter is split over the 2 shards: all hints say 'whole'
+// USELESS: error: no parameter is split over the 2 shards of the second axis: neither a hint's entry for it nor the model's own file names a dimension; let one do so, as */w=0;1
 // REDEFINE: %{hints} =
 // RUN: %{split}=NONE
-// NONE: error: a grid of shards needs hints for both axes, as --shard='*/w=0;1'
+// NONE: error: no parameter is split over the 2 shards of the first axis: the model's own file splits none over it; let --shard have an entry for each axis, as */w=0;1
 // REDEFINE: %{hints} = w=1;1:5
 // RUN: %{split}=TWICE
-// TWICE: error: parameter 'w' of type 'tensor<16x6xf32>' cannot be split over 2 shards by 'w=1:5': dimension 1 must be a multiple of 5, and at least 10, got 6
+// TWICE: error: parameter 'w' of type 'tensor<16x6xf32>' (in a shard of the first axis) cannot be split over 2 shards of the second axis by 'w=1;1:5': dimension 1 must be a multiple of 5, and at least 10, got 6
 // RUN: not pp-opt %s --pipeline-shard="grid=2,2,2 hints=w=0;1;1" 2>&1 | FileCheck %s --check-prefix=AXES
 // RUN: not pp-opt %s --pipeline-shard="grid=2,1 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=AXES
 // AXES: error: a grid of shards has two axes, each of 2 to 1024 shards

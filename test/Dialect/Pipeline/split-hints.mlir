@@ -47,6 +47,30 @@ func.func @step(%qkv: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.na
 
 // -----
 
+// Over a grid the attributes have an entry for each axis. What the file states itself comes first.
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: pipeline.name = "up"{{[^}]*}}pipeline.split_derived = array<i64: 1, 1>, pipeline.split_dim = array<i64: 1, 0>}
+// CHECK-SAME: pipeline.name = "down"{{[^}]*}}pipeline.split_derived = array<i64: 1, 0>, pipeline.split_dim = array<i64: 0, 1>}
+// CHECK-NOT: split_hint
+func.func @step(%up: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name = "up"},
+                %down: tensor<6x4xf32> {pipeline.role = "parameter", pipeline.name = "down", pipeline.split_dim = array<i64: -1, 1>},
+                %x: tensor<8x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<8x4xf32> {pipeline.role = "output"}) {
+  %x1 = pipeline.split_hint %x dim 1 axis 1 : tensor<8x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %eh = tensor.empty() : tensor<8x6xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %ex = tensor.empty() : tensor<8x4xf32>
+  %zx = linalg.fill ins(%zero : f32) outs(%ex : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %h = linalg.matmul ins(%x1, %up : tensor<8x4xf32>, tensor<4x6xf32>) outs(%zh : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %h1 = pipeline.split_hint %h dim 1 axis 0 : tensor<8x6xf32>
+  %h2 = pipeline.split_hint %h1 dim 1 axis 0 : tensor<8x6xf32>
+  %y = linalg.matmul ins(%h2, %down : tensor<8x6xf32>, tensor<6x4xf32>) outs(%zx : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @step(
 // CHECK-NOT: split_dim
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
@@ -64,5 +88,13 @@ func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name 
 func.func @step(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   // expected-error @+1 {{dimension must be less than 2, the rank of 'tensor<8x4xf32>', got 2}}
   %h = pipeline.split_hint %x dim 2 : tensor<8x4xf32>
+  return %h : tensor<8x4xf32>
+}
+
+// -----
+
+func.func @step(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{axis of a grid must be from 0 to 1, got 2}}
+  %h = pipeline.split_hint %x dim 1 axis 2 : tensor<8x4xf32>
   return %h : tensor<8x4xf32>
 }

@@ -6,6 +6,12 @@
 // PARTS: func.func @step
 // PARTS-SAME: tensor<2xf32> {pipeline.name = "w", pipeline.position = 1 : i64, pipeline.role = "parameter", pipeline.slice = 3 : i64, pipeline.slice_dim = 0 : i64, pipeline.slice_outer = 1 : i64, pipeline.slice_parts = 2 : i64}
 
+// Over a grid each axis has an entry; one that splits the stack itself is dropped, as over one axis.
+// RUN: sed 's/split_dim = 1 : i64/split_dim = array<i64: 0, 1>, pipeline.split_outer = array<i64: 1, 2>/' %s | pp-opt --pipeline-split-slices --split-input-file | FileCheck %s --check-prefix=GRID
+// GRID: pipeline.slice = 1 : i64, pipeline.split_dim = array<i64: -1, 0>, pipeline.split_outer = array<i64: 1, 2>}
+// RUN: sed 's/split_dim = 1 : i64/split_dim = array<i64: 0, -1>, pipeline.split_outer = array<i64: 2, 1>/' %s | pp-opt --pipeline-split-slices --split-input-file | FileCheck %s --check-prefix=STACK --implicit-check-not=split_
+// STACK: pipeline.slice = 1 : i64}
+
 // Every slice becomes an argument of the same position; the gradient's rows become results.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: (%[[A:.*]]: tensor<4xf32> {pipeline.name = "b", pipeline.position = 0 : i64, pipeline.role = "parameter"},

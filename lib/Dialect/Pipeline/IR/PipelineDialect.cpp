@@ -60,6 +60,52 @@ static LogicalResult verifyRange(Operation *op, NamedAttribute attribute,
                          << (high - 1) << ", got " << attribute.getValue();
 }
 
+/// Checks that `attribute` is a list of `count` integers in [low, high).
+static LogicalResult verifyList(Operation *op, NamedAttribute attribute,
+                                int64_t count, int64_t low, int64_t high,
+                                const Twine &what) {
+  auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  auto isInRange = [&](int64_t it) { return it >= low && it < high; };
+  if (list && list.size() == count &&
+      llvm::all_of(list.asArrayRef(), isInRange))
+    return success();
+  return op->emitError() << "'" << attribute.getName().getValue() << "' of "
+                         << what << " must be a list of " << count
+                         << " integers from " << low << " to " << (high - 1)
+                         << ", got " << attribute.getValue();
+}
+
+/// Checks what `facts` about an argument or result of `type` that is a slice
+/// over a grid of shards state about the axes that split it.
+static LogicalResult verifyGridSlices(Operation *op, DictionaryAttr facts,
+                                      Type type, const Twine &what) {
+  using Dialect = PipelineDialect;
+  auto shaped = dyn_cast<RankedTensorType>(type);
+  int64_t rank = shaped ? shaped.getRank() : 0, most = int64_t(1) << 31;
+  NamedAttribute ways = *facts.getNamed(Dialect::kSliceWays);
+  auto list = dyn_cast<DenseI64ArrayAttr>(ways.getValue());
+  int64_t axes = list ? list.size() : 0;
+  if (axes < 1 || axes > Dialect::kGridAxes)
+    return op->emitError() << "'" << Dialect::kSliceWays << "' of " << what
+                           << " must be a list with an entry for each of at "
+                           << "most " << Dialect::kGridAxes << " axes, got "
+                           << ways.getValue();
+  std::tuple<StringRef, int64_t, int64_t> lists[] = {
+      {Dialect::kSliceWays, 2, most},
+      {Dialect::kSliceDim, 0, rank},
+      {Dialect::kSliceOuter, 1, most},
+      {Dialect::kSliceUnit, 1, most}};
+  for (auto [name, low, high] : lists) {
+    std::optional<NamedAttribute> own = facts.getNamed(name);
+    if (!own)
+      return op->emitError() << what << " has '" << Dialect::kSliceWays
+                             << "' and needs '" << name << "' for each axis";
+    if (failed(verifyList(op, *own, axes, low, high, what)))
+      return failure();
+  }
+  return success();
+}
+
 /// Checks the rules common to arguments and results: names are strings,
 /// dimensions and slices fit the shape, positions are numbers.
 static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
@@ -78,6 +124,13 @@ static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
       return op->emitError() << "'" << name << "' of " << what
                              << " must be elements of type " << type;
   }
+  bool isList = isa<DenseI64ArrayAttr>(attribute.getValue());
+  if (name == PipelineDialect::kSplitDim && isList)
+    return verifyList(op, attribute, PipelineDialect::kGridAxes, -1, rank,
+                      what);
+  if (name == PipelineDialect::kSplitOuter && isList)
+    return verifyList(op, attribute, PipelineDialect::kGridAxes, 1,
+                      int64_t(1) << 31, what);
   if (name == PipelineDialect::kBatchDim || name == PipelineDialect::kSplitDim)
     return verifyRange(op, attribute, 0, rank, what);
   if (name == PipelineDialect::kSplitOuter)
@@ -119,6 +172,10 @@ PipelineDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
                              << "tensor<i32>, got " << type;
     return success();
   }
+  if (attribute.getName() == kSliceWays)
+    return verifyGridSlices(
+        op, function_interface_impl::getArgAttrDict(function, index), type,
+        what);
   return verifyShapeFacts(op, attribute, type, what);
 }
 
@@ -181,6 +238,10 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
              << function.getArgumentTypes()[of];
     return success();
   }
+  if (attribute.getName() == kSliceWays)
+    return verifyGridSlices(
+        op, function_interface_impl::getResultAttrDict(function, index), type,
+        what);
   return verifyShapeFacts(op, attribute, type, what);
 }
 
@@ -217,6 +278,9 @@ PipelineDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == kAnnotations ||
       attribute.getName() == kShardAnnotations)
     return verifyAnnotations(op, attribute);
+  if (attribute.getName() == kGrid)
+    return verifyList(op, attribute, kGridAxes, 2, int64_t(1) << 31,
+                      "the step");
   if (attribute.getName() == kCluster && !isa<StringAttr>(attribute.getValue()))
     return op->emitError() << "'" << kCluster << "' must be a string such as "
                            << "\"local:2\", got " << attribute.getValue();

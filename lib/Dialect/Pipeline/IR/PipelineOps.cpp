@@ -217,11 +217,15 @@ LogicalResult NodeOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult SplitHintOp::verify() {
   int64_t rank = cast<RankedTensorType>(getValue().getType()).getRank();
-  if (int64_t(getDim()) < rank) // split_hint_c1
-    return success();
-  return emitOpError() << "dimension must be less than " << rank
-                       << ", the rank of " << getValue().getType() << ", got "
-                       << getDim();
+  if (int64_t(getDim()) >= rank) // split_hint_c1
+    return emitOpError() << "dimension must be less than " << rank
+                         << ", the rank of " << getValue().getType() << ", got "
+                         << getDim();
+  int64_t axis = getAxis().value_or(0);
+  if (axis < 0 || axis >= PipelineDialect::kGridAxes) // split_hint_c2
+    return emitOpError() << "axis of a grid must be from 0 to "
+                         << PipelineDialect::kGridAxes - 1 << ", got " << axis;
+  return success();
 }
 
 LogicalResult YieldOp::verify() {

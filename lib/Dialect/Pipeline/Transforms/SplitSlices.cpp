@@ -272,16 +272,19 @@ private:
     list.erase(PipelineDialect::kSlices);
     Builder builder(&getContext());
     // Rows lack dimension 0; a split along it is left to the planner.
-    if (auto split = llvm::dyn_cast_or_null<IntegerAttr>(
-            list.erase(PipelineDialect::kSplitDim));
-        split && split.getInt() > 0)
+    Attribute split = list.get(PipelineDialect::kSplitDim);
+    auto dim = llvm::dyn_cast_or_null<IntegerAttr>(split);
+    SmallVector<int64_t> dims;
+    if (auto each = llvm::dyn_cast_or_null<DenseI64ArrayAttr>(split))
+      for (int64_t own : each.asArrayRef())
+        dims.push_back(std::max<int64_t>(own, 0) - 1);
+    if (dim && dim.getInt() > 0)
       list.set(PipelineDialect::kSplitDim,
-               builder.getI64IntegerAttr(split.getInt() - 1));
-    else {
-      list.erase(PipelineDialect::kSplitOuter);
-      list.erase(kSplitDerived);
-      list.erase(kSplitUnit);
-    }
+               builder.getI64IntegerAttr(dim.getInt() - 1));
+    else if (llvm::any_of(dims, [](int64_t own) { return own >= 0; }))
+      list.set(PipelineDialect::kSplitDim, builder.getDenseI64ArrayAttr(dims));
+    else
+      eraseOwnSplit(list);
     list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(row));
     return list.getDictionary(&getContext());
   }

@@ -21,7 +21,7 @@ namespace {
 struct Hint {
   std::string text;
   llvm::GlobPattern names;
-  Layout layout;
+  SmallVector<Layout, 2> layouts; ///< By axis, up to the one that is read.
   bool isAuto = false;
   bool used = false;
 };
@@ -37,44 +37,126 @@ struct Parameter {
     return value ? value.getValue() : StringRef();
   }
   bool isOne() { return role() == Role::Parameter; }
+  bool isBatch() { return role() == Role::Batch; }
   std::optional<Role> role() { return argumentRole(step, number); }
-  /// `layout`, or an error that names `source` if it cannot be split so.
-  FailureOr<Layout> take(Layout layout, int64_t ways, const Twine &source);
+  /// The last of `layouts` (by axis), or an error that names `source` if the
+  /// argument cannot be split so over `axis`.
+  FailureOr<Layout> take(ArrayRef<Layout> layouts, ShardAxis axis,
+                         const Twine &source);
+  /// How the model's file splits it over the axes up to `axis`; no layouts if
+  /// it does not split it over `axis`.
+  SmallVector<Layout, 2> own(ShardAxis axis);
   /// Whether `hint` splits this argument, a batch or a constant: it has exactly
   /// its name.
   bool isNamedBy(const Hint &hint) {
-    return (role() == Role::Batch || role() == Role::Constant) &&
-           !hint.isAuto && !name().empty() &&
-           StringRef(hint.text).rsplit('=').first == name();
+    return (isBatch() || role() == Role::Constant) && !hint.isAuto &&
+           !name().empty() && StringRef(hint.text).rsplit('=').first == name();
   }
 };
 
 } // namespace
 
-FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
+std::string ShardAxis::text() const {
+  std::string shards = std::to_string(ways()) + " shards";
+  return isOfGrid()
+             ? shards + " of the " + (number ? "second" : "first") + " axis"
+             : shards;
+}
+
+/// The layout of a batch in which each of the equal parts that the axes before
+/// take of its dimension is split as `layouts` say for the last axis: a batch
+/// stays one argument. Nothing if the parts are not in a row.
+static std::optional<Layout> insideParts(ArrayRef<Layout> layouts,
+                                         ShardAxis axis) {
+  Layout layout = layouts.back();
+  for (auto [before, ways] : llvm::zip(layouts.drop_back(), axis.sizes)) {
+    if (!layout.isSplit() || !before.isSplit() || before.dim != layout.dim)
+      continue;
+    if (before.outer != 1)
+      return std::nullopt;
+    layout.outer *= ways;
+  }
+  return layout;
+}
+
+FailureOr<Layout> Parameter::take(ArrayRef<Layout> layouts, ShardAxis axis,
                                   const Twine &source) {
+  std::optional<Layout> inside =
+      isBatch() ? insideParts(layouts, axis) : layouts.back();
+  Layout layout = inside.value_or(layouts.back());
   if (!layout.isSplit())
     return layout;
   auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
-  if (type && fits(type, layout, ways)) {
-    if (fitsEvenly(type, layout, ways))
+  if (inside && type && fits(type, layout, axis.ways())) {
+    if (fitsEvenly(type, layout, axis.ways()))
       layout.unit = 1;
     return layout;
   }
   auto error = emitError(step.getLoc());
+  bool isPart = bool(step.getArgAttr(number, PipelineDialect::kSliceWays));
   error << stringifyRole(*role()) << " '" << name() << "' of type "
-        << step.getArgumentTypes()[number] << " cannot be split over " << ways
-        << " shards by " << source << ": ";
+        << step.getArgumentTypes()[number]
+        << (isPart ? " (in a shard of the first axis)" : "")
+        << " cannot be split over " << axis.text() << " by " << source << ": ";
   if (!type || layout.dim >= type.getRank())
     return error << "it has no dimension " << layout.dim;
+  if (!inside)
+    return error << "the first axis splits chunks of dimension " << layout.dim
+                 << ", and the second cannot split these parts of a batch; "
+                 << "give one of them another dimension or 'whole'";
   error << "dimension " << layout.dim << " must be ";
   if (int64_t multiple = layout.outer * layout.unit; multiple != 1)
     error << "a multiple of " << multiple << ", and ";
-  return error << "at least " << layout.outer * ways * layout.unit << ", got "
-               << type.getDimSize(layout.dim);
+  return error << "at least " << layout.outer * axis.ways() * layout.unit
+               << ", got " << type.getDimSize(layout.dim);
 }
 
-static FailureOr<Hint> readHint(Location loc, StringRef text) {
+SmallVector<Layout, 2> Parameter::own(ShardAxis axis) {
+  SmallVector<Layout, 2> layouts;
+  if (!axis.isOfGrid()) {
+    if (std::optional<OwnSplit> own = ownSplit(step, number, -1))
+      layouts.push_back(own->layout);
+    return layouts;
+  }
+  for (unsigned i = 0; i <= axis.number; ++i)
+    layouts.push_back(ownSplit(step, number, i).value_or(OwnSplit()).layout);
+  return layouts.back().isSplit() ? layouts : SmallVector<Layout, 2>();
+}
+
+/// A split that follows from a constraint, as `layout` of argument `parameter`
+/// or, if the first axis has split that along the same dimension, as the layout
+/// of its part. Nothing if a part does not consist of whole factors, or not
+/// all shards of `axis` would have equal parts.
+static std::optional<Layout> derivedLayout(Parameter parameter, Layout layout,
+                                           ShardAxis axis) {
+  func::FuncOp step = parameter.step;
+  auto first = [&](StringRef name) {
+    auto list =
+        step.getArgAttrOfType<DenseI64ArrayAttr>(parameter.number, name);
+    return list && !list.empty() ? list[0] : -1;
+  };
+  auto type =
+      dyn_cast<RankedTensorType>(step.getArgumentTypes()[parameter.number]);
+  if (!type || layout.dim >= type.getRank() || layout.unit < 1)
+    return std::nullopt;
+  if (first(PipelineDialect::kSliceDim) == layout.dim) {
+    int64_t ways = first(PipelineDialect::kSliceWays);
+    int64_t outer = first(PipelineDialect::kSliceOuter);
+    int64_t part = type.getDimSize(layout.dim) / outer, before = part * ways;
+    int64_t chunk = before * outer / layout.outer;
+    if (layout.outer == outer ? part % layout.unit != 0 : part % chunk != 0) {
+      if (layout.unit % before != 0) // Else the factor lies outside.
+        return std::nullopt;
+      layout.unit /= ways;
+    } else if (layout.outer != outer) {
+      layout.outer /= ways;
+    }
+  }
+  return fitsEvenly(type, layout, axis.ways()) ? std::optional(layout)
+                                               : std::nullopt;
+}
+
+static FailureOr<Hint> readHint(Location loc, StringRef text, ShardAxis axis) {
   auto fail = [&](const Twine &why) {
     return emitError(loc) << "'" << text
                           << "' does not say how a parameter is split: " << why
@@ -83,14 +165,27 @@ static FailureOr<Hint> readHint(Location loc, StringRef text) {
                              "GLOB=DIM:CHUNKS:UNIT";
   };
   auto [names, where] = text.rsplit('=');
-  Layout layout;
-  if (where.contains(';'))
+  SmallVector<StringRef> entries;
+  where.split(entries, ';');
+  if (axis.isOfGrid() && where == "whole")
+    entries.resize(axis.sizes.size(), where);
+  if (axis.isOfGrid() && (entries.size() != axis.sizes.size() ||
+                          llvm::is_contained(entries, "auto")))
+    return emitError(loc)
+           << "'" << text << "' does not say how a parameter is split over a "
+           << "grid; write GLOB=whole, or a dimension or 'whole' for each of "
+           << "its " << axis.sizes.size() << " axes, as */w=0;1";
+  if (!axis.isOfGrid() && entries.size() > 1)
     return fail("entries for several axes need a grid of shards, as of 2x2");
   if (names.empty())
     return fail("it has no name");
   bool isAuto = where == "auto";
-  if (where != "whole" && !isAuto) {
-    auto [dim, rest] = where.split(':');
+  SmallVector<Layout, 2> layouts;
+  for (StringRef entry : ArrayRef(entries).take_front(axis.number + 1)) {
+    Layout &layout = layouts.emplace_back();
+    if (entry == "whole" || isAuto)
+      continue;
+    auto [dim, rest] = entry.split(':');
     auto [chunks, unit] = rest.split(':');
     layout = Layout::split(0);
     if (dim.getAsInteger(10, layout.dim) || layout.dim < 0)
@@ -105,15 +200,16 @@ static FailureOr<Hint> readHint(Location loc, StringRef text) {
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
   if (!glob)
     return fail(llvm::toString(glob.takeError()));
-  return Hint{text.str(), std::move(*glob), layout, isAuto};
+  return Hint{text.str(), std::move(*glob), std::move(layouts), isAuto};
 }
 
-static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints) {
+static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints,
+                                              ShardAxis axis) {
   std::vector<Hint> list;
   SmallVector<StringRef> texts;
   hints.split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef text : texts) {
-    FailureOr<Hint> hint = readHint(loc, text.trim());
+    FailureOr<Hint> hint = readHint(loc, text.trim(), axis);
     if (failed(hint))
       return failure();
     list.push_back(std::move(*hint));
@@ -121,54 +217,76 @@ static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints) {
   return list;
 }
 
-FailureOr<std::string> hintsOfAxis(Location loc, StringRef hints, unsigned axis,
-                                   unsigned axes) {
-  SmallVector<StringRef> texts;
-  hints.split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  std::string own;
-  for (StringRef text : texts) {
-    auto [names, where] = text.trim().rsplit('=');
-    SmallVector<StringRef> entries;
-    where.split(entries, ';');
-    if (entries.size() == 1 && where == "whole")
-      entries.resize(axes, where);
-    if (entries.size() != axes || llvm::is_contained(entries, "auto"))
-      return emitError(loc)
-             << "'" << text.trim() << "' does not say how a parameter is split "
-             << "over a grid; write GLOB=whole, or a dimension or 'whole' for "
-             << "each of its " << axes << " axes, as */w=0;1";
-    own += (own.empty() ? "" : ",") + (names + "=" + entries[axis]).str();
+/// Fails, or emits a remark, if the model's file splits the parameter over
+/// another number of axes than `axis` is one of. `isNoted`: there was a remark.
+static LogicalResult checkAxes(Parameter parameter, ShardAxis axis,
+                               bool &isNoted) {
+  func::FuncOp step = parameter.step;
+  bool isOverGrid = isSplitOverGrid(step, parameter.number);
+  auto dim = step.getArgAttrOfType<IntegerAttr>(parameter.number,
+                                                PipelineDialect::kSplitDim);
+  if (axis.isOfGrid() && dim)
+    return emitError(step.getLoc())
+           << "the model's own file splits parameter '" << parameter.name()
+           << "' over one axis, along dimension " << dim.getInt()
+           << ", but the shards form a grid of " << axis.sizes.size()
+           << " axes; import the model with --shard-axis=AXIS,AXIS, or let a "
+           << "hint have an entry for each axis, as --shard='"
+           << parameter.name() << "=" << dim.getInt() << ";whole'";
+  if (!axis.isOfGrid() && isOverGrid && !isNoted) {
+    isNoted = true;
+    emitRemark(step.getLoc())
+        << "the model's own file splits parameter '" << parameter.name()
+        << "' over two axes, which is not followed, since layers are split "
+        << "over one axis of " << axis.ways() << " shards; give "
+        << "--tensor-parallel=ROWSxCOLUMNS, or import the model with "
+        << "--shard-axis=AXIS";
   }
-  return own;
+  return success();
 }
 
 FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
-                                     int64_t ways) {
-  FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints);
+                                     ShardAxis axis) {
+  FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints, axis);
   if (failed(list))
     return failure();
-  bool saysNothing = list->empty();
-  for (unsigned i = 0; i < step.getNumArguments(); ++i)
-    saysNothing &= !step.getArgAttr(i, PipelineDialect::kSplitDim) ||
-                   step.getArgAttr(i, kSplitDerived);
+  int64_t number = axis.isOfGrid() ? int64_t(axis.number) : -1;
+  bool saysNothing = list->empty() && !axis.isOfGrid(), isNoted = false;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    std::optional<OwnSplit> own = ownSplit(step, i, number);
+    saysNothing &= !own || own->isDerived;
+  }
   HintedLayouts result;
   result.layouts.resize(step.getNumArguments());
   result.isStated.resize(step.getNumArguments());
+  auto setBatch = [&](unsigned i, Layout layout) {
+    result.batches.resize(step.getNumArguments());
+    result.batches[i] = layout;
+  };
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     Parameter parameter{step, i};
+    SmallVector<Layout, 2> stated = parameter.own(axis);
+    bool isNamed = false;
     for (Hint &hint : *list) {
       if (!parameter.isNamedBy(hint))
         continue;
-      hint.used = true;
+      hint.used = isNamed = true;
       FailureOr<Layout> layout =
-          parameter.take(hint.layout, ways, "'" + hint.text + "'");
+          parameter.take(hint.layouts, axis, "'" + hint.text + "'");
       if (failed(layout))
         return failure();
-      bool isBatch = parameter.role() == Role::Batch;
-      if (isBatch)
-        result.batches.resize(step.getNumArguments());
-      (isBatch ? result.batches : result.layouts)[i] = *layout;
+      if (parameter.isBatch())
+        setBatch(i, *layout);
+      else
+        result.layouts[i] = *layout;
       break;
+    }
+    if (parameter.isBatch() && !isNamed && !stated.empty()) {
+      FailureOr<Layout> layout =
+          parameter.take(stated, axis, "the model's own file");
+      if (failed(layout))
+        return failure();
+      setBatch(i, *layout);
     }
     if (!parameter.isOne())
       continue;
@@ -176,28 +294,31 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
     auto hint = llvm::find_if(*list, [&](const Hint &it) {
       return it.names.match(parameter.name());
     });
-    auto dim =
-        step.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kSplitDim);
     bool isAuto = saysNothing;
     if (hint != list->end()) {
       hint->used = true;
       isAuto = hint->isAuto;
       result.isStated[i] = !isAuto;
-      layout = parameter.take(hint->layout, ways, "'" + hint->text + "'");
-    } else if (dim) {
-      auto number = [&](StringRef attribute) {
-        auto stated = step.getArgAttrOfType<IntegerAttr>(i, attribute);
-        return stated ? stated.getInt() : 1;
-      };
-      Layout stated =
-          Layout::split(dim.getInt(), number(PipelineDialect::kSplitOuter),
-                        number(kSplitUnit));
-      auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[i]);
-      bool isDerived = bool(step.getArgAttr(i, kSplitDerived));
-      if (!isDerived || (type && fitsEvenly(type, stated, ways))) {
-        layout = parameter.take(stated, ways, "the model's own file");
+      layout = parameter.take(hint->layouts, axis, "'" + hint->text + "'");
+    } else if (failed(checkAxes(parameter, axis, isNoted))) {
+      return failure();
+    } else if (!stated.empty()) {
+      bool fits = true;
+      if (ownSplit(step, i, number)->isDerived) {
+        auto derived = derivedLayout(parameter, stated.back(), axis);
+        stated.back() = derived.value_or(stated.back());
+        fits = derived.has_value();
+      }
+      if (fits) {
+        layout = parameter.take(stated, axis, "the model's own file");
         isAuto = false;
         result.isStated[i] = true;
+      } else if (axis.isOfGrid()) {
+        emitRemark(step.getLoc())
+            << "a constraint would split dimension " << stated.back().dim
+            << " of parameter '" << parameter.name() << "', here of type "
+            << step.getArgumentTypes()[i] << ", but not into equal parts for "
+            << axis.text() << "; it stays whole over this axis";
       }
     }
     if (failed(layout))

@@ -15,6 +15,9 @@
 // splits no parameter, they are auto. A batch or a constant is split by a hint
 // with exactly its name.
 //
+// On a grid of shards a hint has an entry for each axis, `GLOB=DIM;DIM`, and
+// the model's file may split batches too. Nothing is auto.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_HINTS_H
@@ -36,19 +39,26 @@ struct HintedLayouts {
   llvm::SmallVector<Layout> batches = {};
 };
 
-/// The layouts of the arguments of `step` over `ways` shards: whole, except for
-/// parameters that `hints`, separated by commas, or attributes split. Fails
-/// with an error if a hint is malformed or applies to no argument, or if an
-/// argument has no part for every shard.
-mlir::FailureOr<HintedLayouts> readLayouts(mlir::func::FuncOp step,
-                                           mlir::StringRef hints, int64_t ways);
+/// The axis of shards over which a step is split next.
+struct ShardAxis {
+  llvm::ArrayRef<int64_t> sizes; ///< The numbers of shards along all axes.
+  unsigned number = 0;
 
-/// The hints for one of the axes of a grid, of hints that have an entry for
-/// each: `*/w=0;1` is `*/w=0` for axis 0. `GLOB=whole` is for all axes. Fails
-/// with an error if one has another number of entries.
-mlir::FailureOr<std::string> hintsOfAxis(mlir::Location loc,
-                                         mlir::StringRef hints, unsigned axis,
-                                         unsigned axes);
+  bool isOfGrid() const { return sizes.size() > 1; }
+  int64_t ways() const { return sizes[number]; }
+  /// "2 shards", or on a grid "2 shards of the first axis".
+  std::string text() const;
+};
+
+/// The layouts of the arguments of `step` over `axis`: whole, except for
+/// parameters that `hints`, separated by commas, or attributes split. A step
+/// that the axes before have split has parts of arguments instead of these.
+/// Emits a remark if the model's file splits parameters over a grid, and there
+/// is one axis. Fails with an error if a hint is malformed or applies to no
+/// argument, if an argument has no part for every shard, or if the file splits
+/// a parameter over one axis, and there is a grid.
+mlir::FailureOr<HintedLayouts>
+readLayouts(mlir::func::FuncOp step, mlir::StringRef hints, ShardAxis axis);
 
 /// `name` as a glob: every number in it becomes `*`.
 std::string withoutNumbers(llvm::StringRef name);

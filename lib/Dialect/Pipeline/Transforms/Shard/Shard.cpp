@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../SplitHints.h"
 #include "Annotated.h"
 #include "Choose.h"
 #include "GridPlaces.h"
@@ -38,18 +39,19 @@ struct ShardPass : impl::ShardBase<ShardPass> {
       return signalPassFailure();
     }
     auto found = ensureStep();
+    int64_t all = ways;
     if (failed(found) || failed(checkUnsplit(*found)) ||
-        failed(grid.empty() ? splitOver(*found, ways, hints)
+        failed(grid.empty() ? splitOver(*found, {all, 0})
                             : splitOverGrid(*found)))
       return signalPassFailure();
   }
 
 private:
-  /// Splits the step over one axis of `count` shards as `given` hints.
-  LogicalResult splitOver(func::FuncOp step, int64_t count, StringRef given) {
+  /// Splits the step over one axis of shards.
+  LogicalResult splitOver(func::FuncOp step, ShardAxis axis) {
     ModuleOp module = getOperation();
-    shards = count;
-    FailureOr<HintedLayouts> hinted = readLayouts(step, given, shards);
+    shards = axis.ways();
+    FailureOr<HintedLayouts> hinted = readLayouts(step, hints, axis);
     if (failed(hinted))
       return failure();
     FailureOr<StepGraph> graph = StepGraph::create(step);
@@ -64,7 +66,7 @@ private:
              << "devices, and the shards form a grid; remove them";
     auto batches = sharedBatches(step, *annotations, shards);
     if (failed(batches) ||
-        failed(chooseOpen(step, *graph, *annotations, *hinted)))
+        failed(chooseOpen(step, *graph, *annotations, axis, *hinted)))
       return failure();
     if (!hinted->batches.empty()) {
       batches->resize(step.getNumArguments());
@@ -101,23 +103,21 @@ private:
     if (cuts)
       return emitError(step.getLoc())
              << "levels of a grid of shards cannot be cut";
-    Location loc = step.getLoc();
-    if (hints.empty())
-      return emitError(loc) << "a grid of shards needs hints for both axes, as "
-                            << "--shard='*/w=0;1'";
-    for (unsigned i = 0; i < step.getNumArguments(); ++i)
-      step.removeArgAttr(i, PipelineDialect::kSplitDim);
-    for (auto [axis, count] : llvm::enumerate(grid)) {
-      FailureOr<std::string> given =
-          hintsOfAxis(loc, hints, unsigned(axis), unsigned(grid.size()));
-      if (failed(given) || failed(splitOver(step, count, *given)))
+    SmallVector<int64_t> sizes(grid.begin(), grid.end());
+    for (unsigned axis = 0; axis < sizes.size(); ++axis) {
+      if (failed(splitOver(step, {sizes, axis})))
         return failure();
       step = *ensureStep();
-      noteShards(step, unsigned(axis));
+      noteShards(step, axis);
       if (axis == 0)
         writeSumsAsLoops(step);
     }
-    return placeOnGrid(step, SmallVector<int64_t>(grid.begin(), grid.end()));
+    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+      NamedAttrList facts(step.getArgAttrDict(i));
+      eraseOwnSplit(facts);
+      step.setArgAttrs(i, facts);
+    }
+    return placeOnGrid(step, sizes);
   }
 
   LogicalResult checkWays() {
@@ -179,7 +179,7 @@ private:
 
   /// Chooses how open parameters are split, and reports it in a remark.
   LogicalResult chooseOpen(func::FuncOp step, const StepGraph &graph,
-                           const StepAnnotations &annotations,
+                           const StepAnnotations &annotations, ShardAxis axis,
                            HintedLayouts &hinted) {
     auto isSplit = [](Layout layout) { return layout.isSplit(); };
     auto groups = openParameters(graph, annotations, shards, hinted);
@@ -217,11 +217,17 @@ private:
     if (llvm::any_of(hinted.layouts, isSplit) ||
         llvm::any_of(hinted.batches, isSplit))
       return success();
-    return emitError(step.getLoc())
-           << "no parameter is split over the " << shards << " shards: "
-           << (hints.empty() ? "the step has none"
+    const char *why =
+        !axis.isOfGrid()
+            ? (hints.empty() ? "the step has none"
                              : "all hints say 'whole'; leave them out, or let "
-                               "one say 'auto'");
+                               "one say 'auto'")
+        : hints.empty() ? "the model's own file splits none over it; let "
+                          "--shard have an entry for each axis, as */w=0;1"
+                        : "neither a hint's entry for it nor the model's own "
+                          "file names a dimension; let one do so, as */w=0;1";
+    return emitError(step.getLoc())
+           << "no parameter is split over the " << axis.text() << ": " << why;
   }
 
   int64_t shards = 1; ///< Of the axis that is being split.

@@ -93,12 +93,8 @@ DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
                                                 int64_t part) const {
   Builder builder(context);
   NamedAttrList list(whole ? whole : builder.getDictionaryAttr({}));
-  if (!rows) {
-    list.erase(PipelineDialect::kSplitDim);
-    list.erase(PipelineDialect::kSplitOuter);
-    list.erase(kSplitDerived);
-    list.erase(kSplitUnit);
-  }
+  if (!rows && !isOfGrid) // Another axis may need it.
+    eraseOwnSplit(list);
   if (!layout.isSplit())
     return list.getDictionary(context);
   list.erase(PipelineDialect::kSlices);
