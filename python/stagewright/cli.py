@@ -35,9 +35,10 @@ A step on Flax's TrainState, (state, batch) -> (state, loss) or (state, metrics)
 loss with gradients, and the optimizer as the update. Steps that update parameters in other ways are refused.
 
 If the example of a parameter has a jax.sharding.NamedSharding, pp-compile --tensor-parallel=N splits it accordingly, along
-the only mesh axis that splits parameters, or the axis --shard-axis (option "shard_axis"). with_sharding_constraint on computed
-values splits the parameters that must be split with them, and so do the layouts (Shardy) in functions from jax.export. The mesh
-may have any number of devices, even one.
+the only mesh axis that splits parameters, or the axis --shard-axis (option "shard_axis"). If two axes split parameters, or with
+--shard-axis=x,y, pp-compile --tensor-parallel=ROWSxCOLUMNS follows both. with_sharding_constraint on computed values splits the
+parameters that must be split with them, and so do the layouts (Shardy) in functions from jax.export. The mesh may have any
+number of devices, even one.
 
 The option "validation" is a function of the step's arguments that returns only the loss. It is written to
 MODEL.validation.mlir; compile this with pp-compile for pp-run --validation.
@@ -122,7 +123,7 @@ def _parser():
     command.add_argument("--layers", action="append", metavar="MODULE",
                          help="torch: modules that are layers, by class name or path, with wildcards")
     command.add_argument("--no-slices", action="store_true", help="do not slice parameters stacked over layers")
-    command.add_argument("--shard-axis", metavar="AXIS", help="jax: mesh axis for --tensor-parallel")
+    command.add_argument("--shard-axis", metavar="AXIS[,AXIS]", help="jax: mesh axis for --tensor-parallel, or two for a grid")
     command.add_argument("--unroll-limit", type=int, metavar="N", help="max iterations of a loop to unroll")
     command.add_argument("--quiet", action="store_true", help="print no summary")
     only = command.add_argument_group("only for onnx")

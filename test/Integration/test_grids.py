@@ -2,6 +2,8 @@
 ones; bytes equal OneFlow's table for the axes that change, one after the other."""
 
 import itertools
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from emulator import NEEDED, emulated
 from test_layouts import LAYOUTS, compiled, mpirun, run
 from test_shards import MPI, imported  # noqa: F401 (a fixture)
 from tiers import thorough
-from workshop import BUILD, call
+from workshop import BUILD, HERE, call, tool
 
 ROWS, INNER, COLUMNS = 8, 8, 16
 SIZE = 4 * ROWS * COLUMNS   # Bytes of a value.
@@ -254,6 +256,64 @@ def test_a_model_agrees_with_jax(imported, tmp_path, model, grid, hints, flags):
     folder = imported(model)
     artifact = test_shards.compiled(folder, tmp_path / "step.swx", grid, hints, *flags, cluster="local:4")
     test_shards.agrees_with_jax(artifact, folder)
+
+
+ON_GRID = "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;whole,*/up=1;whole,*/down=0;whole,params/head=1;1,params/embed=0;0"
+
+
+def imported_as(folder, model, *flags, devices=1):
+    folder.mkdir(exist_ok=True)
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / model, "-o", folder / "step.mlir", *flags,
+         env={"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"})
+    return folder / "step.mlir"
+
+
+def program(module, *flags):
+    return tool("pp-compile", module, "--cluster=local:4", "--tensor-parallel=2x2", "--microbatches=4", "--emit=rank", "--quiet", *flags)
+
+
+@pytest.mark.parametrize("devices", (1, 4))
+def test_shardings_over_two_axes_are_hints(tmp_path, imported, devices):
+    """The program equals that of the same hints, and JAX's loss and gradients, whatever the size of the mesh."""
+    plain, own = imported("llama.py:llama"), imported_as(tmp_path / "own", "llama.py:llama_on_grid", devices=devices)
+    assert program(own) == program(plain / "step.mlir", f"--shard={ON_GRID}")
+    # Hints override the file, glob by glob.
+    fewer = program(own, "--shard=*/q=whole,*/k=whole,*/v=whole,*/o=whole;1")
+    changed = re.sub(r"\*/[qkv]=1;0,", "", ON_GRID).replace("*/o=0;1", "*/o=whole;1")
+    assert fewer == program(plain / "step.mlir", f"--shard={changed}")
+    artifact = tmp_path / "step.swx"
+    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={test_shards.MICROBATCHES}", "-o", artifact, "--quiet")
+    test_shards.agrees_with_jax(artifact, plain)
+
+
+def test_the_order_of_axes_is_that_of_the_option(tmp_path, imported):
+    own = imported_as(tmp_path / "own", "llama.py:llama_constrained", "--shard-axis=model,data")
+    swapped = program(own)
+    hinted = ",".join(f"{hint};whole" for hint in test_shards.LLAMA.split(",")) + ",ids=whole;0,tgt=whole;0"
+    assert swapped == program(imported("llama.py:llama") / "step.mlir", f"--shard={hinted}")
+
+
+def test_constraints_and_batches_over_two_axes_are_hints(tmp_path, imported):
+    """Samples over the first axis, as the batch and constraints of values say; parameters that are split with constrained values
+    over the second."""
+    plain = imported("llama.py:llama")
+    own = imported_as(tmp_path / "own", "llama.py:llama_constrained", "--shard-axis=data,model")
+    hinted = ",".join(hint.replace("=", "=whole;") for hint in test_shards.LLAMA.split(",")) + ",ids=0;whole,tgt=0;whole"
+    assert program(own) == program(plain / "step.mlir", f"--shard={hinted}")
+    artifact = tmp_path / "step.swx"
+    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={test_shards.MICROBATCHES}", "-o", artifact, "--quiet")
+    test_shards.agrees_with_jax(artifact, plain)
+
+
+def test_shardings_of_exported_functions_over_two_axes_are_hints(tmp_path, imported):
+    """As hints about values they also reach the parameters that must be split with those of the file, such as gains of norms."""
+    plain, artifact = imported("llama.py:llama"), tmp_path / "step.swx"
+    own = imported_as(tmp_path / "own", "llama.py:llama_exported_on_grid", devices=4)
+    assert all(f"{{axis = {axis} : i64, dim" in own.read_text() for axis in (0, 1))
+    tool("pp-compile", own, "--cluster=local:4", "--tensor-parallel=2x2", f"--microbatches={test_shards.MICROBATCHES}", "-o", artifact, "--quiet")
+    test_shards.agrees_with_jax(artifact, plain)
+    for name, dims in ("q", "1, 0"), ("o", "0, 1"), ("norm1", "0"):
+        assert re.search(rf'"params/layers/0/{name}", [^}}]*pipeline.slice_dim = array<i64: {dims}>', program(own)), name
 
 
 @NEEDED

@@ -37,13 +37,16 @@ def test_layouts_become_hints(tmp_path):
     assert hints == 2 * [("0", "16x8")] + 2 * [("1", "4x16")] + 2 * [("1", "8x16")]
     assert "sdy" not in text and "func.call" not in text
     text, remarks = imported(tmp_path, jax.value_and_grad(loss), params, x)
-    assert "split_hint" not in text
-    assert any("split over the mesh axes data, model; option 'shard_axis'" in remark for remark in remarks)
+    hints = re.findall(r'"pipeline.split_hint".*{axis = (\d) : i64, dim = (\d) : i64}>? : \(tensor<(\w+)xf32>\)', text)
+    # The same over the second axis, and the batch over the first.
+    assert sorted(hint[1:] for hint in hints if hint[0] == "1") == 2 * [("0", "16x8")] + 2 * [("1", "4x16")] + 2 * [("1", "8x16")]
+    assert {hint[1:] for hint in hints if hint[0] == "0"} == {("0", "4x8")}
+    assert any("split over the mesh axes data, model: --tensor-parallel=ROWSxCOLUMNS" in remark for remark in remarks)
 
 
 MODULE = """
 module @m {
-  sdy.mesh @mesh = <["model"=4]>
+  sdy.mesh @mesh = <["model"=4, "data"=1]>
   func.func public @main(%%arg0: tensor<4x8xf32> loc("x")) -> tensor<4x8xf32> {
     %%0 = %s loc("model.py":3:1)
     return %%0 : tensor<4x8xf32>
@@ -58,13 +61,15 @@ module @m {
      "model.py:3: the layout .* is a sum that is still open"),
     ('sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"model"}, {}]>] out_shardings=[<@mesh, [{"model"}, {}]>] '
      'manual_axes={"model"} (%arg1: tensor<1x8xf32>) { sdy.return %arg1 : tensor<1x8xf32> } : (tensor<4x8xf32>) -> tensor<4x8xf32>',
-     "model.py:3: 'sdy.manual_computation' is no hint that --tensor-parallel could follow")))
+     "model.py:3: 'sdy.manual_computation' is no hint that --tensor-parallel could follow"),
+    ('sdy.sharding_constraint %arg0 <@mesh, [{"model", "data"}, {}]> : tensor<4x8xf32>',
+     "model.py:3: a dimension is split over the mesh axes 'model', then 'data', but over the grid of shards first over 'data'")))
 def test_layouts_that_are_no_hints_are_refused(operation, message):
     class Exported:
         def mlir_module(self):
             return MODULE % operation
     with pytest.raises(ImportFailure, match=message):
-        shardy.with_hints(Exported(), "model")
+        shardy.with_hints(Exported(), ("data", "model"))
 
 
 def double(x):

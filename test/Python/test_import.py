@@ -227,6 +227,21 @@ def test_constraints_of_stacks_keep_their_rows(tmp_path):
     assert "pipeline.slices = 3" in text and text.count("{dim = 1 : i64}") == 6
 
 
+def test_constraints_of_stacks_over_two_axes_keep_their_rows(tmp_path):
+    """The hint about dimension 0, over which the stack is split, is the planner's matter."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1, 1), ("data", "rows", "model"))
+
+    def loss(p, x):
+        w = lax.with_sharding_constraint(p["w"], jax.sharding.NamedSharding(mesh, jax.P("rows", "data", "model")))
+        return (lax.scan(lambda c, row: (jnp.tanh(c @ row), None), x, w)[0] ** 2).sum()
+    args = (dict(w=jnp.ones((3, 4, 4))), jnp.ones((2, 4)))
+    for axis, counts in ("data,model", (6, 6)), ("rows,model", (0, 6)):
+        import_jax(jax.value_and_grad(loss), args, str(tmp_path / "out.mlir"), shard_axis=axis)
+        text = (tmp_path / "out.mlir").read_text()
+        assert "pipeline.slices = 3" in text
+        assert tuple(text.count(f"{{axis = {number} : i64, dim = {number} : i64}}") for number in (0, 1)) == counts
+
+
 def test_integers_have_no_hints(tmp_path):
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("model",))
 
@@ -239,8 +254,13 @@ def test_integers_have_no_hints(tmp_path):
 
 def test_an_axis_is_chosen_for_constraints(tmp_path):
     text, remarks = constrained(tmp_path, h=("data", "model"))
-    assert "split_hint" not in text
-    assert any("constrained values are split over the mesh axes data, model; option 'shard_axis'" in remark for remark in remarks)
+    # Of both, each for the value and its gradient, by the axes of a grid.
+    assert all(text.count(f"{{axis = {axis} : i64, dim = {axis} : i64}}") == 2 for axis in (0, 1)) and text.count("split_hint") == 4
+    assert any("constrained values are split over the mesh axes data, model: --tensor-parallel=ROWSxCOLUMNS" in remark for remark in remarks)
+    text, _ = constrained(tmp_path, axis="model,data", h=("data", "model"))
+    assert all(text.count(f"{{axis = {1 - dim} : i64, dim = {dim} : i64}}") == 2 for dim in (0, 1))
+    with pytest.raises(ImportFailure, match=r"test_import.py:\d+.*: a dimension is split over the mesh axes 'model', then 'data'"):
+        constrained(tmp_path, axis="data,model", h=(("model", "data"),))
     assert constrained(tmp_path, axis="model", h=("data", "model"))[0].count("{dim = 1 : i64}") == 2
     assert constrained(tmp_path, axis="data", h=("data", "model"))[0].count("{dim = 0 : i64}") == 2
 

@@ -126,11 +126,12 @@ def test_a_loss_is_a_scalar():
 def split_dims(axis=None, **specs):
     """The split dimension of each parameter of a step with parameters on a mesh of two axes, and the remarks."""
     mesh = jax.sharding.AbstractMesh((2, 4), ("data", "model"))
-    shapes = dict(a=(8, 16), b=(16, 8), c=(8,))
+    shapes = dict(a=(8, 16), b=(16, 8), c=(8,), x=(4, 8))
     params = {name: jax.ShapeDtypeStruct(shape, jnp.float32, sharding=jax.sharding.NamedSharding(mesh, jax.P(*specs.get(name, ()))))
               for name, shape in shapes.items()}
+    x = params.pop("x")
     options = {} if axis is None else {"shard_axis": axis}
-    step = Step(jax.value_and_grad(lambda p, x: (jnp.tanh(x @ p["a"]) @ p["b"] + p["c"]).sum()), (params, jnp.ones((4, 8))), options)
+    step = Step(jax.value_and_grad(lambda p, x: (jnp.tanh(x @ p["a"]) @ p["b"] + p["c"]).sum()), (params, x), options)
     return {a.name: a.split_dim for a in step.signature.arguments if a.split_dim is not None}, "\n".join(step.signature.remarks)
 
 
@@ -138,8 +139,35 @@ def test_shardings_say_which_dimensions_are_split():
     assert split_dims()[0] == {}
     assert split_dims(a=(None, "model"), b=("model", None))[0] == {"params/a": 1, "params/b": 0}
     assert split_dims(a=(None, ("data", "model")), b=("model",), axis="model")[0] == {"params/a": 1, "params/b": 0}
-    several = split_dims(a=("data", "model"), b=("model", "data"))
-    assert several[0] == {} and "over the mesh axes data, model; option 'shard_axis'" in several[1]
+    assert split_dims(a=("data", "model"), b=("model", "data"), axis="data")[0] == {"params/a": 0, "params/b": 1}
     assert split_dims(a=("data", "model"), b=("model", "data"), axis="model")[0] == {"params/a": 1, "params/b": 0}
     with pytest.raises(ImportFailure, match="no parameter and no constrained value is split over a mesh axis 'x'; those that split some are model"):
         split_dims(a=("model",), axis="x")
+
+
+def test_two_axes_are_those_of_a_grid():
+    """By default in the order of the mesh, or as a dimension is split over both; batches follow too."""
+    both = split_dims(a=("data", "model"), b=("model",))
+    assert both[0] == {"params/a": (0, 1), "params/b": (-1, 0)}
+    assert "over the mesh axes data, model: --tensor-parallel=ROWSxCOLUMNS follows both, in this order; option 'shard_axis'" in both[1]
+    assert split_dims(a=("data", "model"), axis="model,data")[0] == {"params/a": (1, 0)}
+    assert split_dims(a=(("data", "model"),), b=("model",))[0] == {"params/a": (0, 0), "params/b": (-1, 0)}
+    assert split_dims(a=(("model", "data"),), b=("model",))[0] == {"params/a": (0, 0), "params/b": (0, -1)}
+    assert split_dims(a=(None, "model"), x=("data",), axis=("data", "model"))[0] == {"params/a": (-1, 1), "x": (0, -1)}
+    assert split_dims(a=(None, "model"), x=("data",))[0] == {"params/a": 1}
+
+
+@pytest.mark.parametrize("axis, message", [
+    ("data,model", "argument 'params/a': a dimension is split over the mesh axes 'model', then 'data', but over the grid of shards first "
+     "over 'data'; give option 'shard_axis' as 'model,data', name one axis, or write P(('data', 'model'))"),
+    ("model,model", "option 'shard_axis' names 2 axes, 'model,model'; give one, or two different ones"),
+    ("model,x", "no parameter and no constrained value is split over a mesh axis 'x'; those that split some are data, model"),
+])
+def test_axes_of_a_grid_that_cannot_be_followed(axis, message):
+    with pytest.raises(ImportFailure, match=re.escape(message)):
+        split_dims(a=(("model", "data"),), axis=axis)
+
+
+def test_axes_that_are_nested_in_both_orders_need_a_choice():
+    found = split_dims(a=(("model", "data"),), b=(("data", "model"),))
+    assert found[0] == {} and "over the mesh axes data, model; option 'shard_axis' selects the one or two" in found[1]

@@ -47,11 +47,11 @@ def rule(*names, folded=True):
 
 
 class Options:
-    """Options of the evaluator. `unroll_limit`: the maximum number of iterations of an unrolled loop. `shard_axis`: the mesh axis
-    whose constraints are kept as hints."""
+    """Options of the evaluator. `unroll_limit`: the maximum number of iterations of an unrolled loop. `shard_axes`: the mesh axes
+    whose constraints are kept as hints, none, one or two."""
 
-    def __init__(self, unroll_limit=4096, shard_axis=None):
-        self.unroll_limit, self.shard_axis = unroll_limit, shard_axis
+    def __init__(self, unroll_limit=4096, shard_axes=()):
+        self.unroll_limit, self.shard_axes = unroll_limit, shard_axes
 
 
 class Evaluator:

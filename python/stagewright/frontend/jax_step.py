@@ -38,8 +38,8 @@ OPTIONS = {
     "unroll_limit": "the largest number of iterations of one loop that is unrolled (default 4096)",
     "microbatches": "default number of microbatches, written into the module",
     "cluster": "default cluster, written into the module",
-    "shard_axis": "the mesh axis along which --tensor-parallel splits parameters and values as their shardings do (default: the "
-                  "only one)",
+    "shard_axis": "the mesh axis along which --tensor-parallel=N splits parameters and values as their shardings do, or two, as x,y, "
+                  "for --tensor-parallel=ROWSxCOLUMNS (default: those that split parameters, if there are one or two)",
     "source": "what the step was written in, written into the module (default jax)",
     "update": "the optimizer: " + HELP,
     "validation": "the loss without gradients, a function of the step's arguments; written to MODEL.validation.mlir",
@@ -79,7 +79,7 @@ class Step:
         self.leaves = [as_traced(leaf) for leaf in jax.tree.leaves(tuple(arguments))]
         self.signature = infer(function, jax.tree.map(shaped, tuple(arguments)), traced.out_info, options, self.jaxpr.jaxpr)
         self.signature.remarks[:0] = remarks
-        self.shard_axis = split_dims([shardings.get(id(leaf)) for leaf in jax.tree.leaves(tuple(arguments))], self.signature,
+        self.shard_axes = split_dims([shardings.get(id(leaf)) for leaf in jax.tree.leaves(tuple(arguments))], self.signature,
                                      self.jaxpr.jaxpr, options.get("shard_axis"))
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
         made = options.get("update")
@@ -99,7 +99,7 @@ class Step:
         extra = list(leaves[len(arguments):])
         leaves = [_framework_value(leaf, a) for leaf, a in zip(leaves, self.jaxpr.in_avals)]
         evaluator = Evaluator(Options(**{k: self.options[k] for k in ("unroll_limit",) if k in self.options},
-                                      shard_axis=self.shard_axis))
+                                      shard_axes=self.shard_axes))
         if self.has_seed:
             microbatch, = extra
             leaves = [evaluator.function(_fold_in, leaf, microbatch) if a.role == "seed" else leaf

@@ -13,26 +13,30 @@ from jax.extend.mlir.dialects import sdy
 from jax.interpreters.mlir import ir, make_ir_context
 
 from stagewright.errors import ImportFailure
-from stagewright.frontend.shardings import TARGET
+from stagewright.frontend.shardings import TARGET, hints_of, is_nested, nested_wrongly
 
 
-def axes_in(exported):
-    """The mesh axes that split a value of an exported function."""
-    axes = set()
+def layouts_in(exported):
+    """The layouts of the values of an exported function, and the axes of its meshes, outermost first."""
+    layouts = []
     with make_ir_context():
         module = ir.Module.parse(exported.mlir_module())
-        _each(module, lambda _value, dims: axes.update(dims))
-    return axes
+        _each(module, lambda _value, dims, _location: layouts.append(dims))
+        meshes = [sdy.MeshAttr(op.attributes["mesh"]) for op in _all(module) if op.name == "sdy.mesh"]
+        return layouts, [sdy.MeshAxisAttr(axis).name for mesh in meshes for axis in mesh.axes]
 
 
-def with_hints(exported, axis):
-    """The function as StableHLO without Shardy: values that `axis` splits are operands of the call that keeps hints."""
+def with_hints(exported, axes):
+    """The function as StableHLO without Shardy: values that `axes` split are operands of the call that keeps hints."""
     with make_ir_context():
         module = ir.Module.parse(exported.mlir_module())
 
-        def mark(value, dims):
-            if axis in dims and isinstance(ir.RankedTensorType(value.type).element_type, ir.FloatType):
-                _hint(value, dims[axis])
+        def mark(value, dims, location):
+            if is_nested(dims, axes[::-1]):
+                raise ImportFailure(f"{_place(location)}: {nested_wrongly(axes)}")
+            if isinstance(ir.RankedTensorType(value.type).element_type, ir.FloatType):
+                for hint in hints_of(dims, axes):
+                    value = _hint(value, hint)
         _each(module, mark)
         for op in _all(module):
             if op.name == "sdy.sharding_constraint":
@@ -60,7 +64,7 @@ def _all(module):
 
 
 def _each(module, visit):
-    """Calls visit(value, {axis: dimension}) for every layout. Refuses what is no hint."""
+    """Calls visit(value, {axis: dimension}, location) for every layout. Refuses what is no hint."""
     for op in _all(module):
         if op.name == "func.func":
             block = op.regions[0].blocks[0]
@@ -68,9 +72,10 @@ def _each(module, visit):
             for attributes, values in (("arg_attrs", block.arguments), ("res_attrs", results)):
                 for value, own in zip(values, ir.ArrayAttr(op.attributes[attributes]) if attributes in op.attributes else ()):
                     if "sdy.sharding" in ir.DictAttr(own):
-                        visit(value, _dims(ir.DictAttr(own)["sdy.sharding"], getattr(value, "location", op.location)))
+                        location = getattr(value, "location", op.location)
+                        visit(value, _dims(ir.DictAttr(own)["sdy.sharding"], location), location)
         elif op.name == "sdy.sharding_constraint":
-            visit(op.operands[0], _dims(op.attributes["sharding"], op.location))
+            visit(op.operands[0], _dims(op.attributes["sharding"], op.location), op.location)
         elif op.name.startswith("sdy.") and op.name != "sdy.mesh":
             raise ImportFailure(f"{_place(op.location)}: '{op.name}' is no hint that --tensor-parallel could follow; export the "
                                 "function without shard_map and the like, or import it as a model of its own")
@@ -96,13 +101,14 @@ def _place(location):
     return f"{found[1]}:{found[2]}" if found else str(location).removeprefix('loc("').removesuffix('")')
 
 
-def _hint(value, dim):
-    """Replaces all uses of `value` by the result of the call that keeps a hint."""
+def _hint(value, hint):
+    """Replaces all uses of `value` by the result of the call that keeps a hint; returns that."""
     i32, i64 = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
     owner = value.owner
     at = ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
     with at, ir.Location.unknown() if isinstance(owner, ir.Block) else owner.location:
         kept = ir.Operation.create("stablehlo.custom_call", results=[value.type], operands=[value], attributes={
             "call_target_name": ir.StringAttr.get(TARGET), "api_version": ir.IntegerAttr.get(i32, 4),
-            "mhlo.backend_config": ir.DictAttr.get({"dim": ir.IntegerAttr.get(i64, dim)})})
+            "mhlo.backend_config": ir.DictAttr.get({key: ir.IntegerAttr.get(i64, number) for key, number in hint.items()})})
     value.replace_all_uses_except(kept.results[0], kept)
+    return kept.results[0]

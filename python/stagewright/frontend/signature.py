@@ -30,7 +30,7 @@ class Argument:
     dtype: object
     role: str | None = None
     batch_dim: int | None = None
-    split_dim: int | None = None  # dimension split by the example's sharding
+    split_dim: int | tuple | None = None  # dimension split by the example's sharding; over a grid, one for each axis, or -1
 
 
 @dataclasses.dataclass

@@ -105,9 +105,32 @@ def llama_sharded():
     return function, (jax.tree_util.tree_map_with_path(place, params), *batch)
 
 
+GRID = dict(q=("y", "x"), k=("y", "x"), v=("y", "x"), o=("x", "y"), gate=(None, "x"), up=(None, "x"), down=("x",),
+            head=(None, ("x", "y")), embed=(("x", "y"),))
+
+
+def llama_on_grid():
+    """Parameters with NamedShardings over a mesh of two axes: 2 x 2 devices if the process has four, else one."""
+    function, (params, *batch) = llama()
+    rows = 2 if jax.device_count() == 4 else 1
+    mesh = jax.make_mesh((rows, rows), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+    def place(path, leaf):
+        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, jax.P(*GRID.get(getattr(path[-1], "key", None), ()))))
+    return function, (jax.tree_util.tree_map_with_path(place, params), *batch)
+
+
 def llama_exported():
     """The loss as jax.export exports it, with the shardings of llama_sharded in Shardy."""
-    function, (params, *batch) = llama_sharded()
+    return exported_loss(*llama_sharded())
+
+
+def llama_exported_on_grid():
+    return exported_loss(*llama_on_grid())
+
+
+def exported_loss(function, arguments):
+    params, *batch = arguments
     shardings = jax.tree.map(lambda leaf: leaf.sharding, params), *(None for _ in batch)
     exported = export.export(jax.jit(function.__wrapped__, in_shardings=shardings))(params, *batch)
     return jax.value_and_grad(exported.call), (jax.tree.map(np.asarray, params), *batch)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from stagewright.frontend.evaluate import rule
 from stagewright.frontend.rows import Lazy, to_array
-from stagewright.frontend.shardings import axes_of, split_hint
+from stagewright.frontend.shardings import axes_of, hints_of, is_nested, nested_wrongly, split_hint
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint",
@@ -30,16 +30,26 @@ def identity(_evaluator, _eqn, values):
 
 @rule("sharding_constraint", folded=False)
 def constrained(evaluator, eqn, values):
-    """Keeps the constraint as a hint if the axis of the shards splits the value."""
-    dim, value = axes_of(eqn.params["sharding"]).get(evaluator.options.shard_axis), values[0]
-    if dim is None or not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating):
+    """Keeps the constraint as hints if the axes of the shards split the value."""
+    dims, axes, value = axes_of(eqn.params["sharding"]), evaluator.options.shard_axes, values[0]
+    if is_nested(dims, axes[::-1]):
+        raise evaluator.failure(eqn, nested_wrongly(axes))
+    hints = hints_of(dims, axes)
+    if not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating):
         return values
+
+    def hinted(array, rows=0):
+        for hint in hints:
+            if hint["dim"] >= rows:
+                array = split_hint.bind(array, **hint | dict(dim=hint["dim"] - rows))
+        return array
     if not isinstance(value, Lazy):
-        return [split_hint.bind(to_array(value), dim=dim)]
-    if dim == 0:  # the rows of a stack: the planner decides where each is
+        return [hinted(to_array(value))] if hints else values
+    hints = [hint for hint in hints if hint["dim"] > 0]  # the rows of a stack: the planner decides where each is
+    if not hints:
         return values
-    return [Lazy(value.shape, value.dtype, lambda i: split_hint.bind(to_array(value.row(i)), dim=dim - 1),
-                 lambda: split_hint.bind(value.whole(), dim=dim), value.origin)]
+    return [Lazy(value.shape, value.dtype, lambda i: hinted(to_array(value.row(i)), rows=1), lambda: hinted(value.whole()),
+                 value.origin)]
 
 
 @rule("debug_print", "debug_callback", "debug_nans", folded=False)

@@ -46,5 +46,5 @@ def inlined(evaluator, eqn, values):
     if problem := _problem(exported):
         raise evaluator.failure(eqn, problem)
     return exported_call.bind(*(to_array(values[i]) for i in exported.module_kept_var_idx), name=exported.fun_name,
-                              text=shardy.with_hints(exported, evaluator.options.shard_axis),
+                              text=shardy.with_hints(exported, evaluator.options.shard_axes),
                               avals=tuple(jax.core.ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.outvars))

@@ -25,7 +25,8 @@ def keep_hints(module):
         value = op.operands[0]
         if op.parent.name == "func.func":
             with ir.InsertionPoint(op), op.location:
-                value = create("pipeline.split_hint", [value.type], [value], dim=ir.DictAttr(op.attributes["mhlo.backend_config"])["dim"])
+                value = create("pipeline.split_hint", [value.type], [value],
+                               **{each.name: each.attr for each in ir.DictAttr(op.attributes["mhlo.backend_config"])})
         op.results[0].replace_all_uses_with(value)
         op.erase()
 
@@ -217,8 +218,10 @@ def _annotate(module, main, attributes):
             if about.get(key) is not None:
                 table["pipeline." + key] = ir.StringAttr.get(about[key])
         for key in ("of", "batch_dim", "split_dim"):
-            if about.get(key) is not None:
-                table["pipeline." + key] = ir.IntegerAttr.get(i64, about[key])
+            value = about.get(key)
+            if value is not None:
+                table["pipeline." + key] = (ir.DenseI64ArrayAttr.get(value) if isinstance(value, list) else
+                                            ir.IntegerAttr.get(i64, value))
         if slices:
             table["pipeline.slices"] = ir.IntegerAttr.get(i64, slices)
         return ir.DictAttr.get(table)
