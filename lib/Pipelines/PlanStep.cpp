@@ -137,6 +137,21 @@ SmallVector<int64_t> gridOf(StringRef text) {
   return grid;
 }
 
+/// Fails if `options` have another number of shards than the grid has.
+LogicalResult checkGridSize(Location loc, const CompileOptions &options) {
+  int64_t shards = 1;
+  for (int64_t size : gridOf(options.shardGrid))
+    shards *= std::clamp<int64_t>(size, 0, 1 << 15);
+  if (options.shardGrid.empty() || options.shards == shards)
+    return success();
+  auto error = emitError(loc);
+  error << "shards form a grid of " << options.shardGrid << ", which has "
+        << shards << " shards, but their number is ";
+  if (!options.shards)
+    return error << "not given; give it too, as shards=" << shards;
+  return error << *options.shards << "; give the product of the grid's axes";
+}
+
 /// Fails if `options` ask for what a grid of shards cannot do.
 LogicalResult checkGrid(Location loc, const CompileOptions &options) {
   const char *problem =
@@ -298,6 +313,8 @@ public:
   void runOnOperation() final {
     ModuleOp module = getOperation();
     replaced = false;
+    if (failed(checkGridSize(module.getLoc(), options)))
+      return signalPassFailure();
     FailureOr<ShardChoice> choice = chooseShards(module, options, device);
     if (failed(choice))
       return signalPassFailure();

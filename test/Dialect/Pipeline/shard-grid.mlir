@@ -19,6 +19,11 @@
 // REDEFINE: %{hints} = w=1;1:5
 // RUN: %{split}=TWICE
 // TWICE: error: parameter 'w' of type 'tensor<16x6xf32>' (in a shard of the first axis) cannot be split over 2 shards of the second axis by 'w=1;1:5': dimension 1 must be a multiple of 5, and at least 10, got 6
+// REDEFINE: %{hints} = x=0:2;0
+// RUN: %{split}=CHUNKS
+// CHUNKS: error: batch 'x' of type 'tensor<8x16xf32>' cannot be split over 2 shards of the second axis by 'x=0:2;0': the first axis splits chunks of dimension 0, and the second cannot split these parts of a batch; give one of them another dimension or 'whole'
+// RUN: not pp-opt %s --pipeline-shard="grid=3,2 hints=x=0;0" 2>&1 | FileCheck %s --check-prefix=THIRDS
+// THIRDS: error: batch 'x' of type 'tensor<8x16xf32>' cannot be split over 2 shards of the second axis by 'x=0;0': dimension 0 must be a multiple of 3, and at least 6, got 8
 // RUN: not pp-opt %s --pipeline-shard="grid=2,2,2 hints=w=0;1;1" 2>&1 | FileCheck %s --check-prefix=AXES
 // RUN: not pp-opt %s --pipeline-shard="grid=2,1 hints=w=0;1" 2>&1 | FileCheck %s --check-prefix=AXES
 // AXES: error: a grid of shards has two axes, each of 2 to 1024 shards
@@ -41,6 +46,20 @@
 // REDEFINE: %{flags} = --shard-collectives
 // RUN: %{compile}=COLLECTIVES
 // COLLECTIVES: 2x2, which does not support collectives between shards yet
+
+// DEFINE: %{options} =
+// DEFINE: %{pipeline} = not pp-opt %s "--stagewright-pipeline=to=graph cluster=local:4 shard-grid=2x2 %{options}" 2>&1 | FileCheck %s --check-prefix
+// REDEFINE: %{options} = shards=3
+// RUN: %{pipeline}=NUMBER
+// NUMBER: error: shards form a grid of 2x2, which has 4 shards, but their number is 3; give the product of the grid's axes
+// REDEFINE: %{options} = shard=w=0;1
+// RUN: %{pipeline}=NUMBERLESS
+// NUMBERLESS: error: shards form a grid of 2x2, which has 4 shards, but their number is not given; give it too, as shards=4
+
+// Both axes split the samples: each shard computes a quarter.
+// RUN: pp-opt %s --pipeline-shard="grid=2,2 hints=x=0;0" | FileCheck %s --check-prefix=SAMPLES
+// SAMPLES-COUNT-4: linalg.matmul {{.*}} tensor<2x16xf32>, tensor<16x12xf32>
+// SAMPLES-NOT: linalg.matmul
 
 // The rows of w are split over the first axis, the columns of each part over the second.
 // CHECK-LABEL: func.func @step(
