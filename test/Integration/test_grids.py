@@ -238,6 +238,7 @@ MODELS = [
     ("gpt.py:gpt_dropout", "2x2", "*/qkv=0;1:3,*/o=1;0,*/fc=0;1,*/proj=1;0,params/head=1;0,params/wte=0;1", ()),
     ("gpt.py:gpt", "2x2", "*/qkv=1:3;whole,*/o=0;whole,*/fc=1;whole,*/proj=0;whole,ids=whole;0,tgt=whole;0", ()),   # samples
     ("gpt.py:gpt", "2x3", "*/fc=1;1,*/proj=0;0", ("--data-parallel=2", "--cluster=local:12")),
+    ("gpt.py:gpt", "2x2", "ids=1;1,tgt=1;1", ()),   # sequences, over both axes
     *thorough([
         ("gpt.py:gpt", "2x2", "*=0;0", ("--sequence-parallel=false",)),
         ("llama.py:llama", "2x2", "*/q=1;0,*/k=1;0,*/v=1;0,*/o=0;1,*/gate=1;0,*/up=1;0,*/down=0;1", ()),
