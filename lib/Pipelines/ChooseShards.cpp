@@ -59,7 +59,7 @@ constexpr double kLessMemory = 0.05, kMostLess = 0.2;
 
 /// The plans for one number of shards, and the fastest of them.
 struct Found {
-  Grid grid;
+  PipelineShape shape;
   Seconds seconds = Seconds(std::numeric_limits<double>::infinity());
   /// What the planner of gangs expects of plans that were not tried.
   Seconds expected = Seconds(std::numeric_limits<double>::infinity());
@@ -95,7 +95,7 @@ public:
   FailureOr<ShardChoice> run();
 
 private:
-  CompileOptions optionsOf(const Grid &grid, bool halves) const;
+  CompileOptions optionsOf(const PipelineShape &shape, bool halves) const;
   void planWhole();
   void planGroupsOf(int64_t ways);
   CompileOptions optionsOfLayers(const Found &found, bool halves) const;
@@ -118,17 +118,18 @@ private:
   Seconds least = Seconds(std::numeric_limits<double>::infinity());
 };
 
-CompileOptions Search::optionsOf(const Grid &grid, bool halves) const {
+CompileOptions Search::optionsOf(const PipelineShape &shape,
+                                 bool halves) const {
   CompileOptions own = options;
-  if (grid.ways == 1) { // The planner chooses stages and replicas.
+  if (shape.ways == 1) { // The planner chooses stages and replicas.
     own.shards = std::nullopt;
     own.shardHints.clear();
     own.recomputeLayers = false;
     return own;
   }
-  own.shards = grid.ways;
-  own.stages = grid.stages();
-  own.dataParallel = grid.copies;
+  own.shards = shape.ways;
+  own.stages = shape.stages();
+  own.dataParallel = shape.copies;
   if (!findGenerator(options.schedule))
     own.halves = halves;
   return own;
@@ -160,7 +161,7 @@ LogicalResult Search::plan(ModuleOp trial, const CompileOptions &how, Level to,
 void Search::planWhole() {
   Found &found = all.emplace_back();
   OwningOpRef<ModuleOp> whole(module.clone());
-  if (failed(plan(*whole, optionsOf(found.grid, false), Level::Program, found,
+  if (failed(plan(*whole, optionsOf(found.shape, false), Level::Program, found,
                   found.said)))
     return;
   found.seconds = promisedTime(*whole);
@@ -172,9 +173,9 @@ void Search::planWhole() {
 /// Options that form layers of as many shards as `found` has, for any number of
 /// stages.
 CompileOptions Search::optionsOfLayers(const Found &found, bool halves) const {
-  Grid grid = found.grid;
-  grid.groups = devices / grid.ways;
-  return optionsOf(grid, halves);
+  PipelineShape shape = found.shape;
+  shape.groups = devices / shape.ways;
+  return optionsOf(shape, halves);
 }
 
 /// The layers; null, with a problem in `found`, if there are none.
@@ -205,7 +206,7 @@ OwningOpRef<ModuleOp> Search::formGraph(ModuleOp layers, bool halves,
 /// Finds plans of gangs of `ways` shards, to be tried later.
 void Search::planGroupsOf(int64_t ways) {
   Found &found = all.emplace_back();
-  found.grid.ways = ways;
+  found.shape.ways = ways;
   auto generator = findGenerator(options.schedule);
   OwningOpRef<ModuleOp> layers = formLayers(found);
   if (!layers)
@@ -252,7 +253,7 @@ LogicalResult Search::attempt(const Trial &trial) {
   std::string before = std::exchange(found.problem, "");
   ModuleOp graph = trial.plan.repeated ? *trial.plan.repeated : trial.graph;
   OwningOpRef<ModuleOp> planned(graph.clone());
-  CompileOptions how = optionsOf(trial.plan.grid, false);
+  CompileOptions how = optionsOf(trial.plan.shape, false);
   how.plan = trial.plan.json;
   how.recomputeLayers = false; // The graph already has what layers repeat.
   std::vector<Diagnostic> said;
@@ -263,7 +264,7 @@ LogicalResult Search::attempt(const Trial &trial) {
   if (seconds >= found.seconds)
     return success();
   found.seconds = seconds;
-  found.grid = trial.plan.grid;
+  found.shape = trial.plan.shape;
   if (seconds >= least)
     return success();
   for (Found &other : all)
@@ -276,7 +277,7 @@ LogicalResult Search::attempt(const Trial &trial) {
 
 /// Adds a trial that is planned for less memory than `failed`.
 void Search::planInLess(const Trial &failed) {
-  if (failed.plan.grid.groups < 2)
+  if (failed.plan.shape.groups < 2)
     return;
   ModuleOp graph = failed.graph;
   auto op = *graph.getOps<pipeline::GraphOp>().begin();
@@ -286,12 +287,12 @@ void Search::planInLess(const Trial &failed) {
     for (Device &each : smaller.devices)
       each.memory = Bytes(int64_t((1 - less) * double(each.memory.value)));
     Silence quiet(module.getContext());
-    FailureOr<ShardPlans> plans =
-        planGroups(op, failed.found->grid.ways, microbatches, smaller, options);
+    FailureOr<ShardPlans> plans = planGroups(op, failed.found->shape.ways,
+                                             microbatches, smaller, options);
     if (mlir::failed(plans))
       return;
     auto next = llvm::find_if(plans->plans, [&](const ShardPlan &plan) {
-      return plan.grid.groups > 1 && plan.json != failed.plan.json;
+      return plan.shape.groups > 1 && plan.json != failed.plan.json;
     });
     if (next == plans->plans.end())
       continue;
@@ -301,11 +302,11 @@ void Search::planInLess(const Trial &failed) {
 }
 
 void Search::tell(const Found &found) {
-  const Grid &grid = found.grid;
+  const PipelineShape &shape = found.shape;
   InFlightDiagnostic remark = emitRemark(module.getLoc());
-  remark << (grid.ways == 1
+  remark << (shape.ways == 1
                  ? "whole layers"
-                 : "layers over " + std::to_string(grid.ways) + " shards");
+                 : "layers over " + std::to_string(shape.ways) + " shards");
   if (!found.fits() && std::isfinite(found.expected.value)) {
     remark << ": about " << toString(found.expected) << " a step; at least "
            << toString(found.bound);
@@ -316,13 +317,13 @@ void Search::tell(const Found &found) {
     return;
   }
   remark << ": " << toString(found.seconds) << " a step";
-  if (grid.ways > 1)
-    remark << ", in " << counted(grid.stages(), "stage") << " and "
-           << counted(grid.copies, "copy");
-  if (grid.chunks > 1)
-    remark << ", " << grid.chunks << " stages on each device";
-  if (!grid.schedule.empty())
-    remark << ", by the schedule " << grid.schedule;
+  if (shape.ways > 1)
+    remark << ", in " << counted(shape.stages(), "stage") << " and "
+           << counted(shape.copies, "copy");
+  if (shape.chunks > 1)
+    remark << ", " << shape.chunks << " stages on each device";
+  if (!shape.schedule.empty())
+    remark << ", by the schedule " << shape.schedule;
   remark << "; at least " << toString(found.bound);
 }
 
@@ -362,9 +363,9 @@ FailureOr<ShardChoice> Search::run() {
   setBound(*best->planned, std::min(bound, best->seconds));
   std::vector<Diagnostic> said = std::move(best->ofGraph);
   std::move(best->said.begin(), best->said.end(), std::back_inserter(said));
-  auto generator = findGenerator(best->grid.schedule);
+  auto generator = findGenerator(best->shape.schedule);
   bool halves = generator && generator->splitsBackward;
-  return ShardChoice{optionsOf(best->grid, halves), std::move(best->planned),
+  return ShardChoice{optionsOf(best->shape, halves), std::move(best->planned),
                      std::move(said)};
 }
 

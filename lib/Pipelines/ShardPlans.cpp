@@ -66,7 +66,8 @@ private:
   Status addGroup(const GangProblems &problems, PlacedFamily family,
                   ShardPlans &result) const;
   /// Adds a plan in which `repeated` levels repeat their forwards.
-  Status add(const Grid &grid, Seconds seconds, const StagesOfShards &stages,
+  Status add(const PipelineShape &shape, Seconds seconds,
+             const StagesOfShards &stages,
              const std::vector<LevelRange> &repeated, ShardPlans &result) const;
 
   pipeline::GraphOp graph;
@@ -78,13 +79,13 @@ private:
 };
 } // namespace
 
-Status ShardPlanner::add(const Grid &grid, Seconds seconds,
+Status ShardPlanner::add(const PipelineShape &shape, Seconds seconds,
                          const StagesOfShards &stages,
                          const std::vector<LevelRange> &repeated,
                          ShardPlans &result) const {
   if (repeated.empty()) {
     result.plans.push_back(
-        {grid, seconds, toJson(graph, fine, levels, stages)});
+        {shape, seconds, toJson(graph, fine, levels, stages)});
     return {};
   }
   FailureOr<RepeatedGraph> made =
@@ -95,7 +96,7 @@ Status ShardPlanner::add(const Grid &grid, Seconds seconds,
   std::string json =
       toJson(made->graph(), made->problem, all, withRepeated(stages, all));
   result.plans.push_back(
-      {grid, seconds, std::move(json), std::move(made->module)});
+      {shape, seconds, std::move(json), std::move(made->module)});
   return {};
 }
 
@@ -114,14 +115,14 @@ Status ShardPlanner::addPipeline(const GangProblems &problems,
                                       : planPlaced(problems.most, family);
   if (!plan)
     return plan.error();
-  Grid grid{ways, 1, 1, 1, plan->schedule};
+  PipelineShape shape{ways, 1, 1, 1, plan->schedule};
   std::set<size_t> groups;
   for (const StagePlan &stage : plan->stages)
     groups.insert(stage.devices.front());
-  grid.groups = int64_t(groups.size());
-  grid.chunks = int64_t(plan->stages.size()) / grid.groups;
-  grid.copies = int64_t(plan->stages.front().devices.size());
-  return add(grid, plan->time, stagesOf(*plan, sharded),
+  shape.groups = int64_t(groups.size());
+  shape.chunks = int64_t(plan->stages.size()) / shape.groups;
+  shape.copies = int64_t(plan->stages.front().devices.size());
+  return add(shape, plan->time, stagesOf(*plan, sharded),
              repeatedIn(*plan, sharded, fine), result);
 }
 
@@ -164,12 +165,12 @@ Status ShardPlanner::addGroup(const GangProblems &problems, PlacedFamily family,
   stage.end = levels.size();
   for (int64_t copy = 0; copy < copies; ++copy)
     stage.groups.push_back(size_t(copy));
-  Grid grid{ways, 1, 1, copies, ""};
-  Status status = add(grid, *bound, stages, {}, result);
+  PipelineShape shape{ways, 1, 1, copies, ""};
+  Status status = add(shape, *bound, stages, {}, result);
   std::vector<LevelRange> repeated = allButLast(sharded);
   if (!status || !sharded.repeats || repeated.empty())
     return status;
-  return add(grid, *bound, stages, repeated, result);
+  return add(shape, *bound, stages, repeated, result);
 }
 
 Status ShardPlanner::run(ShardPlans &result) const {
