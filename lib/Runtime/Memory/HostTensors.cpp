@@ -277,19 +277,10 @@ void BufferPart::copyOut(ByteRange range, const std::byte *data,
             });
 }
 
-/// The part of a buffer from the first byte of `range` in `strips` to the last.
-static BufferPart spanOf(size_t rank, size_t buffer, ByteRange range,
-                         std::span<const Strip> strips) {
-  int64_t begin = INT64_MAX, end = 0;
-  for (const Strip &strip : strips) {
-    int64_t first = strip.before(range.begin), last = strip.before(range.end);
-    if (first == last)
-      continue;
-    begin = std::min(begin, strip.at + first);
-    end = std::max(end, strip.at + last);
-  }
-  return {rank,   buffer, begin, std::max<int64_t>(end - begin, 0),
-          strips, 0,      SW_F32};
+/// The offsets in a buffer that `strip` has of `range`.
+static ByteRange placeOf(const Strip &strip, ByteRange range) {
+  return {strip.at + strip.before(range.begin),
+          strip.at + strip.before(range.end)};
 }
 
 void forParts(const HostArenas &arenas, size_t result, ByteRange range,
@@ -300,22 +291,31 @@ void forParts(const HostArenas &arenas, size_t result, ByteRange range,
     Buffer seen = alone(arenas.manifest.ranks[r].buffers[b], own);
     std::vector<Strip> strips = stripsOf(seen, arenas.layouts[r].buffers[b],
                                          whole, arenas.microbatches);
-    bool each = spanOf(r, b, range, strips).bytes > pieceBytes;
+    // The slots of a replica that takes microbatches in turn are not adjacent:
+    // those of the other replicas' microbatches lie between them.
     int64_t stride = arenas.layouts[r].buffers[b].stride;
+    auto follows = [&](const Strip &strip, const Strip &before) {
+      return strip.at == before.at + stride ||
+             strip.at == before.at + before.bytes();
+    };
     size_t end = 0;
     for (size_t i = 0; i < strips.size(); i = end) {
-      // The slots of a replica that takes microbatches in turn are not
-      // adjacent: those of the other replicas' microbatches lie between them.
-      for (end = i + 1; !each && end < strips.size() &&
-                        strips[end].at == strips[end - 1].at + stride;)
-        ++end;
-      if (BufferPart part =
-              spanOf(r, b, range, std::span(strips).subspan(i, end - i));
-          part.bytes > 0) {
-        part.weight = seen.weight;
-        part.dtype = whole.dtype;
-        visit(part);
+      ByteRange all = placeOf(strips[i], range);
+      for (end = i + 1;
+           end < strips.size() && follows(strips[end], strips[end - 1]);
+           ++end) {
+        ByteRange own = placeOf(strips[end], range);
+        if (own.begin == own.end)
+          continue;
+        int64_t begin = all.begin < all.end ? all.begin : own.begin;
+        if (own.end - begin > pieceBytes)
+          break;
+        all = {begin, own.end};
       }
+      if (all.begin < all.end)
+        visit({r, b, all.begin, all.end - all.begin,
+               std::span(strips).subspan(i, end - i), seen.weight,
+               whole.dtype});
     }
   };
   forBuffers(arenas.manifest, &Buffer::result, int64_t(result), inBuffer);

@@ -140,8 +140,8 @@ struct BufferPart {
   void copyOut(ByteRange range, const std::byte *data, std::byte *to) const;
 };
 /// Calls `visit` for everything that buffers hold of a part of a result: once
-/// for each sequence of adjacent slots if they are small enough, else once for
-/// each strip.
+/// for each sequence of strips that are adjacent, or in adjacent slots, and
+/// that have at most `pieceBytes` together, or for a longer strip.
 void forParts(const HostArenas &arenas, size_t result, ByteRange range,
               const std::function<void(const BufferPart &)> &visit);
 

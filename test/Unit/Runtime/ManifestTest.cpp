@@ -177,6 +177,56 @@ TEST(Manifest, AxesOfAGridSplitTheSlicesOfARow) {
             "give it 4 slices");
 }
 
+TEST(Manifest, StripsOfASliceOverAGridAreReadAtOnce) {
+  // The first axis splits each of three chunks of columns, the second the
+  // columns of a part: 3 of the first chunk and 2 of the second, then the rest.
+  Manifest manifest;
+  Interface whole;
+  whole.shape = {15, 18}, whole.bytes = 15 * 18 * 4, whole.slices = 4;
+  whole.axes.push_back({.parts = 2, .dim = 1, .outer = 3});
+  whole.axes.push_back({.parts = 2, .dim = 1});
+  manifest.results.push_back(whole);
+  std::vector<Layout> layouts(4);
+  for (int64_t slice = 0; slice < 4; ++slice) {
+    Buffer buffer;
+    buffer.kind = BufferKind::Gradient;
+    buffer.result = 0, buffer.slice = slice;
+    buffer.bytes = whole.sliceBytes(slice);
+    manifest.ranks.emplace_back().buffers.push_back(buffer);
+    layouts[size_t(slice)].buffers.emplace_back().stride = buffer.bytes;
+  }
+  // Each slice has the columns of the whole, so that it can be checked.
+  std::vector<std::vector<float>> slices(4);
+  for (int64_t row = 0; row < 15; ++row)
+    for (int64_t column = 0; column < 18; ++column) {
+      int64_t first = column % 6 / 3, place = column / 6 * 3 + column % 3;
+      slices[size_t(first * 2 + (place >= 5))].push_back(
+          float(row * 18 + column));
+    }
+  HostArenas arenas{manifest, layouts, {}, 1};
+  for (std::vector<float> &slice : slices)
+    arenas.bases.push_back(reinterpret_cast<std::byte *>(slice.data()));
+  for (ByteRange range :
+       {ByteRange{0, whole.bytes}, ByteRange{20 * 4, 200 * 4}}) {
+    std::vector<float> found(15 * 18, -1);
+    int64_t reads = 0, strips = 0;
+    ReadBuffer read = readerOf(arenas);
+    copyOut(arenas, 0, range, reinterpret_cast<std::byte *>(found.data()),
+            [&](size_t rank, size_t buffer, int64_t at, int64_t bytes) {
+              ++reads;
+              return read(rank, buffer, at, bytes);
+            });
+    for (size_t rank = 0; rank < 4; ++rank)
+      strips += int64_t(stripsOf(manifest.ranks[rank].buffers[0],
+                                 layouts[rank].buffers[0], whole, 1)
+                            .size());
+    EXPECT_EQ(strips, 4 * 2 * 15);
+    EXPECT_EQ(reads, 4);
+    for (int64_t i = 0; i < (range.end - range.begin) / 4; ++i)
+      EXPECT_EQ(found[size_t(i)], float(range.begin / 4 + i));
+  }
+}
+
 TEST(Manifest, TheFirstSlicesOfARowHaveMoreUnits) {
   Interface whole;
   whole.bytes = 160, whole.slices = 4, whole.rows = 2, whole.runs = 2;
