@@ -68,9 +68,9 @@ cl::opt<std::string> shards(
              "the parameters whose split saves the most time, unless --shard "
              "or the model's file specifies them. auto: the fastest number, "
              "with matching --stages and --data-parallel unless given. "
-             "ROWSxCOLUMNS: "
-             "a grid of devices, along both axes of which --shard splits "
-             "parameters, as in */w=0;1"),
+             "ROWSxCOLUMNS: a grid of devices, along both axes of which "
+             "parameters are split as --shard, as in */w=0;1, or shardings "
+             "over two axes in the model's file specify; nothing is chosen"),
     cl::value_desc("ways|auto|rowsxcolumns"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
@@ -83,7 +83,9 @@ cl::opt<std::string> shardHints(
         "GLOB=auto for the split that saves the most time. The first matching "
         "glob decides; parameters without one follow the model's file, if it "
         "has hints. With neither, all are auto. The exact name of a batch, as "
-        "in ids=0, splits that batch over the shards"),
+        "in ids=0, splits that batch over the shards. Over a grid of shards: "
+        "GLOB=whole, or DIM, DIM:CHUNKS, DIM:CHUNKS:UNIT or whole for each "
+        "axis, separated by semicolons, as '*/qkv=1:3;0,*/o=0;whole'"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
 cl::opt<std::string> dataParallel(
     "data-parallel",
