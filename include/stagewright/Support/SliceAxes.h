@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How the axes of a grid of shards split a tensor: each axis splits the parts
-// of the axes before it along one dimension, or two axes the same one. Without
-// LLVM, since the runtime reads it too.
+// Where the parts of a dimension begin, and how the axes of a grid of shards
+// split a tensor: each axis splits the parts of the axes before it along one
+// dimension, or two axes the same one. Without LLVM, since the runtime reads it
+// too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,20 +17,37 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace stagewright {
 
+/// Where part `number` of `parts` begins in `size` indices, or bytes, in whole
+/// units of `unit`; for part `parts`, `size`. The first parts have one unit
+/// more if not all can have as many.
+inline int64_t partStart(int64_t size, int64_t unit, int64_t parts,
+                         int64_t number) {
+  int64_t units = size / unit;
+  return unit * (number * (units / parts) + std::min(number, units % parts));
+}
+
 /// One axis: dimension `dim` holds `outer` chunks of equal size, and each of
-/// `parts` has a part of each chunk, in whole units of `unit` indices. The
-/// first parts have one unit more if not all can have as many.
+/// `parts` has a part of each chunk, in whole units of `unit` indices, as
+/// partStart() says.
 struct SliceAxis {
   int64_t parts = 1, dim = 0, outer = 1, unit = 1;
 
   /// Where part `number` of a chunk of `size` indices begins.
   int64_t start(int64_t size, int64_t number) const {
-    int64_t units = size / unit;
-    return unit * (number * (units / parts) + std::min(number, units % parts));
+    return partStart(size, unit, parts, number);
+  }
+  /// The shape of part `number` of a tensor of `shape`, which it must fit.
+  std::vector<int64_t> shapeOf(std::vector<int64_t> shape,
+                               int64_t number) const {
+    int64_t &size = shape[size_t(dim)], chunk = size / outer;
+    size = outer * (start(chunk, number + 1) - start(chunk, number));
+    return shape;
   }
   /// Whether every part of a tensor of `shape` has a unit of each chunk.
   bool fits(const std::vector<int64_t> &shape) const {
@@ -69,15 +87,35 @@ struct SliceAxes : std::vector<SliceAxis> {
   std::vector<int64_t> shapeOf(std::vector<int64_t> shape,
                                int64_t slice) const {
     for (size_t i = 0; i < size(); ++i) {
-      const SliceAxis &axis = (*this)[i];
-      if (!axis.fits(shape))
+      if (!(*this)[i].fits(shape))
         return {};
-      int64_t &size = shape[size_t(axis.dim)], part = partOf(slice, i);
-      int64_t chunk = size / axis.outer;
-      size =
-          axis.outer * (axis.start(chunk, part + 1) - axis.start(chunk, part));
+      shape = (*this)[i].shapeOf(std::move(shape), partOf(slice, i));
     }
     return shape;
+  }
+  /// Whether a tensor of `shape`, whose first dimension has `rows` rows of
+  /// equal size, has `count` slices: for each row those of the axes, none of
+  /// them empty. Its time does not grow with `count`, since the parts along an
+  /// axis have the shapes of the first and of the last.
+  bool give(std::vector<int64_t> shape, int64_t rows, int64_t count) const {
+    if (shape.empty() || rows < 1 || shape.front() % rows != 0)
+      return false;
+    shape.front() /= rows;
+    std::set<std::vector<int64_t>> shapes = {shape};
+    for (const SliceAxis &axis : *this) {
+      if (axis.parts < 1 || axis.parts > count / rows)
+        return false;
+      rows *= axis.parts;
+      std::set<std::vector<int64_t>> parts;
+      for (const std::vector<int64_t> &own : shapes) {
+        if (!axis.fits(own))
+          return false;
+        parts.insert(axis.shapeOf(own, 0));
+        parts.insert(axis.shapeOf(own, axis.parts - 1));
+      }
+      shapes = std::move(parts);
+    }
+    return rows == count;
   }
 };
 

@@ -118,20 +118,22 @@ SmallVector<int64_t> numbersOf(const SliceAxes &axes) {
   return numbers;
 }
 
-/// The shape of the tensor whose slices over a grid are `slices`; nothing if
-/// they are not those of `axes`.
-std::optional<SmallVector<int64_t>>
-joinedShape(ArrayRef<RankedTensorType> slices, const SliceAxes &axes) {
+/// The shape of the tensor, or of a row of a stack, whose slices over the grid
+/// of `axes` begin with the first of `slices`.
+FailureOr<SmallVector<int64_t>> joinedShape(rank::StepOp step,
+                                            ArrayRef<RankedTensorType> slices,
+                                            const SliceAxes &axes) {
+  int64_t count = axes.slices();
   std::vector<SmallVector<int64_t>> shapes;
-  for (RankedTensorType slice : slices)
+  for (RankedTensorType slice : slices.take_front(count))
     shapes.emplace_back(slice.getShape());
   for (const SliceAxis &axis : llvm::reverse(axes)) {
-    if (axis.parts < 1 || shapes.size() % size_t(axis.parts) != 0)
-      return std::nullopt;
     std::vector<SmallVector<int64_t>> joined;
     for (auto [number, shape] : llvm::enumerate(shapes)) {
-      if (axis.dim < 0 || axis.dim >= int64_t(shape.size()))
-        return std::nullopt;
+      if (axis.dim >= int64_t(shape.size()))
+        return step.emitOpError() << "has a slice of type " << slices.front()
+                                  << ", which is split along dimension "
+                                  << axis.dim << " over a grid";
       if (number % size_t(axis.parts) == 0)
         joined.push_back(shape);
       else
@@ -139,7 +141,20 @@ joinedShape(ArrayRef<RankedTensorType> slices, const SliceAxes &axes) {
     }
     shapes = std::move(joined);
   }
-  return shapes.size() == 1 ? std::optional(shapes.front()) : std::nullopt;
+  std::vector<int64_t> whole(shapes.front().begin(), shapes.front().end());
+  for (auto [number, slice] : llvm::enumerate(slices)) {
+    std::vector<int64_t> own = axes.shapeOf(whole, int64_t(number) % count);
+    if (!own.empty() && slice == slices.front().clone(own))
+      continue;
+    auto error = step.emitOpError()
+                 << "has slice " << number << " over a grid of type " << slice;
+    error << ", where axes [" << ArrayRef<int64_t>(numbersOf(axes)) << "] of "
+          << slices.front().clone(whole) << " give ";
+    if (own.empty())
+      return error << "some slices nothing";
+    return error << slices.front().clone(own);
+  }
+  return shapes.front();
 }
 
 /// Describes arguments or results of the step; all slices of an argument or
@@ -202,12 +217,17 @@ FailureOr<ArrayAttr> describe(rank::StepOp step, ArrayRef<Type> types,
     if (whole.slices > 0 && dim >= 0)
       shape[dim] = whole.size;
     if (!axes.empty()) {
-      ArrayRef<RankedTensorType> own = whole.types;
-      auto joined = joinedShape(parts > 0 ? own.take_front(parts) : own, axes);
-      if (!joined)
+      if (int64_t of = axes.slices();
+          whole.slices != int64_t(whole.types.size()) ||
+          (parts > 0 ? parts != of || whole.slices % of != 0
+                     : whole.slices != of))
         return step.emitOpError()
-               << "has " << own.size() << " slices over a grid of "
-               << axes.slices() << ", the first of type " << tensor;
+               << "has " << whole.slices << " slices, " << parts
+               << " for each row of a stack, over a grid of " << of
+               << ", the first of type " << tensor;
+      auto joined = joinedShape(step, whole.types, axes);
+      if (failed(joined))
+        return failure();
       shape = *joined;
       for (SliceAxis &axis : axes)
         axis.dim += parts > 0; // Behind the rows.

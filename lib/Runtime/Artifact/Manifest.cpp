@@ -213,8 +213,7 @@ std::string Interface::label() const {
 }
 
 int64_t Interface::runStart(int64_t number) const {
-  int64_t units = runBytes() / unit, parts = slicesOfRow();
-  return unit * (number * (units / parts) + std::min(number, units % parts));
+  return partStart(runBytes(), unit, slicesOfRow(), number);
 }
 
 std::vector<int64_t> Interface::rowShape() const {

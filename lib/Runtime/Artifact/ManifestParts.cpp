@@ -47,19 +47,7 @@ std::string string(const json &object, const char *key) {
 /// Reads how the axes of a grid split a row of `it`.
 static void parseAxes(const std::vector<int64_t> &numbers, Interface &it) {
   it.axes = SliceAxes::of(numbers.data(), numbers.size());
-  int64_t slices = it.rows;
-  bool isGood = numbers.size() % 4 == 0 && it.slices > 0 && !it.shape.empty() &&
-                it.shape.front() % it.rows == 0;
-  for (const SliceAxis &axis : it.axes) {
-    isGood &= axis.parts > 0 && axis.parts <= it.slices / slices;
-    if (!isGood)
-      break;
-    slices *= axis.parts;
-  }
-  isGood &= slices == it.slices;
-  for (int64_t slice = 0; isGood && slice < it.slicesOfRow(); ++slice)
-    isGood = it.sliceBytes(slice) >= 0;
-  if (!isGood)
+  if (numbers.size() % 4 != 0 || !it.axes.give(it.shape, it.rows, it.slices))
     raise("malformed manifest: the axes of '", it.name, "' of shape ",
           printShape(it.shape), " do not give it ", it.slices, " slices");
 }

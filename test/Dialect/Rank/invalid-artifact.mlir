@@ -61,7 +61,7 @@
 // ROWS: error: rows, runs and unit must be at least 1, got 0
 // REDEFINE: %{change} = 's#rows = 2#rows = 2, axes = [2, 1, 1, 1, 2, 9, 1, 1]#'
 // RUN: %{run}=AXES
-// AXES: error: {{.*}} slices in 2 rows, not those of axes [2, 1, 1, 1, 2, 9, 1, 1]
+// AXES: <stdin>:{{[0-9]+:[0-9]+}}: error: "w" of type 'tensor<8x4xf32>' has 4 slices in 2 rows, not those of axes [2, 1, 1, 1, 2, 9, 1, 1]
 // REDEFINE: %{change} = 's#depth = 2#depth = 0#'
 // RUN: %{run}=CHANNEL1
 // CHANNEL1: error: "h" has depth 0

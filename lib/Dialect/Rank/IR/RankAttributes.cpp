@@ -97,23 +97,9 @@ LogicalResult InterfaceAttr::verify(EmitError emitError, int64_t position,
   if (failed(atLeast(emitError, 1, {rows, runs, unit}, // interface_c2
                      "rows, runs and unit")))
     return failure();
-  if (axes.empty())
-    return success();
-  SliceAxes given = SliceAxes::of(axes.data(), axes.size()); // interface_c3
-  std::vector<int64_t> row = type.getShape().vec();
-  if (!row.empty())
-    row.front() /= rows;
-  bool isEach = axes.size() % 4 == 0 && slices > 0 && !row.empty() &&
-                type.getDimSize(0) % rows == 0;
-  int64_t made = rows;
-  for (const SliceAxis &axis : given) {
-    isEach = isEach && axis.parts > 0 && axis.parts <= slices / made;
-    made *= isEach ? axis.parts : 1;
-  }
-  isEach = isEach && made == slices;
-  for (int64_t slice = 0; isEach && slice < given.slices(); ++slice)
-    isEach = !given.shapeOf(row, slice).empty();
-  if (!isEach)
+  if (!axes.empty() && // interface_c3
+      (axes.size() % 4 != 0 || !SliceAxes::of(axes.data(), axes.size())
+                                    .give(type.getShape().vec(), rows, slices)))
     return emitError() << name << " of type " << type << " has " << slices
                        << " slices in " << rows << " rows, not those of axes ["
                        << axes << "]";

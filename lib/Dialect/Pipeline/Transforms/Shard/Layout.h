@@ -20,6 +20,7 @@
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_LAYOUT_H
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "stagewright/Support/SliceAxes.h"
 
 namespace stagewright::pipeline {
 
@@ -47,8 +48,7 @@ struct ChunkParts {
 
   /// The first index of a shard's part; for shard `ways`, `size`.
   int64_t start(int64_t shard) const {
-    int64_t units = size / unit;
-    return unit * (shard * (units / ways) + std::min(shard, units % ways));
+    return partStart(size, unit, ways, shard);
   }
   int64_t sizeOf(int64_t shard) const {
     return start(shard + 1) - start(shard);
