@@ -1,0 +1,179 @@
+//===- GangMemory.cpp - bytes that a device of a gang holds ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Gangs/GangBuilder.h"
+#include "Placed/RankMemory.h"
+#include <algorithm>
+#include <set>
+
+namespace stagewright {
+
+/// Adds up, by level, what the chosen shard makes in one level and reads in
+/// another one of the same action: it exists from the first to the last.
+void GangBuilder::collectLocals() {
+  std::vector<int64_t> ofPhase[kPhases];
+  for (std::vector<int64_t> &bytes : ofPhase)
+    bytes.resize(ofLevel.size(), 0);
+  for (const LayerValue &value : fine.values) {
+    auto [from, sender] = placeOf(value.producer.layer);
+    if (sender != chosen)
+      continue;
+    size_t first = from, last = from;
+    bool isKept = false; // Counted in the stash of the layer.
+    for (const LayerPhase &use : value.uses) {
+      auto [to, shard] = placeOf(use.layer);
+      if (shard != chosen)
+        continue;
+      isKept |= use.phase != value.producer.phase;
+      first = std::min(first, to);
+      last = std::max(last, to);
+    }
+    if (!isKept && first < last)
+      for (size_t level = first; level <= last; ++level)
+        ofPhase[numberOf(value.producer.phase)][level] +=
+            fine.slotOf(value.bytes).value;
+  }
+  locals.assign(ofLevel.size(), 0);
+  for (const std::vector<int64_t> &bytes : ofPhase)
+    for (size_t level = 0; level < locals.size(); ++level)
+      locals[level] = std::max(locals[level], bytes[level]);
+}
+
+/// By layer: bytes of the rings of messages between shards. All levels of a
+/// device share them (RankMemory::add()), so the level that gets the most
+/// counts.
+std::vector<Bytes> GangBuilder::ringsOf() const {
+  std::vector<double> received(ofLevel.size(), 0);
+  for (const LayerValue &value : fine.values) {
+    if (placeOf(value.producer.layer).shard == chosen)
+      continue;
+    std::set<size_t> levels;
+    for (const LayerPhase &use : value.uses)
+      if (placeOf(use.layer).shard == chosen && use.isAt(0) &&
+          use.phase == value.producer.phase)
+        levels.insert(placeOf(use.layer).level);
+    for (size_t level : levels)
+      received[level] += double(fine.slotOf(value.bytes).value);
+  }
+  std::vector<Bytes> rings(sharded.ends.size());
+  for (size_t level = 0; level < ofLevel.size(); ++level) {
+    Bytes &own = rings[size_t(ofLevel[level])];
+    double bytes = double(kSharedSlots) * received[level];
+    own = std::max(own, Bytes(int64_t(std::min(bytes, 0x1p60))));
+  }
+  return rings;
+}
+
+/// Adds the rings to the temporaries, which all layers of a device share too.
+void GangBuilder::addRings() {
+  if (kind != GangTimes::Most)
+    return;
+  std::vector<Bytes> rings = ringsOf();
+  for (size_t number = 0; number < rings.size(); ++number) {
+    Layer &layer = result.layers[number];
+    layer.temporaries += rings[number];
+    layer.sampleTemporaries += rings[number];
+    for (size_t level = 1; level <= layer.levels.size(); ++level) {
+      bool isWhole = level == wholes[number] && !againRings.empty();
+      Bytes own =
+          isWhole ? std::max(rings[number], againRings[number]) : rings[number];
+      layer.levels[level - 1].temporaries += own;
+      layer.levels[level - 1].sampleTemporaries += own;
+    }
+  }
+}
+
+std::optional<size_t> GangBuilder::wholeLevel(int64_t layer) const {
+  size_t levels = result.layers[size_t(layer)].levels.size(), most = 0;
+  size_t end = sharded.ends[size_t(layer)],
+         first = layer == 0 ? 0 : sharded.ends[size_t(layer) - 1];
+  for (size_t cell = first * ways; cell < end * ways; ++cell)
+    for (int64_t number : cells[cell])
+      most = std::max(most, fine.layers[size_t(number)].levels.size());
+  return levels > most ? std::optional(levels) : std::nullopt;
+}
+
+/// The recomputation levels of a layer of the gang at which `use` exists: each
+/// layer of the shard is at the same level, or at its highest.
+uint32_t GangBuilder::levelsOf(const LayerPhase &use) const {
+  auto highest = int64_t(fine.layers[size_t(use.layer)].levels.size());
+  uint32_t levels = 0;
+  for (int64_t level = 0; level < int64_t(kMostLevels); ++level)
+    levels |= uint32_t(use.isAt(std::min(level, highest))) << level;
+  return levels;
+}
+
+/// Adds a use of the chosen shard. Returns whether it needs a value that the
+/// forward of its own layer makes, and the whole level makes again.
+bool GangBuilder::addUse(LayerValue &own, const LayerPhase &use) {
+  LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
+  bool isHere = there.layer == own.producer.layer,
+       isForward = own.producer.phase == ActionKind::Forward;
+  std::optional<size_t> whole = wholes[size_t(there.layer)];
+  bool isRepeated = false;
+  if (whole && isForward) {
+    uint32_t below = (uint32_t(1) << *whole) - 1;
+    if (isHere && there.phase != ActionKind::Forward) {
+      isRepeated = there.isAt(0);
+      there.levels &= below;
+    } else if (!isHere && there.phase == ActionKind::Forward) {
+      own.uses.push_back({there.layer, ActionKind::InputGradient, ~below});
+    }
+  }
+  if (!isHere || there.phase != own.producer.phase)
+    own.uses.push_back(there);
+  return isRepeated;
+}
+
+/// Adds the values that the chosen shard uses, or sends to itself.
+void GangBuilder::addValues() {
+  for (size_t layer = 0; layer < result.layers.size(); ++layer)
+    wholes.push_back(wholeLevel(int64_t(layer)));
+  for (const LayerValue &value : fine.values) {
+    LayerValue own{value.bytes,
+                   {layerOf(value.producer.layer), value.producer.phase},
+                   {},
+                   value.transfer};
+    bool isRepeated = false, isLate = false;
+    for (const LayerPhase &use : value.uses)
+      if (placeOf(use.layer).shard == chosen && addUse(own, use)) {
+        isRepeated = true;
+        isLate |= use.phase == ActionKind::WeightGradient;
+      }
+    if (isRepeated && isLate && !fine.wholeBackward) {
+      // I makes it again, and a schedule may delay W.
+      int64_t layer = own.producer.layer;
+      uint32_t below = (uint32_t(1) << *wholes[size_t(layer)]) - 1;
+      result.values.push_back({own.bytes,
+                               {layer, ActionKind::InputGradient},
+                               {{layer, ActionKind::WeightGradient, ~below}},
+                               {}});
+    } else if (isRepeated &&
+               again.empty()) { // Held for one microbatch at a time.
+      size_t layer = size_t(own.producer.layer);
+      RecomputeLevel &whole = result.layers[layer].levels[*wholes[layer] - 1];
+      whole.temporaries += result.slotOf(own.bytes);
+      whole.sampleTemporaries += result.slotOf(own.bytes);
+    }
+    if (!own.uses.empty())
+      result.values.push_back(std::move(own));
+  }
+}
+
+void GangBuilder::addResidents() {
+  for (const Resident &resident : fine.residents) {
+    Resident own{resident.bytes, resident.kind, {}};
+    for (int64_t layer : resident.layers)
+      if (placeOf(layer).shard == chosen)
+        own.layers.push_back(layerOf(layer));
+    std::sort(own.layers.begin(), own.layers.end());
+    if (!own.layers.empty())
+      result.residents.push_back(std::move(own));
+  }
+}
+
+} // namespace stagewright
