@@ -244,12 +244,13 @@ static Result<std::string> formatOf(const PlanOptions &options,
 }
 
 namespace {
-/// Parses a module. While the reader lives, errors in the module are printed
-/// at their places.
+/// Parses a module. While the reader lives, errors in the module are written to
+/// `messages`, with their places.
 class ModuleReader {
 public:
-  ModuleReader(const std::string &text, const std::string &file)
-      : context(allDialects()), diagnostics(sources, &context) {
+  ModuleReader(const std::string &text, const std::string &file,
+               llvm::raw_ostream &messages = llvm::errs())
+      : context(allDialects()), diagnostics(sources, &context, messages) {
     sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, file),
                                llvm::SMLoc());
   }
@@ -327,8 +328,9 @@ Result<std::string> explainLayouts(const PlanOptions &options, size_t number) {
 /// A module with formed layers.
 class InputReader::Module {
 public:
-  Module(const std::string &text, const std::string &file)
-      : reader(text, file) {}
+  Module(const std::string &text, const std::string &file,
+         llvm::raw_ostream &messages)
+      : reader(text, file, messages) {}
 
   ModuleReader reader;
   OwningOpRef<ModuleOp> layers;
@@ -336,8 +338,9 @@ public:
   bool isStep = false; ///< Else it was a graph.
 };
 
-InputReader::InputReader(const PlanOptions &options, size_t file, int64_t ways)
-    : options(options), number(file), ways(ways) {}
+InputReader::InputReader(const PlanOptions &options, size_t file, int64_t ways,
+                         llvm::raw_ostream &messages)
+    : options(options), number(file), ways(ways), messages(messages) {}
 InputReader::~InputReader() = default;
 
 static Error cannotBePlanned(const std::string &file) {
@@ -346,7 +349,7 @@ static Error cannotBePlanned(const std::string &file) {
 
 Status InputReader::formModule(const std::string &text) {
   const std::string &file = options.files[number];
-  auto formed = std::make_unique<Module>(text, file);
+  auto formed = std::make_unique<Module>(text, file, messages);
   formed->layers = formed->reader.parse();
   if (!formed->layers)
     return Error{"'" + file + "' is not an MLIR module"};

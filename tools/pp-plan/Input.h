@@ -11,6 +11,7 @@
 #include "PlanOptions.h"
 
 #include "stagewright/Planning/GangProblem.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <memory>
 
@@ -31,12 +32,14 @@ struct Input {
 class InputReader {
 public:
   /// `file`: number of the input, from 0. `ways`: over how many shards its
-  /// layers are split. `options` must live as long as this.
-  InputReader(const PlanOptions &options, size_t file, int64_t ways = 1);
+  /// layers are split. `messages` gets the diagnostics of a module. Both
+  /// `options` and `messages` must live as long as this.
+  InputReader(const PlanOptions &options, size_t file, int64_t ways = 1,
+              llvm::raw_ostream &messages = llvm::errs());
   ~InputReader();
 
   /// Reads the input, and sets its cluster to that of the options, if given.
-  /// Errors in a module have already been printed at their places; the returned
+  /// Errors in a module have already been written at their places; the returned
   /// error only says that there were some.
   ///
   /// `halves`: whether backwards of a module are split into I and W for any
@@ -52,6 +55,7 @@ private:
   const PlanOptions &options;
   size_t number;
   int64_t ways;
+  llvm::raw_ostream &messages;
   std::unique_ptr<Module> module; ///< Once it is formed.
 };
 

@@ -143,10 +143,9 @@ static Planned better(Planned one, Planned other) {
 
 /// Reads layers over `ways` shards, in both forms of their backwards, or in
 /// that of the schedule or the plan that the options give.
-static Result<std::vector<Form>> readForms(const PlanOptions &options,
-                                           size_t file,
-                                           const std::string &fixed,
-                                           int64_t ways) {
+static Result<std::vector<Form>>
+readForms(const PlanOptions &options, size_t file, const std::string &fixed,
+          int64_t ways, llvm::raw_ostream &messages) {
   std::optional<bool> only;
   bool isChosen = options.schedule == "auto";
   if (!fixed.empty()) {
@@ -157,7 +156,7 @@ static Result<std::vector<Form>> readForms(const PlanOptions &options,
       return generator.error();
     only = generator->splitsBackward;
   }
-  InputReader reader(options, file, ways);
+  InputReader reader(options, file, ways, messages);
   std::vector<Result<Input>> inputs(only ? 1 : 2, Error{});
   inputs[0] = reader.read(only.value_or(false), only ? nullptr : &inputs[1]);
   std::vector<Form> forms;
@@ -221,8 +220,10 @@ static Result<std::optional<Planned>> planForms(const PlanOptions &options,
 
 /// Reads layers over `ways` shards.
 static Result<ReadLayers> readWays(const PlanOptions &options, size_t file,
-                                   const std::string &fixed, int64_t ways) {
-  Result<std::vector<Form>> read = readForms(options, file, fixed, ways);
+                                   const std::string &fixed, int64_t ways,
+                                   llvm::raw_ostream &messages) {
+  Result<std::vector<Form>> read =
+      readForms(options, file, fixed, ways, messages);
   if (!read)
     return read.error();
   Seconds bound(kInfinity);
@@ -316,32 +317,44 @@ Result<Planned> planAlone(const ReadLayers &layers) {
 static Result<Cluster> clusterOf(const PlanOptions &options, size_t file) {
   if (!options.cluster.empty())
     return loadCluster(options.cluster);
-  Result<Input> input = InputReader(options, file).read();
-  if (!input)
-    return input.error();
-  return input->problem.cluster;
+  // The reader of whole layers has the same remarks.
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  Result<Input> input = InputReader(options, file, 1, stream).read();
+  if (input)
+    return input->problem.cluster;
+  llvm::errs() << messages;
+  return input.error();
 }
 
-Result<Planned>
-planShards(const PlanOptions &options, size_t file, const std::string &fixed,
-           const std::function<Result<ReadLayers>()> &readWhole) {
-  auto read = [&](int64_t ways) {
-    return ways == 1 ? readWhole() : readWays(options, file, fixed, ways);
+Result<Planned> planShards(
+    const PlanOptions &options, size_t file, const std::string &fixed,
+    const std::function<Result<ReadLayers>(llvm::raw_ostream &)> &readWhole) {
+  auto read = [&](int64_t ways, llvm::raw_ostream &messages) {
+    return ways == 1 ? readWhole(messages)
+                     : readWays(options, file, fixed, ways, messages);
   };
   if (options.tensorParallel != "auto") {
-    Result<ReadLayers> layers = read(*options.shards());
+    Result<ReadLayers> layers = read(*options.shards(), llvm::errs());
     return layers ? planAlone(*layers) : layers.error();
   }
   Result<Cluster> cluster = clusterOf(options, file);
   if (!cluster)
     return cluster.error();
   std::vector<int64_t> numbers = numbersOfShards(*cluster);
+  // Each thread keeps its diagnostics, which are printed by increasing numbers.
+  std::vector<std::string> messages(numbers.size());
   std::vector<std::future<Result<ReadLayers>>> readers;
-  for (int64_t ways : numbers)
-    readers.push_back(std::async(std::launch::async, read, ways));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    readers.push_back(std::async(std::launch::async, [&, i] {
+      llvm::raw_string_ostream stream(messages[i]);
+      return read(numbers[i], stream);
+    }));
   std::vector<Result<ReadLayers>> layers;
-  for (auto &reader : readers)
-    layers.push_back(reader.get());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    layers.push_back(readers[i].get());
+    llvm::errs() << messages[i];
+  }
   return planInOrder(numbers, layers, options.explain);
 }
 

@@ -42,11 +42,12 @@ struct ReadLayers {
 Result<Planned> planAlone(const ReadLayers &layers);
 
 /// The best plan of a module whose layers are split as --tensor-parallel asks
-/// for, with a bound on all such plans. `readWhole` reads whole layers; `fixed`
-/// is the plan of --plan, of gangs, or empty.
-Result<Planned>
-planShards(const PlanOptions &options, size_t file, const std::string &fixed,
-           const std::function<Result<ReadLayers>()> &readWhole);
+/// for, with a bound on all such plans. `readWhole` reads whole layers and
+/// writes diagnostics of the module to the stream; `fixed` is the plan of
+/// --plan, of gangs, or empty.
+Result<Planned> planShards(
+    const PlanOptions &options, size_t file, const std::string &fixed,
+    const std::function<Result<ReadLayers>(llvm::raw_ostream &)> &readWhole);
 
 } // namespace stagewright
 

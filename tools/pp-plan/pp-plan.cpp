@@ -146,8 +146,9 @@ Result<Planned> planWhole(const PlanOptions &options, Problem whole,
 
 /// Reads whole layers. `isBounded`: with their bound.
 Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
-                             const std::string &fixed, bool isBounded) {
-  InputReader reader(options, number);
+                             const std::string &fixed, bool isBounded,
+                             llvm::raw_ostream &messages) {
+  InputReader reader(options, number, /*ways=*/1, messages);
   Result<Input> input = reader.read(splitsBackward(fixed));
   if (!input)
     return input.error();
@@ -206,10 +207,12 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   if (*annotated > 1)
     own.tensorParallel = std::to_string(*annotated);
   bool isSharded = !own.tensorParallel.empty();
-  auto whole = [&] { return readWhole(own, number, *fixed, isSharded); };
+  auto whole = [&](llvm::raw_ostream &messages) {
+    return readWhole(own, number, *fixed, isSharded, messages);
+  };
   if (isSharded)
     return planShards(own, number, *fixed, whole);
-  Result<ReadLayers> layers = whole();
+  Result<ReadLayers> layers = whole(llvm::errs());
   return layers ? planAlone(*layers) : layers.error();
 }
 
