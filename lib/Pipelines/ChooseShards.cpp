@@ -8,7 +8,7 @@
 #include "ChooseShards.h"
 #include "PlanStep.h"
 #include "RunPasses.h"
-#include "ShardPlans.h"
+#include "ShardTrials.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
@@ -52,11 +52,6 @@ namespace {
 /// most kNearBest times as long as the best plan so far.
 constexpr double kNearBest = 1.1;
 
-/// A pipeline of gangs that does not fit after all is planned again for
-/// devices with kLessMemory less memory, up to kMostLess less: the planner of
-/// gangs counts messages and temporaries for a whole gang, not for each device.
-constexpr double kLessMemory = 0.05, kMostLess = 0.2;
-
 /// The plans for one number of shards, and the fastest of them.
 struct Found {
   PipelineShape shape;
@@ -65,21 +60,26 @@ struct Found {
   Seconds expected = Seconds(std::numeric_limits<double>::infinity());
   /// Lower bound on the time of all plans with that number of shards.
   Seconds bound = Seconds(std::numeric_limits<double>::infinity());
-  std::string problem; ///< The first error of a plan that failed.
+  std::string problem; ///< The first error before any plan was tried.
+  std::string ofTrial; ///< The first error of a plan that was tried.
   OwningOpRef<ModuleOp> planned;
   std::vector<Diagnostic> said;    ///< Remarks and warnings of the plan.
   std::vector<Diagnostic> ofGraph; ///< Those of forming layers and a graph.
   bool hasForm = false; ///< Whether `ofGraph` has those of forming a graph.
 
   bool fits() const { return std::isfinite(seconds.value); }
+  /// Why there is no plan.
+  const std::string &why() const { return ofTrial.empty() ? problem : ofTrial; }
 };
 
-/// A plan to try, of layers that have been formed.
-struct Trial {
-  ShardPlan plan;
+/// Layers that have been formed.
+struct Form {
   Found *found;
-  ModuleOp graph;
-  double less = 0; ///< Part of the memory that its planning did not use.
+  OwningOpRef<ModuleOp> module;
+
+  pipeline::GraphOp graph() const {
+    return *module.get().getOps<pipeline::GraphOp>().begin();
+  }
 };
 
 class Search {
@@ -101,10 +101,11 @@ private:
   CompileOptions optionsOfLayers(const Found &found, bool halves) const;
   OwningOpRef<ModuleOp> formLayers(Found &found);
   OwningOpRef<ModuleOp> formGraph(ModuleOp layers, bool halves, Found &found);
-  LogicalResult attempt(const Trial &trial);
-  void planInLess(const Trial &failed);
+  bool isSlow(const ShardTrial &trial);
+  TrialOutcome attempt(const ShardTrial &trial);
+  std::vector<ShardPlan> planInLess(size_t form, int64_t less);
   LogicalResult plan(ModuleOp trial, const CompileOptions &how, Level to,
-                     Found &found, std::vector<Diagnostic> &said) const;
+                     std::string &problem, std::vector<Diagnostic> &said) const;
   void tell(const Found &found);
 
   ModuleOp module;
@@ -113,8 +114,8 @@ private:
   const Cluster &cluster;
   int64_t devices, microbatches;
   std::list<Found> all; ///< By number of shards.
-  std::vector<Trial> trials;
-  std::vector<OwningOpRef<ModuleOp>> graphs; ///< Of the trials.
+  std::vector<Form> forms;
+  std::vector<ShardTrial> trials;
   Seconds least = Seconds(std::numeric_limits<double>::infinity());
 };
 
@@ -135,22 +136,23 @@ CompileOptions Search::optionsOf(const PipelineShape &shape,
   return own;
 }
 
-/// The first error becomes the problem of `found`, unless it has one; other
-/// diagnostics are appended to `said`.
-static void keepDiagnostic(Diagnostic &it, Found &found,
+/// `problem`, if it is empty, becomes the first error; other diagnostics are
+/// appended to `said`.
+static void keepDiagnostic(Diagnostic &it, std::string &problem,
                            std::vector<Diagnostic> &said) {
   if (it.getSeverity() != DiagnosticSeverity::Error)
     said.push_back(std::move(it));
-  else if (found.problem.empty())
-    found.problem = it.str();
+  else if (problem.empty())
+    problem = it.str();
 }
 
-/// Plans `trial`. The first error becomes the problem of `found`, unless it has
-/// one; other diagnostics are appended to `said`.
+/// Plans `trial`. `problem`, if it is empty, becomes the first error; other
+/// diagnostics are appended to `said`.
 LogicalResult Search::plan(ModuleOp trial, const CompileOptions &how, Level to,
-                           Found &found, std::vector<Diagnostic> &said) const {
+                           std::string &problem,
+                           std::vector<Diagnostic> &said) const {
   ScopedDiagnosticHandler keep(trial.getContext(), [&](Diagnostic &it) {
-    keepDiagnostic(it, found, said);
+    keepDiagnostic(it, problem, said);
   });
   return runAside(trial, [&](OpPassManager &manager) {
     manager.addPass(createPlanStep(how, to, device));
@@ -161,8 +163,8 @@ LogicalResult Search::plan(ModuleOp trial, const CompileOptions &how, Level to,
 void Search::planWhole() {
   Found &found = all.emplace_back();
   OwningOpRef<ModuleOp> whole(module.clone());
-  if (failed(plan(*whole, optionsOf(found.shape, false), Level::Program, found,
-                  found.said)))
+  if (failed(plan(*whole, optionsOf(found.shape, false), Level::Program,
+                  found.problem, found.said)))
     return;
   found.seconds = promisedTime(*whole);
   found.bound = promisedBound(*whole);
@@ -181,8 +183,8 @@ CompileOptions Search::optionsOfLayers(const Found &found, bool halves) const {
 /// The layers; null, with a problem in `found`, if there are none.
 OwningOpRef<ModuleOp> Search::formLayers(Found &found) {
   OwningOpRef<ModuleOp> layers(module.clone());
-  if (failed(plan(*layers, optionsOfLayers(found, false), Level::Layers, found,
-                  found.ofGraph)))
+  if (failed(plan(*layers, optionsOfLayers(found, false), Level::Layers,
+                  found.problem, found.ofGraph)))
     return {};
   return layers;
 }
@@ -195,7 +197,7 @@ OwningOpRef<ModuleOp> Search::formGraph(ModuleOp layers, bool halves,
   CompileOptions how = optionsOfLayers(found, halves);
   how.formed = true;
   std::vector<Diagnostic> said;
-  if (failed(plan(*graph, how, Level::Graph, found, said)))
+  if (failed(plan(*graph, how, Level::Graph, found.problem, said)))
     return {};
   // Both forms have the same remarks.
   if (!std::exchange(found.hasForm, true))
@@ -219,14 +221,16 @@ void Search::planGroupsOf(int64_t ways) {
     OwningOpRef<ModuleOp> graph = formGraph(*layers, halves, found);
     if (!graph)
       return;
-    auto op = *graph->getOps<pipeline::GraphOp>().begin();
+    size_t number = forms.size();
+    pipeline::GraphOp op =
+        forms.emplace_back(Form{&found, std::move(graph)}).graph();
     if (halves && pipeline::isForwardOnly(op))
       return;
     FailureOr<ShardPlans> plans = failure();
     {
       std::vector<Diagnostic> said; // Forming the graph had the same remarks.
       ScopedDiagnosticHandler keep(op.getContext(), [&](Diagnostic &it) {
-        keepDiagnostic(it, found, said);
+        keepDiagnostic(it, found.problem, said);
       });
       plans = planGroups(op, ways, microbatches, cluster, options);
     }
@@ -234,71 +238,73 @@ void Search::planGroupsOf(int64_t ways) {
       return;
     found.bound = std::min(found.bound, plans->bound);
     for (ShardPlan &plan : plans->plans)
-      trials.push_back({std::move(plan), &found, *graph});
+      trials.push_back({std::move(plan), number});
     if (found.problem.empty())
       found.problem = plans->problem;
-    graphs.push_back(std::move(graph));
   }
   if (found.problem.empty() &&
-      (trials.empty() || trials.back().found != &found))
+      (trials.empty() || forms[trials.back().form].found != &found))
     found.problem = "the requested numbers of stages and copies do not suit "
                     "gangs of " +
                     std::to_string(ways) + " devices";
 }
 
-/// Plans one trial as a program, and keeps the program if it is the fastest. If
-/// that fails, its error becomes the problem of its number of shards.
-LogicalResult Search::attempt(const Trial &trial) {
-  Found &found = *trial.found;
-  std::string before = std::exchange(found.problem, "");
-  ModuleOp graph = trial.plan.repeated ? *trial.plan.repeated : trial.graph;
+/// Whether the planner of gangs expects the plan to be slow. Its time is then
+/// that of a plan that was not tried.
+bool Search::isSlow(const ShardTrial &trial) {
+  if (trial.plan.seconds.value < kNearBest * least.value)
+    return false;
+  Found &found = *forms[trial.form].found;
+  found.expected = std::min(found.expected, trial.plan.seconds);
+  return true;
+}
+
+/// Plans one trial as a program, and keeps the program if it is the fastest.
+TrialOutcome Search::attempt(const ShardTrial &trial) {
+  const Form &form = forms[trial.form];
+  Found &found = *form.found;
+  ModuleOp graph = trial.plan.repeated ? *trial.plan.repeated : *form.module;
   OwningOpRef<ModuleOp> planned(graph.clone());
   CompileOptions how = optionsOf(trial.plan.shape, false);
   how.plan = trial.plan.json;
   how.recomputeLayers = false; // The graph already has what layers repeat.
   std::vector<Diagnostic> said;
-  if (failed(plan(*planned, how, Level::Program, found, said)))
-    return failure();
-  found.problem = std::move(before);
+  if (failed(plan(*planned, how, Level::Program, found.ofTrial, said))) {
+    Silence quiet(module.getContext());
+    planned = graph.clone();
+    how.memory = kUnlimitedMemory;
+    bool lacksMemory = succeeded(runAside(*planned, [&](OpPassManager &own) {
+      own.addPass(createPlanStep(how, Level::Program, device));
+    }));
+    return lacksMemory ? TrialOutcome::NoMemory : TrialOutcome::Failed;
+  }
   Seconds seconds = promisedTime(*planned);
   if (seconds >= found.seconds)
-    return success();
+    return TrialOutcome::Planned;
   found.seconds = seconds;
   found.shape = trial.plan.shape;
   if (seconds >= least)
-    return success();
+    return TrialOutcome::Planned;
   for (Found &other : all)
     other.planned = {};
   least = seconds;
   found.planned = std::move(planned);
   found.said = std::move(said);
-  return success();
+  return TrialOutcome::Planned;
 }
 
-/// Adds a trial that is planned for less memory than `failed`.
-void Search::planInLess(const Trial &failed) {
-  if (failed.plan.shape.groups < 2)
-    return;
-  ModuleOp graph = failed.graph;
-  auto op = *graph.getOps<pipeline::GraphOp>().begin();
-  for (double less = failed.less + kLessMemory; less <= kMostLess;
-       less += kLessMemory) {
-    Cluster smaller = cluster;
-    for (Device &each : smaller.devices)
-      each.memory = Bytes(int64_t((1 - less) * double(each.memory.value)));
-    Silence quiet(module.getContext());
-    FailureOr<ShardPlans> plans = planGroups(op, failed.found->shape.ways,
-                                             microbatches, smaller, options);
-    if (mlir::failed(plans))
-      return;
-    auto next = llvm::find_if(plans->plans, [&](const ShardPlan &plan) {
-      return plan.shape.groups > 1 && plan.json != failed.plan.json;
-    });
-    if (next == plans->plans.end())
-      continue;
-    trials.push_back({std::move(*next), failed.found, failed.graph, less});
-    return;
-  }
+/// The plans of a form for devices with `less` percent less memory; empty if
+/// there are none.
+std::vector<ShardPlan> Search::planInLess(size_t form, int64_t less) {
+  Cluster smaller = cluster;
+  for (Device &each : smaller.devices)
+    each.memory =
+        Bytes(int64_t(double(100 - less) / 100 * double(each.memory.value)));
+  Silence quiet(module.getContext());
+  FailureOr<ShardPlans> plans =
+      planGroups(forms[form].graph(), forms[form].found->shape.ways,
+                 microbatches, smaller, options);
+  return succeeded(plans) ? std::move(plans->plans) : std::vector<ShardPlan>();
 }
 
 void Search::tell(const Found &found) {
@@ -313,7 +319,7 @@ void Search::tell(const Found &found) {
     return;
   }
   if (!found.fits()) {
-    remark << " have no plan: " << found.problem;
+    remark << " have no plan: " << found.why();
     return;
   }
   remark << ": " << toString(found.seconds) << " a step";
@@ -333,18 +339,11 @@ FailureOr<ShardChoice> Search::run() {
       planGroupsOf(ways);
     else if (!options.dataParallel) // `dataParallel` is only for shards.
       planWhole();
-  while (!trials.empty()) {
-    auto next = llvm::min_element(trials, [](const Trial &a, const Trial &b) {
-      return a.plan.seconds < b.plan.seconds;
-    });
-    Trial trial = std::move(*next);
-    trials.erase(next);
-    if (trial.plan.seconds.value >= kNearBest * least.value)
-      trial.found->expected =
-          std::min(trial.found->expected, trial.plan.seconds);
-    else if (failed(attempt(trial)))
-      planInLess(trial);
-  }
+  tryInOrder(
+      std::move(trials),
+      {[&](const ShardTrial &trial) { return isSlow(trial); },
+       [&](const ShardTrial &trial) { return attempt(trial); },
+       [&](size_t form, int64_t less) { return planInLess(form, less); }});
   Found *best = nullptr;
   Seconds bound(std::numeric_limits<double>::infinity());
   std::string problem;
@@ -354,7 +353,7 @@ FailureOr<ShardChoice> Search::run() {
     if (found.planned)
       best = &found;
     if (problem.empty())
-      problem = found.problem;
+      problem = found.why();
   }
   if (!best)
     return emitError(module.getLoc())

@@ -129,7 +129,7 @@ FailureOr<NodeBytes> Measurer::workspaces(const Trial &how) {
     other.erase();
   pipeline::writeCluster(*trial, how.cluster);
   partition.microbatches = 1;
-  partition.memory = "4194304GiB";
+  partition.memory = kUnlimitedMemory;
   partition.plan = how.plan;
   partition.schedule = merged ? "auto" : "zb-h1";
   partition.recomputeLevel = how.level;

@@ -18,6 +18,9 @@
 
 namespace stagewright {
 
+/// So much memory, in bytes, that every plan fits.
+inline constexpr const char *kUnlimitedMemory = "4194304GiB";
+
 /// Runs the passes that `build` appends on `trial`, a copy of a module. It is
 /// verified once, at the end, not after every pass, because a search runs many
 /// trials.
