@@ -12,8 +12,10 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Silence.h"
 #include "stagewright/Pipelines/Shards.h"
+#include "stagewright/Planning/Bounds.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/Text.h"
 #include "stagewright/Support/Units.h"
@@ -97,6 +99,7 @@ public:
 private:
   CompileOptions optionsOf(const PipelineShape &shape, bool halves) const;
   void planWhole();
+  Seconds boundOfWhole(Found &found);
   void planGroupsOf(int64_t ways);
   CompileOptions optionsOfLayers(const Found &found, bool halves) const;
   OwningOpRef<ModuleOp> formLayers(Found &found);
@@ -164,12 +167,38 @@ void Search::planWhole() {
   Found &found = all.emplace_back();
   OwningOpRef<ModuleOp> whole(module.clone());
   if (failed(plan(*whole, optionsOf(found.shape, false), Level::Program,
-                  found.problem, found.said)))
+                  found.problem, found.said))) {
+    found.bound = boundOfWhole(found); // The planner may have missed a plan.
     return;
+  }
   found.seconds = promisedTime(*whole);
   found.bound = promisedBound(*whole);
   found.planned = std::move(whole);
   least = std::min(least, found.seconds);
+}
+
+/// A bound on all plans of whole layers; infinite if they have no graph.
+Seconds Search::boundOfWhole(Found &found) {
+  Seconds none(std::numeric_limits<double>::infinity());
+  OwningOpRef<ModuleOp> layers = formLayers(found);
+  std::vector<Problem> forms;
+  for (bool halves : {false, true}) {
+    OwningOpRef<ModuleOp> graph;
+    if (layers)
+      graph = formGraph(*layers, halves, found);
+    if (!graph || failed(runAside(*graph, [](OpPassManager &manager) {
+          manager.addPass(pipeline::createInferSliceable());
+        })))
+      return none;
+    auto op = *graph->getOps<pipeline::GraphOp>().begin();
+    FailureOr<Problem> problem = pipeline::problemOf(op, cluster);
+    if (failed(problem))
+      return none;
+    problem->microbatches = microbatches;
+    pipeline::shareMicrobatches(op, *problem);
+    forms.push_back(std::move(*problem));
+  }
+  return formsLowerBound(forms.front(), forms.back());
 }
 
 /// Options that form layers of as many shards as `found` has, for any number of

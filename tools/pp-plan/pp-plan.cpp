@@ -96,29 +96,6 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
          (request.planner == "auto" || request.planner == "placed");
 }
 
-/// A bound on all plans that planWhole() chooses from. If samples limit the
-/// replicas of a stage, it is the bound of the work alone.
-Seconds boundOf(const Problem &whole, const Problem &apart) {
-  Seconds work = std::min(workLowerBound(whole), workLowerBound(apart));
-  Result<Network> network = Network::create(whole.cluster);
-  auto devices = int64_t(whole.cluster.devices.size());
-  if (!network || (whole.samples > 0 && whole.samples < devices))
-    return work;
-  PlacedFamily halves, wholes;
-  for (const Generator &generator : allGenerators()) {
-    if (generator.placement == Placement::Twin)
-      continue;
-    halves.generators.push_back(generator);
-    if (!generator.splitsBackward)
-      wholes.generators.push_back(generator);
-  }
-  Result<Seconds> one = placedFamilyBound(apart, halves);
-  Result<Seconds> other = placedFamilyBound(whole, wholes);
-  return one && other
-             ? std::min({*one, *other, familyLowerBound(whole, *network)})
-             : work;
-}
-
 /// The better plan of `whole` and of `apart`, whose backwards are split.
 Result<Planned> planWhole(const PlanOptions &options, Problem whole,
                           std::optional<Problem> apart, PlanRequest request) {
@@ -165,7 +142,7 @@ Result<ReadLayers> readWhole(const PlanOptions &options, size_t number,
     if (Result<Input> halves = reader.read(/*halves=*/true)) {
       apart = std::move(halves->problem);
       if (isBounded && request.planner == "auto")
-        bound = boundOf(problem, *apart);
+        bound = formsLowerBound(problem, *apart);
     }
   ReadLayers layers{bound, {}};
   request.isBrief = isBounded && fixed.empty() && request.planner == "auto" &&

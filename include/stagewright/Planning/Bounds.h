@@ -48,6 +48,12 @@ bool isOfFamily(const Plan &plan);
 /// device-seconds, and all devices are always busy.
 Seconds workLowerBound(const Problem &problem);
 
+/// Lower bound over every plan of layers that planners choose from, with one
+/// stage per device or several: `whole` has whole backwards, `apart` the same
+/// layers with split ones. It is that of the work where the samples of a
+/// microbatch limit the replicas of a stage.
+Seconds formsLowerBound(const Problem &whole, const Problem &apart);
+
 /// Parallel pipelines, each on `ranks` ranks.
 struct PipelineShape {
   int64_t ranks = 1, pipelines = 1;

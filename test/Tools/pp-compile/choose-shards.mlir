@@ -8,10 +8,18 @@
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=auto --schedule=gpipe --microbatches=1 --emit=schedule | FileCheck %s --check-prefix=NAMED
 // RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=auto --schedule=zb-v --microbatches=8 --emit=program 2>&1 | FileCheck %s --check-prefix=BACK
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=auto --recompute-layers --microbatches=1 --emit=program 2>&1 | FileCheck %s
+// RUN: sed 's/12xf32/1200xf32/g; s/<12x4/<1200x4/g; s/<8x/<2x/g' %s > %t.wide.mlir
+// RUN: pp-compile %t.wide.mlir --cluster=local:4 --tensor-parallel=auto --microbatches=16 --memory=60KiB --emit=program 2>&1 | FileCheck %s --check-prefix=BOUND
 
 // CHECK: remark: whole layers: {{.*}} a step
 // CHECK: remark: layers over 2 shards: {{.*}} a step{{.*}}; at least {{.*}}
 // CHECK: pipeline.stage 0 on [@d0]
+
+// The bound is that of all plans, also of whole layers if none of these is found.
+// BOUND: remark: whole layers have no plan:
+// BOUND: remark: layers over 2 shards: {{.*}}; at least 28.9 us
+// BOUND: remark: layers over 4 shards: {{.*}}; at least 27.1 us
+// BOUND: pipeline.program {{.*}} bound = 2.499{{[0-9]+}}E-5
 
 // Copies are of shards, so whole layers are not tried.
 // GRAPH-NOT: whole layers
