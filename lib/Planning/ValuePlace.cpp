@@ -25,9 +25,7 @@ void ValuePlace::addUse(ActionKind phase) {
 int64_t *counterOf(const LayerValue &value, const ValuePlace &place,
                    bool recompute, StageMemory &memory) {
   bool forward = value.producer.phase == ActionKind::Forward;
-  bool weight = value.producer.phase == ActionKind::WeightGradient;
-  bool kept =
-      forward ? place.inputUse || place.weightUse : !weight && place.weightUse;
+  bool kept = place.keeps(value.producer.phase);
   if (place.producer && kept && forward && recompute)
     return &memory.recomputed; // Recomputed right before the backward.
   if (place.producer && kept && forward && place.offloaded)

@@ -23,6 +23,13 @@ struct ValuePlace {
   bool offloaded = false; ///< The stash of the producer is on the host.
 
   void addUse(ActionKind phase);
+  /// Whether a later action than that of `phase`, which receives or makes the
+  /// value, uses it too.
+  bool keeps(ActionKind phase) const {
+    return phase == ActionKind::Forward
+               ? inputUse || weightUse
+               : phase != ActionKind::WeightGradient && weightUse;
+  }
 };
 
 /// The counter of `memory` to which `value` adds in a stage that has it as

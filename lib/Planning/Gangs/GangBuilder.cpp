@@ -122,7 +122,7 @@ void GangBuilder::readAgain() {
   GangBuilder builder(sharded.again->problem, network, sharded.again->layers,
                       kind);
   again = builder.build().layers;
-  againRings = builder.ringsOf();
+  againRings = builder.ringsOf(0);
 }
 
 Problem GangBuilder::build() {

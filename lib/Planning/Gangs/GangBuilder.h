@@ -68,16 +68,19 @@ private:
   double waitOf(const Cell &cell, size_t phase) const;
   double secondsOf(size_t level, size_t phase, const std::vector<size_t> &own,
                    int64_t recompute) const;
+  bool isAt(const LayerPhase &use, int64_t recompute) const;
   uint32_t levelsOf(const LayerPhase &use) const;
   void collectLocals();
   void addWholeLevel(Layer &layer, size_t first, size_t end) const;
-  std::vector<Bytes> ringsOf() const;
+  std::vector<Bytes> ringsOf(int64_t recompute) const;
   void addRings();
   void readAgain();
   /// The level at which a layer of the gang repeats its whole forward; none if
   /// no level does.
   std::optional<size_t> wholeLevel(int64_t layer) const;
   bool addUse(LayerValue &own, const LayerPhase &use);
+  void addMessage(const LayerValue &value);
+  void addKept(const LayerValue &value, const std::vector<LayerPhase> &uses);
   void addValues();
   void addResidents();
 

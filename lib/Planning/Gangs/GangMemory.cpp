@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gangs/GangBuilder.h"
-#include "Placed/RankMemory.h"
+#include "Placed/PassedValues.h"
 #include <algorithm>
-#include <set>
 
 namespace stagewright {
 
@@ -19,23 +18,17 @@ void GangBuilder::collectLocals() {
   for (std::vector<int64_t> &bytes : ofPhase)
     bytes.resize(ofLevel.size(), 0);
   for (const LayerValue &value : fine.values) {
-    auto [from, sender] = placeOf(value.producer.layer);
-    if (sender != chosen)
-      continue;
-    size_t first = from, last = from;
-    bool isKept = false; // Counted in the stash of the layer.
-    for (const LayerPhase &use : value.uses) {
-      auto [to, shard] = placeOf(use.layer);
-      if (shard != chosen)
-        continue;
-      isKept |= use.phase != value.producer.phase;
-      first = std::min(first, to);
-      last = std::max(last, to);
-    }
-    if (!isKept && first < last)
-      for (size_t level = first; level <= last; ++level)
-        ofPhase[numberOf(value.producer.phase)][level] +=
-            fine.slotOf(value.bytes).value;
+    auto levelHere = [&](const LayerPhase &use) -> std::optional<size_t> {
+      auto [level, shard] = placeOf(use.layer);
+      return shard == chosen ? std::optional(level) : std::nullopt;
+    };
+    size_t from = placeOf(value.producer.layer).level;
+    for (const auto &[to, place] : passedUses(value, levelHere))
+      if (!place.keeps(value.producer.phase)) // Else it is in the stash.
+        for (size_t level = std::min(from, to); level <= std::max(from, to);
+             ++level)
+          ofPhase[numberOf(value.producer.phase)][level] +=
+              fine.slotOf(value.bytes).value;
   }
   locals.assign(ofLevel.size(), 0);
   for (const std::vector<int64_t> &bytes : ofPhase)
@@ -43,21 +36,23 @@ void GangBuilder::collectLocals() {
       locals[level] = std::max(locals[level], bytes[level]);
 }
 
-/// By layer: bytes of the rings of messages between shards. All levels of a
-/// device share them (RankMemory::add()), so the level that gets the most
-/// counts.
-std::vector<Bytes> GangBuilder::ringsOf() const {
+/// By layer: bytes of the rings of messages that only the receiving actions
+/// read, if layers are at level `recompute`. All levels of a device share them
+/// (RankMemory::add()), so the level that gets the most counts. Of a value from
+/// another layer of the gang there is a message from each shard: a stage of
+/// another gang may make it, and one does where the most is received.
+std::vector<Bytes> GangBuilder::ringsOf(int64_t recompute) const {
   std::vector<double> received(ofLevel.size(), 0);
   for (const LayerValue &value : fine.values) {
-    if (placeOf(value.producer.layer).shard == chosen)
-      continue;
-    std::set<size_t> levels;
+    std::map<size_t, ValuePlace> places; // By level of the chosen shard.
     for (const LayerPhase &use : value.uses)
-      if (placeOf(use.layer).shard == chosen && use.isAt(0) &&
-          use.phase == value.producer.phase)
-        levels.insert(placeOf(use.layer).level);
-    for (size_t level : levels)
-      received[level] += double(fine.slotOf(value.bytes).value);
+      if (placeOf(use.layer).shard == chosen && isAt(use, recompute))
+        places[placeOf(use.layer).level].addUse(use.phase);
+    bool isOwn = placeOf(value.producer.layer).shard == chosen;
+    for (const auto &[level, place] : places)
+      if (!place.keeps(value.producer.phase) && // Else it is in the stash.
+          !(isOwn && ofLevel[level] == layerOf(value.producer.layer)))
+        received[level] += double(fine.slotOf(value.bytes).value);
   }
   std::vector<Bytes> rings(sharded.ends.size());
   for (size_t level = 0; level < ofLevel.size(); ++level) {
@@ -72,17 +67,19 @@ std::vector<Bytes> GangBuilder::ringsOf() const {
 void GangBuilder::addRings() {
   if (kind != GangTimes::Most)
     return;
-  std::vector<Bytes> rings = ringsOf();
-  for (size_t number = 0; number < rings.size(); ++number) {
-    Layer &layer = result.layers[number];
-    layer.temporaries += rings[number];
-    layer.sampleTemporaries += rings[number];
-    for (size_t level = 1; level <= layer.levels.size(); ++level) {
-      bool isWhole = level == wholes[number] && !againRings.empty();
-      Bytes own =
-          isWhole ? std::max(rings[number], againRings[number]) : rings[number];
-      layer.levels[level - 1].temporaries += own;
-      layer.levels[level - 1].sampleTemporaries += own;
+  for (size_t level = 0; level <= size_t(result.mostLevels()); ++level) {
+    std::vector<Bytes> rings = ringsOf(int64_t(level));
+    for (size_t number = 0; number < rings.size(); ++number) {
+      Layer &layer = result.layers[number];
+      if (level == 0) {
+        layer.temporaries += rings[number];
+        layer.sampleTemporaries += rings[number];
+      } else if (level <= layer.levels.size()) {
+        if (level == wholes[number] && !againRings.empty())
+          rings[number] = std::max(rings[number], againRings[number]);
+        layer.levels[level - 1].temporaries += rings[number];
+        layer.levels[level - 1].sampleTemporaries += rings[number];
+      }
     }
   }
 }
@@ -97,18 +94,40 @@ std::optional<size_t> GangBuilder::wholeLevel(int64_t layer) const {
   return levels > most ? std::optional(levels) : std::nullopt;
 }
 
-/// The recomputation levels of a layer of the gang at which `use` exists: each
-/// layer of the shard is at the same level, or at its highest.
-uint32_t GangBuilder::levelsOf(const LayerPhase &use) const {
+/// Whether `use` exists if each layer of the shard is at level `recompute`, or
+/// at its highest.
+bool GangBuilder::isAt(const LayerPhase &use, int64_t recompute) const {
   auto highest = int64_t(fine.layers[size_t(use.layer)].levels.size());
+  return use.isAt(std::min(recompute, highest));
+}
+
+/// The recomputation levels of a layer of the gang at which `use` exists.
+uint32_t GangBuilder::levelsOf(const LayerPhase &use) const {
   uint32_t levels = 0;
   for (int64_t level = 0; level < int64_t(kMostLevels); ++level)
-    levels |= uint32_t(use.isAt(std::min(level, highest))) << level;
+    levels |= uint32_t(isAt(use, level)) << level;
   return levels;
 }
 
-/// Adds a use of the chosen shard. Returns whether it needs a value that the
-/// forward of its own layer makes, and the whole level makes again.
+/// Adds what the chosen shard gets from other layers of the gang, for the time
+/// of the messages. At no level do its uses exist: ringsOf() and addKept()
+/// count the bytes.
+void GangBuilder::addMessage(const LayerValue &value) {
+  LayerValue message{value.bytes,
+                     {layerOf(value.producer.layer), value.producer.phase},
+                     {},
+                     value.transfer};
+  for (const LayerPhase &use : value.uses)
+    if (placeOf(use.layer).shard == chosen &&
+        layerOf(use.layer) != message.producer.layer)
+      message.uses.push_back({layerOf(use.layer), use.phase, /*levels=*/0});
+  if (!message.uses.empty())
+    result.values.push_back(std::move(message));
+}
+
+/// Adds a use of the chosen shard to what it keeps. Returns whether it needs a
+/// value that the forward of its own layer makes, and the whole level makes
+/// again.
 bool GangBuilder::addUse(LayerValue &own, const LayerPhase &use) {
   LayerPhase there{layerOf(use.layer), use.phase, levelsOf(use)};
   bool isHere = there.layer == own.producer.layer,
@@ -124,43 +143,57 @@ bool GangBuilder::addUse(LayerValue &own, const LayerPhase &use) {
       own.uses.push_back({there.layer, ActionKind::InputGradient, ~below});
     }
   }
-  if (!isHere || there.phase != own.producer.phase)
+  if (there.phase != own.producer.phase)
     own.uses.push_back(there);
   return isRepeated;
 }
 
-/// Adds the values that the chosen shard uses, or sends to itself.
+/// Adds `value` as far as the chosen shard keeps it between actions for `uses`.
+void GangBuilder::addKept(const LayerValue &value,
+                          const std::vector<LayerPhase> &uses) {
+  LayerValue own{value.bytes,
+                 {layerOf(value.producer.layer), value.producer.phase},
+                 {},
+                 Seconds()}; // addMessage() has its time.
+  bool isRepeated = false, isLate = false;
+  for (const LayerPhase &use : uses)
+    if (addUse(own, use)) {
+      isRepeated = true;
+      isLate |= use.phase == ActionKind::WeightGradient;
+    }
+  if (isRepeated && isLate && !fine.wholeBackward) {
+    // I makes it again, and a schedule may delay W.
+    int64_t layer = own.producer.layer;
+    uint32_t below = (uint32_t(1) << *wholes[size_t(layer)]) - 1;
+    result.values.push_back({own.bytes,
+                             {layer, ActionKind::InputGradient},
+                             {{layer, ActionKind::WeightGradient, ~below}},
+                             {}});
+  } else if (isRepeated && again.empty()) { // For one microbatch at a time.
+    size_t layer = size_t(own.producer.layer);
+    RecomputeLevel &whole = result.layers[layer].levels[*wholes[layer] - 1];
+    whole.temporaries += result.slotOf(own.bytes);
+    whole.sampleTemporaries += result.slotOf(own.bytes);
+  }
+  if (!own.uses.empty())
+    result.values.push_back(std::move(own));
+}
+
+/// Adds the values that the chosen shard uses, or sends to itself. Each level
+/// keeps a copy of its own; bounds count one for each layer of the gang.
 void GangBuilder::addValues() {
   for (size_t layer = 0; layer < result.layers.size(); ++layer)
     wholes.push_back(wholeLevel(int64_t(layer)));
   for (const LayerValue &value : fine.values) {
-    LayerValue own{value.bytes,
-                   {layerOf(value.producer.layer), value.producer.phase},
-                   {},
-                   value.transfer};
-    bool isRepeated = false, isLate = false;
+    addMessage(value);
+    std::map<size_t, std::vector<LayerPhase>> copies;
     for (const LayerPhase &use : value.uses)
-      if (placeOf(use.layer).shard == chosen && addUse(own, use)) {
-        isRepeated = true;
-        isLate |= use.phase == ActionKind::WeightGradient;
-      }
-    if (isRepeated && isLate && !fine.wholeBackward) {
-      // I makes it again, and a schedule may delay W.
-      int64_t layer = own.producer.layer;
-      uint32_t below = (uint32_t(1) << *wholes[size_t(layer)]) - 1;
-      result.values.push_back({own.bytes,
-                               {layer, ActionKind::InputGradient},
-                               {{layer, ActionKind::WeightGradient, ~below}},
-                               {}});
-    } else if (isRepeated &&
-               again.empty()) { // Held for one microbatch at a time.
-      size_t layer = size_t(own.producer.layer);
-      RecomputeLevel &whole = result.layers[layer].levels[*wholes[layer] - 1];
-      whole.temporaries += result.slotOf(own.bytes);
-      whole.sampleTemporaries += result.slotOf(own.bytes);
-    }
-    if (!own.uses.empty())
-      result.values.push_back(std::move(own));
+      if (placeOf(use.layer).shard == chosen)
+        copies[kind == GangTimes::Most ? placeOf(use.layer).level
+                                       : size_t(layerOf(use.layer))]
+            .push_back(use);
+    for (const auto &[holder, uses] : copies)
+      addKept(value, uses);
   }
 }
 

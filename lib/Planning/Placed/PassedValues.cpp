@@ -7,9 +7,7 @@
 
 #include "Placed/PassedValues.h"
 #include "LayerIndex.h"
-#include "ValuePlace.h"
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace stagewright {
@@ -28,8 +26,6 @@ public:
   void countOnce(const Resident &resident);
 
 private:
-  /// How the stages use `value`, by stage.
-  std::map<size_t, ValuePlace> placesOf(const LayerValue &value) const;
   bool isOn(size_t stage, size_t other) const {
     return stages[stage].devices == stages[other].devices;
   }
@@ -54,32 +50,25 @@ PassedValues::PassedValues(const Problem &problem,
     }
 }
 
-std::map<size_t, ValuePlace>
-PassedValues::placesOf(const LayerValue &value) const {
-  std::map<size_t, ValuePlace> places;
-  for (const LayerPhase &use : value.uses)
-    if (int64_t stage = stageOf[size_t(use.layer)];
-        stage >= 0 && use.isAt(levelOf[size_t(use.layer)]))
-      places[size_t(stage)].addUse(use.phase);
-  return places;
-}
-
 void PassedValues::add(const LayerValue &value) {
   int64_t stage = stageOf[size_t(value.producer.layer)];
-  ActionKind phase = value.producer.phase;
-  if (stage < 0 || phase == ActionKind::WeightGradient)
+  if (stage < 0)
     return;
-  auto from = size_t(stage);
+  auto stageHere = [&](const LayerPhase &phase) -> std::optional<size_t> {
+    int64_t own = stageOf[size_t(phase.layer)];
+    if (own < 0 || !phase.isAt(levelOf[size_t(phase.layer)]) ||
+        !isOn(size_t(own), size_t(stage)))
+      return std::nullopt;
+    return size_t(own);
+  };
   int64_t bytes = problem.slotOf(value.bytes).value;
-  for (const auto &[to, place] : placesOf(value)) {
-    // Forwards run in the order of the stages, backwards against it.
-    bool isBefore = phase == ActionKind::Forward ? to < from : to > from;
-    if (to == from || isBefore || stages[to].recompute || !isOn(to, from))
+  for (const auto &[to, place] : passedUses(value, stageHere)) {
+    if (stages[to].recompute)
       continue;
     if (int64_t *counter =
             counterOf(value, place, /*recompute=*/false, result.stages[to])) {
       *counter -= bytes;
-      result.passed.push_back({stage, phase, int64_t(to),
+      result.passed.push_back({stage, value.producer.phase, int64_t(to),
                                place.weightUse  ? ActionKind::WeightGradient
                                : place.inputUse ? ActionKind::InputGradient
                                                 : ActionKind::Forward,

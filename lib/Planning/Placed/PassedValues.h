@@ -17,8 +17,30 @@
 #define STAGEWRIGHT_LIB_PLANNING_PLACED_PASSEDVALUES_H
 
 #include "Placed/RankMemory.h"
+#include "ValuePlace.h"
+#include <map>
+#include <optional>
 
 namespace stagewright {
+
+/// How later stages of the device that makes `value` use it, by stage: each of
+/// them has a copy of its own. `stageOf(phase)`: the stage of a LayerPhase on
+/// that device, none for phases of other devices. Forwards run in the order of
+/// the stages, backwards against it; no stage waits for a weight gradient.
+template <typename StageOf>
+std::map<size_t, ValuePlace> passedUses(const LayerValue &value,
+                                        StageOf stageOf) {
+  std::map<size_t, ValuePlace> places;
+  ActionKind phase = value.producer.phase;
+  std::optional<size_t> from = stageOf(value.producer);
+  if (!from || phase == ActionKind::WeightGradient)
+    return places;
+  for (const LayerPhase &use : value.uses)
+    if (std::optional<size_t> to = stageOf(use);
+        to && (phase == ActionKind::Forward ? *to > *from : *to < *from))
+      places[*to].addUse(use.phase);
+  return places;
+}
 
 /// The memory of stages, and what passes between those of the same devices.
 struct StagesMemory {
