@@ -23,7 +23,8 @@ void GangBuilder::chooseShard() {
   chosen = size_t(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
 }
 
-/// Raises the temporaries of `level` of a gang's layer to those of `own`.
+/// Raises the temporaries of `again`, a level of a gang's layer, to at least
+/// those of `own` at `level`.
 static void addTemporaries(const Layer &own, int64_t level,
                            RecomputeLevel &again) {
   level = std::min(level, int64_t(own.levels.size()));
@@ -86,8 +87,9 @@ void GangBuilder::addLayers() {
   }
 }
 
-/// Adds the level at which the levels [first, end) of the shards run again,
-/// with their messages. addValues() adds the bytes that they then hold.
+/// Adds the recomputation level at which the levels [first, end) of the shards
+/// run again, with their messages. addValues() adds the bytes that they then
+/// hold.
 void GangBuilder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
   RecomputeLevel repeated{{}, layer.temporaries, layer.sampleTemporaries};
   if (!again.empty()) {
@@ -114,8 +116,8 @@ void GangBuilder::addWholeLevel(Layer &layer, size_t first, size_t end) const {
   layer.levels.push_back(std::move(repeated));
 }
 
-/// Builds the layers with what runs again: their backwards take so much longer,
-/// and get more messages.
+/// Builds the layers of ShardedLayers::again, whose backwards include what runs
+/// again. addWholeLevel() and addRings() take times and rings from them.
 void GangBuilder::readAgain() {
   if (!sharded.repeats || !sharded.again)
     return;

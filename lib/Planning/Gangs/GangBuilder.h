@@ -98,8 +98,8 @@ private:
   /// same action and that exist while this level runs.
   std::vector<int64_t> locals;
   std::vector<std::optional<size_t>> wholes; ///< wholeLevel() by layer.
-  std::vector<Layer> again;      ///< Those of ShardedLayers::again, if any.
-  std::vector<Bytes> againRings; ///< ringsOf() them.
+  std::vector<Layer> again; ///< The layers of ShardedLayers::again, if any.
+  std::vector<Bytes> againRings; ///< Their ringsOf().
   size_t chosen = 0; ///< The shard whose bytes count: it holds the most.
   Problem result;
 };

@@ -18,7 +18,8 @@ std::vector<int64_t> layersByLevel(const std::vector<size_t> &ends) {
   return layers;
 }
 
-/// By layer of the gang: whether it is linked to the layer before.
+/// By layer of the gang: whether it is linked to the layer before
+/// (joinToChain()).
 static std::vector<bool> linkedLayers(const Problem &problem,
                                       const ShardedLayers &sharded) {
   std::vector<int64_t> ofLevel = layersByLevel(sharded.ends);
