@@ -83,7 +83,7 @@ private:
 };
 
 /// The ranks that sum `result` together. None if it is not an accumulated
-/// gradient, or if every stage that adds to it is on one rank: then the owner
+/// gradient, or if no stage that adds to it is on several ranks: then the owner
 /// adds the parts.
 SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
   pipeline::GraphOp graph = plan.graph;
@@ -145,7 +145,8 @@ private:
     });
   }
 
-  std::vector<int64_t> group; ///< By rank: its first rank; -1: none.
+  /// By rank: the first of the ranks with which it gathers; -1: none.
+  std::vector<int64_t> group;
   std::map<ActionKey, std::vector<unsigned>> begun; ///< Positions of nodes.
 };
 

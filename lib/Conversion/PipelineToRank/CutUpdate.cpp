@@ -251,7 +251,8 @@ void writeLast(Update &update, Bodies &bodies, int64_t rank, int64_t rounds) {
       continue;
     Value result = end.getOperand(argument.replacedBy);
     int64_t home = update.homeOf(update.function.getArgument(number));
-    // State without an owner: every rank has and updates its own copy.
+    // Another rank owns it. State without an owner (home < 0) is updated by
+    // every rank, in a copy of its own.
     if (home >= 0 && !update.owns(rank, home))
       continue;
     call.replaced.push_back(number);

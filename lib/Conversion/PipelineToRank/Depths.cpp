@@ -26,9 +26,10 @@ static bool isNext(const Plan &plan, const ChannelPlan &channel) {
                   plan.stageNumber(channel.stage)) == 1;
 }
 
-/// The phase of the receiver of the same kind as the one that makes the value.
-/// The first use may come later, but the sender waits for a slot before it
-/// sends what the receiver needs in this phase.
+/// The receiver's phase of the kind in which the value is made. The first use
+/// of the value may come later, but its slot is needed from this phase on: the
+/// sender waits for the slot before it sends what the receiver needs in this
+/// phase.
 static StagePhase arrivalOf(const Plan &plan, const ChannelPlan &channel) {
   ActionKey made = plan.values.find(channel.value)->second.made;
   return toPhase({made.kind, channel.stage});
@@ -76,7 +77,8 @@ RingDepth Caps::capped(const Entry &entry, int64_t more) const {
   return {entry.held.slots == 1 ? most + more : most, false};
 }
 
-/// Whether `run` finishes without a deadlock with `more` slots.
+/// Whether `run` finishes without a deadlock if rings with one held slot get
+/// `more` further slots.
 bool Caps::finishes(const Schedule &run, int64_t more) const {
   std::set<std::tuple<StagePhase, StagePhase, StagePhase, int64_t>> edges;
   for (const Entry &entry : channels)
@@ -169,7 +171,8 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
     caps.add(channel, made, toPhase(channel.first), toPhase(channel.last),
              between(arrivalOf(plan, channel), channel.last));
   }
-  // Copies of stages have their own slots, which are verified later.
+  // Copies of stages have slots of their own, which a trial run of the schedule
+  // does not know; the programs are verified later.
   if (plan.numCopies() > 1)
     caps.choose({});
   else

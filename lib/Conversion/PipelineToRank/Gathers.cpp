@@ -14,13 +14,14 @@
 // Values are matched by their places: those of the group's ranks are made in
 // the same kind of action at the same level, read at the same level, and the
 // k-th of one rank (for one receiver) goes with the k-th of the others. Any
-// match has the right values, since each rank reads the parts of the nodes that
-// it reads in the graph. A wrong one could only make ranks wait for each other,
-// which verify-rank-programs refuses.
+// match gives the right values, since each rank reads the parts that its nodes
+// read in the graph. A bad match can only cause a deadlock, which
+// verify-rank-programs rejects.
 //
-// Ranks must begin their gathers in one order. So the ranks of a group run the
-// same actions in the same order, two groups have the same ranks or none in
-// common, and the gathers of one action are made in the same order.
+// Ranks must begin their gathers in one order. So gathers are formed only if
+// the ranks of a group run the same actions in the same order, two groups have
+// the same ranks or none in common, and all ranks make the gathers of one
+// action in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +66,8 @@ private:
   void mark(Value part, int64_t gather, int64_t written, int64_t read);
 
   Plan &plan;
-  /// By copy of a stage: its number among those of its rank and copy.
+  /// By number of a stage: its level, which is its position among the stages of
+  /// its rank on one route.
   std::vector<int64_t> levelOf;
   std::map<Ranks, bool> alike;
   std::vector<bool> isInGroup;     ///< By rank.
@@ -88,9 +90,9 @@ Gatherer::Gatherer(Plan &plan) : plan(plan), isInGroup(plan.numRanks()) {
     levelOf.push_back(count[{rank, int64_t(number) / plan.numStages}]++);
 }
 
-/// Finds values that one stage on each of some other ranks reads, all at one
-/// level: parts of joins, if their own rank reads them there too, else of
-/// scatters.
+/// Finds values that some other ranks read, each in one stage and all at one
+/// level. They are parts of joins if their own rank also reads them at that
+/// level; else, if only one other rank reads them, parts of scatters.
 void Gatherer::find() {
   for (auto &[value, made] : plan.values) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -99,7 +101,8 @@ void Gatherer::find() {
         !element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0 ||
         type.getNumElements() == 0 || rank::getSlotBytes(type) % 64 != 0)
       continue;
-    // A slot is not read while the gather is under way.
+    // The action that makes a part must not read it, since the gather is under
+    // way then.
     if (made.lastHere != made.madeAt)
       continue;
     int64_t from = plan.rankOf(made.made);
@@ -156,8 +159,8 @@ bool Gatherer::runAlike(const Ranks &ranks) {
   return entry->second = true;
 }
 
-/// Whether `ranks`, which begin a gather with the parts `begins`, begin it
-/// before and behind the same others.
+/// Whether all `ranks`, which begin a gather with the parts `begins`, begin it
+/// before and after the same other gathers of the action. If so, records it.
 bool Gatherer::keepsOrder(const Key &key, const Ranks &ranks,
                           const Parts &begins) {
   auto [kind, copy, level, reader, type] = key;
@@ -230,8 +233,9 @@ void Gatherer::addGathers(const Key &key, const Ranks &ranks,
   }
 }
 
-/// The k-th parts that `ranks` send each other. Those of a rank share a stash,
-/// in which it also receives, held as that of a gather.
+/// Adds the exchange of the k-th parts that `ranks` send each other. The parts
+/// that a rank sends share one stash, in which it also receives the parts of
+/// the others. The stash is held as long as that of a gather.
 void Gatherer::addExchange(const Key &key, const Ranks &ranks, const Sent &sent,
                            size_t k) {
   Parts begins; // By rank: the last part that it makes.
@@ -270,14 +274,15 @@ void Gatherer::addExchange(const Key &key, const Ranks &ranks, const Sent &sent,
   }
 }
 
-/// Groups are sets of ranks each of which sends as many parts to every other.
+/// Adds the exchanges of all groups: sets of ranks in which every rank sends
+/// the same number of parts to every other.
 void Gatherer::addExchanges(const Key &key, const Sent &sent) {
   for (const auto &[first, byReceiver] : sent) {
     size_t count = byReceiver.begin()->second.size();
     Ranks ranks = {first};
     for (const auto &[to, parts] : byReceiver)
       ranks.push_back(to);
-    if (!llvm::is_sorted(ranks)) // Found from its lowest rank.
+    if (!llvm::is_sorted(ranks)) // A group is found from its lowest rank.
       continue;
     bool all = llvm::all_of(ranks, [&](int64_t from) {
       auto own = sent.find(from);

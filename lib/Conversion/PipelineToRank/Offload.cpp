@@ -10,10 +10,11 @@
 // back goes to the second, which backwards read. Microbatches in between take
 // memory of the host only.
 //
-// A slot is fetched one turn ahead, when the backward of the turn before
-// begins, so that the copy overlaps with that backward and the forward after
-// it. The first backward also fetches its own slot, before it waits for its
-// gradient.
+// If the order of a stage allows it (Plan::fetchesAhead), a slot is fetched one
+// turn ahead, when the backward of the turn before begins, so that the copy
+// overlaps with that backward and the forward after it. The first backward then
+// also fetches its own slot, before it waits for its gradient. Otherwise every
+// backward fetches its own slot.
 //
 //===----------------------------------------------------------------------===//
 

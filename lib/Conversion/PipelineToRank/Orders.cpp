@@ -1,4 +1,4 @@
-//===- Orders.cpp - the order of each rank as loops or a table ------------===//
+//===- Orders.cpp - the order of each rank as loops, a table or lanes -----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,8 @@
 //
 // If the orders are those of a generator that is defined for every number of
 // microbatches, they become loops that are correct for any number. All other
-// orders are for one number: loops if they repeat, else a table.
+// orders are for one number of microbatches: loops if they repeat, else a
+// table. Ranks that run what is ready get lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,8 @@ namespace stagewright::torank {
 
 /// Max average number of times that loop bodies contain a case (kind and
 /// stage); above it a table is smaller, which contains each case once.
-/// Interleaved schedules alternate G forwards, and G backwards, of each chunk,
-/// so their bodies contain a case G times.
+/// Interleaved schedules run G forwards, or G backwards, of one chunk before
+/// those of the next chunk, so their loop bodies contain a case G times.
 static constexpr size_t kMostBodiesPerCase = 8;
 
 /// For each stage: the number of the scheduled stage of which it is a replica.

@@ -141,7 +141,7 @@ void Placer::passThrough(BlockArgument argument, int64_t result) {
   }
 }
 
-/// The rank of `stage` makes a result that is not summed.
+/// Records that the rank of `stage` makes `result`, which is not summed.
 void Placer::addOutput(int64_t result, int64_t stage) {
   int64_t rank = plan.rankOfStage[stage];
   const auto &microbatches = plan.microbatchesOf[stage / plan.numStages];
@@ -234,8 +234,8 @@ void Placer::findReads() {
 
 void Placer::chooseHomes() {
   for (auto &[value, made] : plan.values) {
-    // The slot of an output that keeps only the last microbatch does not last
-    // until a later action.
+    // If an output keeps only the last microbatch, its slot may be overwritten
+    // before a later action reads it.
     bool keeps = !made.outputs.empty() &&
                  (made.stashes.empty() ||
                   plan.combineOf(made.outputs[0]) != pipeline::Combine::Last);

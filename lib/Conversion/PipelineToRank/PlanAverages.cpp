@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // With `averaging` the ranks of a stage do not sum its gradients: each updates
-// parameters and state of its own, and a bucket says which parameters one
-// average sums. If several stages use a parameter, the ranks of one replica sum
-// its gradient in every step, and each has a copy, equal in all bits. What an
-// average carries from step to step, and what a replica has for itself, are
-// further state of the step: arguments with positions behind all others, and
-// results that replace them.
+// parameters and state of its own, and a bucket lists the gradients whose
+// parameters are averaged together. If several stages use a parameter, the
+// ranks of one replica sum its gradient in every step, and each has a copy,
+// equal in all bits. What an average carries from step to step, and what a
+// replica has for itself, are further state of the step: arguments with
+// positions behind all others, and results that replace them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +77,9 @@ SmallVector<SmallVector<int64_t>> ranksOfStages(const Plan &plan,
       ranks, [](const auto &stage) { return llvm::to_vector(stage.second); });
 }
 
-/// Fails if a parameter that replicas average is of stages with different
-/// replicas, or of a type that they cannot average.
+/// Fails if replicas cannot average a parameter: it is used by stages with
+/// different replicas, is read by a rank that does not train it, or has a type
+/// that cannot be averaged.
 LogicalResult checkParameter(const Plan &plan, const UpdateArgument &argument,
                              const BucketPlan &bucket, int64_t result,
                              ArrayRef<SmallVector<int64_t>> stages) {
@@ -115,7 +116,7 @@ LogicalResult checkParameter(const Plan &plan, const UpdateArgument &argument,
   return success();
 }
 
-/// Finds the ranks of every replica, if it has several.
+/// Sets the sharers of `bucket`: the ranks of each replica that has several.
 void findSharers(const Plan &plan, BucketPlan &bucket) {
   std::map<int64_t, SmallVector<int64_t>> ranks; // By replica.
   for (int64_t rank : bucket.ranks)
@@ -125,8 +126,8 @@ void findSharers(const Plan &plan, BucketPlan &bucket) {
       bucket.sharers[rank].assign(all.begin(), all.end());
 }
 
-/// Finds what is averaged with the bucket, and gives its state positions from
-/// `next` on.
+/// Finds the parameters that are averaged with bucket `number`, and assigns
+/// positions from `next` on to the state of the average.
 FailureOr<AveragePlan> planAverage(Plan &plan, unsigned number, int64_t &next) {
   BucketPlan &bucket = plan.buckets[number];
   pipeline::GraphOp graph = plan.graph;
@@ -188,8 +189,9 @@ LogicalResult planAverages(Plan &plan) {
   }
   if (plan.averages.empty())
     return emitError(loc) << "there is nothing to average: no stage with a "
-                          << "gradient has replicas; give a plan with some, as "
-                          << "\"[0,3)x2\", and buckets of at least 1 byte";
+                          << "gradient has replicas; give a plan with some, "
+                          << "such as \"[0,3)x2\", and buckets of at least 1 "
+                          << "byte";
   // State without an owner can depend on the gradients of a replica, too.
   for (int64_t rank : ranks)
     for (unsigned number : plan.update->parts[rank].last.replaced)

@@ -12,8 +12,10 @@
 //
 // If the replicas of every stage take microbatches in turn, p pipelines run in
 // parallel: microbatch m is number m / p of pipeline m % p, and orders, slots
-// and messages use the number within the pipeline. Other routes number their
-// microbatches themselves; that number is called a turn.
+// and messages use the number within the pipeline. Without parallel pipelines,
+// the microbatches of a route have numbers of their own: m / d, if their
+// distance d is constant. The number that selects slots and messages is called
+// a turn.
 //
 // Most schedules have one route. If a stage is on several ranks, or runs its
 // forward again for some microbatches only, every further route gets a copy of
@@ -21,15 +23,16 @@
 // its own: copy c of stage s has number c * numStages + s, is on one rank and
 // runs the same actions for all its microbatches.
 //
-// A value has one home, which its body writes: the slot of an output, else of a
-// stash (if a later action of the rank uses it; each stage that does has its
-// own), else of a channel (if only other ranks use it), else the workspace.
-// Every other place gets a copy. A sent slot belongs to the receiver, so a
-// value that its own action also reads is copied to the channel.
+// A value has one home, which the body of its node writes: the slot of an
+// output, else of a stash (if a later action of the rank uses the value; each
+// stage that uses it has a stash of its own), else of a channel (if only other
+// ranks use it), else the workspace. Every other place of the value gets a
+// copy. A sent slot belongs to the receiver, so a value that its own action
+// also reads is copied to the channel.
 //
-// Values that shards join may be gathered (Gathers.cpp): the stash of a part,
-// its home, then has room for the parts of all ranks, and channels of parts are
-// not used.
+// Joins and scatters of shards may become gathers and exchanges (Gathers.cpp).
+// The home of a part is then a stash with room for the parts of all ranks, and
+// the channels of the parts are not used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +68,8 @@ struct NodePlan {
   /// Results that the body adds to an accumulator: (result of the node, result
   /// of the step).
   mlir::SmallVector<std::pair<unsigned, int64_t>> accumulated;
-  /// `accumulated` by result of the step, in the order of the first ones: what
-  /// is added to the same accumulator.
+  /// By result of the step, in the order in which they first occur in
+  /// `accumulated`: the results of the node that are added to it.
   llvm::MapVector<int64_t, std::vector<unsigned>> sums() const;
   /// First byte of the workspace after all values that are live in the call.
   int64_t workspaceTop = 0;
@@ -94,11 +97,14 @@ struct StashPlan {
   /// ring `onHost` on the host.
   bool offloaded = false;
   RingDepth onHost = {}, back = {};
-  bool gathers = false; ///< Of a part of a gather: its slots have all parts.
-  /// Of one of the parts that a rank exchanges: the others have the same slots.
+  /// Whether it is the stash of a part of a gather: its slots have all parts.
+  bool gathers = false;
+  /// Whether another stash has its slots and releases them: all parts that a
+  /// rank sends in one exchange share their slots.
   bool follows = false;
 
-  /// Lets it last for the uses of a channel of the gather.
+  /// Extends its lifetime to the uses of `channel`, whose messages a gather
+  /// carries.
   void extend(const struct ChannelPlan &channel);
 };
 
@@ -115,10 +121,13 @@ struct ValuePlan {
   /// Results of the step that keep it for every microbatch (or the last); the
   /// first may be its home.
   mlir::SmallVector<int64_t> outputs;
-  int64_t gather = -1; ///< If it is a part of one: its number.
-  /// The number of the part where it is written, and where others read it.
+  int64_t gather = -1; ///< The gather of which it is a part; -1: none.
+  /// Numbers of the parts of a slot: the one in which its rank writes it, and
+  /// the one in which the gather's ranks read it.
   int64_t writtenPart = 0, readPart = 0;
-  bool beginsGather = true; ///< Whether it is the last part that is written.
+  /// Whether its rank begins the gather after it: it is the last part that the
+  /// rank writes.
+  bool beginsGather = true;
 };
 
 /// A value that is sent to a stage on another rank.
@@ -132,11 +141,11 @@ struct ChannelPlan {
   bool gathered = false; ///< A gather carries its messages.
 };
 
-/// A value of which each rank of a group of shards makes one part; if it
-/// exchanges, one for every other rank.
+/// A gather: each rank of a group of shards makes one part of a value. If it
+/// exchanges, each rank makes one part for every other rank.
 struct GatherPlan {
   std::string name;
-  std::vector<int64_t> ranks; ///< In increasing order, as the parts.
+  std::vector<int64_t> ranks; ///< In increasing order; so are the parts.
   mlir::Type type;            ///< Of a part.
   bool exchanges = false;
   int64_t depth = 1;
@@ -155,7 +164,9 @@ struct RankOrder {
 struct AccumulatorPlan {
   int64_t result = 0;
   int64_t stage = 0;
-  bool owner = false; ///< The result itself; else a part that the owner adds.
+  /// Whether it is the result itself; else it is a part, which the owner adds
+  /// to the result.
+  bool owner = false;
 };
 
 /// Gradients that one all-reduce sums, in one range of bytes on each rank.
@@ -171,13 +182,14 @@ struct BucketPlan {
     int64_t last = 0; ///< Microbatch.
   };
   std::map<int64_t, Start> starts; ///< By rank.
-  /// With averages of parameters that several stages use, by rank: the ranks of
-  /// its replica, which sum the gradients in every step. Else empty.
+  /// By rank: the ranks of its replica, which sum the gradients in every step.
+  /// Empty unless replicas average parameters that several stages use.
   std::map<int64_t, mlir::SmallVector<int64_t>> sharers;
 };
 
-/// An average over replicas, of the parameters whose gradients are in a bucket.
-/// Positions are arguments of the step that only averages have.
+/// An average, over replicas, of the parameters whose gradients are in a
+/// bucket. Its state becomes further arguments of the step; the members give
+/// their positions.
 struct AveragePlan {
   unsigned bucket = 0;
   mlir::SmallVector<unsigned> parameters; ///< Arguments of @update.
@@ -194,8 +206,8 @@ struct Plan {
   Schedule data;         ///< The orders of `schedule`.
   StageGraph stageGraph; ///< Of `program`, without copies.
   /// The order of one pipeline for any number of microbatches, if a generator
-  /// has it and each rank has one stage; else none, and the program runs `data`
-  /// alone.
+  /// has it and each rank has one stage; else none, and the program runs only
+  /// with the number of microbatches of `data`.
   std::optional<ScheduleFamily> family;
   /// By stage of the program, if ranks run what is ready; else empty.
   std::vector<int64_t> credits;
@@ -206,8 +218,8 @@ struct Plan {
   /// By copy: its microbatches, in increasing order.
   std::vector<std::vector<int64_t>> microbatchesOf;
   std::vector<bool> splits; ///< By stage: runs I and W apart.
-  /// By copy of a stage: whether it runs its turns in order, and the forward of
-  /// each turn before the backward of the turn before, so that stashes can be
+  /// By copy of a stage: whether it runs its turns in order, and the backward
+  /// of each turn after the forward of the next turn, so that stashes can be
   /// fetched one turn ahead.
   std::vector<bool> fetchesAhead;
   std::vector<RankOrder> orders;    ///< Per rank.
@@ -224,8 +236,8 @@ struct Plan {
   std::vector<BucketPlan> buckets;     ///< In the order in which they begin.
   std::vector<int64_t> bucketOfResult; ///< -1: has an owner that adds parts.
   std::vector<int64_t> rankOfResult;   ///< Of a summed result: its owner.
-  /// By result that is not summed, and rank: the microbatches of which the rank
-  /// makes the result.
+  /// By result that is not summed, and rank: the microbatches for which the
+  /// rank makes the result.
   std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> outputs;
   std::vector<int64_t> workspaceOfRank; ///< Bytes.
   std::optional<Update> update;         ///< The optimizer, if there is one.
@@ -233,8 +245,8 @@ struct Plan {
   /// are then not summed.
   pipeline::AveragingAttr averaging;
   std::vector<AveragePlan> averages;
-  /// Position of what a replica has for itself, by argument of @update and
-  /// rank.
+  /// Arguments of @update of which every rank has its own value, since replicas
+  /// differ: the position in the step, by argument and rank.
   std::map<std::pair<unsigned, int64_t>, int64_t> ownPositions;
 
   ActionKey keyOf(pipeline::NodeOp node) const { return keys.lookup(node); }
@@ -250,9 +262,10 @@ struct Plan {
   int64_t microbatchesOfRank(int64_t rank) const;
   /// The stage as part of names: `1` or `1.copy2`.
   std::string nameOfStage(int64_t stage) const;
-  /// A number shared by all copies of a stage and its replicas by slices.
+  /// A number that all copies of a stage share, also with its replicas that run
+  /// slices of microbatches.
   int64_t originalStage(int64_t stage) const;
-  /// The number of the replica that `rank` belongs to; 0: there is one.
+  /// The number of the replica that `rank` belongs to; 0 if there is only one.
   int64_t replicaOfRank(int64_t rank) const;
   /// The samples of a microbatch that `rank` has, and all of them; (1, n) if n
   /// replicas take microbatches in turn.
@@ -268,7 +281,7 @@ struct Plan {
   /// The weight of what `rank` has in a mean over the ranks of `bucket`: its
   /// replica's share of the samples, divided among the ranks of the replica.
   double weightOf(const BucketPlan &bucket, int64_t rank) const;
-  /// The microbatches that `rank` runs of its first stage.
+  /// The number of microbatches for which `rank` runs its first stage.
   int64_t runsOf(int64_t rank) const;
   /// The accumulator of `rank` that holds its part of result `index`, or the
   /// sum over ranks: the owner's, else the first.
@@ -295,8 +308,9 @@ struct Plan {
            combineOf(index) == pipeline::Combine::Sum;
   }
 
-  /// Whether each replica keeps its part of result `index`, which the host adds
-  /// as it reads: replicas that average do not wait for each other in a step.
+  /// Whether each replica keeps its part of result `index`, and the host adds
+  /// the parts when it reads the result. Replicas that average their parameters
+  /// do not wait for each other within a step.
   bool keepsParts(int64_t index) const;
 
   /// Whether `rank` reads `argument` of the graph, or passes it through.
@@ -373,12 +387,13 @@ mlir::LogicalResult readUpdate(mlir::ModuleOp module, Plan &plan);
 /// where a parameter cannot be averaged.
 mlir::LogicalResult planAverages(Plan &plan);
 
-/// The body of `node` that writes `written` and adds `accumulated` to its last
-/// arguments, one for each of `sums`; created if it does not exist yet
-/// (Accumulate.cpp). `made` caches the existing ones.
+/// Variants of bodies, by body, written results and summed results.
 using Variants = std::map<std::tuple<mlir::Operation *, std::vector<unsigned>,
                                      std::vector<std::vector<unsigned>>>,
                           mlir::func::FuncOp>;
+/// The variant of the body of `node` that writes its results `written` and adds
+/// its results `accumulated` to further arguments at the end, one for each
+/// entry of sums(). Creates it if `made` does not have it yet (Accumulate.cpp).
 mlir::FailureOr<mlir::func::FuncOp>
 getVariant(const NodePlan &node, mlir::SymbolTable &symbols, Variants &made);
 

@@ -75,8 +75,8 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       if (own == known.end() ||
           graph.getFunctionType().getInput(own->second) != argument.getType())
         return what() << "has type " << argument.getType()
-                      << " and must name an argument of the step of that type "
-                      << "by '" << PipelineDialect::kOf << "'";
+                      << " and must name, by '" << PipelineDialect::kOf
+                      << "', an argument of the step of that type";
       it.number = own->second, it.ofStep = true;
     } else if (role == Role::State || role == Role::Constant) {
       it.position = it.slice.value_or(0) > 0 ? position - 1 : position++;
@@ -86,8 +86,8 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       auto parameter =
           of ? known.find({*of, it.slice.value_or(-1)}) : known.end();
       if (parameter == known.end())
-        return what() << "must name a parameter of the step that is owned as a "
-                      << "whole by '" << PipelineDialect::kOf << "'";
+        return what() << "must name, by '" << PipelineDialect::kOf
+                      << "', a parameter of the step that is owned as a whole";
       auto gradient = gradients.find(parameter->second);
       if (gradient == gradients.end())
         return what() << "belongs to argument " << *of
@@ -187,11 +187,12 @@ private:
         if (argument.ofStep && home >= 0 && !update.owns(rank, home) &&
             plan.reads(rank, graph.getBody().getArgument(argument.number)))
           return update.function.emitError()
-                 << "state '" << argument.name << "' is made of values of rank "
+                 << "state '" << argument.name
+                 << "' is computed from values of rank "
                  << update.owners[home].front()
                  << " alone, but the step reads it on rank " << rank
-                 << "; make it of numbers of all ranks, such as whether all "
-                 << "gradients are finite";
+                 << "; compute it from numbers of all ranks, such as whether "
+                 << "all gradients are finite";
     }
     return success();
   }
@@ -276,7 +277,8 @@ private:
   /// Checks that `op`, which needs values of several owners, can have those of
   /// one replica: all stages are divided alike among their replicas.
   LogicalResult checkReplicas(Operation &op) const {
-    // Of a parameter that several stages use, a replica has several copies.
+    // If several stages use a parameter, a replica has several copies of it, so
+    // sets of replicas are compared, not lists of ranks.
     for (ArrayRef<int64_t> ranks : update.owners) {
       ArrayRef<int64_t> first = update.owners.front();
       if (plan.replicasOf(ranks) == plan.replicasOf(first))
@@ -298,9 +300,10 @@ private:
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape())
       return op.emitError()
-             << "the update makes something of a value of type "
-             << value.getType() << " of rank " << rankOf(value)
-             << " and others of other ranks; only tensors can be sent";
+             << "the update combines a value of type " << value.getType()
+             << " on rank " << rankOf(value)
+             << " with values of other ranks; only tensors of static shape can "
+             << "be sent";
     if (!sent.insert(value).second)
       return success();
     Type element = type.getElementType();

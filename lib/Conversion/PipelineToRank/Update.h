@@ -57,7 +57,7 @@ struct UpdatePack {
 };
 
 /// A call by which one rank makes its packs of a round, or updates all that it
-/// owns; arguments of @update and packs by number.
+/// owns. Members list arguments of @update and packs by their numbers.
 struct UpdateCall {
   mlir::func::FuncOp body;              ///< Null: nothing to do.
   std::string node;                     ///< Its name in profiles and traces.
@@ -79,7 +79,7 @@ struct UpdatePart {
 struct Update {
   mlir::func::FuncOp function;
   llvm::SmallVector<UpdateArgument> arguments;
-  int64_t nextPosition = 0; ///< Behind all arguments of the step.
+  int64_t nextPosition = 0; ///< After all arguments of the step.
   llvm::SmallVector<UpdatePack> packs;
   std::vector<UpdatePart> parts; ///< By rank.
   /// By owner: its ranks, in increasing order.

@@ -64,7 +64,7 @@ pipeline.cluster @local {
   pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
   pipeline.device @d2 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
 }
-// expected-error @below {{there is nothing to average: no stage with a gradient has replicas; give a plan with some, as "[0,3)x2", and buckets of at least 1 byte}}
+// expected-error @below {{there is nothing to average: no stage with a gradient has replicas; give a plan with some, such as "[0,3)x2", and buckets of at least 1 byte}}
 pipeline.program @plan of @step on @local microbatches 4 {
   pipeline.stage 0 on [@d0, @d1] layers [0]
   pipeline.stage 1 on [@d2] layers [1]

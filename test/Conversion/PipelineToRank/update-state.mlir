@@ -102,7 +102,7 @@ pipeline.program @plan of @step on @local microbatches 4 {
   pipeline.stage 0 on [@d0] layers [0]
   pipeline.stage 1 on [@d1] layers [1]
 }
-// expected-error @+1 {{state 'scale' is made of values of rank 0 alone, but the step reads it on rank 1; make it of numbers of all ranks, such as whether all gradients are finite}}
+// expected-error @+1 {{state 'scale' is computed from values of rank 0 alone, but the step reads it on rank 1; compute it from numbers of all ranks, such as whether all gradients are finite}}
 func.func @update(
     %dw: tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0},
     %scale: tensor<f32> {pipeline.role = "state", pipeline.of = 2, pipeline.name = "scale"})

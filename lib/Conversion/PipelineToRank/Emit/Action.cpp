@@ -103,7 +103,7 @@ Value RankEmitter::acquire(Value value, const StashPlan &stash) {
   if (!stash.gathers)
     return create();
   const ValuePlan &made = plan.values.find(value)->second;
-  Value &slot = gathered[made.gather]; // All parts to exchange have one.
+  Value &slot = gathered[made.gather]; // Parts to exchange share one.
   if (!slot)
     slot = create();
   return rank::PartOp::create(builder, loc, type, slot, made.writtenPart);
@@ -243,9 +243,10 @@ Value RankEmitter::countTurns(const ActionKey &key) {
   return constant(plan.microbatchesOf[key.stage / plan.numStages].size());
 }
 
-/// Begins to copy back offloaded values. If the action fetches ahead, those
-/// that its next turn reads and, in the first turn, also those of that turn:
-/// turns [t + min(t, 1), min(t + 2, all)). Else those of this turn.
+/// Begins to copy back offloaded values. If the action fetches ahead, fetches
+/// those that its next turn reads and, in the first turn, also those of that
+/// turn: turns [t + min(t, 1), min(t + 2, n)) in turn t of n. Else fetches
+/// those of this turn.
 void RankEmitter::emitFetches(const ActionKey &key) {
   auto found = fetches.find(key);
   if (found == fetches.end())

@@ -14,7 +14,7 @@ using rank::RankDialect;
 
 namespace {
 
-/// Adds arguments and results with the role state to a step.
+/// Adds arguments and results of role `state` to a step.
 class StateWriter {
 public:
   explicit StateWriter(rank::StepOp step)
@@ -138,7 +138,8 @@ void RankEmitter::declareAverages() {
   }
 }
 
-/// Averages in the order of their buckets, which is the same on every rank.
+/// Emits the averages in the order of their buckets, which is the same on every
+/// rank.
 void RankEmitter::emitAverages() {
   for (auto [average, buffers] : llvm::zip(plan.averages, averageBuffers)) {
     if (!buffers.sum)
@@ -161,7 +162,9 @@ void RankEmitter::emitAverages() {
 }
 
 /// Turns the sum of an accumulator into the result of the step. A replica that
-/// trains on its own divides by its own samples, or microbatches in turn.
+/// averages counts only what it computes: it scales the sum by all samples /
+/// its own samples or, if replicas take microbatches in turn, divides a mean by
+/// its own number of microbatches.
 void RankEmitter::combine(unsigned accumulator) {
   int64_t result = plan.accumulators[accumulator].result;
   Value target = slots[accumulators.at(accumulator)];

@@ -130,7 +130,8 @@ LogicalResult RankEmitter::emitLanes(ArrayRef<Lane> lanes) {
         keys.push_back({action.kind, action.stage});
     }
   }
-  // A loop with one turn would be folded away, and there is nothing to choose.
+  // A loop with one iteration would be folded away, and there is nothing to
+  // choose.
   if (rows.size() == 1)
     return emitRow(constant(0), rows);
   llvm::sort(order);

@@ -68,8 +68,10 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
 
 /// Distributes the rates of flows between two hosts over the pairs of ranks
 /// that send microbatches from one to the other, by the number of connections
-/// of each pair: two stages, one of each rank. Flows from one host to another
-/// have equal rates. Stages of flows cannot be used, since replicas were split.
+/// of each pair. A connection is two stages, one of each rank, of which the
+/// first sends to the second. Flows from one host to the same other host have
+/// equal rates. The stages that flows name cannot be used, since splitting
+/// replicas into stages has changed their numbers.
 static void emitFlows(const Plan &plan, ModuleOp module) {
   auto flows = pipeline::ProgramOp(plan.program)
                    ->getAttrOfType<ArrayAttr>(pipeline::kFlows);
@@ -80,7 +82,7 @@ static void emitFlows(const Plan &plan, ModuleOp module) {
   for (Attribute attribute : flows) {
     auto flow = dyn_cast<DictionaryAttr>(attribute);
     auto rate = flow ? flow.getAs<FloatAttr>("rate") : FloatAttr();
-    if (!rate) // Only analysed.
+    if (!rate) // The flows were only analysed.
       return;
     auto host = [&](StringRef name) {
       auto node = flow.getAs<IntegerAttr>(name);

@@ -154,7 +154,8 @@ void RankEmitter::declareAccumulator(unsigned number) {
 
 void RankEmitter::declareResults() {
   pipeline::GraphOp graph = plan.graph;
-  for (const BucketPlan &bucket : plan.buckets) // Each contiguous.
+  // The accumulators of a bucket must be contiguous.
+  for (const BucketPlan &bucket : plan.buckets)
     if (bucket.starts.count(rank))
       for (int64_t result : bucket.results)
         declareAccumulator(plan.accumulatorOf(result, rank));

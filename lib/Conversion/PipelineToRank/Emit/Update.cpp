@@ -12,8 +12,8 @@ namespace stagewright::torank {
 using pipeline::PipelineDialect;
 using pipeline::Role;
 
-/// Calls `visit` with the first owner of a parameter and each rank that reads
-/// it and does not own it.
+/// Calls `visit` for every parameter and every rank that reads it but does not
+/// own it, with the parameter, the first rank of its owner, and that rank.
 static void
 forCopies(const Plan &plan,
           function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
