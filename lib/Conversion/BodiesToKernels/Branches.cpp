@@ -80,7 +80,7 @@ void updateBranchesInPlace(func::FuncOp body) {
   });
 }
 
-/// Whether `value` is a slice, or will be written in its buffer.
+/// Whether `value` is a slice, or will be written into the buffer of one.
 static bool isInSlice(Value value) {
   while (value && !value.getDefiningOp<tensor::ExtractSliceOp>())
     value = destinationOf(value);

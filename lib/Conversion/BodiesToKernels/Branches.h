@@ -18,9 +18,9 @@ namespace stagewright::bodies {
 /// before the branches.
 void updateBranchesInPlace(mlir::func::FuncOp body);
 
-/// Copies every value in a slice that a branch yields. If the other branch
-/// yields no slice, or a copy of it, the layout of the result would be known
-/// only at run time, and no kernel supports that.
+/// Copies every value that a branch yields from a slice of a tensor. If the
+/// other branch yielded a whole tensor, or a copy of the slice, the layout of
+/// the result would be known only at run time, and no kernel supports that.
 void copyYieldedSlices(mlir::func::FuncOp body);
 
 } // namespace stagewright::bodies

@@ -7,8 +7,8 @@
 //
 // After one-shot analysis has inserted copies, every operation of a body writes
 // in place, and the buffer of a tensor follows from the IR alone: a result is
-// in the buffer of its destination, a slice is a box of its source. It is
-// derived here independently of the analysis, so that the decisions of the
+// in the buffer of its destination, a slice is a box of its source. Here the
+// buffer is derived independently of the analysis, so that the decisions of the
 // analysis, and our own about destinations, can be checked.
 //
 //===----------------------------------------------------------------------===//

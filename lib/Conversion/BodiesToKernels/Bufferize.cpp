@@ -56,9 +56,8 @@ SmallVector<Value> findStarts(LoopLikeOpInterface loop) {
   return starts;
 }
 
-/// Makes the condition of an scf.while pass on the tensors of its `before`
-/// arguments themselves if the analysis inserted copies: a copy has another
-/// buffer.
+/// If the analysis inserted copies of `before` arguments of an scf.while, makes
+/// the condition pass on the arguments themselves: a copy is in another buffer.
 void handOn(scf::WhileOp loop) {
   for (OpOperand &operand : loop.getConditionOp().getArgsMutable())
     if (auto copy = operand.get().getDefiningOp<bufferization::AllocTensorOp>())
@@ -72,8 +71,9 @@ void handOn(scf::WhileOp loop) {
 /// Copies the values that an iteration yields, at its end, to the buffers in
 /// which the next iteration expects them. A temporary of a loop has one buffer
 /// for all iterations, so a value left there would be overwritten by the
-/// iteration that reads it. A value in a buffer that another one is copied to
-/// (a swap) is saved first. Expects that all operations write in place.
+/// iteration that reads it. If the buffer of a value is the target of another
+/// of these copies (a swap), the value is saved first. Expects that all
+/// operations write in place.
 void carryInPlace(func::FuncOp function,
                   const bufferization::BufferizationOptions &options) {
   bufferization::AnalysisState state(options);
@@ -198,9 +198,10 @@ SmallVector<tensor::InsertSliceOp> partsOf(Value array) {
   return parts;
 }
 
-/// If two arrays begin with the same parts, inserts these into each, as far as
-/// the last parts are inserted into the shared one. Otherwise the shared array
-/// would be copied as a whole, with the bytes that are not yet written.
+/// If several arrays are made by insertions into one shared array of parts,
+/// repeats the insertions of the shared parts for each array but the last.
+/// Otherwise the whole shared array would be copied, including the bytes that
+/// are not yet written.
 void repeatSharedParts(func::FuncOp body) {
   SmallVector<tensor::InsertSliceOp> insertions(
       body.front().getOps<tensor::InsertSliceOp>());

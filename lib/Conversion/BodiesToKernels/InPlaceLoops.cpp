@@ -38,7 +38,7 @@ static void readCarried(Value tensor, scf::ForOp loop, BlockArgument carried) {
       auto read = dyn_cast<tensor::ExtractSliceOp>(user);
       if (!read || read->getBlock() != loop.getBody() ||
           !isSamePart(read, writer))
-        return; // It may read rows that another turn wrote.
+        return; // It may read rows that another iteration wrote.
       reads.push_back(read);
     }
   if (reads.empty())

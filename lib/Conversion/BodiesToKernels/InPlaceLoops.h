@@ -12,12 +12,12 @@
 
 namespace stagewright::bodies {
 
-/// For parallel loops over blocks of rows that carry `tensor` and also read it
-/// from outside: reads of the block that an iteration writes now read the
-/// carried value. It has the same elements, since every iteration writes its
-/// own block. Otherwise one-shot bufferization would copy the whole tensor,
-/// such as the state of an optimizer. A loop that reads other parts of it is
-/// not changed.
+/// If a parallel loop over blocks of rows carries `tensor` and also reads it
+/// from outside, changes the reads of the block that the iteration writes: they
+/// read the carried value instead. That block has the same elements in both,
+/// since every iteration writes only its own block. Otherwise one-shot
+/// bufferization would copy the whole tensor, such as the state of an
+/// optimizer. A loop that reads other parts of `tensor` is not changed.
 void readWhatIsCarried(mlir::Value tensor);
 
 } // namespace stagewright::bodies

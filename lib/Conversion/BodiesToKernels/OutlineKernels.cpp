@@ -128,8 +128,8 @@ void writeMeans(OpBuilder &builder, ArrayRef<Operation *> ops,
 /// of each.
 constexpr size_t kMeansTogether = 16;
 
-/// The operations on slots, each group for one kernel. If `joins`, adjacent
-/// means of vectors of one type are one group. Those of matrices are not: the
+/// The operations on slots, each group for one kernel. If `joins`, means of
+/// vectors of one type in one block form groups. Means of matrices do not: the
 /// runtime folds their division into products.
 SmallVector<SmallVector<Operation *>> groupsOf(ArrayRef<Operation *> ops,
                                                bool joins) {
@@ -154,8 +154,8 @@ SmallVector<SmallVector<Operation *>> groupsOf(ArrayRef<Operation *> ops,
   return groups;
 }
 
-/// Runs means over microbatches only if there are several: with one, the buffer
-/// holds the mean already. Adjacent means share a branch.
+/// Runs means over microbatches only if there are several microbatches: with
+/// one, the buffer holds the mean already. Adjacent means share a branch.
 void skipMeansOfOne(ArrayRef<Operation *> ops) {
   scf::IfOp branch;
   Value count;

@@ -82,7 +82,8 @@ public:
       : state(options), results(results.begin(), results.end()) {}
 
   /// The `tensor.empty` at which the chain of destinations of `result` starts,
-  /// or null. `reshapes` get those in the chain, the last first.
+  /// or null. Appends the reshapes of the chain to `reshapes`, the last one
+  /// first.
   tensor::EmptyOp findStart(Value result,
                             SmallVectorImpl<Operation *> &reshapes) {
     Value value = result;

@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A workspace has the values of actions, the temporaries of calls, and stashes
-// of a fixed depth. The ring of a stash is one item, which is live while any of
-// its slots is held, or each slot is an item (StashFrames.h). Rings of gathers
-// need fixed places, so they are always items, beside temporaries. Lifetimes
-// are computed from the unrolled programs, for the numbers of microbatches at
-// which loops change their form, with one run after another on a common time
-// axis. The k-th call is at 4 k + 1, copies after it at 4 k + 2, releases at 4
-// k + 3, and slots acquired for the next call at 4 k + 4.
+// A workspace has the values of actions, the temporaries of calls and, if that
+// saves bytes, stashes of a fixed depth. Either the ring of a stash is one
+// item, which is live while any of its slots is held, or each slot is an item
+// (StashFrames.h). Rings of gathers need fixed places, so they are always
+// items, beside temporaries. Lifetimes are computed from the unrolled programs,
+// for the numbers of microbatches at which loops change their form, with one
+// run after another on a common time axis. The k-th call is at 4 k + 1, copies
+// after it at 4 k + 2, releases at 4 k + 3, and slots acquired for the next
+// call at 4 k + 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -134,7 +135,7 @@ void Contents::read(const rank::RankEvents &events) {
 }
 
 /// A view is live from the first call that uses it until after the copies that
-/// follow the last.
+/// follow the last such call.
 void Contents::readViews() {
   for (auto &[op, lives] : views) {
     Operation *first = nullptr, *last = nullptr;

@@ -32,8 +32,8 @@ public:
   explicit StashFrames(rank::ProgramOp program);
   /// Adds the lifetimes of slots in `events`, the events of `program`.
   void read(const rank::RankEvents &events);
-  /// The bytes of all packed frames; nothing if the number of microbatches is
-  /// not fixed, or if no stash has a fixed depth.
+  /// The bytes of all packed frames; nothing if the number of microbatches or
+  /// the order of the actions is not fixed, or if no stash has a fixed depth.
   std::optional<int64_t> bytes(LifePacker &packer);
   /// Places the frames that `bytes` packed, from byte `first` of the workspace
   /// on.

@@ -181,9 +181,8 @@ private:
   }
 
   /// Whether `write` changes no element that the owner of `operand` needs. An
-  /// insertion
-  /// does not need the box of its destination that it overwrites, nor does a
-  /// copy that is made only for that insertion.
+  /// insertion does not need the box of its destination that it overwrites, nor
+  /// does a copy that is made only for that insertion.
   bool isKept(OpOperand &operand, const Write &write) {
     OpOperand *into = &operand;
     if (auto copy = dyn_cast<bufferization::AllocTensorOp>(operand.getOwner());

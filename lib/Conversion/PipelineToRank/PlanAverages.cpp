@@ -9,9 +9,9 @@
 // parameters and state of its own, and a bucket lists the gradients whose
 // parameters are averaged together. If several stages use a parameter, the
 // ranks of one replica sum its gradient in every step, and each has a copy,
-// equal in all bits. What an average carries from step to step, and what a
-// replica has for itself, are further state of the step: arguments with
-// positions behind all others, and results that replace them.
+// equal in all bits. The state of averages, and the parameters and state that
+// each replica has for itself, are further state of the step: arguments with
+// positions after all others, and results that replace them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,7 +112,7 @@ LogicalResult checkParameter(const Plan &plan, const UpdateArgument &argument,
   if (type != gradient ||
       !isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
     return what() << "it has type " << type << " and its gradient " << gradient
-                  << "; both must be equal, with floats";
+                  << "; the types must be equal, with float elements";
   return success();
 }
 

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory of every value of a graph and the way it is sent, for the stages
-// of a program and the order of a schedule. A route is the sequence of ranks
-// and actions that a microbatch takes; a plan decides once for all microbatches
-// of a route. Emit/ then writes the rank programs.
+// A plan decides where the memory of every value of a graph is and how the
+// value is sent, for the stages of a program and the order of a schedule. A
+// route is the sequence of ranks and actions that a microbatch takes; the plan
+// is the same for all microbatches of a route. Emit/ then writes the rank
+// programs.
 //
 // If the replicas of every stage take microbatches in turn, p pipelines run in
 // parallel: microbatch m is number m / p of pipeline m % p, and orders, slots
@@ -283,8 +284,9 @@ struct Plan {
   double weightOf(const BucketPlan &bucket, int64_t rank) const;
   /// The number of microbatches for which `rank` runs its first stage.
   int64_t runsOf(int64_t rank) const;
-  /// The accumulator of `rank` that holds its part of result `index`, or the
-  /// sum over ranks: the owner's, else the first.
+  /// The accumulator of `rank` that holds the sum of result `index` over ranks,
+  /// or the rank's part of it: that of the owner if the rank has it, else its
+  /// first.
   unsigned accumulatorOf(int64_t index, int64_t rank) const {
     return sumsOf(index, rank).first;
   }
@@ -323,7 +325,8 @@ struct Plan {
   /// By stage of the program: its number; or -1 - s, if it was a replica of
   /// stage s before replicas became stages.
   mlir::SmallVector<int64_t> replicaOf;
-  /// By stage of the program: the number of that replica, and its share.
+  /// By stage of the program: the number of the replica that it is, and its
+  /// share.
   mlir::SmallVector<std::pair<int64_t, Share>> sharesOfStages;
   /// Caches for loops over all ranks: by (result, rank), and by (rank,
   /// argument).

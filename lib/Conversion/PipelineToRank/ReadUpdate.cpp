@@ -286,7 +286,8 @@ private:
       return (op.emitOpError()
               << "of the update needs gradients of all stages, but replicas "
               << "that average their parameters have gradients of their own, "
-              << "and ranks [" << first << "] share their stage otherwise than "
+              << "and ranks [" << first
+              << "] divide their stage differently from "
               << "ranks [" << ranks << "]; give all stages the same replicas "
               << "and samples, or an update without a norm over all gradients")
                  .attachNote(pipeline::ProgramOp(plan.program).getLoc())

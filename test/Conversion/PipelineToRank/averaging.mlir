@@ -41,7 +41,7 @@
 // LOCAL-NOT: snapshot
 // LOCAL: rank.average @average.1({{.*}}) step %{{.*}} sum %{{.*}} every 4 delay 0 xi 0.000000e+00 weight 5.000000e-01 turns 2
 
-// NORM: error: 'arith.addf' op of the update needs gradients of all stages, but replicas that average their parameters have gradients of their own, and ranks [0, 2] share their stage otherwise than ranks [1]
+// NORM: error: 'arith.addf' op of the update needs gradients of all stages, but replicas that average their parameters have gradients of their own, and ranks [0, 2] divide their stage differently from ranks [1]
 // NORM: note: the stages are placed here
 
 func.func private @first(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {

@@ -191,7 +191,8 @@ private:
     return desc;
   }
 
-  /// Emits calls for all points of the loops `k` but the origin, which is done.
+  /// Emits calls for all points of the loops `k` but the origin, whose call has
+  /// already been emitted.
   void emitRestOfSum(const ContractionDesc &call, Value (&base)[3],
                      ArrayRef<Loop> outer, ArrayRef<Loop> k) {
     for (auto [i, loop] : llvm::enumerate(k)) {

@@ -104,8 +104,9 @@ std::optional<Mask> matchComparison(Value condition) {
   }
 }
 
-/// The two loops whose comparison selects `value` on every path to what its
-/// operation yields; nothing if a path has none, or paths have different ones.
+/// The two loops whose comparison decides whether `value` is read: every path
+/// from `value` to what its operation yields has a select on it. Nothing if a
+/// path has no such select, or if paths compare different loops.
 std::optional<Mask> whereRead(Value value) {
   std::optional<Mask> found;
   for (OpOperand &use : value.getUses()) {

@@ -14,8 +14,9 @@
 namespace stagewright::bodies {
 
 /// The triangle of `op` that BodyFindTriangles found, as `rank.contract` has
-/// it. It is a hint: without it, all points are computed. It is lost if `op` is
-/// a slice of one of the two loops.
+/// it. It is a hint: without it, all points are computed. It is ignored if one
+/// of the two loops no longer has the extent that it had when the triangle was
+/// found.
 std::optional<std::array<int64_t, 2>> triangleOf(mlir::linalg::ContractOp op);
 
 /// A box of points of an operation: a range of each of its loops.

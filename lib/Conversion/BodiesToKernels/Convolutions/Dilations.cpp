@@ -99,7 +99,7 @@ public:
   }
 
 private:
-  /// The convolution `op` of other operands.
+  /// The convolution `op` with other operands.
   Value replaceOperands(linalg::GenericOp op, ValueRange inputs, Value init,
                         ArrayRef<AffineMap> maps) {
     auto made = linalg::GenericOp::create(

@@ -18,8 +18,8 @@ namespace stagewright::bodies {
 mlir::tensor::InsertSliceOp matchInsertIntoZeros(mlir::Value value);
 
 /// Rewrites convolution `op`, a gradient, so that it reads no operand that is
-/// dilated with zeros. Calls `raise` for each convolution of the new form,
-/// which returns its result. Returns whether `op` was replaced.
+/// dilated with zeros. Calls `raise` for each convolution of the new form;
+/// `raise` returns its result. Returns whether `op` was replaced.
 bool avoidDilation(
     mlir::linalg::GenericOp op, mlir::RewriterBase &rewriter,
     llvm::function_ref<mlir::Value(mlir::linalg::GenericOp)> raise);

@@ -76,7 +76,8 @@ private:
 };
 
 /// If `value` is another tensor with the dimensions of `flipped` reversed, that
-/// tensor; else null. A dimension of extent 1 counts as reversed or not.
+/// tensor; else null. A dimension of extent 1 counts both as reversed and as
+/// not reversed.
 Value matchReversed(Value value, const llvm::SmallDenseSet<unsigned> &flipped) {
   Value source;
   AffineMap map = matchCopy(value, source);

@@ -5,19 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Frameworks write all three in one form: the image operand is indexed by cu *
-// u + cv * v, where u is an index of the output and v one of the other operand,
-// and the image is padded or dilated with zeros. In one dimension, with source
-// element i of the image at low + step * i:
+// Frameworks write a convolution and its two gradients in one form: the image
+// operand is indexed by cu * u + cv * v, where u is an index of the output and
+// v one of the other operand, and the image is padded or dilated with zeros. In
+// one dimension, with source element i of the image at low + step * i and T the
+// extent of w:
 //
 //   result   y[u]  = sum over v of x[cu*u + cv*v - low] * w[v]
 //   filter   dw[u] = sum over v of x[cu*u + cv*v - low] * dy[v]
 //            where dy may be dilated: v = low' + step' * i for its element i
 //   image    dx[u] = sum over v of wide(dy)[u + cv*v] * w[T-1-v]
-//            which meets dy[i] where u = step*i + cv*t - (cv*(T-1) - low)
+//            so tap t = T-1-v meets dy[i] at
+//            u = step*i + cv*t - (cv*(T-1) - low)
 //
-// The first two have the same form: the operand of smaller extent is the
-// filter.
+// The first two have the same form: of the two tensors other than the image,
+// the one of smaller extent is the filter.
 //
 //===----------------------------------------------------------------------===//
 

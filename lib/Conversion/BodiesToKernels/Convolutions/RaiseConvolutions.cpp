@@ -111,7 +111,7 @@ struct BodyRaiseConvolutionsPass
     }
   }
 
-  /// Makes a convolution one operation, unless it becomes a kernel.
+  /// Replaces convolution `op` by a rank.contract, unless it becomes a kernel.
   Value createContract(linalg::GenericOp op, IRRewriter &rewriter) {
     if (library || isTrivial(op))
       return op->getResult(0);
@@ -138,7 +138,8 @@ struct BodyRaiseConvolutionsPass
         ->getResult(0);
   }
 
-  /// Makes a convolution the operation of a device's library.
+  /// Replaces convolution `op` by a rank.convolve, which a device's library
+  /// computes.
   void createConvolve(linalg::GenericOp op, const Geometry &it,
                       IRRewriter &rewriter) {
     Location loc = op.getLoc();

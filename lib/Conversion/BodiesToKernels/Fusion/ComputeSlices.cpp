@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step of a recurrence reads one row of an array that is computed from the
-// whole input, for example transposed. If a body reads only slices of such an
-// array, it computes these from slices of the inputs.
+// Each iteration of a recurrence reads one row of an array that is computed
+// from the whole input, for example by transposing it. If a body reads only
+// slices of such an array, this pattern computes the slices from slices of the
+// inputs instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,7 +136,8 @@ struct ComputeSlices : OpRewritePattern<linalg::GenericOp> {
         return failure();
       points += slice.getType().getNumElements();
     }
-    // Slices that cover the array are not worth several operations.
+    // If the slices together have more than half of the array's elements, one
+    // operation for the whole array is better.
     if (2 * points > pointsOf(op))
       return failure();
     for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {

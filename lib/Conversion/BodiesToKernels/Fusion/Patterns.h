@@ -22,15 +22,16 @@ void populateSimplifyUnitSums(mlir::RewritePatternSet &patterns);
 void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 
 /// A pattern for arrays that are read at computed indices: computes each
-/// element where it is read, not the array, if no more are read than it has.
+/// element where it is read instead of the whole array, if no more elements are
+/// read than the array has.
 void populateReadElements(mlir::RewritePatternSet &patterns);
 
 /// A pattern for arrays of which a body reads only slices, at most half of
 /// their elements: computes the slices.
 void populateComputeSlices(mlir::RewritePatternSet &patterns);
 
-/// A pattern that replaces a sum over a loop whose terms are zero in all
-/// iterations but one by that term.
+/// A pattern for sums over a loop of which only one iteration has a term other
+/// than zero: replaces the sum by that term.
 void populateSumOneHots(mlir::RewritePatternSet &patterns);
 
 } // namespace stagewright::bodies

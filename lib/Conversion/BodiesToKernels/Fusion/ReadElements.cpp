@@ -8,8 +8,8 @@
 // A loss reads one log-probability for each token, out of a whole vocabulary;
 // an embedding reads rows of a table that was cast to a narrower type. Such an
 // array is not written: each element is computed where it is read, from the
-// elements that the array was computed from. Numbers, such as the row that a
-// step of a loop reads, are not written to memory either.
+// elements that the array was computed from. Scalars, such as the index of the
+// row that an iteration of a loop reads, are not written to memory either.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,9 +27,9 @@ static Value finishExp(Lanes &l, Value r, Value power) {
   return l.mul(l.mul(p, power), power);
 }
 
-// The remainder is taken modulo 2 ln 2, for one more degree of the polynomial
-// than modulo ln 2: e^x = e^r (2^half)^2, so no exponent has to be split in
-// two.
+// The remainder r is taken modulo 2 ln 2: e^x = e^r (2^half)^2, so no exponent
+// has to be split in two. This takes one more degree of the polynomial than a
+// remainder modulo ln 2.
 Value expandExp(Lanes &l, Value x) {
   x = l.atMost(l.atLeast(x, -110), 100);
   auto [half, power] = nearest(l, x, kLog2E / 2);
@@ -61,8 +61,8 @@ Value expandExpM1(Lanes &l, Value x) {
 
 // With y = -|x| and h = (1 - e^2y) / 2, tanh |x| = h / (1 - h). With y = |x|
 // the formula is as short, but 1 + h is rounded where its last place is
-// coarsest. So is 1 - h if computed from the rounded h: `below` is computed
-// from e^2y.
+// coarsest. The rounding error of h would also add to that of 1 - h, so 1 - h
+// is computed from e^2y (`below`).
 Value expandTanh(Lanes &l, Value x) {
   Value y = l.atLeast(l.neg(l.abs(x)), -9.5f);
   auto [n, power] = nearest(l, y, 2 * kLog2E);

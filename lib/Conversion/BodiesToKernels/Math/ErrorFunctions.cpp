@@ -18,7 +18,7 @@ static Value erfNearZero(Lanes &l, Value x) {
   return l.fma(q, x, x);
 }
 
-// For |x| >= 13/16 it is 1 - 2^p(|x|) with the sign of x. The smaller the
+// For |x| >= 13/16, erf(x) is 1 - 2^p(|x|) with the sign of x. The smaller the
 // power, the larger the error that p may have. The result is 1 from 3.84 on.
 Value expandErf(Lanes &l, Value x) {
   Value a = l.atMost(l.abs(x), 4);
@@ -68,12 +68,12 @@ static Value expM1NearZero(Lanes &l, Value r) {
   return l.fma(l.mul(r, r), q, r);
 }
 
-// For |x| < 15/32 it is 1 - erf(x). For larger x it falls like e^(-x^2) / x
-// down to the subnormal numbers and must be accurate to the last places there.
-// So x^2 is taken in two parts for e^(-x^2), the polynomial and the product are
-// kept in two parts, and the quotient is corrected by its remainder. The power
-// of two is multiplied last, in two steps, of which only the second can give
-// subnormal numbers.
+// For |x| < 15/32, erfc(x) is computed as 1 - erf(x). For larger x it falls
+// like e^(-x^2) / x down to the subnormal numbers and must be accurate to the
+// last places there. So x^2 is taken in two parts for e^(-x^2), the polynomial
+// and the product are kept in two parts, and the quotient is corrected by its
+// remainder. The power of two is multiplied last, in two steps, of which only
+// the second can give subnormal numbers.
 Value expandErfc(Lanes &l, Value x) {
   Value a = l.atMost(l.abs(x), 10.25f), one = l.number(1);
   Value square = l.mul(a, a), rest = l.fma(a, a, l.neg(square));

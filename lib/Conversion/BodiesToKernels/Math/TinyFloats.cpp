@@ -31,8 +31,9 @@ struct Format {
   float least;      ///< least normal number
   float largest;
   float beyond; ///< result of overflow
-  float bias;   ///< value, divided by that of a float32 with the same bits of
-                ///< exponent and fraction, the fractions aligned at their top
+  /// Value of a number divided by that of the float32 with the same bits of
+  /// exponent and fraction, the fractions aligned at their top bits.
+  float bias;
   int32_t infinity, nan; ///< their bytes, without the sign bit
 };
 
@@ -78,7 +79,7 @@ Value encode(Lanes &lanes, const Format &format, Value x) {
   return lanes.orBits(code, sign);
 }
 
-/// The number whose byte is the low one of an integer of 32 bits.
+/// The number whose bits are the low byte of `byte`, an integer of 32 bits.
 Value decode(Lanes &lanes, const Format &format, Value byte) {
   Value size = lanes.andBits(byte, lanes.integer(0x7f));
   Value x =

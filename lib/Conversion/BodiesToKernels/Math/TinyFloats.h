@@ -14,8 +14,8 @@ class RewritePatternSet;
 
 namespace stagewright::bodies {
 
-/// Patterns that replace rounding of float32 to f8E4M3FN or f8E5M2 and widening
-/// it again by float32 arithmetic.
+/// Patterns that express rounding to f8E4M3FN and f8E5M2, and widening from
+/// them, by arithmetic on float32 and integers.
 void populateTinyFloatPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace stagewright::bodies

@@ -25,20 +25,22 @@ static constexpr size_t kMostMembers = 32;
 /// Min elements of a value that joins two operations only because both read it.
 static constexpr int64_t kSharedElements = 1024;
 
-/// Max bytes per row of the largest value of a group, if joining left it with
-/// fewer rows. Groups with contractions have another limit.
+/// Max bytes per row of the largest value of a joined group that has fewer rows
+/// than one of the two groups had. Groups with contractions have another limit.
 static constexpr int64_t kLargestRow = 16 << 10;
 
 namespace {
 
-/// A value that joins an operation and a member of a group: for each dimension,
-/// the loop of either that indexes it, or -1.
+/// A value that joins an operation with a member of a group. For each dimension
+/// of the value: the loop of the operation (`reader`) and the loop of the
+/// member that index the dimension; -1: none.
 struct Link {
   SmallVector<int> reader, member;
 };
 
-/// Whether `op` is a batched contraction of one large value, such as the scores
-/// of attention, and two small ones: its blocks read few bytes more than once.
+/// Whether `op` is a batched contraction one of whose operands, such as the
+/// scores of attention, is at least twice as large as each of the other two
+/// (inputs or output). Then few bytes are read by more than one block.
 bool isOnScores(linalg::ContractOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();

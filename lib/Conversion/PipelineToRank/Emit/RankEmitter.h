@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the decisions of a plan, rank by rank; makes none itself. Module.cpp
-// writes what all ranks share.
+// Writes the programs that a plan describes, rank by rank, without decisions of
+// its own. Module.cpp writes what all ranks share.
 //
 //===----------------------------------------------------------------------===//
 
