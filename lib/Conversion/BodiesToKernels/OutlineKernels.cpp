@@ -35,7 +35,7 @@ bool isKernel(Operation &op) {
   return isa<linalg::LinalgOp, memref::CopyOp>(op) && op.getNumResults() == 0;
 }
 
-/// A loop over the elements of arrays of one shape.
+/// Writes a loop over the elements of arrays of one shape.
 void writeEach(OpBuilder &builder, Location loc, ValueRange inputs,
                ValueRange targets,
                function_ref<void(OpBuilder &, Location, ValueRange)> body) {

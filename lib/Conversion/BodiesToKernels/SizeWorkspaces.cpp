@@ -51,7 +51,7 @@ private:
       stashes;
   /// The times of each call in the current run.
   DenseMap<Operation *, SmallVector<int64_t>> times;
-  int64_t now = 0; ///< Number of calls so far.
+  int64_t now = 0; ///< Number of calls and finished runs so far.
   StashFrames frames;
 };
 

@@ -74,7 +74,7 @@ private:
   std::map<Key, unsigned> numbers; ///< Of keys, in the order of values.
   /// By number of the key and ranks, then rank: the parts of joins.
   std::map<std::pair<unsigned, Ranks>, std::map<int64_t, Parts>> joined;
-  /// By number of the key, then sender and receiver: those of scatters.
+  /// By number of the key, then sender and receiver: the parts of scatters.
   std::map<unsigned, Sent> scattered;
   /// By ranks, kind, copy and level of an action: for each gather that begins
   /// there, the parts with which the ranks begin it.

@@ -1,4 +1,4 @@
-//===- Entry.cpp - loops and tables of a rank -----------------------------===//
+//===- Entry.cpp - loops, tables and lanes of a rank ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -142,7 +142,8 @@ private:
   mlir::Operation *lastConstant = nullptr;
   std::map<int64_t, mlir::Value> constants;
   mlir::Value microbatches; ///< Of the rank's pipeline.
-  /// Set only if the program runs any number of them.
+  /// The number of the last microbatch. Set only if the program runs any number
+  /// of microbatches and begins a sum before the end of the step.
   mlir::Value lastMicrobatch;
   llvm::StringSet<> bufferNames;
   mlir::Value workspace;
