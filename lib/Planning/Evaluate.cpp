@@ -50,9 +50,10 @@ static Fit fitOf(const Problem &problem, const LayerIndex &index,
   return fit;
 }
 
-/// `plan`, which does not fit under `order`, in each way in which it does: with
-/// layers that recompute or are offloaded, and with other shares of replicas;
-/// if neither suffices, with both. `always`: with the first in any case.
+/// Changed forms of `plan` that fit under `order`: one with layers that
+/// recompute or are offloaded, one with other shares of replicas, and if
+/// neither fits, one with both. With `always` the first is tried even if no
+/// layer may recompute or be offloaded: `plan` itself may fit.
 static std::vector<Plan> repairsOf(const Problem &problem,
                                    const LevelCurve &curve, Plan plan,
                                    ExecutionOrder order, bool always) {
@@ -79,8 +80,9 @@ static std::vector<Plan> repairsOf(const Problem &problem,
   return found;
 }
 
-/// Why stage `s` of `plan` cannot fit under `order`, at the levels of least
-/// memory and with any shares; empty for lack of memory alone. None if it can.
+/// Why stage `s` of `plan` cannot fit under `order`, even at the levels of
+/// least memory and with any shares, as a text to add to the error; the text is
+/// empty if only memory is the reason. None if the stage can fit.
 static std::optional<std::string> whyLost(const Problem &problem,
                                           const LevelCurve &curve, Plan plan,
                                           size_t s, ExecutionOrder order) {
@@ -151,7 +153,7 @@ Seconds boundOf(Seconds bound, Seconds time) {
 Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
   if (routesOf(problem, plan) > kMostRoutes)
     return Error{
-        "replicas that take microbatches in turn give these more than " +
+        "replicas that take microbatches in turn give microbatches more than " +
         std::to_string(kMostRoutes) +
         " routes through the stages; use numbers of replicas with a "
         "smaller common multiple"};

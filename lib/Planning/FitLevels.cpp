@@ -41,8 +41,8 @@ std::vector<std::vector<double>> bytesKept(const Problem &problem) {
 }
 
 /// Bytes of a microbatch that the I of each layer keeps for its W, by layer and
-/// level: what I makes again at a level may wait for W. Empty if there are
-/// none.
+/// level: what I recomputes at a level may be kept until W. Empty if no I keeps
+/// anything.
 static std::vector<std::vector<double>> bytesBetween(const Problem &problem) {
   std::vector<std::vector<double>> between;
   for (const LayerValue &value : problem.values) {

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // If the stages of a device do not fit, the levels of layers (Layer::levels)
-// are raised one step at a time until they do, first the steps that cost the
+// are raised by one at a time until they do, first those whose raise costs the
 // fewest seconds per byte saved. The levels of a layer lie on a convex curve,
-// so this costs the fewest seconds except for the last step (the fractional
-// knapsack). If devices can copy to their hosts, stashes may be offloaded
-// instead (FitOffload.cpp).
+// so no other levels cost fewer seconds, except for the last raise, which may
+// save more bytes than needed (as in the fractional knapsack problem). If
+// devices can copy to their hosts, stashes may be offloaded instead
+// (FitOffload.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,9 @@
 
 namespace stagewright {
 
-/// The first number in [low, high) for which `is` holds, by binary search: `is`
-/// must hold for all larger ones. If there is none, the larger of the two.
+/// The first number in [low, high) for which `is` holds, found by binary
+/// search; the larger of `low` and `high` if there is none. If `is` holds for a
+/// number, it must hold for all larger ones.
 template <typename Is> size_t firstWhere(size_t low, size_t high, Is is) {
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -40,12 +42,13 @@ template <typename Is> size_t firstWhere(size_t low, size_t high, Is is) {
 struct LeveledStage {
   StagePlan *stage;
   double copies = 1;
-  double between = 0; ///< Of what its I keeps for its W.
+  double between = 0; ///< The same for what its I keeps for its W.
 };
 
 /// Bytes of a microbatch that each layer keeps for its own backward, by layer
-/// and level, even if levels may not be raised. A value that several backwards
-/// use counts for its producer if that is one of them, else for the first.
+/// and level, even if levels may not be raised. A value that the backwards of
+/// several layers use counts for its producer if that is one of these layers,
+/// else for the first of them.
 std::vector<std::vector<double>> bytesKept(const Problem &problem);
 
 /// The bytes of a microbatch that layers keep at each level, and what raising
@@ -69,7 +72,7 @@ public:
   std::optional<Plan> offloadAll(const Plan &plan, ExecutionOrder order) const;
 
   /// Gives `stage` the levels, and offloads the layers, with which it needs the
-  /// least memory of its devices, as far as fit() may.
+  /// least memory of its devices, if fit() may change them.
   void leastMemory(StagePlan &stage) const;
 
   /// Gives every stage of `plan` the lowest levels at which it fits under

@@ -7,9 +7,10 @@
 //
 // A stage of n layers that does not fit may offload the stashes of its first k
 // layers to the host. Copies cost nothing if they end before their slot is
-// needed again. So k is tried as 0, the min that fits, the max that costs
-// nothing, and n; if the stage still does not fit, it also recomputes. The k
-// that adds the least time to a microbatch is taken, the first of equal ones.
+// needed again. So the values tried for k are 0, the min that fits, the max
+// that costs nothing, and n; if the stage still does not fit, it also
+// recomputes. The k that adds the least time to a microbatch is taken, the
+// first of equal ones.
 //
 //===----------------------------------------------------------------------===//
 

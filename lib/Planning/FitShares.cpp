@@ -20,7 +20,9 @@ static int64_t finishedAt(const ReplicaRoom &replica, double time) {
 
 std::optional<std::vector<int64_t>>
 dealSamples(const std::vector<ReplicaRoom> &replicas, int64_t samples) {
-  // The dealing below as far as to shortly before its last sample, at once.
+  // Find by bisection a time shortly before the last sample is finished, and
+  // deal all samples that are finished by then at once; the loop at the end
+  // deals the others one by one.
   double low = 0, high = 0;
   int64_t room = 0;
   for (const ReplicaRoom &replica : replicas) {
@@ -37,7 +39,7 @@ dealSamples(const std::vector<ReplicaRoom> &replicas, int64_t samples) {
       dealt += std::min(finishedAt(replica, time), samples);
     return dealt;
   };
-  constexpr double kRounding = 1e-9; // Times so near to the last one may be it.
+  constexpr double kRounding = 1e-9; // Relative, of finishing times.
   while (high - low > kRounding * high) {
     double middle = low + (high - low) / 2;
     (dealtBy(middle) < samples ? low : high) = middle;

@@ -9,10 +9,12 @@
 // shares by speed do not fit in the memory of every device. Whale (ATC 2022)
 // moves samples from the fullest device to the least loaded one until all fit.
 // Here the result is the best one: samples are dealt one by one to the replica
-// that then ends first, among those that have room. Of all finishing times of
-// first, second, ... samples that fit, this takes the smallest, so no other
-// shares have an earlier last one. Bytes do not fall as a share grows, so there
-// are shares that fit if and only if the rooms add up to all samples.
+// that then ends first, among those that have room. The times at which each
+// replica would finish its first, second, ... sample are given; dealing takes
+// the smallest of those that fit, so no other shares have an earlier last
+// finish. Bytes do not fall as a share grows, so shares that fit exist if and
+// only if each replica has room for one sample and all replicas together have
+// room for all samples.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,9 +62,10 @@ std::vector<ReplicaRoom> roomsOf(const Problem &problem,
                                  size_t stage, ExecutionOrder order);
 
 /// Sets the samples of the replicas of each stage that does not fit under
-/// `order` and may share; false if none is such, or if one has too little room.
-/// `least`: as if each stage kept as little as it can (`leastMemory`), which is
-/// undone afterwards.
+/// `order` and may share. Returns false if there is no such stage, or if one
+/// has too little room. If `least` is given, it is applied to each such stage
+/// before its room is computed and undone afterwards
+/// (LevelCurve::leastMemory(), with which the stage keeps as little as it can).
 bool fitShares(const Problem &problem, const LayerIndex &index, Plan &plan,
                ExecutionOrder order,
                const std::function<void(StagePlan &)> &least = {});

@@ -29,7 +29,7 @@ struct LayerIndex {
 StageMemory memoryOfAll(const Problem &problem);
 
 /// Max bytes that a single layer holds without any microbatch. Every stage with
-/// that layer holds as many.
+/// that layer holds at least as many.
 int64_t mostOfOneLayer(const Problem &problem);
 
 /// stageMemory() in time linear in the values and residents of the stage.
@@ -53,7 +53,7 @@ private:
   int64_t microbatches, routes, atOnce;
 };
 
-/// memoryOf(), likewise.
+/// memoryOf() in time linear in the values and residents of the stage.
 std::vector<Bytes> memoryOf(const Problem &problem, const LayerIndex &index,
                             const Plan &plan, size_t stage,
                             ExecutionOrder order);

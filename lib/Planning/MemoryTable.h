@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to the planners: stageMemory() of all intervals at once, in
-// O(L (L + N)) for N uses of values and residents.
+// O(L (L + N)) for L layers and N uses of values and residents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,10 @@ public:
   /// layers are all at one level, and those that repeat their whole forward.
   MemoryTable(const Problem &problem, bool recompute);
 
-  /// Forms of a stage: each level from 0 (layers with fewer levels are at their
-  /// highest), then the whole forward repeated, then everything offloaded.
+  /// Number of forms of a stage. Form 0 keeps everything. With `recompute`,
+  /// form k up to mostLevels() has all layers at level k (layers with fewer
+  /// levels at their highest), and the next form repeats the whole forward. If
+  /// a device may offload, everything is offloaded in the last form.
   int64_t numForms() const { return int64_t(forms.size()); }
   int64_t mostLevels() const { return levels; }
   int64_t wholeForm() const { return levels + 1; }
@@ -38,7 +40,8 @@ public:
     return forms[form][first][end - first - 1];
   }
 
-  /// What fits on the devices `rooms`. `turns`: replicas may take turns.
+  /// What fits on the devices `rooms`, created on first use. `turns`: replicas
+  /// may take turns.
   RoomLimits &limits(const std::vector<Room> &rooms, bool turns) const;
 
 private:

@@ -90,10 +90,11 @@ static Status checkOffload(const Problem &problem, const StagePlan &stage,
                  "leave out one of the two"};
   for (size_t device : stage.devices)
     if (!problem.cluster.devices[device].hostBandwidth)
-      return Error{nameOf(number) + " offloads to the host of device '" +
-                   problem.cluster.devices[device].name +
-                   "', which does not say how fast it reaches it; give it "
-                   "'host_bandwidth' in the cluster, or offload nothing"};
+      return Error{
+          nameOf(number) + " offloads to the host of device '" +
+          problem.cluster.devices[device].name +
+          "', which has no 'host_bandwidth' in the cluster; add it, or "
+          "offload nothing"};
   return {};
 }
 

@@ -31,7 +31,7 @@ struct Traffic {
 };
 
 /// A lane of the NIC of a host, or of the port of a device inside its host; or
-/// the link from a device to the peer of that number.
+/// the link from device `owner` to device `number`.
 struct Lane {
   enum Kind { OfNic, OfPort, ToPeer } kind;
   size_t owner, number;
@@ -97,8 +97,10 @@ private:
 };
 } // namespace
 
-/// Of stages on the same devices, the one that uses a value of stage `from`
-/// first: that nearest to `from`.
+/// The stages of `users` without those that find the value of stage `from`
+/// already on their devices: of stages on the same devices and on the same side
+/// of `from`, only the one nearest to `from`, which uses the value first, is
+/// returned.
 std::set<int64_t> Channels::firstUsers(int64_t from,
                                        const std::set<int64_t> &users) const {
   std::map<std::vector<size_t>, int64_t> first;
@@ -158,8 +160,8 @@ size_t Channels::linkOf(const Lane &lane, bool leaving) {
 /// stages may have to wait: for other devices of the host, or for other
 /// messages of the same stage (a shard of a layer sends to all others). Stages
 /// with at most two channels, as in a chain, do not wait for their own
-/// messages. Others wait for those to the same device even if no lane is
-/// limited: they use one link.
+/// messages. In other stages, messages to the same device wait for each other
+/// even if no lane is limited, since they use one link.
 std::vector<size_t> Channels::sharedLinks(int64_t fromStage, int64_t toStage,
                                           const std::vector<size_t> &from,
                                           const std::vector<size_t> &to) {
@@ -206,8 +208,9 @@ std::vector<size_t> Channels::nicsOf(const std::vector<size_t> &from,
   return {nics.begin(), nics.end()};
 }
 
-/// A link with the rate of a flow of `bytes` per microbatch that takes `time`
-/// alone, so that the flow takes no more of the NICs than that.
+/// A link of its own for a flow of `bytes` per microbatch. Its rate is such
+/// that the flow takes `time` if it is alone, so the flow never uses more of
+/// the NICs than this rate.
 size_t Channels::ownLink(const Runners &from, const Runners &to, int64_t bytes,
                          Seconds time) {
   double part = 0;
@@ -247,8 +250,8 @@ Channels::Runners Channels::runnersOf(int64_t stage, int64_t m) const {
   return {{own.devices[size_t(m) % own.devices.size()]}, {1}};
 }
 
-/// Adds the channel between two stages. If replicas take turns, each lane has
-/// the transfers of every so many microbatches; all take the time of the
+/// Adds the channel between two stages. If replicas take turns, each of n lanes
+/// has the transfers of every n-th microbatch; all take the time of the
 /// slowest. If flows share links, replicas that share every microbatch have a
 /// channel for each pair of their hosts.
 void Channels::addChannel(int64_t from, int64_t to, const Traffic &forward,

@@ -12,7 +12,7 @@
 
 namespace stagewright {
 
-/// Where layers are, and what replicas do.
+/// The stage of each layer, and the shares of the replicas.
 struct StageFacts {
   const std::vector<int64_t> &stageOf; ///< By layer.
   /// Part of a microbatch, by stage and replica.

@@ -133,8 +133,10 @@ void Builder::addTail(StagePlan &stage, PipelineStage &result,
     stage.tail = result.tail = stage.allReduce;
     return;
   }
-  // For each layer: the all-reduces of it and of the layers before it, which
-  // start after its backward, less the backwards that still run then.
+  // The tail is the max over the layers of the following difference: the
+  // all-reduces of the layer and of the layers before it, which start after its
+  // backward, minus the backwards of the layers before it, which still run
+  // then.
   Seconds reduced, running;
   SlowestPair slowestPair;
   for (size_t a = 0; a < stage.devices.size() && !bytes.empty(); ++a)

@@ -44,11 +44,10 @@ static Status checkRequest(const Problem &problem) {
                  std::to_string(problem.samples)};
   if (problem.offload == OffloadChoice::All && !problem.forwardOnly &&
       !problem.mayOffload())
-    return Error{"offload=all needs devices that say how fast they reach the "
-                 "memory of their hosts, and device '" +
-                 problem.cluster.devices.front().name + "' of cluster '" +
-                 problem.cluster.name +
-                 "' does not; give it 'host_bandwidth', or leave out offload="};
+    return Error{
+        "offload=all needs devices with a 'host_bandwidth', and device '" +
+        problem.cluster.devices.front().name + "' of cluster '" +
+        problem.cluster.name + "' has none; add it, or leave out offload="};
   if (problem.orders.empty())
     return Error{"no execution order is allowed; allow at least one"};
   if (!(problem.model.optimizerState >= 0) ||

@@ -85,7 +85,8 @@ Status PlanRequest::check(int64_t stages, bool hasPlan) const {
     return generator.error();
   if (generator->isSearched)
     return Error{"schedule '" + schedule +
-                 "' is found for a plan that is made; ask for auto"};
+                 "' is the result of a search and cannot be requested by name; "
+                 "ask for auto"};
   StagePlacement where = {generator->placement, 2,
                           chunks == 0 ? generator->leastChunks : chunks};
   if (!placement.empty())
@@ -181,10 +182,10 @@ static Status checkAsked(const Problem &problem, const PlanRequest &request) {
   const std::string &source = problem.askedStages.front().source;
   if (request.planner != "auto" && request.planner != "spp")
     return Error{"planner '" + request.planner +
-                 "' takes no annotated layers, as by " + source +
+                 "' takes no annotated layers, such as those of " + source +
                  "; use spp, or remove the annotations"};
   if (asksForPlaces(request))
-    return Error{"annotated layers, as by " + source +
+    return Error{"annotated layers, such as those of " + source +
                  ", are planned with one stage per device; leave out chunks= "
                  "and placement=, or the schedule that needs them"};
   return {};

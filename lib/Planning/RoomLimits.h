@@ -34,8 +34,8 @@ public:
              std::vector<Room> rooms);
 
   /// The max microbatches in flight with which layers [l, l2) fit; -1 if they
-  /// do not fit even with 0. `form`: a level, or recomputing the whole forward.
-  /// With `inTurn` replicas hold whole microbatches. Computed on first use.
+  /// do not fit even with 0. `form`: see MemoryTable::numForms(). With `inTurn`
+  /// replicas hold whole microbatches. Computed on first use.
   int64_t most(size_t l, size_t l2, int64_t form, bool inTurn);
 
   /// Bytes by which `inFlight` microbatches exceed the memory, max over the

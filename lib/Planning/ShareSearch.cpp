@@ -15,7 +15,7 @@ namespace stagewright {
 static constexpr int64_t kMostTrials = 64;
 static constexpr size_t kMostShares = 20000;
 
-/// Part of an arena by which it may depend on the shares of other stages.
+/// Max fraction of an arena that may depend on the shares of other stages.
 static constexpr double kByOthers = 0.1;
 
 ShareSearch::ShareSearch(const Problem &problem, const Plan &plan,
@@ -73,7 +73,8 @@ ShareSearch::Key ShareSearch::keyOf(const Shares &shares,
   return key;
 }
 
-/// The arena of `rank` by those seen with other shares, linear in the samples.
+/// The arena of `rank`, linearly interpolated in the samples from arenas that
+/// were seen with other shares; 0 if there are none.
 double ShareSearch::estimateOf(const Rank &rank, int64_t samples) const {
   auto found = least.find({rank.stage, rank.replica});
   if (found == least.end())
@@ -105,7 +106,7 @@ ShareSearch::Fit ShareSearch::fitOf(const Shares &shares) const {
       if (isKnown) {
         lacks = found->second > memory;
       } else if (auto own = least.find({s, i}); own != least.end()) {
-        // With as many or fewer samples it has not fit.
+        // It did not fit with as many or fewer samples.
         double most = double(memory) * (linked[s].empty() ? 1 : 1 + kByOthers);
         for (auto [count, arena] : own->second)
           lacks |= count <= samples && double(arena) > most;

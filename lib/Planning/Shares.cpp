@@ -38,9 +38,10 @@ int64_t routesOf(const Problem &problem, const Plan &plan) {
   return routes;
 }
 
-/// Rounds `shares` to whole samples, `samples` in all: down first, but to one
-/// at least if there are enough, then each sample left goes to the replica that
-/// finishes first with it (or the lower). This minimises the last finish.
+/// Rounds `shares` to whole samples, `samples` in total. First every share is
+/// rounded down, but to at least one sample if there are enough samples. Then
+/// each remaining sample goes to the replica that would finish first with it,
+/// in a tie to the lower one. This minimises the last finish.
 static std::vector<double> wholeSamples(const std::vector<double> &shares,
                                         int64_t samples) {
   int64_t least = samples >= int64_t(shares.size()) ? 1 : 0;

@@ -175,7 +175,7 @@ StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
 
 Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
                         int64_t routes, int64_t atOnce) const {
-  // A ring that receives has one slot more than are in use, for the next
+  // A ring of received values has one slot more than are in use, for the next
   // message, but never more slots than microbatches.
   auto part = [&](int64_t number) { return (number + routes - 1) / routes; };
   int64_t most = part(microbatches);

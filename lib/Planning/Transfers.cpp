@@ -1,4 +1,4 @@
-//===- Transfers.cpp - seconds between replicas ---------------------------===//
+//===- Transfers.cpp - times of transfers and all-reduces -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

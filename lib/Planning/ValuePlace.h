@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the planners.
+// Private to the planners: which of the producer and the uses of a value are in
+// a stage, and to which part of the stage's memory the value therefore adds.
 //
 //===----------------------------------------------------------------------===//
 

@@ -41,8 +41,8 @@ private:
   const PipelineModel &model;
   std::vector<double> head;          ///< Until a first F of a stage can start.
   std::vector<double> returned;      ///< Until a first B of it can end.
-  std::vector<double> afterForward;  ///< From the end of an F, at least.
-  std::vector<double> afterBackward; ///< From the end of a B, at least.
+  std::vector<double> afterForward;  ///< Min time after the end of an F.
+  std::vector<double> afterBackward; ///< Min time after the end of a B.
 };
 } // namespace
 

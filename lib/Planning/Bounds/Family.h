@@ -19,9 +19,10 @@ namespace stagewright {
 
 /// Layers take their time on the fastest class; a block of width r is as fast
 /// as the r fastest devices together; a channel between widths r and q has
-/// min(r, q) times the bandwidth of the fastest link. On a large cluster widths
-/// are grouped into ranges. A block of a range uses as many devices as its
-/// smallest width and is as fast as its largest, which keeps the bound valid.
+/// min(r, q) times the bandwidth of the fastest link, or max(r, q) times if
+/// replicas may take turns. On a large cluster widths are grouped into ranges.
+/// A block of a range uses as many devices as its smallest width and is as fast
+/// as its largest, which keeps the bound valid.
 struct Family {
   Family(const Problem &problem, const Network &network);
 

@@ -14,8 +14,9 @@
 namespace stagewright {
 
 /// Gives every layer the time of the class of devices that is fastest at it.
-/// Returns the max speed of each class relative to that, over all layers and
-/// both directions. `isProportional`: it is the same for all layers.
+/// Returns the speed of each class relative to the fastest, the max over all
+/// layers and both directions. Sets `isProportional` to whether this speed is
+/// the same for all layers.
 static std::vector<double> keepFastest(ChainCosts &costs,
                                        bool &isProportional) {
   size_t classes = costs.forward.size();
@@ -51,8 +52,9 @@ static std::vector<double> keepFastest(ChainCosts &costs,
   return speed;
 }
 
-/// The min of each class of widths. Each width is a class if `all`; otherwise
-/// (large clusters) classes from 16 on span at most an eighth.
+/// The smallest width of each class of widths. Each width is a class of its own
+/// if `all`; otherwise (on large clusters) classes from width 16 on span at
+/// most an eighth of their smallest width.
 static std::vector<size_t> widthClasses(size_t most, bool all) {
   std::vector<size_t> widths;
   for (size_t w = 1; w <= most; w += all || w < 16 ? 1 : w / 8)

@@ -19,8 +19,9 @@
 namespace stagewright {
 
 /// Entry r: in every group of r devices some link is no faster than this, in
-/// bytes per second. It is the link that first forms a group of r devices when
-/// devices are joined from the fastest link down.
+/// bytes per second. If devices are joined by links from the fastest link down,
+/// it is the bandwidth of the link that first forms a group of at least r
+/// devices.
 std::vector<double> groupBandwidths(const Network &network);
 
 } // namespace stagewright

@@ -5,23 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Consider one of k parallel pipelines of p ranks. It runs m = ceil(M / k)
-// microbatches through layers that take at least t seconds each. Number the
-// ranks by their first layers, so that at least r layers come before those of
-// rank r. A first microbatch passes the forwards of these layers before the
-// rank has any work (head_r). After the rank's last B, that of its first stage,
-// follow their backwards, or the sum over k replicas of the gradients of the
-// stage's first layer (rest_r). If W may run apart from I, the last action may
-// be any W, and only the sum follows. Hence T >= head_r + work_r + rest_r, and
-// over all ranks
+// Of k parallel pipelines of p ranks, consider one with the most microbatches.
+// It runs m = ceil(M / k) of them through layers that take at least t seconds
+// each. Number the ranks by their first layers, so that at least r layers come
+// before those of rank r. A first microbatch passes the forwards of these
+// layers before the rank has any work (head_r). The rank's last B is that of
+// its first stage. After it come the backwards of these r layers, and the sum
+// over k replicas of the gradients of the stage's first layer (rest_r is the
+// longer of the two). If W may run apart from I, the last action may be any W,
+// and only the sum follows. Hence T >= head_r + work_r + rest_r, and over all
+// ranks
 //   T >= (m sum t + sum_r (head_r + rest_r)) / p.
-// Nor are the gradients of any layer complete before all m microbatches have
-// passed all forwards, and a rank sums those of its layers one after the other:
+// No layer's gradients are complete before all m microbatches have passed all
+// forwards, and a rank sums the gradients of its layers one after the other:
 //   T >= (sum_r head_r + m sum F + sums of all gradients) / p.
 // Whichever rank has a layer l, its F and I of all microbatches come after the
 // forwards of the layers before it for one microbatch, and before their I:
-//   T >= sum_{k<l} F_k + m (F_l + I_l) + sum_{k<l} I_k.
-// That layers cannot be divided raises the bound (WholeLayers.h).
+//   T >= sum_{j<l} F_j + m (F_l + I_l) + sum_{j<l} I_j.
+// The bound is raised further because layers cannot be divided (WholeLayers.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,7 @@ struct LeastTimes {
   /// Seconds to sum a layer's gradients over `replicas` devices, smallest
   /// first.
   std::vector<double> sums(const Problem &problem, int64_t replicas) const;
-  /// The max over layers of the bound of one layer above.
+  /// The bound for one layer at the top of this file, max over the layers.
   double path(double microbatches, bool splitsBackward) const;
   /// Seconds to sum all gradients, each once.
   double sumOfAll(const Problem &problem, int64_t replicas) const;
@@ -152,8 +153,8 @@ private:
   Ramp ramp;
   double sum;       ///< Of all layers.
   bool ramps;       ///< A microbatch passes all forwards before any backward.
-  int64_t once;     ///< Bytes of all layers that no microbatch adds to.
-  int64_t largest;  ///< Of one layer.
+  int64_t once;     ///< Bytes of all layers without any microbatch.
+  int64_t largest;  ///< The same, max of one layer.
   int64_t room = 0; ///< Of the device with the most memory.
 };
 } // namespace

@@ -17,7 +17,7 @@ static constexpr size_t kMostPrices = 16;
 
 namespace {
 /// One way to run a layer, per second of its forward: the bytes it keeps, and 1
-/// less the seconds of recomputation.
+/// minus the seconds of recomputation.
 struct Way {
   double bytes, gain;
 };

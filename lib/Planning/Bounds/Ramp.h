@@ -8,9 +8,10 @@
 // Private to this folder. No backward of a pipeline begins before a microbatch
 // has passed the forwards of all layers. Until then a device runs only forwards
 // and holds the stashes of all of them. If these do not fit, the device waits,
-// or recomputes some of them later. Let it run layer l for x_l seconds of the
-// first S, at a level that keeps b_l bytes and recomputes e_l seconds for every
-// second of its forward. Then it loses
+// or recomputes some of them later. Let it run layer l for x_l of the first S
+// seconds, at a level that, for every second of the layer's forward, keeps b_l
+// bytes and costs e_l seconds of recomputation. If it has `room` bytes for
+// stashes, it loses
 //
 //   S - sum_l x_l (1 - e_l),   sum_l x_l <= S,   sum_l x_l b_l <= room,
 //

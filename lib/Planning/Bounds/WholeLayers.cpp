@@ -15,17 +15,17 @@ namespace stagewright {
 
 /// Max number of distinct times of layers that are considered.
 static constexpr size_t kMostLengths = 4;
-/// Layers, such as the first and the last, whose gradients may take less time
-/// to sum than those of all others.
+/// Number of layers, such as the first and the last, whose gradients may take
+/// less time to sum than those of all others.
 static constexpr size_t kFewSums = 2;
-/// With more ranks, hold() does not check that one can run the next shorter
-/// layer.
+/// With more ranks, hold() does not check that one of them has time for the
+/// next shorter layer too.
 static constexpr size_t kMostBusy = 128;
 static constexpr double kAllowance = 1e-9;
 
-/// Max number of `layers` that the ranks have time for, if all but `few` of
-/// them wait for `sums[few]` or a larger sum, and rank `busy`, if it exists,
-/// also runs the next shorter layer.
+/// Max number of `layers` that the ranks have time for, if all ranks but `few`
+/// wait for `sums[few]` or a larger sum, and rank `busy`, if it exists, also
+/// runs the next shorter layer.
 double Ranks::places(double time, const Longest &layers, size_t few,
                      size_t busy) const {
   double all = 0;
@@ -75,8 +75,8 @@ bool Ranks::hold(const std::vector<Longest> &longest, double time) const {
   return true;
 }
 
-/// Min time of at least `atLeast` for which hold() is true, less up to 1e-6 of
-/// it; infinite if there is none.
+/// Min time of at least `atLeast` for which hold() is true, minus at most 1e-6
+/// of it; infinite if there is none.
 double Ranks::leastTime(const std::vector<Longest> &longest,
                         double atLeast) const {
   if (!(atLeast > 0) || hold(longest, atLeast))

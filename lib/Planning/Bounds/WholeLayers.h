@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this folder: a lower bound on the time T of a step of whole layers
-// with m microbatches. If rank r waits head_r seconds before its first layer,
-// and rest_r seconds or for a sum of gradients after its last action, it has
-// time for at most
+// Private to this folder: a lower bound on the time T of a step with m
+// microbatches, given that layers cannot be divided. If rank r waits head_r
+// seconds before its first layer and, after its last action, rest_r seconds or
+// for a sum of gradients, it has time for at most
 //
 //   n_r(T) = floor((T - head_r - rest_r) / (m t_j))
 //
 // of the j longest layers, each of at least t_j seconds; for fewer if their
-// parameters exceed its memory, or if lack of memory costs time (Ramp.h). So T
-// needs sum_r n_r(T) >= j, also if some rank runs the next shorter layer as
-// well. Each rank ends with the sum of a different layer: all ranks but q wait
+// parameters exceed its memory, or if lack of memory costs time (Ramp.h). So
+// sum_r n_r(T) >= j must hold. Some rank also runs the next shorter layer; the
+// inequality must still hold if the time of that layer is subtracted on this
+// rank. Each rank ends with the sum of a different layer: all ranks but q wait
 // for the (q+1)-th smallest sum or a larger one.
 //
 //===----------------------------------------------------------------------===//

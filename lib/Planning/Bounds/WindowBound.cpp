@@ -20,7 +20,8 @@ static size_t rootOf(std::vector<size_t> &parent, size_t link) {
 }
 
 /// Links that one channel holds at the same time form a group. Returns the max
-/// seconds of transfers of a group in one window; they fit one after another.
+/// seconds of all transfers of a group in one window: in that time they fit one
+/// after another.
 static double largestLinkLoad(const PipelineModel &model) {
   std::vector<size_t> parent(model.numLinks);
   std::iota(parent.begin(), parent.end(), 0);

@@ -48,8 +48,9 @@ StageTimes IntervalCosts::times(int64_t stage, int64_t first,
 }
 
 void IntervalCosts::sumCuts() {
-  // A value crosses once every cut from its producer to its last use and, in
-  // the backward direction, to its first.
+  // A value crosses every cut between its producer and its last use once,
+  // forward, and every cut between its producer and an earlier first use once,
+  // backward.
   size_t cuts = problem.layers.size() + 1;
   forwardBytes.assign(cuts, 0);
   backwardBytes.assign(cuts, 0);

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to this folder: the costs of an interval of layers for planners of
-// chains, in constant time after O(L * (values + L)) of preparation.
+// chains, in constant time after a preparation of O(L * (values + L)) for L
+// layers.
 //
 //===----------------------------------------------------------------------===//
 

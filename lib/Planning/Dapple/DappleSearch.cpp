@@ -57,7 +57,7 @@ private:
   DappleArrangements arrangements;
   std::map<Occupancy, std::vector<Kept>> memo; ///< By number of layers.
   std::vector<double> leastAfter; ///< By layer: min load from there on.
-  double bounded = 0;             ///< A latency is at least so many loads.
+  double bounded = 0;             ///< Latency >= bounded * load of any stage.
   double best = kInfinity;
   std::map<size_t, DapplePlan> found; ///< By number of stages.
 };
@@ -116,10 +116,12 @@ void Search::keep(Prefix next, const DapplePlace &last, Kept &kept) {
     kept.byOwn = std::move(next);
 }
 
-/// Extends `prefix` by a stage on the devices of `choice`, of every size.
+/// Extends `prefix` by a stage on the devices of `choice`, with each possible
+/// number of layers.
 void Search::extend(const Prefix &prefix, size_t layers, const Choice &choice) {
   const DappleGroup &group = *choice.group;
-  // Take so many layers that the other devices are not too slow for the rest.
+  // Take at least as many layers as needed so that the other devices are not
+  // too slow for the rest.
   size_t least = layers + 1;
   double left = double(choice.all->devices.size());
   while (least < input.layers && isHopeless(leastAfter[least] / left))

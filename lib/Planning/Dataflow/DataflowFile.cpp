@@ -227,7 +227,8 @@ Result<TaskPlacement> readPlacement(const Dataflow &dataflow,
                      });
     if (machine == dataflow.machines.end())
       return Error{file + ": task '" + task.name + "' is on machine '" +
-                   found->get<std::string>() + "', which there is not"};
+                   found->get<std::string>() +
+                   "', which the dataflow does not have"};
     placement.push_back(size_t(machine - dataflow.machines.begin()));
   }
   return placement;

@@ -12,7 +12,7 @@
 
 namespace stagewright {
 
-/// Moves tried until one fits.
+/// Max number of moves tried until one fits.
 static constexpr int kTries = 32;
 
 PlacementSpace::PlacementSpace(const Dataflow &dataflow, LinkSharing sharing)
@@ -53,7 +53,8 @@ long double PlacementSpace::count(const Decisions &prefix) const {
 
 double PlacementSpace::bound(const Decisions &) const { return least; }
 
-/// The decided part, and the load of each NIC, relative to an even share.
+/// The fraction of the tasks that are decided, and the load of each NIC
+/// relative to an even share.
 std::vector<float> PlacementSpace::features(const Decisions &prefix) const {
   std::vector<float> result = {float(prefix.size()) / float(machinesOf.size())};
   std::vector<double> out(dataflow.machines.size(), 0), in = out;
@@ -158,7 +159,7 @@ std::vector<Decisions> PlacementSpace::references() const {
 }
 
 uint64_t PlacementSpace::digest() const {
-  std::string bytes; // Of all numbers of which times depend.
+  std::string bytes; // Of all numbers on which times depend.
   auto add = [&](double number) {
     bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
   };

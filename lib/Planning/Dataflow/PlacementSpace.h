@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The placements of a dataflow for the common search: the decision of each
-// task, in order, is its machine. Placements that exceed the slots of a machine
-// cannot run; the moves of neighbour() avoid them.
+// The placements of a dataflow as a SearchSpace: there is one decision for each
+// task, in order, which is its machine. Placements that exceed the slots of a
+// machine cannot run; the moves of neighbour() avoid them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ private:
   std::vector<std::vector<int64_t>> machinesOf; ///< By task.
   std::vector<size_t> movable; ///< Tasks with several machines.
   double least = 0;            ///< Time without transfers.
-  double loadSeconds = 1;      ///< All bytes at once through all NICs.
+  double loadSeconds = 1;      ///< For all bytes, spread evenly over all NICs.
   mutable PipelineSimulator simulator;
 };
 

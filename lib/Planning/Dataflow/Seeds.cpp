@@ -42,9 +42,10 @@ private:
 };
 } // namespace
 
-/// Places the tasks in order, tasks that have only one machine first. `rank`
-/// gives the preference of a machine, the least first. If no machine has room,
-/// the placement does not fit.
+/// Places the tasks in order, tasks that have only one machine first. Among the
+/// allowed machines with room, each task goes to the one with the least `rank`.
+/// If none has room, it goes to an allowed one without, and the placement does
+/// not fit.
 template <typename Rank>
 static TaskPlacement placeInOrder(const Dataflow &dataflow, Rank rank) {
   Room room(dataflow);

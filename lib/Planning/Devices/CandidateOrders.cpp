@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recursive ordering, and heuristics on blocks of equal devices.
+// Recursive device ordering, all orders of unequal devices if they are few, and
+// heuristics on blocks of equal devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,10 +138,11 @@ static bool areEqual(const Cluster &cluster, const Network &network, size_t a,
   return true;
 }
 
-/// Adds every order of devices of different speed or memory, except for
-/// exchanges of equal ones, if there are at most `most`; else none, and returns
-/// false. Then any stages on any devices, in any mix, have their devices one
-/// after another in some order.
+/// If devices differ in class or memory, and they have at most `most` orders
+/// that differ by more than an exchange of equal devices, adds all these orders
+/// and returns true. Then, for any stages on any devices, there is an order in
+/// which the devices of each stage are consecutive. Otherwise adds none and
+/// returns false.
 static bool addAll(const Cluster &cluster, const Network &network,
                    const Devices &first, size_t most, Orders &orders) {
   const Device &one = cluster.devices[first[0]];
@@ -238,7 +240,7 @@ static void addPaths(const Network &network, const std::vector<Block> &blocks,
     }
 }
 
-/// Adds rotations of `blocks`: each leaves out another link of the cycle.
+/// Adds rotations of `blocks`: each leaves out a different link of the cycle.
 static void addRotations(std::vector<Block> blocks, Orders &orders) {
   for (size_t i = 1; i < blocks.size() && !orders.isFull(); ++i) {
     std::rotate(blocks.begin(), blocks.begin() + 1, blocks.end());

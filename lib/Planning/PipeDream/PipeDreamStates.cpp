@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // An antichain is a set of nodes none of which comes before another. It stands
-// for its nodes and all nodes before them. Augmented, it also has the earlier
-// nodes that feed later ones: a cut there sends the outputs of all of these.
+// for its nodes and all nodes before them. An augmented antichain also has the
+// nodes before it that feed nodes after it: a cut there sends the outputs of
+// all nodes of the augmented antichain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -179,7 +180,8 @@ size_t Antichains::sizeOf(const Antichain &antichain) const {
 std::vector<PipeDreamState>
 Antichains::sorted(const std::vector<Antichain> &found,
                    const std::vector<std::vector<size_t>> &from) const {
-  // Later antichains have more nodes. An added source or sink is not a cut.
+  // Later antichains stand for more nodes. An added source or sink is not a
+  // cut.
   std::vector<std::pair<size_t, size_t>> order; ///< Size, number.
   for (size_t i = 0; i < found.size(); ++i)
     order.emplace_back(sizeOf(found[i]), i);

@@ -14,8 +14,8 @@
 //   stages      it is split in two, or merged with the next one
 //   recompute   on or off
 //   apart       its first or last layers become a stage of their own on the
-//               devices of another stage, or all of it goes there: stages that
-//               share devices
+//               devices of another stage, or the whole stage moves there, so
+//               that stages share devices
 //
 // If a cluster lists no links, devices of one class in one host are
 // interchangeable, and only one of them is tried. Every resulting plan has each

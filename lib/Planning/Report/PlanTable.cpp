@@ -7,7 +7,9 @@
 //
 //   stage  layers  devices  forward  backward  all-reduce  memory   bound by
 //   0      0-18    d0-d14   1.2 ms   2.4 ms    10.1 ms     1.2 GiB  compute
-//   ####
+//
+// and a last column, "busy", with a bar and what the stage recomputes and
+// offloads.
 //
 //===----------------------------------------------------------------------===//
 

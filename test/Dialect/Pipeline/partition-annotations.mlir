@@ -16,8 +16,8 @@
 // DEVICES: error: the stages of annotations, such as replicate(2) at model.py:3, and stages for all other layers need at least 4 devices, cluster 'local' has 2; annotate fewer replicas, or name a larger cluster
 // STAGES: error: 1 stage cannot be made: annotations, such as replicate(2) at model.py:3, allow 3; leave out the number of stages
 // PLAN: error: replicate(2) at model.py:3 asks for layers 'b' to 'c' as one stage on 2 devices, and the plan has the first of them on stage 1 with layers 'b' to 'd' on 3 devices; change the annotation or the plan
-// PLANNER: error: planner 'balance' takes no annotated layers, as by replicate(2) at model.py:3; use spp, or remove the annotations
-// CHUNKS: error: annotated layers, as by replicate(2) at model.py:3, are planned with one stage per device; leave out chunks= and placement=, or the schedule that needs them
+// PLANNER: error: planner 'balance' takes no annotated layers, such as those of replicate(2) at model.py:3; use spp, or remove the annotations
+// CHUNKS: error: annotated layers, such as those of replicate(2) at model.py:3, are planned with one stage per device; leave out chunks= and placement=, or the schedule that needs them
 // REPLICAS: error: replicate(2) at model.py:3 asks for 2 replicas of a stage, and the options or the schedule allow at most 1; ask for fewer, or allow more
 // SAMPLES: error: replicate(8) at model.py:3 asks for 8 replicas of a stage, and a microbatch has 4 samples for them to share; ask for fewer, or give larger microbatches
 #a = loc("jit(step)/jvp(a)/dot_general")

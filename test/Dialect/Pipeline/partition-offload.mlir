@@ -17,7 +17,7 @@
 // ALL: pipeline.stage 0 on [@d0] layers [0] {{.*}}offload = array<i64: 0>
 // NONE: stage 0 needs 32.0 KiB on device d0, has 26.0 KiB
 // NAME: error: offload must be auto, none or all, got 'sometimes'
-// WAY: error: offload=all needs devices that say how fast they reach the memory of their hosts, and device 'd0' of cluster 'lab' does not; give it 'host_bandwidth', or leave out offload=
+// WAY: error: offload=all needs devices with a 'host_bandwidth', and device 'd0' of cluster 'lab' has none; add it, or leave out offload=
 // OTHER: error: offload=all is planned for one stage on each device in the schedules 1f1b, gpipe, window and early-backward
 
 // Four slots of the eight in flight, and all of them on the host.

@@ -183,10 +183,11 @@ TEST(Dataflow, SortsTasksAndReadsPlacements) {
                 .error()
                 .message,
             "p.json: 'placement' gives task 'w' no machine");
-  EXPECT_EQ(readPlacement(*dataflow, R"({"placement": {"s": "b"}})", "p.json")
-                .error()
-                .message,
-            "p.json: task 's' is on machine 'b', which there is not");
+  EXPECT_EQ(
+      readPlacement(*dataflow, R"({"placement": {"s": "b"}})", "p.json")
+          .error()
+          .message,
+      "p.json: task 's' is on machine 'b', which the dataflow does not have");
 }
 
 TEST(Dataflow, NamesWhatIsWrong) {

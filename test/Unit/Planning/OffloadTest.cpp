@@ -84,10 +84,10 @@ TEST(Offload, NeedsAWayToTheHost) {
   problem.offload = OffloadChoice::All;
   plan = planFixed(problem);
   ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().message,
-            "offload=all needs devices that say how fast they reach the memory "
-            "of their hosts, and device 'd0' of cluster 'c' does not; give it "
-            "'host_bandwidth', or leave out offload=");
+  EXPECT_EQ(
+      plan.error().message,
+      "offload=all needs devices with a 'host_bandwidth', and device 'd0' "
+      "of cluster 'c' has none; add it, or leave out offload=");
   problem = problemWith(1000, 400);
   problem.recompute = false;
   problem.offload = OffloadChoice::None;
