@@ -42,7 +42,8 @@ static std::string shapeOf(Type type) {
   return text;
 }
 
-/// The texts; equal ones once, after their number.
+/// The texts as strings. Equal texts become one string, which begins with their
+/// number.
 static ArrayAttr toAttribute(MLIRContext *context,
                              ArrayRef<std::string> texts) {
   llvm::MapVector<StringRef, int> counts;

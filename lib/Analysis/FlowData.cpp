@@ -19,7 +19,8 @@
 namespace stagewright::pipeline {
 
 namespace {
-/// A program as flows; NIC links are 2 h and 2 h + 1.
+/// A program as flows. The NIC of host h is the links 2 h (out) and 2 h + 1
+/// (in).
 struct Flows {
   PipelineModel model;
   std::vector<int64_t> nodes; ///< By host: its node in the cluster.

@@ -18,11 +18,12 @@ constexpr size_t kMostTerms = 64;
 constexpr int kMostPower = 64;
 /// A formula that takes more steps to reduce is unknown.
 constexpr int kMostReductions = 1000;
-/// The relative difference of two factors that are equal up to rounding: of a
-/// constant and of the product of a few float32 constants.
+/// Max relative difference of two factors that count as equal, such as a
+/// constant and the product of a few float32 constants.
 constexpr double kTolerance = 1e-5;
-/// The relative rounding of a few operations in double precision. Sums must not
-/// drop more: a later factor may make any rest large.
+/// The relative rounding error of a few operations in double precision. A sum
+/// that is larger, relative to its terms, must not be dropped: a later factor
+/// may make it large.
 constexpr double kRounding = 1e-14;
 /// exp is 0 below this in double precision.
 constexpr double kLeastExponent = -745;
@@ -114,7 +115,7 @@ Formula operator*(const Formula &a, const Formula &b) {
   for (const auto &[left, x] : a.factors)
     for (const auto &[right, y] : b.factors) {
       std::optional<Formula::Product> both = multiply(left, right);
-      if (!both || x * y == 0) // 0: too small a number
+      if (!both || x * y == 0) // 0: it underflows.
         return Formula::unknown();
       product.add(*both, x * y);
     }
@@ -195,7 +196,8 @@ std::optional<Formula> Formulas::invertLogistic(const Formula &b) {
   SmallVector<std::pair<int, double>> terms(byPower.begin(), byPower.end());
   if (terms.back().first <= 0)
     std::reverse(terms.begin(), terms.end());
-  // The binomial coefficients of e^first (1 + ratio e^step)^n.
+  // Check that the factors are those of leading e^first (1 + ratio e^step)^n,
+  // with the exponential e.
   auto [first, leading] = terms[0];
   int n = int(terms.size()) - 1, step = terms[1].first - first;
   double ratio = terms[1].second / leading / n, expected = leading;

@@ -14,7 +14,7 @@
 
 namespace stagewright {
 
-/// No leaf is larger.
+/// Upper bound on the absolute value of every leaf.
 constexpr double kMostOfLeaf = 1e30;
 /// The bits of an integer that a double stores exactly.
 constexpr unsigned kMostBits = 53;
@@ -27,8 +27,8 @@ std::optional<int> Formulas::compare(const Formula &a, const Formula &b) const {
   Formula difference = a - b;
   if (std::optional<double> number = difference.number())
     return signOf(*number);
-  // A constant may be larger than the sum of all leaves, and of values of tanh,
-  // can be.
+  // The constant decides the sign if it is larger than the sum of all other
+  // terms can be: leaves are at most kMostOfLeaf, values of tanh at most 1.
   double constant = 0, rest = 0;
   for (const auto &[product, factor] : difference.factors) {
     bool isSingle = product.size() == 1 && product[0].second == 1;
@@ -45,7 +45,7 @@ std::optional<int> Formulas::compare(const Formula &a, const Formula &b) const {
 }
 
 /// `x` as a number of the integer type `type`, where an i1 is 0 or 1. Unknown
-/// if it is no number, or wraps.
+/// if it is not a constant, or if the type cannot hold it.
 static Formula asInteger(const Formula &x, Type type) {
   type = getElementTypeOrSelf(type);
   unsigned bits = type.isIndex() ? kMostBits : type.getIntOrFloatBitWidth();

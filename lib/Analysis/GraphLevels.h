@@ -28,7 +28,7 @@ int64_t takenOver(NodeOp node);
 /// Bytes that a device needs while `node` runs with this workspace, in addition
 /// to kept values, if its neighbours run on the same device; 0: unknown.
 int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace);
-/// The same for one of `samples`.
+/// The same for one of the `samples` samples of a microbatch.
 int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
                             int64_t samples);
 

@@ -21,7 +21,7 @@
 
 namespace stagewright::pipeline {
 
-/// Alignment of an arena's slots in bytes, as RankDialect::kAlignment.
+/// Alignment of an arena's slots in bytes, equal to RankDialect::kAlignment.
 static constexpr int64_t kSlotAlignment = 64;
 
 /// Seconds of `node` on `device`; none if it was measured on other classes

@@ -246,8 +246,8 @@ void Linkage::linkRange(Nodes &small, Nodes &large, int64_t first,
     return join(small, large);
   if (ShapedType::isDynamic(first))
     return;
-  // Link both dimensions as sequences of chunks: a range of whole chunks of the
-  // larger is the smaller.
+  // Link both dimensions as sequences of chunks: the smaller one is a range of
+  // whole chunks of the larger one.
   int64_t chunk = std::gcd(std::gcd(first, count), size);
   if (chunk <= 1)
     return;

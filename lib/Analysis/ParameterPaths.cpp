@@ -32,7 +32,7 @@ static std::vector<ScopePath> holdersOfParameters(const StepGraph &graph) {
     if (!name || !graph.isParameter(number))
       continue;
     name.getValue().split(path, '/');
-    if (path.size() > 1 && path.back() == "value") // as Flax NNX has it
+    if (path.size() > 1 && path.back() == "value") // Flax NNX appends it
       path.pop_back();
     path.pop_back();
     if (!common)

@@ -14,8 +14,9 @@
 
 namespace stagewright::pipeline {
 
-/// For each operation of the forward of `graph`: the arguments that are
-/// parameters which it is the first to read, whole.
+/// For each operation of `graph`: the numbers of the arguments that are
+/// parameters of which it is the first reader in the forward. Reads of slices
+/// do not count. Empty for operations that are not of the forward.
 std::vector<std::set<int>> parametersReadFirst(const StepGraph &graph);
 
 /// For each operation of `graph`: the common path of the modules that contain

@@ -168,8 +168,8 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
   }
   if (!generator->anyMicrobatches) {
     emitError(schedule.getLoc())
-        << "kind '" << data.kind << "' has no loops that are right for every "
-        << "number of microbatches, take 1f1b";
+        << "kind '" << data.kind << "' cannot be written as loops for any "
+        << "number of microbatches; use 1f1b";
     return failure();
   }
   bool forwardOnly = isForwardOnly(graphOf(programOf(schedule)));

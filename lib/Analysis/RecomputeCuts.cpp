@@ -16,7 +16,8 @@ namespace stagewright::pipeline {
 namespace {
 
 /// The price of a byte at which the fewest bytes are kept, in multiples of the
-/// mean price: seconds to recompute all demanded values per byte of these.
+/// mean price, which is the seconds to recompute all demanded values divided by
+/// their bytes.
 constexpr double kDearest = 1000;
 
 /// Max sum of all capacities, which are integers; below MinCut::kInfinite.

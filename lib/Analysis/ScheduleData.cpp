@@ -196,9 +196,10 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule) {
   if (int64_t pipelines = countPipelines(ranks); pipelines > 1)
     text += llvm::formatv("; of {0} pipelines side by side", pipelines);
   if (most > problem->memory)
-    text += llvm::formatv("; of orders that take as much memory as this one, "
-                          "{0:F0} % of what the devices have for activations",
-                          100 * most / problem->memory);
+    text += llvm::formatv(
+        "; the bounds are for orders with as much memory as this "
+        "one, which takes {0:F0} % of what the devices have for activations",
+        100 * most / problem->memory);
   return text;
 }
 

@@ -12,7 +12,8 @@
 namespace stagewright::pipeline {
 
 /// Max cost of repeating a contraction, in multiples of the cost of keeping its
-/// result. At the rates of "local" it admits scores of heads of 320 elements.
+/// result. At the rates of the cluster "local" it admits attention scores if
+/// heads have up to 320 elements.
 static constexpr int64_t kMostTimes = 20;
 
 /// Keeping a value that is written anyway costs less than any operation on it,

@@ -53,7 +53,7 @@ FailureOr<StepGraph> StepGraph::create(FunctionOpInterface step) {
     return step.emitError()
            << "@" << step.getName() << " must have one block, "
            << "got " << step.getFunctionBody().getBlocks().size()
-           << "; structured control flow (scf) is cut as a whole";
+           << "; use structured control flow (scf) instead";
   Block &block = step.getFunctionBody().front();
   for (Operation &op : block.without_terminator()) {
     if (!isMemoryEffectFree(&op))
@@ -116,8 +116,8 @@ void StepGraph::markLive() {
 }
 
 void StepGraph::markFree() {
-  // For each operation: which arguments its backward slice reads, and how many
-  // operations on arguments the slice has.
+  // For each operation: on which kinds of arguments it depends, and how many
+  // operations, including itself, compute it from them.
   struct Cone {
     bool parameters = false, others = false;
     unsigned size = 0;

@@ -27,7 +27,8 @@ ClusterOp writeCluster(mlir::ModuleOp module, const Cluster &cluster);
 
 /// The cluster that a pass uses: `option` (a preset or a file), else the one
 /// cluster operation in the module, else the one that the module attribute
-/// pipeline.cluster names, else none. Errors are reported at the module.
+/// pipeline.cluster names, else none. Errors are reported at the module or at
+/// the cluster operation.
 mlir::FailureOr<std::optional<Cluster>> findCluster(mlir::ModuleOp module,
                                                     llvm::StringRef option);
 

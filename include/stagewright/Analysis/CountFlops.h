@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The arithmetic that the cost model counts. No operation has a formula of its
-// own: any linalg operation does the arithmetic of its region at every point of
-// its iteration domain, so a contraction counts 2 M N K, a convolution two per
-// output and filter element, a pooling one. A loop counts its body times its
-// static trip count, or once if that is unknown. Moving data counts 0.
+// The arithmetic that the cost model counts. A linalg operation does the
+// arithmetic of its region at every point of its iteration domain, so
+// contractions, convolutions and poolings need no formulas of their own: a
+// contraction counts 2 M N K, a convolution two per output and filter element,
+// a pooling one. Softmax, attention and operations of tosa have formulas. A
+// loop counts its body times its static trip count, or once if that is unknown.
+// Moving data counts 0.
 //
 // Contractions are also counted by the element type of their inputs and by
 // their size, because the rate of a device depends on the type, and small

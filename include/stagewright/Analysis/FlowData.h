@@ -31,11 +31,12 @@ inline constexpr llvm::StringLiteral kFlowSchedule = "pipeline.flow_schedule";
 
 /// Writes the connections between hosts and the degrees of NICs on `program`,
 /// with guaranteed rates if `withRates`. Returns the number of connections;
-/// located errors if costs are unknown or stages are on twins.
+/// located errors if costs are unknown or the placement is twin.
 mlir::FailureOr<int64_t> writeFlows(ProgramOp program, bool withRates);
 
 /// The certificate of `schedule`, which must verify. Fails with a located error
-/// like writeFlows(), or if an order depends on rates.
+/// like writeFlows(), or if the order of transfers or actions depends on the
+/// rates of flows (Simulation/Flows.h).
 mlir::FailureOr<FlowCertificate> certifyFlows(ScheduleOp schedule,
                                               LinkSharing sharing);
 
@@ -43,8 +44,8 @@ mlir::FailureOr<FlowCertificate> certifyFlows(ScheduleOp schedule,
 void writeCertificate(ScheduleOp schedule, const FlowCertificate &certificate,
                       LinkSharing sharing);
 
-/// Computes the certificate that is on `schedule`, if any, again; located
-/// errors if a number differs by more than rounding.
+/// Recomputes the certificate on `schedule`, if there is one; located errors if
+/// a number differs by more than rounding.
 mlir::LogicalResult verifyFlows(ScheduleOp schedule);
 
 } // namespace stagewright::pipeline

@@ -7,10 +7,10 @@
 //
 // A real function as a sum of products of powers of atoms: of given leaves, of
 // exp, tanh and reciprocals of other such sums. Frameworks, differentiation and
-// simplification write one function in many ways. Most ways that the laws of
-// arithmetic make equal have the same form, and equal forms prove equal
-// functions, up to the rounding of constants. The reverse does not always hold:
-// exp(2 x) and exp(x)^2, for example, have different forms.
+// simplification write one function in many ways. Most of those that are equal
+// by the laws of arithmetic have the same form here, and equal forms prove
+// equal functions, up to the rounding of constants. The reverse does not always
+// hold: exp(2 x) and exp(x)^2, for example, have different forms.
 //
 // The numbers are real. Integers do not wrap, nothing is rounded to narrow
 // types, and leaves are finite and smaller than 1e30.

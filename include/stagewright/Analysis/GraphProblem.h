@@ -31,9 +31,10 @@ std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
 /// the roofline. A node with none of these is an error.
 mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
 
-/// Fills `samples`, and so decides how replicas of a stage may share the
-/// microbatches of `graph`; pipeline-infer-sliceable must have run. If a layer
-/// cannot be sliced, replicas take turns.
+/// Fills `samples`, which decides how replicas of a stage may share the
+/// microbatches of `graph`, and the sampleTemporaries of layers and levels.
+/// pipeline-infer-sliceable must have run. If a layer cannot be sliced,
+/// replicas take turns.
 void shareMicrobatches(GraphOp graph, Problem &problem);
 
 /// The stages of `program` on their devices, as evaluate() needs them, and the

@@ -18,9 +18,9 @@
 //
 // Values that depend on no argument (masks, zeros) link nothing: each device
 // makes the part that it needs. A value that a region reads by `tensor.extract`
-// is linked in the dimensions that a loop indexes: for an embedding look-up
-// those of the indices, and those of the table other than the one looked up.
-// Time is almost linear in the number of operations.
+// is linked in the dimensions that a loop indexes: for an embedding look-up,
+// all dimensions of the indices, and all dimensions of the table except the one
+// that the indices select. Time is almost linear in the number of operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,9 +42,9 @@ struct LinkedFactor {
 };
 
 /// The loop of `op` whose index is index `dim` of every `tensor.extract` from
-/// `value`, which is defined outside, in the region of `op`. It must have as
-/// many iterations as the dimension has elements; nothing if there is no such
-/// loop.
+/// `value` in the region of `op`. `value` is defined outside of the region.
+/// None if there is no such loop, or if it does not have as many iterations as
+/// the dimension has elements.
 std::optional<unsigned> loopReading(mlir::linalg::LinalgOp op,
                                     mlir::Value value, int64_t dim);
 

@@ -32,9 +32,10 @@ std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program);
 /// the microbatches m with m mod n = i.
 bool hasReplicas(ProgramOp program);
 
-/// The placement of the stages; of replicas, that of the first. Stages on two
-/// devices each, in opposite directions, are Placement::Twin. If no placement
-/// matches, the error is located at a stage or at the program.
+/// The placement of the stages; if stages have replicas, the placement of the
+/// first replica of each. Stages on two devices each, in opposite directions,
+/// are Placement::Twin. If no placement matches, the error is located at a
+/// stage or at the program.
 mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 
 /// The scheduling problem of `program` (Planning/Placed.h): seconds from the

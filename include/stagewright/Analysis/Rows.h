@@ -71,8 +71,9 @@ struct BodyRows {
     int64_t perSample = 1;
   };
   llvm::DenseMap<mlir::Operation *, Loop> loops;
-  /// Operands that are whole values of which each row is used only for the same
-  /// row of the result, so that a slice needs only its rows of them.
+  /// Operands that are whole values, each row of which is used only for the
+  /// same row of the result. To compute a slice, only the slice's rows of such
+  /// an operand are needed.
   llvm::MapVector<mlir::OpOperand *, RowKind> wanted;
   std::optional<RowMix> mix;
   mlir::SmallVector<RowKind> results;

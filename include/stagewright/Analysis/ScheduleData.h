@@ -42,11 +42,12 @@ std::string describe(const Timeline &timing, const LowerBounds &bounds,
 /// are unknown, nothing fits in memory, or the schedule cannot be timed.
 std::string describeTimes(ProgramOp program, const Schedule &schedule);
 
-/// The fraction of the makespan in which each rank is idle, with the same
-/// costs; empty if they cannot be timed.
+/// The fraction of the makespan in which each rank is idle, with the costs of
+/// `program`; empty if costs are unknown or the schedule cannot be timed.
 std::vector<double> idleShares(ProgramOp program, const Schedule &schedule);
 
-/// What decides how long an average over replicas takes beside the steps.
+/// The times that determine during how many steps an average over replicas is
+/// in progress.
 struct AveragingTimes {
   Seconds allReduce; ///< Of a stage's parameters; max over the stages.
   Seconds step;      ///< A step without any sum over replicas.

@@ -14,14 +14,15 @@
 //
 // A contraction is repeated only if its result is many times larger than its
 // operands, as the scores of attention over a long sequence are (S x S from S x
-// d). For time alone keeping them would be better: at d = 64 they cost 128
-// operations per element to compute and 32 to keep. But their bytes, in every
-// layer and microbatch in flight, limit the sequence length. So such a
-// contraction is priced at one operation per byte, and its rows are kept (as in
-// Dao et al., "FlashAttention", 2022), unless it would take twenty times the
-// time of keeping, as the logits of a large vocabulary do. If attention is one
-// operation (pipeline.attention), its output and statistics are kept: it is
-// never repeated and has no scores.
+// d). If only time counted, keeping the scores would be better: at d = 64,
+// computing one costs 128 operations, and keeping it costs as much time as 32.
+// But their bytes, in every layer and microbatch in flight, limit the sequence
+// length. So repeating such a contraction is priced at only one operation per
+// byte, and the statistics of its rows are kept (as in Dao et al.,
+// "FlashAttention", 2022), unless repeating it would take twenty times the time
+// of keeping its result, as for the logits of a large vocabulary. If attention
+// is one operation (pipeline.attention), its output and statistics are kept: it
+// is never repeated and has no scores.
 //
 // Keeping a value that is written to memory anyway (StashKeep::Written) takes
 // no time. A forward writes the values that another of its kernels reads:

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to this folder. One member function per family of operations; each
-// sets the kinds of the results. If an operation mixes rows, it records that
-// and leaves the results whole, as if the layer ran on whole microbatches.
+// sets the kinds of the results. If an operation mixes rows, the function
+// records that and sets the results to Whole, as if the layer ran on whole
+// microbatches.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,8 +8,8 @@
 // Attention can run on a slice of the rows if the rows are one of its batch
 // dimensions, since queries then never read keys of other rows. Operands that
 // all rows share (a mask, keys of all queries) stay whole. The gradient of such
-// an operand is a sum over rows inside the operation; such a layer is not
-// sliced.
+// an operand is a sum over rows inside the operation; a layer that computes one
+// is not sliced.
 //
 //===----------------------------------------------------------------------===//
 

@@ -114,8 +114,9 @@ void RowTracker::visitFor(scf::ForOp op) {
       if (rows.mix && !saved.mix && !changed)
         return mix(op, "");
       if (!changed || turn > carried.size())
-        return mix(op, "a value that it carries is of rows of the batch in one "
-                       "turn and not in the next");
+        return mix(
+            op, "a value that it carries depends on rows of the batch in one "
+                "iteration and not in the next");
       rows = saved;
     }
   }
@@ -164,7 +165,8 @@ void RowTracker::visitIf(scf::IfOp op) {
     }
     if (condition.kind == RowKind::Row) {
       if (kind.isRows() || kind.kind == RowKind::Partial)
-        return mix(op, "a row decides about others");
+        return mix(op, "a condition computed from one row of the batch selects "
+                       "values of other rows");
       if (kind.kind == RowKind::Whole)
         kind = condition;
     }

@@ -86,8 +86,8 @@ void RowTracker::visitCollapse(tensor::CollapseShapeOp op) {
   mix(op, kSomeRows);
 }
 
-/// The kind of an element or slice of a value of kind `of`, at indices
-/// `places`.
+/// The kind of an element or slice of a value of kind `of`, at indices of the
+/// kinds `places`.
 static RowKind lookUp(RowKind of, ArrayRef<RowKind> places) {
   RowKind place;
   for (const RowKind &kind : places) {

@@ -12,7 +12,7 @@ func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @below {{@step must have one block, got 2; structured control flow (scf) is cut as a whole}}
+// expected-error @below {{@step must have one block, got 2; use structured control flow (scf) instead}}
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
   cf.br ^bb1
 ^bb1:
