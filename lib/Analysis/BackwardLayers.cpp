@@ -107,8 +107,8 @@ private:
     }
   }
 
-  /// Arguments other than parameters are free on every stage, so they do not
-  /// indicate a layer.
+  /// Arguments that are not parameters are available on every stage at no cost,
+  /// so they do not indicate a layer.
   bool isInput(Value value) const {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && !graph.isParameter(argument.getArgNumber());

@@ -76,7 +76,8 @@ Formula Formulas::apply(Operation *op, ArrayRef<Formula> x) {
     std::optional<int> sign = compare(x[0], x[1]);
     return !sign ? Formula::unknown() : (*sign > 0) == larger ? x[0] : x[1];
   };
-  /// For predicates of numbers that are ordered, or of integers.
+  /// The result of a comparison with predicate `is`; the other arguments are
+  /// the predicates of its type.
   auto relation = [&](auto is, auto eq, auto ne, auto lt, auto le, auto gt,
                       auto ge) -> Formula {
     return is == eq   ? decide([](int sign) { return sign == 0; })

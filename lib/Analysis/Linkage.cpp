@@ -272,7 +272,7 @@ void Linkage::linkSlice(Value small, Value large,
     if (left < 0 || whole.isDynamicDim(dim) || part.isDynamicDim(left) ||
         strides[dim] != 1)
       continue;
-    // The references stay valid while nodes are added: they hold node numbers.
+    // The references stay valid: linkRange() adds nodes, but no values.
     linkRange((*parts)[left], (*wholes)[dim], firsts[dim],
               part.getDimSize(left), whole.getDimSize(dim));
   }

@@ -168,8 +168,9 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
   }
   if (!generator->anyMicrobatches) {
     emitError(schedule.getLoc())
-        << "kind '" << data.kind << "' cannot be written as loops for any "
-        << "number of microbatches; use 1f1b";
+        << "kind '" << data.kind
+        << "' runs only with the number of microbatches "
+        << "for which it is generated; use 1f1b";
     return failure();
   }
   bool forwardOnly = isForwardOnly(graphOf(programOf(schedule)));

@@ -52,8 +52,9 @@ ScopeTree::ScopeTree(const StepGraph &graph, ArrayRef<ScopePath> paths)
 }
 
 void ScopeTree::findRepeats(Node &node) {
-  // Blocks repeat if three siblings have one stem, or two that have children:
-  // two without children may be products that a framework numbers.
+  // Blocks repeat if three siblings have the same stem, or two siblings with
+  // children do: two siblings without children may be products that a framework
+  // numbers.
   llvm::StringMap<unsigned> all, blocks;
   for (auto &[name, child] : node.children) {
     findRepeats(*child);

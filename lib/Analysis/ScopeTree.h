@@ -9,8 +9,8 @@
 // of a model are the scopes at the level at which it repeats: below the outer
 // module, above the parts of a block. The data flow shows this level: between
 // two blocks only one large value is live, inside a block the residual is live
-// beside the branch. These counts are added up over scopes whose names differ
-// only in numbers.
+// beside the branch. The places with one and with several large live values are
+// counted, for all scopes whose names differ only in numbers together.
 //
 //===----------------------------------------------------------------------===//
 

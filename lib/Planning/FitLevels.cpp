@@ -119,7 +119,7 @@ void LevelCurve::fit(Plan &plan, ExecutionOrder order) const {
 namespace {
 struct Step {
   double price;         ///< Seconds per byte.
-  size_t stage, number; ///< Index in the stages, in its layers.
+  size_t stage, number; ///< Index of the stage, of its layer.
   int64_t level;        ///< New level of the layer.
 };
 } // namespace

@@ -98,7 +98,8 @@ private:
   std::vector<size_t> classOf; ///< By device.
   bool mayRise = false;
   LayerIndex index;
-  /// bytesKept(), and the same from I to W; empty unless levels may be raised.
+  /// bytesKept(), and the same for what I keeps for W; empty unless levels may
+  /// be raised.
   std::vector<std::vector<double>> kept, between;
 };
 

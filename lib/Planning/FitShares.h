@@ -50,9 +50,9 @@ template <typename Fits> int64_t mostSamples(int64_t samples, Fits fits) {
   return low;
 }
 
-/// Whether the replicas of `stage` share the samples of microbatches in parts
-/// that may be chosen: their number is known, the stage does not state them,
-/// and there is one for each replica.
+/// Whether the replicas of `stage` share the samples of each microbatch, and
+/// their shares may be chosen: the stage does not state them, and the number of
+/// samples is known and at least that of the replicas.
 bool mayShare(const Problem &problem, const StagePlan &stage);
 
 /// Speed and room of each replica of stage `stage` of `plan` under `order`, at

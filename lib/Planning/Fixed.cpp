@@ -95,9 +95,9 @@ static Result<WrittenStage> parseStage(const Problem &problem,
     while (isRange && text.take('+'));
   if (!isRange || !text.isDone())
     return Error{"stage '" + written +
-                 "' of the plan is not of the form [first,end)xreplicas, with "
-                 "an r behind it where it recomputes, or [first,end)@d0+d1; "
-                 "behind both, :3+1 are the samples of its replicas"};
+                 "' of the plan is not of the form [first,end)xreplicas, "
+                 "followed by r if it recomputes, or [first,end)@d0+d1; :3+1 "
+                 "after either form states the samples of its replicas"};
   int64_t layers = int64_t(problem.layers.size());
   if (stage.first < 0 || stage.first >= stage.end || stage.end > layers)
     return Error{"stage '" + written +

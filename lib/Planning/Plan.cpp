@@ -51,7 +51,7 @@ static Status checkRows(const Problem &problem, const StagePlan &stage,
       return Error{nameOf(number) + " gives a replica " +
                    std::to_string(count) +
                    " samples, at least 1 is needed; "
-                   "take the sample from another, or fewer replicas"};
+                   "take one from another replica, or use fewer replicas"};
     sum += count;
   }
   if (problem.samples > 0 && sum != problem.samples)

@@ -97,10 +97,9 @@ private:
 };
 } // namespace
 
-/// The stages of `users` without those that find the value of stage `from`
-/// already on their devices: of stages on the same devices and on the same side
-/// of `from`, only the one nearest to `from`, which uses the value first, is
-/// returned.
+/// One stage of `users` for each list of devices: the one nearest to `from`,
+/// which is the first there to use a value of stage `from`. If there are users
+/// on both sides of `from`, it is one of the earlier stages.
 std::set<int64_t> Channels::firstUsers(int64_t from,
                                        const std::set<int64_t> &users) const {
   std::map<std::vector<size_t>, int64_t> first;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the layers of annotations (Dialect/Pipeline/IR/Annotation.h); it does
-// not place anything.
+// Finds the operations, parameters and layers to which annotations apply
+// (Dialect/Pipeline/IR/Annotation.h); it does not place anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ struct StepAnnotations {
   static constexpr int kOpen = -2;
 
   std::vector<Annotation> list; ///< In order of appearance.
-  std::vector<int> of;          ///< By operation: in `list`, kNone or kOpen.
+  std::vector<int> of; ///< By operation: number in `list`, kNone, kOpen.
 
   bool any() const { return !list.empty(); }
 };
@@ -52,21 +52,22 @@ StepAnnotations annotationsOfReaders(const StepGraph &graph,
 /// split(n), and not all of them have the same one.
 bool splitsIntoStages(const StepAnnotations &ofReaders);
 
-/// By argument: the annotation of the operations that are the first to read the
-/// parameter, in `list`, or kNone.
+/// By argument: the number in `list` of the annotation of the operation that is
+/// the first to read the parameter, or kNone.
 std::vector<int> annotationsOfParameters(const StepGraph &graph,
                                          const StepAnnotations &annotations);
 
 /// Splits layers of the forward, before the backward is assigned, so that no
-/// layer has operations of two annotations, or with one and without.
+/// layer has operations of two annotations, or of one annotation and of kNone.
 void splitAtAnnotations(const StepGraph &graph,
                         const StepAnnotations &annotations, Layers &layers);
 
-/// The annotation of each layer, in `list`, or kNone. A layer with neither an
-/// annotation nor parameters, such as a loss, gets the annotation of the layer
-/// before it; at the start of the model, that of the next annotated layer. But
-/// it gets none if the layer before it has none, or if the next layer with an
-/// annotation or parameters has only parameters: then the planner chooses.
+/// The number in `list` of the annotation of each layer, or kNone. A layer with
+/// neither an annotation nor parameters, such as a loss, gets the annotation of
+/// the layer before it; at the start of the model, that of the next annotated
+/// layer. But it gets none if the layer before it has none, or if the next
+/// layer with an annotation or parameters has only parameters: then the planner
+/// chooses.
 std::vector<int> annotationsOfLayers(const StepGraph &graph,
                                      const StepAnnotations &annotations,
                                      const Layers &layers);

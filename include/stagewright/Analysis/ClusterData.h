@@ -18,7 +18,7 @@
 
 namespace stagewright::pipeline {
 
-/// The devices and links of `cluster`.
+/// The devices, links and fabric of `cluster`.
 Cluster readCluster(ClusterOp cluster);
 
 /// Writes `cluster` as an operation at the end of `module`, with an unused

@@ -29,7 +29,8 @@ namespace stagewright {
 
 class Formula {
 public:
-  /// Powers of atoms by number; none is 0. Empty: the constant term.
+  /// Atoms, by number, and their powers, none of which is 0. The empty product
+  /// is that of the constant term.
   using Product = llvm::SmallVector<std::pair<unsigned, int>, 4>;
 
   /// A constant; infinite ones are allowed, and NaN is an unknown function.
@@ -55,7 +56,7 @@ private:
   void add(const Product &product, double factor);
   void normalize();
 
-  std::map<Product, double> factors; ///< none is 0
+  std::map<Product, double> factors; ///< no factor is 0
 };
 
 /// The table of atoms to which formulas refer by number. Only formulas of one
@@ -93,7 +94,7 @@ private:
     Formula argument;                ///< of the others
   };
 
-  /// E = exp(z) and t = tanh(z / 2), which 1 / (1 + E) = 1/2 - 1/2 t relates.
+  /// E = exp(z) and t = tanh(z / 2), for which 1 / (1 + E) = 1/2 - 1/2 t.
   struct Logistic {
     unsigned exp; ///< E is `factor` times this atom to the power `power`
     int power;

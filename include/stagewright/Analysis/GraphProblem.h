@@ -18,10 +18,11 @@
 
 namespace stagewright::pipeline {
 
-/// Microbatches of a step if neither options nor the module state them.
+/// Number of microbatches of a step if neither options nor the module state it.
 inline constexpr int64_t kDefaultMicrobatches = 8;
 
-/// Microbatches of a step as an attribute of `module` states them, if it does.
+/// The number of microbatches of a step that an attribute of `module` states;
+/// none if there is no such attribute.
 std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
 
 /// Returns a problem on `cluster` with layers, values, residents and

@@ -63,8 +63,8 @@ Schedule readSchedule(ScheduleOp schedule);
 mlir::LogicalResult emitWithNotes(mlir::Location loc, const Error &error);
 
 /// Proves `schedule` for its program: one order per device, every action on a
-/// rank that has its stage, what Scheduling/Verify.h proves, and the sends and
-/// receives if they are explicit.
+/// rank that has its stage, what Scheduling/Verify.h proves, and that its
+/// credits, if it states any, suffice.
 mlir::LogicalResult verifySchedule(ScheduleOp schedule);
 
 /// The schedule as a function of the number of microbatches: the generator that

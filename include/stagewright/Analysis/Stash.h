@@ -60,7 +60,8 @@ struct StashPrices {
 
   /// Cost of keeping a byte, in scalar operations: it is written once and read
   /// once. A core of 64 GFLOP/s and 10 GB/s does 6.4 operations in the time of
-  /// moving one byte; with the cluster preset "local" it is 8.
+  /// moving one byte, so the default is 13; with the rates of the cluster
+  /// preset "local" the cost is 8.
   int64_t flopsPerByte = 13;
   /// Min ratio of the bytes of a contraction's result to those of its operands
   /// for it to be repeated; 0: none is. Used with StashKeep::Least.
@@ -75,8 +76,8 @@ struct LayerStash {
   int64_t keptBytes = 0, readBytes = 0;
 };
 
-/// Where operations run that serve the backward only or are repeated for it.
-/// Bit vectors have an entry per operation of the step graph.
+/// Where the operations run that only the backward needs, or that are repeated
+/// for it. Bit vectors have an entry per operation of the step graph.
 struct Stash {
   /// A forward operation that the backward of its layer repeats, or a factor
   /// that the backward computes.
@@ -86,7 +87,7 @@ struct Stash {
   /// Per layer: values of free operations that its forward keeps for its
   /// backward.
   std::vector<llvm::DenseSet<mlir::Value>> keptFree;
-  /// Bytes kept, and total bytes that the backward reads.
+  /// Bytes kept, and total bytes of forward values that the backward reads.
   int64_t keptBytes = 0, readBytes = 0;
   std::vector<LayerStash> layers;
 };

@@ -53,8 +53,8 @@ struct StepOp {
 
 class StepGraph {
 public:
-  /// Fails with an error at the first operation with side effects or block
-  /// structure that cannot be cut.
+  /// Fails with an error at the first operation with side effects, or at the
+  /// function if it has several blocks.
   static mlir::FailureOr<StepGraph> create(mlir::FunctionOpInterface step);
 
   mlir::FunctionOpInterface step;

@@ -79,7 +79,8 @@ private:
     for (mlir::Value result : op->getResults())
       set(result, {});
   }
-  /// Kind Rows for dimension `dim` of `type`; none unless it has whole samples.
+  /// Kind Rows for dimension `dim` of `type`; none unless the extent is a
+  /// multiple of the number of samples.
   std::optional<RowKind> rowsAt(mlir::RankedTensorType type,
                                 int64_t dim) const {
     int64_t size = type.getDimSize(dim);

@@ -174,7 +174,8 @@ double ShapeBounds::bound(const PipelineShape &shape, double limit,
                           bool exact) const {
   const auto &[ranks, pipelines] = shape;
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  // Skip shapes with more ranks than layers, or without memory for all.
+  // Skip shapes with more ranks than layers, or on which the layers do not fit
+  // in memory.
   if (ranks > int64_t(least.total.size()) || once / ranks > room ||
       largest > room)
     return kNone;

@@ -37,7 +37,7 @@ public:
   explicit Ramp(const Problem &problem);
 
   /// Lower bound on the seconds lost in the first `seconds` of a device with
-  /// `room` bytes for the stashes of `microbatches`.
+  /// `room` bytes for the stashes of `microbatches` microbatches.
   double loss(double seconds, double room, double microbatches) const;
 
 private:

@@ -46,7 +46,7 @@ private:
   struct Known {
     Linear allReduce;
     std::vector<size_t> classes; ///< Distinct, of the devices.
-    double share = 1;            ///< The largest, if equally fast.
+    double share = 1;            ///< The largest, on equally fast devices.
   };
   const Known &knownOf(const DappleGroup &group);
   /// Seconds of a whole microbatch on a device of class `c`.

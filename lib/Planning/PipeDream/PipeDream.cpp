@@ -22,8 +22,8 @@ namespace stagewright {
 static constexpr size_t kMostExtraStates = 512;
 
 namespace {
-/// The graph without inputs and unused results that cost nothing, as in the
-/// published optimizer: where these are placed does not matter.
+/// The graph without those inputs and unused results that cost nothing, as in
+/// the published optimizer: it does not matter where they are placed.
 struct Graph {
   std::vector<PipeDreamNode> nodes;
   std::vector<int64_t> layerOf; ///< By node.
@@ -131,7 +131,8 @@ static Hierarchy hierarchyOf(const Problem &problem, const Network &network) {
     }
   Hierarchy hierarchy;
   size_t width = hosts.front().size();
-  // A limit on replicas is for a stage over all levels, so it needs one level.
+  // A limit on replicas applies to a stage over all levels, so it is only
+  // supported with one level.
   if (areEqual && width > 1 && hosts.size() > 1 && !problem.maxReplicas) {
     hierarchy.levels = {{int64_t(width), inside},
                         {int64_t(hosts.size()), between}};
@@ -150,7 +151,7 @@ static Hierarchy hierarchyOf(const Problem &problem, const Network &network) {
 static void place(const PipeDreamAnswer &answer, const Hierarchy &hierarchy,
                   const std::vector<PipeDreamState> &states, const Graph &graph,
                   Plan &plan) {
-  std::vector<size_t> nodes; // Up to the last stage placed.
+  std::vector<size_t> nodes; // Of all stages placed so far.
   auto add = [&](const PipeDreamStage &stage, std::vector<size_t> devices) {
     StagePlan next;
     next.devices = std::move(devices);

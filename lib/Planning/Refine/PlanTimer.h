@@ -26,7 +26,8 @@ public:
 
   /// Min time of `plan` over the allowed orders that fit in memory, if it is
   /// below `cutoff`; infinite otherwise. Sets the order, what pipelineOf()
-  /// fills in, and levels of layers. `plan` must have every layer once.
+  /// fills in, and the levels and offloaded layers. `plan` must have every
+  /// layer once.
   Seconds timeOf(Plan &plan, Seconds cutoff);
 
   int64_t evaluations() const { return numEvaluations; } ///< Simulated plans.

@@ -91,7 +91,8 @@ static std::string offloadOf(const StagePlan &stage) {
          " each way";
 }
 
-/// The columns of one stage. `busiest`: the slowest stage's time a microbatch.
+/// The columns of one stage. `busiest`: the slowest stage's time for a
+/// microbatch.
 static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
                                       size_t index, Seconds busiest) {
   const StagePlan &stage = plan.stages[index];

@@ -183,12 +183,12 @@ TEST(Fixed, WrongPlans) {
   for (const char *text :
        {"[0,4", "[0;4)", "0,4", "[0,4)y1", "[0,4)x", "[a,4)",
         "[0,4)x99999999999999999999", "[0,4)x1rr", "[0,4)x2:", "[0,4)x2:1+"})
-    expectError(problem, text,
-                "stage '" + std::string(text) +
-                    "' of the plan is not of the form [first,end)xreplicas, "
-                    "with an r behind it where it recomputes, or "
-                    "[first,end)@d0+d1; behind both, :3+1 are the samples of "
-                    "its replicas");
+    expectError(
+        problem, text,
+        "stage '" + std::string(text) +
+            "' of the plan is not of the form [first,end)xreplicas, "
+            "followed by r if it recomputes, or [first,end)@d0+d1; "
+            ":3+1 after either form states the samples of its replicas");
   for (const char *text : {"[0,5)", "[2,2)", "[-1,4)", "[3,1)"})
     expectError(problem, text,
                 "stage '" + std::string(text) +
@@ -236,7 +236,7 @@ TEST(Fixed, WrongSamples) {
               "the devices decides");
   expectError(problem, "[0,2)x2:4+0 [2,3)",
               "stage 0 of the plan gives a replica 0 samples, at least 1 is "
-              "needed; take the sample from another, or fewer replicas");
+              "needed; take one from another replica, or use fewer replicas");
   problem.layers[1].sliceable = false;
   problem.layers[1].mixes = "'math.exp' does";
   expectError(problem, "[0,2)x2:3+1 [2,3)",
