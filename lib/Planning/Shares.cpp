@@ -1,4 +1,4 @@
-//===- Shares.cpp - slices of a microbatch --------------------------------===//
+//===- Shares.cpp - shares, turns and routes of microbatches --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -11,6 +11,7 @@
 // flows from a layer to an earlier one. In the backward they come from the
 // scopes or from the forward values that are read; a value never flows to a
 // later layer.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_ANALYSIS_LAYERS_H
