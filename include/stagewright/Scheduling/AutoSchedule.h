@@ -26,7 +26,7 @@ enum class ScheduleObjective { Makespan, Span };
 struct AutoScheduleOptions {
   ScheduleObjective objective = ScheduleObjective::Makespan;
   /// Effort: 1 is that of the command line, 0 means only the generators and one
-  /// round of construction. Time grows about linearly.
+  /// round of construction. The time of a search grows about linearly with it.
   double effort = 1;
   /// Whether forwards may be recomputed if memory is short.
   bool recompute = false;
@@ -46,8 +46,8 @@ struct AutoSchedule {
 };
 
 /// The best schedule found for the problem's placement. Fails if check() fails,
-/// or if memory is too small for any order: the error states by how much, and
-/// the smallest limit that suffices.
+/// if a search would be too large, or if memory is too small for any order:
+/// that error states by how much, and the smallest limit that suffices.
 Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
                                   const AutoScheduleOptions &options = {});
 

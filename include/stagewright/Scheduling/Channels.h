@@ -40,10 +40,11 @@ struct Channel {
 /// Rounds are numbered from 0 without gaps.
 std::vector<Channel> channelsOf(std::vector<std::pair<int64_t, int64_t>> pairs);
 
-/// An edge colouring, from 0 on, of a graph without loops and double edges:
-/// edges with a common vertex differ. It has as many colours as the max degree
-/// if the graph is bipartite, else at most one more. O(edges (vertices +
-/// degree)).
+/// An edge colouring of a graph without loops and double edges: edges with a
+/// common vertex have different colours. Colours are numbers from 0 on. If the
+/// graph is bipartite, there are as many as the max degree, and the time is
+/// O(edges (vertices + degree)); else there is at most one colour more, and the
+/// time is O(edges (vertices + degree^3)).
 std::vector<int64_t>
 colourEdges(int64_t vertices,
             const std::vector<std::pair<int64_t, int64_t>> &edges);

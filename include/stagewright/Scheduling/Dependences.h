@@ -8,11 +8,13 @@
 // The graph that the verifier and the simulator traverse: the actions of a
 // schedule, in the order of each rank, with their other dependences:
 //
-//  * within a stage, I waits for F (and for R), W for I, U for every W;
+//  * within a stage, I waits for F (and for R, which waits for F), W waits for
+//    I, and U for every W;
 //  * along an edge, the first use waits for the producer of the microbatch;
 //  * along an edge of depth d, the producer of a microbatch waits for the last
-//    use of the microbatch d before it, counting those between the same two
-//    ranks (that is all, unless a stage is on two ranks, as under Twin).
+//    use of the microbatch d before it. Only microbatches that are sent between
+//    the same two ranks are counted (all of them, unless a stage is on several
+//    ranks, as under Twin).
 //
 // A send completes only when its receive is posted; a receive is posted when
 // its slot is free. So the third rule is the rendezvous of a channel. A pair

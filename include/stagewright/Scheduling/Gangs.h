@@ -13,10 +13,10 @@
 //   rank of stage    0 1 0 1 0 1   2 3 2 3
 //   stage of gangs   0             1
 //
-// In a pipeline that goes back over the gangs, two stages follow each other on
-// the last gang. Where one ends and the other begins does not matter for
-// messages, and ranks do not tell: each has half of the levels, even if a plan
-// was cut elsewhere to balance their times.
+// In a pipeline that goes to the last gang and back, two consecutive stages are
+// on the last gang. The ranks of the stages do not show where the first of the
+// two ends, and messages do not depend on it. So each gets half of the levels,
+// even if the plan was cut elsewhere to balance their times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,25 +29,26 @@
 namespace stagewright {
 
 struct Gangs {
-  int64_t ways = 1;           ///< Ranks per gang: gang r has r * ways and up.
+  int64_t ways = 1; ///< Ranks per gang; the first rank of gang g is g * ways.
   std::vector<int64_t> ranks; ///< By stage of the gangs: its gang.
-  std::vector<int64_t> ends;  ///< By stage of the gangs: one past its last.
+  std::vector<int64_t> ends;  ///< By stage of the gangs: end of its stages.
 };
 
-/// The gangs of stages on `ranks`, for the first of several parallel pipelines;
-/// none if stages have several ranks for another reason, or unless there are at
-/// least two gangs of at least two ranks.
+/// The gangs of stages on `ranks`, for the first of several parallel pipelines.
+/// None unless there are at least two gangs of at least two ranks, some gang
+/// runs consecutive levels, and every stage has one rank in each of the
+/// parallel pipelines.
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks);
 
-/// `gangs` for a pipeline that goes to the last gang and back: the stage on the
-/// last one, if they go so and it has several levels, is cut in two.
+/// `gangs`; if the pipeline goes to the last gang and back, and its stage on
+/// the last gang has several levels, that stage is cut in two.
 Gangs turnedBack(Gangs gangs);
 
 /// Expands `schedule`, whose stages are those of `gangs`, to ranks: each rank
 /// of a gang runs its own stages, in forward order for F and R, else reversed.
-/// As no stage waits for a later one of its gang, and all ranks of a gang have
-/// the same order, ranks wait for one another only as gangs do. Paired actions
-/// become separate.
+/// Since no stage waits for a stage that its gang runs later, and all ranks of
+/// a gang have the same order, ranks wait for one another only as gangs do.
+/// Paired actions become separate.
 Schedule runInGangs(const Schedule &schedule, const Gangs &gangs);
 
 } // namespace stagewright

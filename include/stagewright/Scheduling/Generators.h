@@ -8,8 +8,9 @@
 // Each generator is one function in a file of its own under
 // lib/Scheduling/Generators, with a picture of its order; this header lists
 // them. Generators do not use times, except that some choose their warm-up by
-// the ratio of a hop to a forward. Two more search for an order and get costs.
-// Symbols: p ranks, v chunks per rank, M microbatches.
+// the ratio of a hop to a forward. Two more, `searched` and `searched-zb`,
+// search for an order and need costs. Symbols: p ranks, v chunks per rank, M
+// microbatches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,11 +38,12 @@ struct ScheduleShape {
   int64_t group = 0;
   /// Time of a hop / time of a forward, for latency-aware warm-ups.
   double hopRatio = 0;
-  /// By rank: number of replicas that take microbatches in turn; 1F1B and
-  /// similar orders then need as many more in flight. Empty: one each.
+  /// By rank: number of replicas that take microbatches in turn. The warm-up of
+  /// 1F1B and similar orders then counts the replicas of this and all later
+  /// ranks instead of these ranks. Empty: one each.
   std::vector<int64_t> replicas = {};
-  /// Number of ranks, the last ones, that have no last chunk: as many stages
-  /// fewer.
+  /// Number of ranks without a last chunk; they are the last ranks. There are
+  /// that many stages fewer.
   int64_t spare = 0;
   /// Costs of stages and memory of ranks, if known; used by `searched`.
   std::shared_ptr<const ScheduleProblem> costs = {};
@@ -115,25 +117,25 @@ Result<Schedule> generateZbH1(const ScheduleShape &shape);
 /// arxiv.
 Result<Schedule> generateZbH2(const ScheduleShape &shape);
 
-/// ZB-H2 with floor(2 (q - 1) x) more warm-up forwards, q = p - r, x =
-/// min(hopRatio, 1), and with as many more W delayed as rank 0 has more
-/// forwards than rank r. The warm-ups are those of Shardy's ZeroBubbleH2
-/// (Zero-, Half- and FullTxLatency at x = 0, 1/2, 1). Holds at most
+/// ZB-H2 with floor(2 (q - 1) x) more warm-up forwards on rank r, q = p - r,
+/// x = min(hopRatio, 1), and with W delayed by floor(2 r x) more microbatches.
+/// The warm-ups are those of Shardy's ZeroBubbleH2 (Zero-, Half- and
+/// FullTxLatency at x = 0, 1/2, 1). Holds at most
 /// min(2p - 1 + floor(2 (p - 1) x), M).
 Result<Schedule> generateZbH2Latency(const ScheduleShape &shape);
 
 /// Interleaved 1F1B with I and W apart: (v - 1) G + p - r - 1 warm-up forwards,
-/// then forward and I alternate, with a W after each pair from the r-th on. M
-/// as for `interleaved`. Holds p; bubble (p - 1) F / v. Reference: PyTorch's
-/// ScheduleInterleavedZeroBubble.
+/// then forward and I alternate, with a W after each I from the r-th on. The
+/// same M are valid as for `interleaved`. Holds p; bubble (p - 1) F / v.
+/// Reference: PyTorch's ScheduleInterleavedZeroBubble.
 Result<Schedule> generateInterleavedZb(const ScheduleShape &shape);
 
-/// Loop placement with groups of p microbatches as `interleaved-zb`, but for
+/// Loop placement with groups of p microbatches as in `interleaved-zb`, but for
 /// any M and any number of stages, and with bounded memory: list scheduling for
 /// equal times (LoopWithin.h; ours). W goes first where a rank would otherwise
-/// hold more than p activations, a chunk between I and W counted twice. A
-/// microbatch enters while fewer than p + ceil(p / 8) are in flight. Holds at
-/// most p + ceil(p / 8); no closed form of the bubble.
+/// hold more than p activations; an activation whose I has run and whose W has
+/// not counts twice. A microbatch enters while fewer than p + ceil(p / 8) are
+/// in flight. Holds at most p + ceil(p / 8); no closed form of the bubble.
 Result<Schedule> generateLoopedZb(const ScheduleShape &shape);
 
 /// The same with a limit of p + ceil(p / 8) activations on a rank, and of
@@ -211,8 +213,8 @@ struct Generator {
   bool anyMicrobatches;
   bool splitsBackward; ///< Has I and W in place of B.
   const char *summary; ///< One line for `--help`.
-  /// The error names the number of the shape that is not supported, and
-  /// supported ones.
+  /// If a value in `shape` is not supported, the error names it and the values
+  /// that are.
   Result<Schedule> (*generate)(const ScheduleShape &shape);
   bool anyStages = false;  ///< Some ranks may have one chunk fewer.
   bool isSearched = false; ///< Searches by costs; any placement but Twin.

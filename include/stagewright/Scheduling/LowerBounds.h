@@ -44,10 +44,11 @@ LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &problem);
 /// The same if forwards may be recomputed, which takes less memory.
 LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &problem);
 
-/// Bounds for all orders within the memory of `problem`, or within that which
-/// `schedule` takes by its `timing` if it is more, so that the bounds hold for
-/// `schedule` too. Forwards may be recomputed if `schedule` does so. A bound
-/// above the time of `schedule` is reported as an internal error.
+/// Bounds for all orders within the memory of `problem`, or within the peak
+/// memory of `timing`, the times of `schedule`, if that is more, so that the
+/// bounds hold for `schedule` too. Forwards may be recomputed if `schedule`
+/// does so. A bound above the time of `schedule` is reported as an internal
+/// error.
 Result<LowerBounds> lowerBoundsOf(const Schedule &schedule,
                                   const Timeline &timing,
                                   ScheduleProblem problem);

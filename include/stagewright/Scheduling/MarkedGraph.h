@@ -11,7 +11,7 @@
 // action that fills one. A transition fires when each place before it holds a
 // token; it takes one from each and adds one to each place after it.
 //
-// Tokens of a cycle are never created nor lost. So a marked graph is live, and
+// The number of tokens on a cycle never changes. So a marked graph is live, and
 // every transition can fire any number of times, if and only if every cycle
 // holds a token (Commoner, Holt, Even and Pnueli, "Marked directed graphs",
 // 1971, theorem 1). On a cycle without a token no transition ever fires.

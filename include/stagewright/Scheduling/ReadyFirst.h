@@ -8,20 +8,22 @@
 // Ready-first execution: a rank has no fixed order. It runs the first action
 // whose inputs have arrived and whose outputs have credit, a free slot in every
 // ring that it fills. Actions of one kind and stage on a rank form a lane, and
-// go through it one after the other, so sums over microbatches keep their bits.
-// Of several lanes that are ready, those of B and I go first, then F, then W,
-// which no other stage waits for; within a class that which the schedule has
-// first. An R runs with the backward that needs it, as one block: it
-// is ready as soon as its forward has run, and would hold memory until then.
+// run in the order of their microbatches, so sums over microbatches keep their
+// bits. Of several lanes that are ready, those of B and I go first, then F,
+// then W, which no other stage waits for; among equals, the lane whose next
+// place in the schedule is first. An R runs with the backward that needs it, as
+// one block: on its own it would be ready as soon as its forward has run, and
+// would hold memory until the backward.
 //
-// The rule and the credits are those of actors (Yuan et al., "OneFlow:
-// Redesign the distributed deep learning framework from scratch", 2021, section
-// 4). With one place for each ring, for its messages and for its free slots,
-// ranks form a marked graph (MarkedGraph.h). Messages alone form no cycle, so
-// every cycle contains the free slots of a ring: with at least one slot in each
-// ring, no ready-first execution deadlocks. The shards of a layer choose for
-// themselves: each level is a stage of its own, and no action waits inside, so
-// a gang (Gangs.h) needs no common choice.
+// The rule and the credits are those of actors (Yuan et al., "OneFlow: Redesign
+// the distributed deep learning framework from scratch", 2021, section 4). With
+// one place for each ring, for its messages and for its free slots, ranks form
+// a marked graph (MarkedGraph.h). Messages alone form no cycle, so every cycle
+// contains the free slots of a ring: with at least one slot in each ring, no
+// ready-first execution deadlocks. Each shard of a layer chooses its next
+// action alone: each level is a stage of its own, and an action that has
+// started waits for nothing, so the ranks of a gang (Gangs.h) need not make the
+// same choice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,12 +53,13 @@ std::vector<Lane> lanesOf(const Order &order, int64_t stages);
 
 /// Slots of a ring for a value made in `made` and last used in `last`, if at
 /// most `credits[s]` microbatches are in flight on stage s, from their forward
-/// to the end of their backward. A value that the backward of its own stage
-/// frees has as many. Between stages, half of the difference of the credits is
-/// under way in each direction, and half of the credits that even the stage
-/// with the fewest has; a ring between neighbours has one slot more for the
-/// message that is used, a ring that skips stages one for every microbatch that
-/// may be under way.
+/// to the end of their backward. Within stage s these are credits[s], or 1 from
+/// R to I. Between two stages they are the sum of three numbers:
+///  * the difference of the two stages' credits; for neighbours half of it,
+///    since the other half is under way in the other direction; at least 1;
+///  * half of the credits of the stage that has the fewest;
+///  * 1 for the message in use or, if the receiver keeps the value for a later
+///    action (F to I or W, or anything to W), all credits of the receiver.
 int64_t slotsOf(const std::vector<int64_t> &credits, StagePhase made,
                 StagePhase last);
 
@@ -65,8 +68,8 @@ int64_t slotsOf(const std::vector<int64_t> &credits, StagePhase made,
 StageGraph withCredits(StageGraph graph, const std::vector<int64_t> &credits);
 
 /// Checks that no ready-first execution of `graph` is ever stuck with
-/// `credits`: one for each stage, and at least one on every cycle. The error
-/// names a cycle that has none.
+/// `credits`, a number for each stage: every cycle of withCredits() must have a
+/// slot. The error names a cycle without one.
 Status checkCredits(const StageGraph &graph,
                     const std::vector<int64_t> &credits);
 

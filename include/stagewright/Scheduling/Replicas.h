@@ -45,7 +45,7 @@ Result<Schedule> sideBySide(const MakeSchedule &make, int64_t microbatches,
 /// The schedule of `generator` on all replicas for `shape`, whose ranks are the
 /// first replicas. Pipelines side by side are generated separately. If stages
 /// differ in replicas, one schedule is generated and dealInTurn() distributes
-/// its actions. An error names the invalid number of the shape.
+/// its actions. An error names the invalid value of the shape.
 Result<Schedule> generateInTurn(const Generator &generator, ScheduleShape shape,
                                 const ReplicaRanks &ranks);
 

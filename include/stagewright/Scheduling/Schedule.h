@@ -42,7 +42,7 @@ struct Action {
   int64_t stage = 0;
   int64_t microbatch = 0; ///< 0 for Update.
   /// Whether it forms a pair with the action before it on its rank, and may
-  /// overlap with it: a backward after a forward of another microbatch
+  /// overlap with it: a backward after a forward of another microbatch or stage
   /// (DualPipe).
   bool paired = false;
 

@@ -72,9 +72,9 @@ struct ScheduleProblem {
   Seconds hopAfter(int64_t stage) const {
     return rankOf(stage) == rankOf(stage + 1) ? Seconds() : hops[stage];
   }
-  /// Checks that numbers are in range, times and amounts of memory from 0 to
-  /// 1e100 so that sums are finite (the limit may be infinite), and kept <=
-  /// activation.
+  /// Checks that numbers are in range, that times and amounts of memory are
+  /// from 0 to 1e100, so that sums are finite (the limit may be infinite), and
+  /// that `kept` and `recomputeInput` are at most `activation`.
   Status check() const;
 };
 

@@ -17,7 +17,7 @@
 // orders for a large M and for M + 1 are each cut greedily into repetitions. A
 // bound that is one larger for M + 1 grows with M; one that is equal is a
 // constant. The result is then checked by expanding the loops for every M up to
-// the large one, for twice and for three times it.
+// the large one, and for twice and three times the large one.
 //
 // An order that no generator makes for every M is cut in the same way, with
 // constant bounds. Its loops may have steps of several microbatches, as in
@@ -36,8 +36,8 @@
 namespace stagewright {
 
 /// Numbers of microbatches that cover all forms of the loops on `ranks` ranks:
-/// shorter than the prologue, with and without an iteration of the steady
-/// state, and much longer.
+/// too few to fill the pipeline, enough for no, one or some iterations of the
+/// steady state, and many more.
 constexpr std::array<int64_t, 5> formsOfLoops(int64_t ranks) {
   return {1, ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5};
 }

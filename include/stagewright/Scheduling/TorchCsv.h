@@ -13,7 +13,7 @@
 //   compute_comms   0UNSHARD,0F0,0SEND_F0,0RECV_B0,0WAIT_SEND_F0,0B0,…
 //
 // In a compute_comms file the messages between ranks are explicit. A message
-// has what one phase of a stage makes for the neighbouring stage in one
+// contains what one phase of a stage makes for the neighbouring stage in one
 // microbatch: F for the next stage, B for the one before. Stages on one rank
 // need no messages. A rank posts SEND and RECV and goes on. All messages from
 // one rank to another form one channel: its k-th send matches its k-th receive,
@@ -93,12 +93,13 @@ Result<std::string> writeTorchCsv(const Schedule &schedule);
 Result<std::string> writeTorchCsv(const TorchLists &lists);
 
 /// Makes the messages of `schedule` explicit. Each send follows the action that
-/// makes the message. Each receive is posted as early as two buffers for the
-/// messages of one phase between two stages, and the order of its channel (that
-/// of the sends), allow; more buffers are used if the order needs them. A send
-/// is waited for after the one after the next of its kind is made, or later if
-/// the ranks would otherwise deadlock. The result passes verify(). Fails if
-/// `schedule` does not. O(n log n) for n messages.
+/// makes the message. Receives of a channel are posted in the order of its
+/// sends, each as early as two buffers for the messages of one phase between
+/// two stages allow; there are more buffers if the order needs them. A send is
+/// waited for before the second next message of its phase and stages is made,
+/// so that two send buffers are enough, or later if the ranks would otherwise
+/// deadlock. The result passes verify(). Fails if `schedule` does not.
+/// O(n log n) for n messages.
 Result<TorchLists> insertTransfers(const Schedule &schedule);
 
 /// Checks that `lists` compute a schedule that passes verify(); that every
