@@ -15,10 +15,12 @@
 namespace stagewright {
 
 namespace {
-/// The loss to which credits are increased, and by how many at most.
+/// Credits are increased until the loss is at most this, and by at most so
+/// many.
 constexpr double kNoLoss = 0.01;
 constexpr int64_t kMostMore = 8;
-/// Part of a period by which a round trip may be longer than so many periods.
+/// A round trip of n periods and this part of another still needs only n
+/// credits.
 constexpr double kNegligible = 0.05;
 /// Relative errors of sums of times.
 constexpr double kRounding = 1e-9;
@@ -39,14 +41,15 @@ static Schedule only(const Schedule &schedule, int64_t microbatch) {
   return one;
 }
 
-/// By stage: the longest time of a microbatch alone from the start of its first
-/// action on the stage to the end of its last one.
+/// By stage: the longest time that a microbatch takes, if no other is in
+/// flight, from the start of its first action on the stage to the end of its
+/// last one.
 static Result<std::vector<Seconds>> roundTrips(const Schedule &schedule,
                                                const StageGraph &graph,
                                                const StepTimes &times) {
   std::vector<Seconds> trips(schedule.stages);
-  // Of replicas, twins and stages that recompute for some microbatches only,
-  // the first and the last microbatch show both kinds.
+  // If microbatches differ because of replicas, twins or stages that recompute
+  // for some of them only, the first and the last one stand for both kinds.
   for (int64_t m : {int64_t(0), schedule.microbatches - 1}) {
     Result<ReadyRun> run = simulateReady(only(schedule, m), graph, times);
     if (!run)
@@ -66,7 +69,7 @@ static Result<std::vector<Seconds>> roundTrips(const Schedule &schedule,
   return trips;
 }
 
-/// The work of the busiest rank for a microbatch of the step, on average.
+/// The work of the busiest rank for one microbatch, on average.
 static Seconds periodOf(const Schedule &schedule, const StepTimes &times) {
   Seconds most;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
@@ -118,8 +121,9 @@ Result<Seconds> makespanWith(const Schedule &schedule, const StageGraph &graph,
   return run->timeline.makespan;
 }
 
-/// Sets the wanted credits: the fewest more than `little` with which the
-/// simulated step is as fast as without a limit, or as the fastest of them.
+/// Sets the wanted credits: `little`, those by Little's law, plus the smallest
+/// number with which the simulated step is about as fast as without a limit or,
+/// if none up to kMostMore achieves that, as with any of them.
 static Status addForPhase(const Schedule &schedule, const StageGraph &graph,
                           const StepTimes &times,
                           const std::vector<int64_t> &little,

@@ -23,8 +23,8 @@ const Look &lookOf(BlockKind kind);
 
 bool isTransfer(BlockKind kind);
 
-/// The fill colour of a block. `shades` has, by stage, its number on its
-/// processor: later stages are paler.
+/// The fill colour of a block. `shades[s]` is the index of stage s among the
+/// stages of its processor: later stages are paler.
 std::string fillOf(const PipelineBlock &block,
                    const std::vector<size_t> &shades);
 

@@ -121,8 +121,8 @@ bool Walk::addCollective(Ticks makespan) {
   return !path.empty();
 }
 
-/// The last block that used a resource of block `at`, if it freed it when that
-/// block started.
+/// The last block that held a resource of block `at` before it, if it freed the
+/// resource when block `at` started.
 size_t Walk::holderBefore(size_t at) const {
   size_t found = bySerial.size();
   forEachResource(engine, at, [&](uint32_t resource) {
@@ -162,7 +162,7 @@ size_t Walk::liftedCap(size_t at) const {
       [&](size_t a, Ticks time) { return engine.ends[a] < time; });
   auto inFlight = (own - started.begin()) - (leave - left.begin());
   while (leave != left.end() && engine.serials[*leave] > engine.serials[at])
-    ++leave; // Of duration 0 and started later.
+    ++leave; // It has duration 0 and was started later.
   bool lifted = inFlight == engine.caps[row.number] && leave != left.end() &&
                 engine.ends[*leave] == engine.starts[at];
   return lifted ? *leave : none;
@@ -194,7 +194,8 @@ std::pair<size_t, WaitReason> Walk::before(size_t at) const {
 std::vector<CriticalBlock> Walk::run(Ticks makespan) {
   if (!addCollective(makespan))
     last = lastBlock(makespan, model.stages.size());
-  // Of a transfer that others wait for, only the part until then is critical.
+  // A transfer frees its links before it ends; if the next block waited only
+  // for a link, only the part of the transfer until then is critical.
   for (Ticks until = kNever; last < bySerial.size();) {
     auto [next, reason] = before(last);
     path.push_back({blockAt(model, engine, last), reason});

@@ -33,9 +33,9 @@ namespace {
 struct Connection {
   size_t channel, lane, lanes;
   bool backward;
-  size_t resource; ///< Of the lane, a number of a link.
+  size_t resource; ///< The number of the lane among the links.
   const std::vector<size_t> *links;
-  Seconds alone; ///< Of a flow, without the latency.
+  Seconds alone; ///< Time of a flow alone on `links`, without the latency.
 };
 } // namespace
 
@@ -129,7 +129,8 @@ static Status checkLanes(const PipelineModel &model, const IsAfter &isAfter) {
   return {};
 }
 
-/// Fails if collectives change the time or the order of others.
+/// Fails if links do not share rates, or if collectives change the times of
+/// other blocks or may change their order.
 static Status checkCollectives(const PipelineModel &model) {
   if (model.sharing == LinkSharing::Turns)
     return Error{"transfers take turns on links, so that their order is not "

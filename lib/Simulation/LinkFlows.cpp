@@ -82,7 +82,8 @@ void LinkFlows::raiseEqually() {
   }
 }
 
-/// The part of a link's rate that is an error of rounding, not left over.
+/// A rest of less than this part of a link's rate is a rounding error, and
+/// counts as nothing.
 constexpr double kRateRounding = 1e-12;
 
 /// Each transfer takes all that earlier ones leave.
@@ -125,7 +126,8 @@ void LinkFlows::share(Ticks now) {
     flow.left -= double(now - flow.since) * (flow.rate / alone);
     flow.since = now;
     flow.rate = rate;
-    // At a rate too low for an end in time, rates change before it ends.
+    // If the rate is so low that the end does not fit into Ticks, the rate will
+    // change before the transfer ends.
     double rest = std::max(0.0, flow.left) * (alone / rate);
     flow.end = rate > 0 && rest < double(kNever - now) / 2
                    ? now + std::llround(rest)

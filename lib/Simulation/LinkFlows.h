@@ -51,7 +51,7 @@ private:
   struct Flow {
     BlockId block;
     const Connection *connection;
-    double left;     ///< Ticks at the rate `alone`, at `since`.
+    double left;     ///< At `since`, as ticks at the rate `alone`.
     double rate = 0; ///< Bytes per second.
     Ticks since, end = kNever;
   };

@@ -32,11 +32,11 @@ struct ReadyQueue {
   uint32_t row = 0, lane = 0, lanes = 1;
   size_t words = 0; ///< Where its bits begin.
   uint32_t first = 0, count = 0;
-  uint32_t flags = 0; ///< The first of `isListed`.
+  uint32_t flags = 0; ///< Index of its first entry in `isListed`.
 };
 
-/// Whether the window order is defined for `model`: its total order of blocks
-/// needs times that are known beforehand.
+/// Whether the window order is defined for `model`: links do not share rates,
+/// and no channel leads to a later microbatch.
 bool hasWindows(const PipelineModel &model);
 
 class PipelineEngine {

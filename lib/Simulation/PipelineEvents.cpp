@@ -93,7 +93,7 @@ void PipelineEngine::addEvent(Event event) {
   std::push_heap(events.begin(), events.end(), kLater);
 }
 
-/// States the connections of all transfers. A lane of a row is one.
+/// Declares the connections of all transfers: one for each lane of a row.
 void PipelineEngine::layFlows() {
   flows.reset(model->sharing, model->linkRates,
               sharesRates() ? queues.size() : 0);

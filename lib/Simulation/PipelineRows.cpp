@@ -32,7 +32,7 @@ TickScale TickScale::of(const PipelineModel &model) {
   }
   for (const PipelineTie &tie : model.ties)
     seen(tie.seconds, once);
-  // Where all channels share a link, each is so many times slower.
+  // If all channels share a link, their transfers slow each other down.
   if (model.sharing != LinkSharing::Turns)
     each *= 2 * static_cast<double>(std::max<size_t>(1, model.channels.size()));
   // An upper bound on the makespan: everything runs one after another.

@@ -20,7 +20,7 @@
 
 namespace stagewright {
 
-/// Time as a number of ticks; a tick is a power of ten of a second.
+/// Time as a number of ticks; a tick is 10^n seconds for some integer n.
 using Ticks = int64_t;
 
 /// Converts between seconds and ticks.
@@ -56,10 +56,10 @@ struct PipelineRow {
   int64_t window = 0;    ///< Number of the window of microbatch 0.
   bool backward = false; ///< I, W or B, or a transfer of gradients.
   bool transfer = false;
-  bool frees = false; ///< Its end completes m on the stage.
+  bool frees = false; ///< Its end completes its microbatch on the stage.
   Part lanes;         ///< Resources; microbatch m uses m % size.
   Part shared;        ///< Resources used too: one list, or one for each lane.
-  Ticks latency = 0;  ///< Their part of the duration at its end is free.
+  Ticks latency = 0;  ///< `shared` is free again this long before the end.
   Part before, after; ///< Rows waited for, and rows that wait.
   /// Microbatch m + madeSlots of row `makesFree` also waits for m of this row.
   /// kNoRow: none. `freedBy`: the rows whose makesFree is this row.

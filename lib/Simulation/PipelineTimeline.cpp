@@ -182,8 +182,8 @@ static bool areGiven(const std::vector<std::vector<size_t>> &lists,
   return lists.empty() || lists.size() == pipelines;
 }
 
-/// Whether the pipelines use links in the same way, and none of them together.
-/// The model need not be valid.
+/// Whether all pipelines use links in the same way, and no link is used by two
+/// of them. The model need not be valid.
 static bool areApart(const PipelineModel &model, size_t pipelines) {
   if (pipelines < 2 || model.microbatches < static_cast<int64_t>(pipelines) ||
       model.sharing != LinkSharing::Turns || model.collectiveSlowdown != 1)

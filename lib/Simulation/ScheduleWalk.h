@@ -1,4 +1,4 @@
-//===- ScheduleWalk.h - producers of a timed schedule's values --*- C++ -*-===//
+//===- ScheduleWalk.h - critical path of a timed schedule -------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ public:
   /// A value that an action waits for.
   struct Input {
     Place maker;
-    size_t edge = 0; ///< Between this stage and the next one.
+    size_t edge = 0; ///< The earlier of the two stages.
     bool back = false;
     Seconds made, arrived;
   };

@@ -24,7 +24,7 @@ struct PipelineNames {
   std::string title;
   /// By processor; "processor 3" if it has none.
   std::vector<std::string> processors;
-  /// Times are plain numbers, not seconds; a trace shows one as a millisecond.
+  /// Times are plain numbers, not seconds; a trace shows 1 as a millisecond.
   bool plainTime = false;
 
   std::string ofProcessor(size_t number) const;

@@ -28,7 +28,7 @@ namespace stagewright {
 /// By link: the number of connections that use it.
 std::vector<size_t> linkDegrees(const PipelineModel &model);
 
-/// By link: bytes of a step. `model` has rates.
+/// By link: bytes of a step. `model` must have the rates of its links.
 std::vector<double> linkBytes(const PipelineModel &model);
 
 struct FlowCertificate {
@@ -40,18 +40,18 @@ struct FlowCertificate {
 
   /// No policy that keeps the orders of blocks is faster.
   Seconds lowerBound() const { return std::max(criticalPath, linkLoad); }
-  /// Proved but for Fifo.
+  /// Proved for all policies except Fifo.
   Seconds upperBound() const { return criticalPath * double(degree); }
   bool isBounded() const { return sharing != LinkSharing::Fifo; }
-  /// Whether the makespan is at most the upper bound, but for rounding.
+  /// Whether the makespan is at most the upper bound, apart from rounding.
   bool holds() const { return makespan.value <= upperBound().value * kNearly; }
 
   static constexpr double kNearly = 1 + 1e-9;
 };
 
 /// Simulates `model`, whose links share rates, and certifies the makespan.
-/// Fails if check() fails or an order of blocks depends on the rates of flows:
-/// lanes or the processors of several stages that are not in a fixed order.
+/// Fails if check() fails, if collectives slow down compute, or if the order of
+/// the blocks on a lane or a processor depends on the rates of flows.
 Result<FlowCertificate> certifyFlows(const PipelineModel &model,
                                      ExecutionOrder order);
 Result<FlowCertificate> certifyFlows(const PipelineModel &model,

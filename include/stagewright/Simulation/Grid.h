@@ -22,10 +22,10 @@
 namespace stagewright {
 
 /// The rows, each ended by a newline. Actions show their stage if a rank has
-/// several. If all times are multiples of the shortest action, that is the
-/// slot. Otherwise the scale fits the text of the shortest action into its
-/// cell, with at most `mostColumns` in total: an action without space for its
-/// text shows only the letter of its kind, or only its bar.
+/// several. The shortest action is wide enough for the longest text. Only if
+/// some times are not multiples of the shortest action, the whole drawing is
+/// limited to `mostColumns`: an action without space for its text then shows
+/// only the letter of its kind, or only its bar.
 std::string drawGridToScale(const Timeline &timeline, size_t mostColumns = 200);
 
 /// The drawing of `schedule` with equal stages (unitTimes).

@@ -9,8 +9,9 @@
 // the smallest ring for one given schedule: the least depth at which no two
 // microbatches held at once have the same slot, m mod depth, or m / s mod depth
 // if only every s-th is run. On one rank, the microbatches held at once follow
-// from the order; between two ranks, from simulated times with equal ranks.
-// That simulated run fits into the rings, so the schedule finishes with them.
+// from the order; between two ranks, from simulated times in which all ranks
+// have equal work. That simulated run fits into the rings, so the schedule
+// finishes with them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +30,11 @@ public:
   static Result<OrderDepths> create(const Schedule &schedule, StageGraph graph);
 
   /// Slots of a value made (or first held) in `first` and last used in `last`,
-  /// for `microbatches` only: numbers i + k * `stride` with i < `stride`. The
-  /// schedule must run both phases of all of them. Between two ranks at least
-  /// 2, so that sender and receiver can work at the same time, but never more
-  /// than one for each from the lowest to the highest. O(d n log n) for depth d
+  /// for `microbatches` only: some of the numbers i + k * `stride`, for one
+  /// i < `stride`. The schedule must run both phases of all of them. Between
+  /// two ranks at least 2, so that sender and receiver can work at the same
+  /// time, but never more than one for each of the numbers i + k * `stride`
+  /// from the lowest to the highest microbatch. O(n (d + log n)) for depth d
   /// and n microbatches.
   int64_t between(StagePhase first, StagePhase last,
                   const std::vector<int64_t> &microbatches,

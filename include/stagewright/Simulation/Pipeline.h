@@ -44,7 +44,8 @@ struct PipelineStage {
   /// comingLanes[m % size] back; empty if nothing is copied.
   std::vector<size_t> leavingLanes = {}, comingLanes = {};
   /// Slots per processor: a forward waits until the values of the forward this
-  /// many before it are copied; a copy back waits for the backward two before.
+  /// many before it are copied; a copy back waits for the second backward
+  /// before its own.
   size_t leavingSlots = 1;
 
   Seconds backward() const {
@@ -79,10 +80,11 @@ struct PipelineTie {
 
 /// How transfers that are under way at once use the links in
 /// PipelineChannel::forwardShared and backwardShared. With all but Turns, a
-/// transfer is a flow: it moves what the slowest of its links carries in its
-/// time less its latency, at a rate that is set again whenever a flow starts or
-/// ends. A connection is a lane of a channel in one direction, with at most one
-/// flow at a time; deg(l) is the number of connections that use link l.
+/// transfer is a flow: it moves the bytes that the slowest of its links carries
+/// in the transfer's time less its latency, at a rate that is set again
+/// whenever a flow starts or ends. A connection is a lane of a channel in one
+/// direction, with at most one flow at a time; deg(l) is the number of
+/// connections that use link l.
 enum class LinkSharing {
   Turns, ///< A transfer has its links to itself; others wait for it.
   /// Online execution scheduling: the min over links l of rate(l) / deg(l) is
@@ -96,7 +98,7 @@ enum class LinkSharing {
 
 /// "turns", "oes", "guaranteed", "fair", "fifo".
 const char *toString(LinkSharing sharing);
-/// A way for flows; not Turns.
+/// Any of these except "turns".
 Result<LinkSharing> parseLinkSharing(std::string_view name);
 
 struct PipelineModel {
@@ -167,11 +169,11 @@ Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 /// equal, and the relative error of the result is less than 1e-9.
 ///
 /// Window: d(n) is the longest path of channels from a source to stage n, D the
-/// largest. With one processor a stage, of microbatch m F_n belongs to window m
-/// + 2 d(n), B_n to m + 4 D - 2 d(n), the transfer u -> v to m + 2 d(u) + 1 and
-/// back to m + 4 D - 2 d(v) + 1. Every resource takes blocks by (window,
-/// backward first, number), except that B of the deepest stage follows its F.
-/// This is one total order.
+/// largest. With one processor a stage, microbatch m has its F_n in window
+/// m + 2 d(n), its B_n in m + 4 D - 2 d(n), its transfer u -> v in m + 2 d(u) +
+/// 1, and its transfer back v -> u in m + 4 D - 2 d(v) + 1. Every resource
+/// takes blocks by (window, backward first, number), except that B of the
+/// deepest stage follows its F. This is one total order.
 ///
 /// Other orders, at each time: first, blocks end; then ready transfers start,
 /// those of zero length first, the others by priority (backward first, lowest

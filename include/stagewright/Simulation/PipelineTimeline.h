@@ -37,7 +37,7 @@ enum class BlockKind {
   Offload, ///< Of a stage, to the host's memory; Fetch copies back.
   Fetch,
   AllReduce, ///< The tail of a stage.
-  Tie        ///< Of a tie.
+  Tie        ///< The transfer of a PipelineTie.
 };
 
 /// An interval in which a resource is busy.
