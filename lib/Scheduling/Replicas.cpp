@@ -70,9 +70,9 @@ Result<Schedule> sideBySide(const MakeSchedule &make, int64_t microbatches,
       Result<Schedule> one = make(count);
       if (!one)
         return Error{
-            one.error().message + "; of " + std::to_string(microbatches) +
-            " microbatches, that is what one of " + std::to_string(pipelines) +
-            " pipelines side by side runs"};
+            one.error().message + "; one of " + std::to_string(pipelines) +
+            " pipelines side by side runs " + std::to_string(count) +
+            " of the " + std::to_string(microbatches) + " microbatches"};
       made[count] = std::move(*one);
     }
     const Schedule &one = made[count];

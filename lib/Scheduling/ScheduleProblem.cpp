@@ -1,4 +1,4 @@
-//===- ScheduleProblem.cpp - what a schedule has to cope with -------------===//
+//===- ScheduleProblem.cpp - checks of a scheduling problem ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace stagewright {
 
-/// Max of a time or an amount of memory. The sum of any number of them that a
-/// schedule can have is finite.
+/// Max time and max amount of memory. The sum of as many of them as a schedule
+/// can have is finite.
 static constexpr double kMostAmount = 1e100;
 
 static bool isAmount(double value) {
@@ -34,9 +34,10 @@ Status ScheduleProblem::check() const {
                  " and " + std::to_string(microbatches)};
   if (spare != 0 &&
       (placement != Placement::Loop || spare < 0 || spare >= ranks))
-    return Error{"only loops have ranks without a last chunk, and fewer than "
-                 "all, got " +
-                 std::to_string(spare) + " of " + std::to_string(ranks)};
+    return Error{
+        "ranks without a last chunk require loop placement and must be "
+        "fewer than all ranks, got " +
+        std::to_string(spare) + " of " + std::to_string(ranks)};
   size_t wanted = size_t(numStages());
   if (stages.size() != wanted)
     return countError("stages", wanted, stages.size());

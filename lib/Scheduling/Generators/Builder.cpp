@@ -78,12 +78,11 @@ Result<Schedule> startSchedule(const char *kind, const ScheduleShape &shape,
   }
   if (shape.ranks > kMostForwards || shape.chunks > kMostForwards ||
       shape.microbatches > kMostForwards / shape.ranks / shape.chunks)
-    return needs(kind, "a schedule that can be written down, got " +
-                           std::to_string(shape.ranks) + " ranks, " +
-                           std::to_string(shape.chunks) + " chunks and " +
-                           std::to_string(shape.microbatches) +
-                           " microbatches; take at most " +
-                           std::to_string(kMostForwards) + " forwards in all");
+    return needs(
+        kind, "at most " + std::to_string(kMostForwards) +
+                  " forwards in all, got " + std::to_string(shape.ranks) +
+                  " ranks, " + std::to_string(shape.chunks) + " chunks and " +
+                  std::to_string(shape.microbatches) + " microbatches");
   return Schedule{kind,
                   numStages(placement, shape.ranks, shape.chunks, shape.spare),
                   shape.microbatches,

@@ -46,8 +46,8 @@ std::span<const Generator> allGenerators() {
       {"interleaved-zb", "interleaved_zb", Loop, 2, 0, false, true,
        "interleaved 1F1B with I and W apart", generateInterleavedZb},
       {"looped-zb", "looped_zb", Loop, 2, 0, false, true,
-       "chunks in the order in which they arrive, any m, in about the memory "
-       "of 1F1B",
+       "chunks in the order in which they arrive, any number of microbatches, "
+       "in about the memory of 1F1B",
        generateLoopedZb, true},
       {"looped-zb-wide", "looped_zb_wide", Loop, 2, 0, false, true,
        "looped-zb in an eighth more memory", generateLoopedZbWide, true},

@@ -113,8 +113,8 @@ TEST(Replicas, ErrorsSayWhatAPipelineGets) {
       {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {3, 7}, {2, 6}, {1, 5}, {0, 4}});
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().message.find(
-                "of 8 microbatches, that is what one of 2 pipelines side by "
-                "side runs"),
+                "; one of 2 pipelines side by side runs 4 of the 8 "
+                "microbatches"),
             std::string::npos)
       << made.error().message;
 }
