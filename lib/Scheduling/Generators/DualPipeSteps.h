@@ -23,9 +23,9 @@ namespace stagewright {
 /// (DualPipeV) or the middle of the pipeline (DualPipe).
 struct DualPipeRank {
   int64_t near = 0, far = 0; ///< Stages.
-  int64_t place = 0;         ///< From 0, the rank where `near`'s enter.
-  int64_t places = 1;        ///< Ranks before the turn, or half of all ranks.
-  int64_t microbatches = 1;  ///< On each of the two stages.
+  int64_t place = 0;        ///< 0: the rank where microbatches of `near` enter.
+  int64_t places = 1;       ///< Ranks before the turn, or half of all ranks.
+  int64_t microbatches = 1; ///< On each of the two stages.
 };
 
 class Builder;

@@ -17,7 +17,7 @@
 //             012300112233040151262373044155266377445566774567
 //
 // The last rank does not wait for W to continue, so warm-up needs only one
-// microbatch per hop to it; rank r delays W by r of its actions, as in ZB-H1.
+// microbatch per hop to it; on rank r a W runs r I later, as in ZB-H1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,7 +37,7 @@ using Place = std::array<int64_t, 4>;
 
 /// What a rank holds, and the actions that it can run.
 struct RankState {
-  int64_t held = 0; ///< In chunks; a chunk between I and W counts twice.
+  int64_t held = 0; ///< Activations; those between I and W count twice.
   int64_t lastStage = 0;
   ByKind<std::set<Place>> arrived;
 };
@@ -104,7 +104,7 @@ void Loop::offer(ActionKind kind, int64_t stage) {
 
 /// The action that a rank runs in a slot, by the rules in LoopWithin.h.
 std::optional<Action> Loop::choose(RankState &rank) {
-  // F and I each add one to the chunks held.
+  // F and I each add one to `held`.
   bool isFull = rank.held + 1 > most * shape.chunks;
   std::array<ActionKind, 3> kinds = {InputGradient, Forward, WeightGradient};
   if (isFull)
@@ -120,7 +120,8 @@ std::optional<Action> Loop::choose(RankState &rank) {
   return std::nullopt;
 }
 
-/// Offers the successors of an action, after all of its slot are counted.
+/// Offers the successors of an action, after all actions of its slot are
+/// counted.
 void Loop::follow(const Action &action) {
   int64_t stage = action.stage;
   offer(action.kind, stage);

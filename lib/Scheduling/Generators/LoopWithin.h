@@ -10,18 +10,18 @@
 // of its available actions:
 //
 //   1. an I, of the oldest microbatch;
-//   2. a forward: of the oldest group of p microbatches, in it of the first
-//      chunk, in that of the oldest microbatch;
+//   2. a forward of the oldest group of p microbatches; in that group, of the
+//      first chunk; on that chunk, of the oldest microbatch;
 //   3. the oldest W.
 //
 // Once all forwards of a rank have run, W of its last chunk come first, so that
 // the gradients of that chunk are complete first. A W goes before an I or F if
 // the rank would otherwise hold more than `most` microbatches in all its
-// chunks; a chunk between I and W counts twice, as its gradients are held in
-// addition to its inputs. A microbatch enters only while fewer than `most` +
-// ceil(p / 8) are between their first forward and their last I. Only the entry
-// is blocked, never a microbatch that has entered, so the limits cannot cause a
-// deadlock.
+// chunks; on a chunk, a microbatch between its I and its W counts twice, as
+// gradients are held in addition to inputs. A microbatch enters only while
+// fewer than `most` + ceil(p / 8) are between their first forward and their
+// last I. Only the entry is blocked, never a microbatch that has entered, so
+// the limits cannot cause a deadlock.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,9 +16,10 @@
 //   rank 3    FFFFfifiwIfWIiwfiWFIwIFWFwWF  fifiwIfWIiwfiwIwIWWW
 //             0123001100201213314223526337  44554464565776677567
 //
-// A rank delays no W that would make it hold more than p microbatches, the
-// memory of 1F1B: enough work while one passes all chunks and returns. In the
-// whole pipeline, ceil(p / 8) more may be in flight, held by other ranks.
+// A rank delays W only while it holds at most p microbatches, the memory of
+// 1F1B: these are enough work for the time in which a microbatch passes all
+// chunks and returns. In the whole pipeline, ceil(p / 8) more may be in flight,
+// held by other ranks.
 //
 //===----------------------------------------------------------------------===//
 

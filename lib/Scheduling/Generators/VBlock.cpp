@@ -13,8 +13,8 @@
 
 namespace stagewright {
 
-/// Change of the number of chunks held by `action`, if memory is freed only by
-/// W.
+/// By how much `action` changes the number of activations held, if only W frees
+/// memory.
 static int64_t growth(const Action &action) {
   if (action.kind == ActionKind::Forward)
     return 1;

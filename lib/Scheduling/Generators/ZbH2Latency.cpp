@@ -16,9 +16,10 @@
 //   rank 3       FIFIFIFIFIFIFIFIWWWWWWWW
 //                001122334455667701234567
 //
-// Like ZB-H2, but for every hop to the last rank and back, a rank runs hopRatio
-// more forwards, at most 1. W are delayed further by the same number for every
-// hop to the first rank and back.
+// Like ZB-H2, but rank r runs floor(h x) more forwards first, where
+// h = 2 (p - 1 - r) is the number of hops to the last rank and back, and
+// x = min(hopRatio, 1). W are delayed by floor(2 r x) more microbatches, for
+// the 2 r hops to the first rank and back.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,8 +26,9 @@
 
 namespace stagewright {
 
-/// Forwards, then F, I and W of the second chunk for this and every later rank,
-/// until the first gradient of the first chunk has arrived.
+/// Forwards, then F, I and W of the second chunk, once for this rank and once
+/// for every later one, until the first gradient of the first chunk has
+/// arrived.
 static void warmUp(Builder &order, const ScheduleShape &shape, int64_t rank) {
   using enum ActionKind;
   int64_t down = rank, up = 2 * shape.ranks - 1 - rank;
