@@ -92,9 +92,9 @@ static LowerBounds boundsFor(const ScheduleProblem &problem,
                        : lowerBoundsWithoutSplit(problem);
 }
 
-/// Searches without recomputation. Several adjacent stages per rank get only
-/// the orders of generators and one microbatch after another. Returns whether
-/// the best schedule is optimal.
+/// Searches without recomputation. If ranks have several adjacent stages, it
+/// only tries the orders of generators, and one microbatch after another.
+/// Returns whether the best schedule is optimal.
 static bool searchPlain(const ScheduleProblem &problem, Best &best) {
   for (const Schedule &seed : seedsFor(problem, best.options.split))
     best.offer(seed, seed.kind);

@@ -10,9 +10,9 @@
 
 namespace stagewright {
 
-/// Removes transitions that no empty place leads to, until none is left or all
-/// that are left lie behind an empty cycle; then follows empty places backwards
-/// until a transition repeats.
+/// Removes transitions that no empty place leads to, until none is left or
+/// empty places lead from an empty cycle to all that are left; then follows
+/// empty places backwards until a transition repeats.
 std::vector<size_t> findEmptyCycle(const MarkedGraph &graph) {
   std::vector<std::vector<size_t>> into(graph.transitions),
       outOf(graph.transitions);

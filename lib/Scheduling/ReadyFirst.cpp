@@ -65,7 +65,8 @@ std::vector<Lane> lanesOf(const Order &order, int64_t stages) {
   }
   std::vector<Lane> list;
   for (auto &[key, lane] : lanes) {
-    // The places stay where they are: the lane's next block is due then.
+    // The places are not sorted along: the lane's k-th block, whichever it is,
+    // is due at the lane's k-th place in the order.
     std::stable_sort(lane.blocks.begin(), lane.blocks.end(),
                      [](const Order &a, const Order &b) {
                        return a.back().microbatch < b.back().microbatch;

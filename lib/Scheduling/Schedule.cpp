@@ -1,4 +1,4 @@
-//===- Schedule.cpp - the text form of actions ----------------------------===//
+//===- Schedule.cpp - actions and their text form -------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ std::string toString(const Action &action) {
   return text;
 }
 
-/// Takes a number of digits only from the front of `text`.
+/// Takes a number without a sign from the front of `text`.
 static bool takeDigits(std::string_view &text, int64_t &number) {
   std::optional<int64_t> taken =
       text.starts_with('-') ? std::nullopt : takeNumber(text);

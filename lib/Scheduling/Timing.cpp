@@ -51,8 +51,8 @@ StepTimes unitTimes(int64_t stages) {
 }
 
 /// Times the actions of `schedule` in an order that respects dependences.
-/// `durationOf` returns the time of an action on a rank, `hopOf` the delay of
-/// the input of an action, by numbers.
+/// `durationOf` returns the time of an action on a rank, `hopOf(dependences,
+/// number, wait)` the delay of `wait`, a dependence of action `number`.
 template <typename DurationOf, typename HopOf>
 static Result<Timeline> run(const Schedule &schedule, const StageGraph &graph,
                             double overlap, DurationOf durationOf,

@@ -30,7 +30,7 @@ public:
 
 private:
   struct Wait {
-    size_t action; ///< The waiting one: its rank's next, or its pair.
+    size_t action; ///< That waits: the rank's next, or the second of its pair.
     const Dependence *dependence;
   };
   Wait pending(int64_t rank) const;
@@ -50,8 +50,8 @@ private:
 
 } // namespace
 
-/// The first unmet dependence of `rank`'s next action or pair: it is on an
-/// action that has not run, one not before the next of its own rank.
+/// The first unmet dependence of `rank`'s next action or pair: the action
+/// waited for has not run, so it is not before the next action of its own rank.
 Standstill::Wait Standstill::pending(int64_t rank) const {
   for (size_t n = next[rank]; n < dependences.blockEnd(next[rank]); ++n)
     for (const Dependence &wait : dependences.of(n))

@@ -21,8 +21,9 @@ int64_t timesThatFit(double memory, double each, int64_t most) {
                   int64_t(std::floor(memory / each * (1 + 1e-12) + 1e-9)));
 }
 
-/// `problem`, with each action's share of a pair as its time: any schedule of
-/// pairs is one of this problem, with the halves of a pair one after the other.
+/// `problem`, with each action's share of a pair as its time: any schedule with
+/// pairs is also a schedule of this problem, in which the two actions of a pair
+/// run one after the other.
 static ScheduleProblem sharesOfPairs(ScheduleProblem problem) {
   double factor = problem.overlap > 0 ? problem.overlap : 1;
   for (StageCosts &stage : problem.stages)
@@ -44,7 +45,8 @@ Chain::Chain(const ScheduleProblem &given) : problem(sharesOfPairs(given)) {
       f = std::min(f, given.stages[s].forward.value);
       i = std::min(i, given.stages[s].inputGradient.value);
     }
-    // Until its result: alone its own time, in a pair the time of the pair.
+    // The time until an action's result: its own time or, in a pair, the time
+    // of the pair.
     for (int64_t s : own) {
       forwards[s] = given.stages[s].forward.value;
       inputs[s] = given.stages[s].inputGradient.value;

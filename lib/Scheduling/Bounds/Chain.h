@@ -9,10 +9,11 @@
 // stages in between, so no schedule is faster.
 //
 // If pairs overlap, an action's time is its share of the pair, and the two
-// halves run one after the other: any schedule of pairs is also a schedule of
-// such single actions, so bounds for these hold for it. Only the times between
-// a microbatch's actions are longer, since a pair passes on its results at its
-// end.
+// actions run one after the other: any schedule with pairs is also a schedule
+// of such single actions, so bounds for single actions hold for it. Only the
+// times between a microbatch's actions are longer, since a pair passes on its
+// results at its end.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_CHAIN_H

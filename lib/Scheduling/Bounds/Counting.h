@@ -8,14 +8,16 @@
 // For one stage per rank. Suppose a schedule of value C exists. The n-th F of a
 // rank, of whichever microbatch, cannot start before the n-th F of the previous
 // rank has arrived; the n-th I not before n forwards have gone to the last rank
-// and back. So every n-th action of a rank has an earliest start and, from C, a
-// latest end, and these pass from rank to rank. Within a rank, memory depends
-// only on counts: a walk over the numbers (f, i, w) of actions done that fit in
-// memory finds the earliest and the latest time of every step, exactly but for
-// the delay from an F to its own I. If no walk is left, C is refuted.
+// and back. So the n-th F and the n-th I of a rank have an earliest start and,
+// from C, a latest end, and those of one rank narrow those of the next. Within
+// a rank, memory depends only on counts: a walk over the numbers (f, i, w) of
+// actions done that fit in memory finds the earliest and the latest time of
+// every action, exactly except for the delay from an F to its own I. If no walk
+// is left, C is refuted.
 //
-// No order of microbatches is assumed. A round takes time linear in the numbers
-// (f, i, w) that memory allows, at most m^3 / 6, times ranks.
+// No order of microbatches is assumed. A round takes time proportional to the
+// number of ranks times the number of triples (f, i, w) that memory allows,
+// which is about M^3 / 6 at most for M microbatches.
 //
 //===----------------------------------------------------------------------===//
 

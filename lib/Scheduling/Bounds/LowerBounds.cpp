@@ -1,4 +1,4 @@
-//===- LowerBounds.cpp - no schedule is faster ----------------------------===//
+//===- LowerBounds.cpp - lower bounds for all schedules -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,7 +53,8 @@ static LowerBound boundOfTwins(const Chain &chain, bool makespan) {
 }
 
 /// Steps of walks per objective, about 10 ns each: enough for many exact digits
-/// with 8 ranks and 32 microbatches. With many more nothing is counted.
+/// with 8 ranks and 32 microbatches. Much larger problems are not counted at
+/// all.
 static constexpr double kCountingEffort = 2e7;
 
 /// Whether every rank has one stage, with forward and backward.
@@ -100,7 +101,8 @@ LowerBounds lowerBounds(const ScheduleProblem &problem) {
 
 LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &given) {
   ScheduleProblem problem = given;
-  // B passes on its result and frees all memory at its end, as an I with W.
+  // B passes on its result and frees all memory at its end, like an I that
+  // includes the W.
   for (StageCosts &stage : problem.stages) {
     stage.inputGradient += stage.weightGradient;
     stage.weightGradient = Seconds();

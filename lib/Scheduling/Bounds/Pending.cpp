@@ -8,7 +8,7 @@
 // Each result is the smaller of two upper bounds. The first counts whole
 // actions, as if every stage of the rank had the least memory and the longest
 // time among them; exact for one stage. The second is the fractional knapsack:
-// exact up to the fractions if stages differ.
+// if stages differ, it is exact apart from fractions of actions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +77,8 @@ double backwardsThatFit(const Chain &chain, int64_t rank, int64_t most,
     kept = std::min(kept, stage.kept);
     input = std::max(input, i);
     weight = std::max(weight, w);
-    // A microbatch waits for W or for both I and W: the concave hull of these
-    // two.
+    // A microbatch in memory waits either for W or for both I and W; the pieces
+    // form the concave hull of these two choices.
     double more = stage.activation - stage.kept;
     if (w * more >= i * stage.kept) {
       pieces.push_back({stage.kept, w});

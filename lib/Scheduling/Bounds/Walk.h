@@ -34,7 +34,8 @@ public:
   Walk(const StageCosts &costs, int64_t microbatches, double memory,
        double slack);
 
-  /// Narrows the windows to the times that paths use; false if there is none.
+  /// Narrows the windows to the times that paths use; false if there is no
+  /// path.
   bool run(Scratch &scratch);
 
   /// The latest time at which a state may be reached so that `endBy` and all

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // timeSchedule() for searches, which call it thousands of times: on flat
-// integer arrays, without checks, pairs or recomputation. Times are in ticks, a
-// power of two of seconds, and memory in grains, so that sums are exact and
-// comparisons give the same result on every machine. Linear in the number of
-// actions; run() does not allocate.
+// integer arrays, without checks, pairs or recomputation. Times are whole
+// numbers of ticks, of 2^n seconds each, and amounts of memory whole numbers of
+// grains, so that sums are exact and comparisons give the same result on every
+// machine. Linear in the number of actions; run() does not allocate.
 //
 // A lane is one phase of one stage; an action is a lane and a microbatch,
 // packed into one number. If backwards are not split, there is no W, and I
@@ -105,8 +105,8 @@ public:
   /// Starts every action as early as possible. Returns false on deadlock;
   /// orders must be complete, and valid within each rank.
   bool run(const FastOrders &orders);
-  /// The same from where `clocks` and `ends` are; returns false also as soon as
-  /// the span or the makespan of a rank must exceed `limit`.
+  /// Continues from the state in `clocks` and `ends`. Also returns false as
+  /// soon as the span or the end of a rank must exceed `limit`.
   bool resume(const FastOrders &orders, Ticks limit, bool span);
 
   /// Of the last run that returned true.

@@ -64,7 +64,8 @@ bool Fitter::runWeight() {
   return true;
 }
 
-/// Frees the activations whose backward is last; an R will compute them again.
+/// Frees the activations of the microbatch whose backward runs last; an R will
+/// compute them again.
 bool Fitter::giveUp(const Key &current) {
   const std::pair<const Key, size_t> *last = nullptr;
   for (const auto &entry : backwardAt)

@@ -22,13 +22,15 @@ namespace stagewright::search {
 
 /// Makes `schedule`, which has no R, fit the memory of `problem`, with each R
 /// right before its backward; none if that is not enough. `weightsFirst`: run W
-/// early before adding an R. Time: actions times number in flight.
+/// early before adding an R. Time: number of actions times microbatches in
+/// flight.
 std::optional<Schedule> addRecompute(const Schedule &schedule,
                                      const ScheduleProblem &problem,
                                      bool weightsFirst);
 
 /// `schedule` with every R of `rank` in the earliest idle time that memory
-/// allows and that is at least half as long; `timing` is that of `schedule`.
+/// allows and that is at least half as long as the R; `timing` is that of
+/// `schedule`.
 Schedule advanceRecompute(const Schedule &schedule, const Timeline &timing,
                           const ScheduleProblem &problem, int64_t rank);
 

@@ -8,8 +8,8 @@
 // Why the result finishes: posts never block a rank, so without waits for sends
 // the ranks wait only as the computations do, and those finish. A receive is
 // posted before its use by construction. Only waits for sends can close a
-// cycle, through a receive that is posted late; with more send buffers they are
-// later, in the worst case at the end of the lists.
+// cycle, through a receive that is posted late. With more send buffers these
+// waits are later, in the worst case at the end of the lists.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,7 @@
 // Private to this folder: what neighbouring stages send each other, in a flat
 // table by kind (forwards from each stage but the last, then gradients to each
 // of these) and microbatch, with the numbers in Dependences of the actions that
-// make and use it.
+// make and use each message.
 //
 //===----------------------------------------------------------------------===//
 

@@ -32,7 +32,8 @@ readTorchCells(std::string_view text);
 struct TorchOpName {
   std::string_view name;
   TorchOp op;
-  /// Of a message: the phase that made it; else Update, without microbatch.
+  /// For a message: the phase that made its value, F or I. For entries of FSDP,
+  /// which have no microbatch: Update.
   ActionKind kind;
 };
 std::span<const TorchOpName> torchOpNames();

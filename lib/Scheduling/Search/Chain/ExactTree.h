@@ -18,7 +18,8 @@ enum class TreeResult { Found, None, Limit };
 
 class ExactTree {
 public:
-  /// Needs one stage per rank and an eager window.
+  /// For schedules whose makespan or span, whichever `window` is for, is at
+  /// most `value`. Needs one stage per rank and an eager window.
   ExactTree(const bounds::Chain &chain, const bounds::Window &window,
             double value);
 

@@ -21,16 +21,17 @@
 namespace stagewright::search {
 
 struct GreedySettings {
-  /// Target number of forwards in flight, memory permitting: 0, as many as one
-  /// microbatch per period needs; 1, as fill the time until the first gradient.
+  /// Target number of forwards in flight, memory permitting. 0: as many as one
+  /// microbatch per period needs; 1: as many as fill the time until the first
+  /// gradient.
   double warmup = 1;
   /// A gap is filled with W if it is known to last at least this part of W.
   double patience = 0.5;
   /// The same until the first gradients and near the last forwards, where a
   /// late action delays a whole path.
   double early = 0.5, late = 0.5;
-  /// A forward that would delay the first gradient waits for it if it arrives
-  /// within this part of the forward's time.
+  /// A forward that would delay the first gradient waits for the gradient if
+  /// that arrives within this part of the forward's time.
   double hold = 1;
   /// Max number of delayed W, as a part of what memory allows; above it, a W
   /// runs before anything else.

@@ -68,7 +68,8 @@ bool LocalSearch::proposeOnPath(Move &move) {
   return move.to >= 0 && move.to < words.length();
 }
 
-/// Proposes a move that changes a word and keeps it valid; false if it is none.
+/// Proposes a move that changes a word and keeps it valid; false if the move
+/// drawn does not.
 bool LocalSearch::propose(Move &move) {
   if (random.below(8) != 0) {
     if (!proposeOnPath(move))
@@ -143,7 +144,8 @@ void searchLocally(const FastProblem &problem,
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
     forward = std::max(forward, problem.lane(rank, F).duration);
   FastOrders from = starts.front();
-  // By round: the threshold as a part of a forward, and its part of the budget.
+  // By round: the threshold as a part of a forward, and the round's part of the
+  // budget.
   constexpr double rounds[][2] = {{0.05, 0.2}, {0.5, 0.5}, {0.1, 0.3}};
   for (auto [threshold, part] : rounds) {
     search.round(from, threshold * double(forward),

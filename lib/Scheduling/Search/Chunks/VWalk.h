@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A *plan* is an order for every rank that respects inputs and memory, and a
-// due time for every action. Run unchanged, it may wait often. The walk
-// advances time and, while an action's input has not arrived, lets the rank
-// start one that is due later, if the rest of the rank's order then still fits
-// the memory. So the first remaining action of the plan can always run, and the
-// walk cannot deadlock. At any time, the actions started followed by the rest
-// of the plan are an order that fits the memory.
+// due time for every action. If ranks followed it unchanged, they might wait
+// often. The walk advances time and, while an action's input has not arrived,
+// lets the rank start one that is due later, if the rest of the rank's order
+// then still fits the memory. So the first remaining action of the plan can
+// always run, and the walk cannot deadlock. At any time, the actions started
+// followed by the rest of the plan are an order that fits the memory.
 //
 //===----------------------------------------------------------------------===//
 
