@@ -22,8 +22,8 @@ using namespace search;
 /// The min memory for any order, and the rank that needs it. The first gradient
 /// comes after the last forward, so a rank holds all its chunks of one
 /// microbatch at once; with recomputation it holds one of them, and only the
-/// inputs of the others. One microbatch after another needs no more, so this is
-/// also sufficient.
+/// inputs of the others. Running one microbatch after another needs no more, so
+/// this is also sufficient.
 static std::pair<double, int64_t> leastMemory(const ScheduleProblem &problem,
                                               bool recompute) {
   std::vector<double> least(problem.ranks, 0), inputs(problem.ranks, 0);

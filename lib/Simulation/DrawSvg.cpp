@@ -30,7 +30,8 @@ namespace {
 
 /// Lengths in pixels.
 constexpr double kMargin = 16, kRow = 24, kThinRow = 14, kGap = 4, kDigit = 6;
-/// The width from which bars have room for two digits; bounds of the drawing.
+/// The min width of a bar that has room for two digits; the min and the max
+/// width of the drawing.
 constexpr double kGoodBar = 14, kLeastWidth = 900, kMostWidth = 2400;
 
 class Drawing {

@@ -40,7 +40,8 @@ public:
   void share(Ticks now);
   /// When the first transfer ends at the present rates; kNever: none.
   Ticks next() const;
-  /// Takes a transfer that ends at `now`, in the order of the starts.
+  /// Removes a transfer that ends at `now`, the first started first, and sets
+  /// `block` to it; false if there is none.
   bool takeEnded(Ticks now, BlockId &block);
 
 private:

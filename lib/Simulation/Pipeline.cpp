@@ -80,9 +80,9 @@ static Status checkChannel(const PipelineModel &model, size_t number) {
     if (lanes.empty())
       return Error{name + " has no lane"};
     if (shared.size() > 1 && shared.size() != lanes.size())
-      return Error{name + " shares links by lane for " +
-                   std::to_string(shared.size()) + " lanes and has " +
-                   std::to_string(lanes.size())};
+      return Error{name + " has lists of shared links for " +
+                   std::to_string(shared.size()) + " lanes, but " +
+                   std::to_string(lanes.size()) + " lanes"};
     std::vector<size_t> links = lanes;
     for (const std::vector<size_t> &ofLane : shared)
       links.insert(links.end(), ofLane.begin(), ofLane.end());

@@ -266,7 +266,7 @@ Result<StepTime> stepTimeOf(const PipelineModel &model,
   auto pipelines = static_cast<size_t>(pipelinesOf(ranks));
   if (!areReplicas(ranks) || !areApart(model, pipelines))
     return simulateAll();
-  // The first ones have a microbatch more, unless all have equally many.
+  // The first pipelines have a microbatch more, unless all have equally many.
   auto more = static_cast<size_t>(model.microbatches) % pipelines;
   std::vector<size_t> numbers = {0};
   if (more > 0)

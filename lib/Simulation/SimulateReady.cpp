@@ -15,10 +15,10 @@ namespace stagewright {
 
 namespace {
 
-/// The lanes of one rank and what it does.
+/// The lanes of one rank, and how far it is in them.
 struct RankState {
   std::vector<Lane> lanes;
-  std::vector<std::vector<size_t>> first; ///< By lane and block: its action.
+  std::vector<std::vector<size_t>> first; ///< By lane and block: first action.
   std::vector<size_t> next;               ///< By lane: its next block.
   Seconds free;
 };

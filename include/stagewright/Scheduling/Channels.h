@@ -13,9 +13,9 @@
 // Creating a communicator is a collective of its two ranks. In a round each
 // rank creates at most one, so rounds are the colours of an edge colouring of
 // the graph of ranks, with two rounds per colour if both directions are used.
-// With at most D neighbours per rank: D colours if the graph is bipartite
-// (König 1916), such as a chain or an even ring, D + 1 otherwise (Vizing 1964,
-// by the fans of Misra and Gries, IPL 1992).
+// If every rank has at most D neighbours, D colours are enough for a bipartite
+// graph, such as a chain or an even ring (König 1916), and D + 1 for any other
+// (Vizing 1964, by the fans of Misra and Gries, IPL 1992).
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace stagewright {
 /// All messages from one rank to another.
 struct Channel {
   int64_t from = 0, to = 0; ///< Ranks.
-  int64_t round = 0;        ///< Unique among the channels of either rank.
+  int64_t round = 0;        ///< No other channel of `from` or `to` has it.
 
   friend bool operator==(const Channel &, const Channel &) = default;
 };

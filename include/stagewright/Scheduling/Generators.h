@@ -68,7 +68,8 @@ Result<Schedule> generateOneFOneB(const ScheduleShape &shape);
 /// 1F1B with the fewest additional warm-up forwards that hide the hops: rank r
 /// runs q + (q - 1) k forwards first, q = p - r, k = ceil(2 c / (F + B)) =
 /// ceil(2 x / 3) for x = hopRatio, if a backward takes as long as two forwards.
-/// Holds as many activations, at most M; bubble (p - 1)(F + B + 2c).
+/// Holds as many activations as warm-up forwards, at most M; bubble
+/// (p - 1)(F + B + 2c).
 Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape);
 
 /// 1F1B with 2 (p - r) - 1 warm-up forwards on rank r, so that transfers
@@ -77,12 +78,12 @@ Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape);
 /// for transfers of 2c <= F + B.
 Result<Schedule> generateEarlyBackward(const ScheduleShape &shape);
 
-/// The order of each stage in the window order of docs/planner.md,
-/// section 5:
-/// max(1, 4 (p - 1 - r)) warm-up forwards on rank r, then one backward, one
-/// forward. Holds as many activations, at most M. If channels follow the
-/// windows too, a step takes at most (M + 4p - 4) C, where C is the max time
-/// that a stage or a channel works for one microbatch.
+/// The order of each stage in the window order of docs/planner.md, section 5:
+/// max(1, 4 (p - 1 - r)) warm-up forwards on rank r, then alternately one
+/// backward and one forward. Holds as many activations as warm-up forwards, at
+/// most M. If channels follow the windows too, a step takes at most
+/// (M + 4p - 4) C, where C is the max time that a stage or a channel works for
+/// one microbatch.
 Result<Schedule> generateWindow(const ScheduleShape &shape);
 
 /// Interleaved 1F1B, depth first (Narayanan et al., SC 2021): chunks alternate
@@ -148,9 +149,10 @@ Result<Schedule> generateLoopedZbWide(const ScheduleShape &shape);
 /// ScheduleZBVZeroBubble.
 Result<Schedule> generateZbV(const ScheduleShape &shape);
 
-/// V-Half (the same paper): a building block of period 6 whose forwards are 2
-/// apart from rank to rank on the way down. Holds about p / 2 + 1. Start times
-/// are those of the paper; closing gaps and placing W is ours (VBlock.h).
+/// V-Half (the same paper): a building block of period 6 slots whose forwards
+/// are 2 slots apart from rank to rank on the way down. Holds about p / 2 + 1.
+/// Start times are those of the paper; closing gaps and placing W is ours
+/// (VBlock.h).
 Result<Schedule> generateVHalf(const ScheduleShape &shape);
 
 /// V-Min (the same paper): the building block with the least memory, about

@@ -40,8 +40,8 @@ struct Lane {
   ActionKind kind = ActionKind::Forward; ///< Of the last action of each block.
   int64_t stage = 0;
   int64_t priority = 0; ///< 0 goes first.
-  /// One action each, or an R and its backward. Actions keep their stages,
-  /// which may be copies of `stage`.
+  /// One action each, or an R and its backward. Actions keep their stages: each
+  /// is `stage` plus a multiple of the number of stages.
   std::vector<Order> blocks;
   std::vector<int64_t> places; ///< By block: its number in the order.
 };

@@ -20,7 +20,7 @@
 namespace stagewright {
 
 /// By stage: the ranks of its replicas, which take microbatches in turn. Stages
-/// that share a rank have the same ones.
+/// that share a rank have the same ranks.
 using ReplicaRanks = std::vector<std::vector<int64_t>>;
 
 /// Whether some stage has several ranks, and stages that share a rank have the
@@ -50,7 +50,7 @@ Result<Schedule> generateInTurn(const Generator &generator, ScheduleShape shape,
                                 const ReplicaRanks &ranks);
 
 /// Distributes the actions of `schedule`, which has one rank for all replicas
-/// of a stage, to the replicas that take these microbatches.
+/// of a stage: those of microbatch m go to replica m % n of n.
 Schedule dealInTurn(const Schedule &schedule, const ReplicaRanks &ranks);
 
 /// The ranks of pipeline `number` of several side by side, in increasing order.

@@ -7,7 +7,7 @@
 //
 // A schedule is data: for every rank a list of actions (kind, stage,
 // microbatch) in the order in which it computes them. It has no times and no
-// communication; a lowering makes communication explicit. The two levels and
+// communication; a lowering makes communication explicit. These two levels and
 // the text form of an action, `2F0`, are those of PyTorch's
 // torch.distributed.pipelining, and so is the pair `(3F1;4B0)OVERLAP_F_B`.
 //

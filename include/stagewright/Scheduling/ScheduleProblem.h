@@ -11,8 +11,9 @@
 // A rank runs one action at a time (a pair may overlap). A hop is a delay
 // between the end of the producer and the start of the consumer, in both
 // directions, if two stages are on different ranks; it occupies no resource.
-// Memory in any unit: + activation when F starts, - (activation - kept) when I
-// ends, - kept when W ends; B frees both at its end.
+// Memory, in any unit, grows by `activation` when F starts, and shrinks by
+// `activation` - `kept` when I ends and by `kept` when W ends, or by both when
+// B ends.
 //
 //===----------------------------------------------------------------------===//
 

@@ -108,9 +108,9 @@ struct PipelineModel {
   size_t numProcessors = 0, numLinks = 0; ///< Lanes and shared links.
   int64_t microbatches = 1;
   bool forwardOnly = false;
-  /// Factor on compute while an all-reduce runs on its processor: the
-  /// overlapped part of a stage's last backward, and blocks of other stages
-  /// that start during a tail. Galvatron measures 1.126.
+  /// Factor on the time of compute while an all-reduce runs on the same
+  /// processor: on the overlapped part of a stage's last backward, and on
+  /// blocks of other stages that start during a tail. Galvatron measures 1.126.
   double collectiveSlowdown = 1;
   LinkSharing sharing = LinkSharing::Turns;
   /// Bytes per second, by link; unused for Turns and for lanes.
@@ -123,15 +123,15 @@ struct PipelineModel {
   Status check() const;
 
   /// Whether a channel leads to a later microbatch, so that a stage may wait
-  /// for one behind it in the order of stages.
+  /// for a later stage.
   bool hasReturns() const;
 };
 
 /// How each resource chooses its next block. R_i is the number of processors of
 /// stage i and all later stages: S - i if every stage has one.
 enum class ExecutionOrder {
-  /// Block j of microbatch m belongs to window m / w + j, w the least number of
-  /// processors of a stage; increasing windows, backward first
+  /// By increasing window, backward first: block j of microbatch m belongs to
+  /// window m / w + j, where w is the least number of processors of a stage
   /// (docs/planner.md, section 5).
   Window,
   /// Any ready block, backward first, then the lowest microbatch.

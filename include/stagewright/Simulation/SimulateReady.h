@@ -7,9 +7,9 @@
 //
 // Times of the actions of a schedule if ranks run them as they become ready
 // (Scheduling/ReadyFirst.h) instead of in the order of the schedule. Depths of
-// edges are the credits: the producer of a microbatch waits for the slot of the
-// one `depth` before it. Transfers are delays, as in Timing.h; a freed slot
-// is known to the producer at once.
+// edges are the credits: the producer of microbatch m waits for the slot of
+// microbatch m - depth. Transfers are delays, as in Timing.h; a freed slot is
+// known to the producer at once.
 //
 //===----------------------------------------------------------------------===//
 

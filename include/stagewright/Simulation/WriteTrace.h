@@ -8,7 +8,7 @@
 // The trace event format that Perfetto and chrome://tracing open: one process
 // each for devices, channels and collectives, a thread for each member of
 // these, complete events in microseconds, and arrows from the block that makes
-// a value over its transfer to the block that waits for it.
+// a value, through its transfer, to the block that waits for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -69,9 +69,11 @@ public:
   double alonePremium(int64_t rank) const { return alone[rank]; }
 
 private:
-  std::vector<double> down, up; ///< From start to start of F, and of I.
-  std::vector<double> alone;    ///< By rank.
-  double bottom = 0;            ///< From F to I of the last stage.
+  /// By stage: from the start of F of stage 0 to that of the stage, and from
+  /// the start of I of the stage to that of stage 0.
+  std::vector<double> down, up;
+  std::vector<double> alone; ///< By rank.
+  double bottom = 0; ///< From the start of F to that of I of the last stage.
 };
 
 } // namespace stagewright::bounds

@@ -48,7 +48,8 @@ void raiseByWorkAlone(const Chain &chain, const Window &window, int64_t machine,
 void raiseByFillAndDrain(const Chain &chain, const Window &window,
                          int64_t machine, LowerBound &bound);
 
-/// Likewise from memory times time.
+/// Likewise from the time for which activations occupy memory: the sum of
+/// memory times time, divided by the memory of the rank.
 void raiseByMemory(const Chain &chain, const Window &window, int64_t machine,
                    LowerBound &bound);
 

@@ -16,11 +16,11 @@
 //
 // Time is divided into windows, and in each a microbatch advances by one block:
 // compute, transfer, compute, ... to the last stage and back. The last stage
-// runs forward and backward in one window. Stage i runs the forward in window
-// 2 i and the backward in window 4 (p - 1) - 2 i, so it runs 4 (p - 1 - i)
-// forwards before the first backward; in a window the backward goes first. A
-// resource has at most one forward and one backward in a window, hence the
-// bound of docs/planner.md, section 5.
+// runs forward and backward in one window. Stage i runs the forward of
+// microbatch m in window m + 2 i and the backward in m + 4 (p - 1) - 2 i,
+// so it runs 4 (p - 1 - i) forwards before the first backward; in a window
+// the backward goes first. A resource has at most one forward and one backward
+// in a window, hence the bound of docs/planner.md, section 5.
 //
 //===----------------------------------------------------------------------===//
 
