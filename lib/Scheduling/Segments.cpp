@@ -46,9 +46,9 @@ static int64_t countRepeats(const Order &order, size_t at, size_t length,
   return count;
 }
 
-/// Cuts `order` greedily into repetitions: at each point the body that covers
-/// the most actions, the shortest of equals. Time: length of the order, times
-/// the max body, times the number of repetitions.
+/// Cuts `order` greedily into repetitions: at each point it takes the body that
+/// covers the most actions, if there are several the shortest. Time: length of
+/// the order, times the max body, times the number of repetitions.
 static std::vector<Repetition> findRepetitions(const Order &order,
                                                int64_t longestStep) {
   std::vector<Repetition> repetitions;

@@ -30,7 +30,7 @@ public:
 
 private:
   struct Wait {
-    size_t action; ///< That waits: the rank's next, or the second of its pair.
+    size_t action; ///< Waiting: the rank's next, or the second of its pair.
     const Dependence *dependence;
   };
   Wait pending(int64_t rank) const;

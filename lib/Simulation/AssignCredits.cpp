@@ -15,8 +15,8 @@
 namespace stagewright {
 
 namespace {
-/// Credits are increased until the loss is at most this, and by at most so
-/// many.
+/// Credits are increased by at most kMostMore, until the loss is at most
+/// kNoLoss.
 constexpr double kNoLoss = 0.01;
 constexpr int64_t kMostMore = 8;
 /// A round trip of n periods and this part of another still needs only n

@@ -8,7 +8,7 @@
 // Private to this folder: the transfers under way and their rates, which change
 // when a transfer starts or ends. Pipeline.h defines the policies. A connection
 // is a lane of a channel in one direction; it has at most one transfer under
-// way, so that the guaranteed rates of a link never exceed its capacity.
+// way, so the sum of the guaranteed rates on a link never exceeds its capacity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,14 @@ public:
   /// `rates`: bytes per second of each link.
   void reset(LinkSharing sharing, const std::vector<double> &rates,
              size_t connections);
-  /// States the links of a connection. All are stated before the first start().
+  /// Sets the links of a connection. All connections are set before the first
+  /// start().
   void connect(uint32_t connection, std::span<const uint32_t> links,
                uint32_t firstLink);
   /// Starts a transfer that takes `length` if nothing shares its links.
   void start(BlockId block, uint32_t connection, Ticks length, Ticks now);
-  /// Sets the rates of all transfers, if one started or ended since.
+  /// Sets the rates of all transfers, if one started or ended since the last
+  /// call.
   void share(Ticks now);
   /// When the first transfer ends at the present rates; kNever: none.
   Ticks next() const;

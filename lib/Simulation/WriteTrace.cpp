@@ -123,9 +123,9 @@ void Trace::addBlock(const PipelineBlock &block, int process, size_t thread) {
              microseconds(block.end - block.start), std::move(args));
 }
 
-/// Adds an arrow from the middle of the sender's block, over the transfer, to
-/// the middle of the receiver's: viewers attach an arrow to the block at its
-/// time.
+/// Adds an arrow from the middle of the sender's block, through the transfer,
+/// to the middle of the receiver's block: viewers attach each point of an arrow
+/// to the block that runs at its time.
 void Trace::addFlow(const PipelineBlock &transfer) {
   bool forward = transfer.kind == BlockKind::SendForward;
   const PipelineChannel &channel = model.channels[transfer.number];

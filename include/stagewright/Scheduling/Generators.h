@@ -213,7 +213,7 @@ struct Generator {
   /// Defined for every M >= 1 by loops (Segments.h). The others fail for some
   /// M, or their order cannot be written as loops over M.
   bool anyMicrobatches;
-  bool splitsBackward; ///< Has I and W in place of B.
+  bool splitsBackward; ///< Has I and W in place of some or all B.
   const char *summary; ///< One line for `--help`.
   /// If a value in `shape` is not supported, the error names it and the values
   /// that are.
@@ -222,7 +222,8 @@ struct Generator {
   bool isSearched = false; ///< Searches by costs; any placement but Twin.
 };
 
-/// All generators that do not search, in the order of the documentation.
+/// All generators except `levels` and those that search, in the order of the
+/// documentation.
 std::span<const Generator> allGenerators();
 
 /// The generator that searches, with I and W apart or with whole backwards.

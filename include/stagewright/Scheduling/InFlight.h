@@ -22,11 +22,10 @@ namespace stagewright {
 /// peak at different times.
 struct StashPeak {
   int64_t rank = 0, stage = 0;
-  int64_t held = 0; ///< Any value: from F to W, or to B.
-  int64_t activation =
-      0;             ///< All of it: from F, or R if there is one, to I or B.
-  int64_t kept = 0;  ///< Only for W: from the end of I to W.
-  int64_t input = 0; ///< For R: from the end of F to the start of R.
+  int64_t held = 0;       ///< Any value: from F to W, or to B.
+  int64_t activation = 0; ///< All values: from F, or from R if any, to I or B.
+  int64_t kept = 0;       ///< Only for W: from the end of I to W.
+  int64_t input = 0;      ///< For R: from the end of F to the start of R.
 
   friend bool operator==(const StashPeak &, const StashPeak &) = default;
 };

@@ -17,10 +17,10 @@
 //
 // The rule and the credits are those of actors (Yuan et al., "OneFlow: Redesign
 // the distributed deep learning framework from scratch", 2021, section 4). With
-// one place for each ring, for its messages and for its free slots, ranks form
-// a marked graph (MarkedGraph.h). Messages alone form no cycle, so every cycle
-// contains the free slots of a ring: with at least one slot in each ring, no
-// ready-first execution deadlocks. Each shard of a layer chooses its next
+// one place for the messages of each ring and one for its free slots, ranks
+// form a marked graph (MarkedGraph.h). Messages alone form no cycle, so every
+// cycle contains the free slots of a ring: with at least one slot in each ring,
+// no ready-first execution deadlocks. Each shard of a layer chooses its next
 // action alone: each level is a stage of its own, and an action that has
 // started waits for nothing, so the ranks of a gang (Gangs.h) need not make the
 // same choice.

@@ -71,7 +71,7 @@ Schedule runAgain(Schedule schedule, const std::vector<bool> &again);
 
 constexpr char letter(ActionKind kind) { return static_cast<char>(kind); }
 
-/// The kind of letter `letter`, if it is one.
+/// The kind whose letter is `letter`, if there is one.
 std::optional<ActionKind> actionKind(char letter);
 
 /// Whether two actions may overlap: a forward, then a backward of another

@@ -71,7 +71,7 @@ struct Segment {
 };
 
 /// The loops of every rank of `family`, in order. An error names the rank and
-/// the number of microbatches for which there are none.
+/// the number of microbatches for which there are no loops.
 Result<std::vector<std::vector<Segment>>>
 compressToSegments(const ScheduleFamily &family);
 

@@ -18,8 +18,9 @@
 // need no messages. A rank posts SEND and RECV and goes on. All messages from
 // one rank to another form one channel: its k-th send matches its k-th receive,
 // and both complete when both are posted (rendezvous). An action that needs a
-// message waits for its receive, WAIT_SEND waits for its send. The lowering to
-// rank programs does not use these lists: it derives messages from the orders.
+// message waits for the receive of it, WAIT_SEND for the send of its message.
+// The lowering to rank programs does not use these lists: it derives messages
+// from the orders.
 //
 // Cells of FSDP (UNSHARD, RESHARD, REDUCE_GRAD) are not part of our schedules:
 // the reader checks and drops them, the writer adds them where torch does.

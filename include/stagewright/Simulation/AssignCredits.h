@@ -36,12 +36,12 @@ struct CreditMemory {
 
 struct Credits {
   std::vector<int64_t> wanted;   ///< By stage: without a limit of memory.
-  std::vector<int64_t> assigned; ///< By stage: within it.
+  std::vector<int64_t> assigned; ///< By stage: within the limit.
   Seconds unlimited; ///< Simulated makespan if nothing waits for credit.
   Seconds makespan;  ///< The same with the assigned credits.
 
   bool isCapped() const { return assigned != wanted; }
-  /// The part by which the assigned credits make a step longer.
+  /// The part of `unlimited` by which the assigned credits make a step longer.
   double loss() const {
     return unlimited.value > 0 ? makespan.value / unlimited.value - 1 : 0;
   }

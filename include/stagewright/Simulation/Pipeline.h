@@ -164,9 +164,9 @@ Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 /// check(). Deterministic; O(blocks) for Window, O(blocks log S) for the
 /// others. No order deadlocks, even if stages share processors.
 ///
-/// Times are integers in a unit that is a power of ten of a second, with at
-/// most 10^14 units in the longest block: sums are exact, equal times compare
-/// equal, and the relative error of the result is less than 1e-9.
+/// Times are integers in a unit of 10^n seconds, with at most 10^14 units in
+/// the longest block: sums are exact, equal times compare equal, and the
+/// relative error of the result is less than 1e-9.
 ///
 /// Window: d(n) is the longest path of channels from a source to stage n, D the
 /// largest. With one processor a stage, microbatch m has its F_n in window

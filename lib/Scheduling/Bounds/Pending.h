@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // How much a rank can do before its first I, and how much can remain after its
-// last F: both are limited by the memory of what is then kept.
+// last F: both are limited by the memory that is held then.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,13 +29,13 @@ struct Window {
   /// timeSchedule(): its first start is known. For spans of all ranks at once.
   bool eager = false;
 
-  /// Whether the W of `machine` have to end within the window.
+  /// Whether the W of rank `machine` have to end within the window.
   bool holdsWeights(int64_t machine) const {
     return makespan || machine == rank;
   }
 };
 
-/// Raises `bound` to what `machine` implies for `window`
+/// Raises `bound` to what rank `machine` implies for `window`
 /// (docs/schedule-bounds.md): its work after a head and before a tail.
 void raiseByHeadsAndTails(const Chain &chain, const Window &window,
                           int64_t machine, LowerBound &bound);

@@ -21,7 +21,7 @@
 namespace stagewright {
 
 Result<Schedule> generateLevels(const ScheduleShape &shape) {
-  constexpr int64_t kGroup = 2; // One computes, the other is sent.
+  constexpr int64_t kGroup = 2; // One is computed while the other is sent.
   Result<Schedule> schedule =
       startSchedule("levels", shape, Placement::Loop, 1, 0);
   if (!schedule)

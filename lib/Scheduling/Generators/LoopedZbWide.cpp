@@ -16,8 +16,8 @@
 //   rank 3    FFFFfififIwIiWfiwFIWIFwFFWfiwWfiIfwIiWfiwIwIwWWW
 //             012300112001203314213526724433554645647756677567
 //
-// looped-zb that may hold ceil(p / 8) more microbatches: if hops or unequal
-// stages delay some, a rank can run others.
+// Like looped-zb, but a rank may hold ceil(p / 8) more microbatches: if hops or
+// unequal stages delay some, a rank can run others.
 //
 //===----------------------------------------------------------------------===//
 

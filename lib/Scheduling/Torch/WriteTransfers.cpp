@@ -49,8 +49,8 @@ public:
 private:
   void add(const std::string &cell) { row += (row.empty() ? "" : ",") + cell; }
   /// addOpening() writes `sUNSHARD` before the cell with the first action of
-  /// stage s, addClosing() the reduction and `sRESHARD` after that with the
-  /// last.
+  /// stage s, addClosing() writes the reduction and `sRESHARD` after the cell
+  /// with its last action.
   void addOpening(size_t index);
   void addClosing(size_t index);
 

@@ -43,7 +43,7 @@ private:
   struct Rank {
     int64_t done[3] = {0, 0, 0};
     double free = 0;
-    bool putOff = false;         ///< The next action is not a forward.
+    bool putOff = false;         ///< The next action must not be a forward.
     std::vector<double> ends[2]; ///< Of F and I, by microbatch.
     std::vector<Kind> order;
   };

@@ -22,7 +22,7 @@ struct GreedyRank {
   int32_t aim = 1;         ///< Target number of forwards in flight.
   int32_t backlog = 0;     ///< Max number of delayed W.
   Ticks idle = 0;          ///< So far, after the first start.
-  Ticks firstGradient = 0; ///< The earliest in any order.
+  Ticks firstGradient = 0; ///< Its earliest arrival in any order.
 };
 
 class GreedyScheduler {

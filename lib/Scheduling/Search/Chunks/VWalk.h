@@ -90,8 +90,8 @@ private:
   /// The first arrival, after `now` and before `horizon`, of an F or I that is
   /// due before `best`; kNever: none.
   Ticks arrivesSoon(int32_t rank, Ticks now, Choice best, Ticks horizon) const;
-  /// The next arrival of an action of `rank` that is already known; else
-  /// kNever.
+  /// The next time after `now` at which the inputs of an action of `rank` will
+  /// have arrived, if one is known; else kNever.
   Ticks arrivesNext(int32_t rank, Ticks now) const;
   void start(int32_t rank, int32_t lane, Ticks now);
   bool fits(int32_t rank, int32_t lane) const;
