@@ -12,6 +12,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Rows.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Dialect/Silence.h"
 #include "stagewright/Planning/PlanJson.h"
@@ -202,6 +203,12 @@ std::optional<Plan> ArenaFitter::sharedPlan(ModuleOp program) const {
 /// Whether so few bytes are counted for `plan`, the plan of the module, that
 /// its arenas must fit.
 bool ArenaFitter::leavesRoom(const Plan &plan) const {
+  // Shards share rings (rank-share-rings), of which memoryOf() knows nothing.
+  pipeline::GraphOp before = *graph.get().getOps<pipeline::GraphOp>().begin();
+  if (llvm::any_of(before.getLayers(), [](Attribute name) {
+        return pipeline::isOfShard(cast<StringAttr>(name).getValue());
+      }))
+    return false;
   Problem counted = problem;
   counted.microbatches = int64_t(programIn(module).getMicrobatches());
   ModuleOp own = module;
