@@ -232,6 +232,46 @@ def test_a_parameter_is_loaded_and_joined_in_uneven_parts(tmp_path, hint):
     assert found["0"] == (values["w"] * values["x"]).sum() and (found["1"] == values["w"] + values["x"]).all()
 
 
+@pytest.mark.parametrize("hint, flags", [("0;1", ()), ("0;0", ()), ("0;1", ("--sequence-parallel=false",))])
+def test_parities_are_summed_without_carry(tmp_path, hint, flags):
+    """A sum of i1 is an exclusive or, which linalg, as loops over another axis need it, would add up as an or."""
+    step = """
+        func.func @step(%x: tensor<4x8xi1> {pipeline.role = "batch", pipeline.name = "x"},
+                        %w: tensor<8x6xi1> {pipeline.role = "parameter", pipeline.name = "w"}) -> (tensor<4x6xi1> {pipeline.role = "output"}) {
+            %false = arith.constant false
+            %e = tensor.empty() : tensor<4x6xi1>
+            %z = linalg.fill ins(%false : i1) outs(%e : tensor<4x6xi1>) -> tensor<4x6xi1>
+            %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+                                 iterator_types = ["parallel", "parallel", "reduction"]}
+                ins(%x, %w : tensor<4x8xi1>, tensor<8x6xi1>) outs(%z : tensor<4x6xi1>) {
+            ^bb0(%a: i1, %b: i1, %c: i1):
+                %p = arith.andi %a, %b : i1
+                %s = arith.addi %c, %p : i1
+                linalg.yield %s : i1
+            } -> tensor<4x6xi1>
+            return %y : tensor<4x6xi1>
+        }"""
+    arguments = {"x": ("batch", (4, 8)), "w": ("parameter", (8, 6))}
+    compiled(tmp_path, step, "2x2", f"w={hint}", "--cluster=local:4", *flags)
+    rng = np.random.default_rng(0)
+    values = {name: rng.integers(0, 2, shape).astype(bool) for name, (_, shape) in arguments.items()}
+    found, _ = run(tmp_path, arguments, values)
+    assert (found["0"] == (values["x"].astype(int) @ values["w"].astype(int) % 2)).all()
+
+
+def test_a_step_without_operations(tmp_path):
+    step = """
+        func.func @step(%x: tensor<4xf32> {pipeline.role = "batch", pipeline.name = "x"},
+                        %w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"}) -> (tensor<4xf32> {pipeline.role = "output"}) {
+            return %x : tensor<4xf32>
+        }"""
+    arguments = {"x": ("batch", (4,)), "w": ("parameter", (4, 4))}
+    compiled(tmp_path, step, "2x2", "w=0;1", "--cluster=local:4")
+    values = {name: np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for name, (_, shape) in arguments.items()}
+    found, sent = run(tmp_path, arguments, values)
+    assert (found["0"] == values["x"]).all() and sent == 0
+
+
 MODELS = [
     # Heads and hidden units over the first axis, what contractions add up over the second; and the other way round.
     ("gpt.py:gpt", "2x2", "*/qkv=1:3;0,*/o=0;1,*/fc=1;0,*/proj=0;1", ()),

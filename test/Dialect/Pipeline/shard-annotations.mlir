@@ -4,6 +4,7 @@
 // RUN: pp-opt --pipeline-shard="ways=2 cluster=local:2 hints=b=whole,a=1" %s 2>/dev/null | FileCheck %s --check-prefix=HINT
 // RUN: not pp-opt --pipeline-shard="ways=4 cluster=local:4" %s 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not pp-opt --stagewright-pipeline="to=program cluster=local:2" %s 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not pp-opt --pipeline-shard="grid=2,2 hints=a=0;1" %s 2>&1 | FileCheck %s --check-prefix=GRID
 // RUN: sed 's/tensor<4x8xf32>/tensor<3x8xf32>/g' %s | not pp-opt --pipeline-shard="ways=2 cluster=local:2" 2>&1 | FileCheck %s --check-prefix=SAMPLES
 
 // Layer a is replicated: each shard computes its two samples with the whole parameter. Layer b is split by its rows, which needs
@@ -31,6 +32,7 @@
 // HINT-SAME: tensor<8x8xf32> {pipeline.name = "b"
 
 // COUNT: error: replicate(2) at model.py:3 is for 2 devices, but layers are split over 4; give all annotations the same number, and omit --tensor-parallel or set it to that number
+// GRID: error: replicate(2) at model.py:3 places layers on one axis of devices, but the shards form a grid of 2x2; remove it, or give one number of shards
 // WHOLE: error: 'pipeline.graph' op has layers that are to be split, by split(2) at model.py:5, but they are whole; compile the step with pp-compile, or give stagewright-pipeline shards=2
 // SAMPLES: error: replicate(2) at model.py:3 shares the samples of a microbatch equally among 2 devices, but 'x' has 3; give microbatches of a multiple of 2 samples
 #a = loc("jit(step)/stagewright:replicate:2:0:model.py%3A3/a/dot_general")

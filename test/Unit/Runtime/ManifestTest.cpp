@@ -171,6 +171,13 @@ TEST(Manifest, AxesOfAGridSplitTheSlicesOfARow) {
   EXPECT_EQ(errorWith("/arguments/0", argument),
             "malformed manifest: the axes of 'params/w' of shape [4] do not "
             "give it 4 slices");
+  // Four rows do not divide a first dimension of two.
+  json stack = argument;
+  stack["shape"] = {2, 4}, stack["rows"] = 4, stack["slices"] = 8;
+  stack["axes"] = {2, 1, 1, 1};
+  EXPECT_EQ(errorWith("/arguments/0", stack),
+            "malformed manifest: the axes of 'params/w' of shape [2, 4] do not "
+            "give it 8 slices");
   argument["axes"] = {2, 0, 1, 1, 2};
   EXPECT_EQ(errorWith("/arguments/0", argument),
             "malformed manifest: the axes of 'params/w' of shape [4] do not "

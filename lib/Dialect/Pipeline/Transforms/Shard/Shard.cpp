@@ -62,8 +62,9 @@ private:
       return failure();
     if (!grid.empty() && annotations->any())
       return emitError(step.getLoc())
-             << "split(n) and replicate(n) place layers on one axis of "
-             << "devices, and the shards form a grid; remove them";
+             << annotations->list.front().text() << " places layers on one "
+             << "axis of devices, but the shards form a grid of " << grid[0]
+             << "x" << grid[1] << "; remove it, or give one number of shards";
     auto batches = sharedBatches(step, *annotations, shards);
     if (failed(batches) ||
         failed(chooseOpen(step, *graph, *annotations, axis, *hinted)))
