@@ -42,9 +42,9 @@ def LowerPipelineToRank : StepPass<"lower-pipeline-to-rank"> {
            "bytes of gradients that ranks sum in one bucket; 0: parts go to the owner of the parameter, which adds "
            "them">,
     Option<"gathers", "gathers", "bool", /*default=*/"false",
-           "shards that join a value do so by one gather, not by a message from each to every other, where their parts are "
-           "of one type with a multiple of 64 bytes and their orders are alike; shards that each send another part to every "
-           "other do so by one exchange">];
+           "let shards join a value by one gather, not by a message from each to every other, where their parts are of one "
+           "type with a multiple of 64 bytes and their orders are alike; shards that send a different part to each of the "
+           "others do so by one exchange">];
   let statistics = [
     Statistic<"numChannels", "channels", "Values sent between ranks, once per receiving stage">,
     Statistic<"numGathers", "gathers", "Values of which each rank of a group has a part, gathered in all of them">,

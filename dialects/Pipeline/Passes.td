@@ -288,7 +288,7 @@ def RepeatLayers : Pass<"pipeline-repeat-layers", "::mlir::ModuleOp"> {
     nothing of it gets no node.
   }];
   let options = [
-    ListOption<"layers", "layers", "std::string", "Ranges of layers, as 0-3,4-7">];
+    ListOption<"layers", "layers", "std::string", "Ranges of layers, such as 0-3,4-7">];
   let statistics = [Statistic<"numRepeated", "repeated", "Forwards that run again">,
                     Statistic<"numDropped", "dropped", "Results that forwards no longer return">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
@@ -437,11 +437,11 @@ def AssignCredits : StepPass<"pipeline-assign-credits"> {
     random, that time adds up. A rank that runs what is ready needs a limit of the microbatches in flight instead of an order.
     **Expects** A `pipeline.schedule`; without one, `pipeline-schedule` runs first.
     **Leaves** `credits` of each stage in the schedule: as many microbatches as pass through the stage in the time of a round
-    trip to the last stage and back (Little's law); up to 8 more if the simulated step needs them, as when a round trip is not a
-    multiple of the time of a microbatch; and fewer where the memory of a device is short. `spare` adds more, so that a stage
-    has work while another is late. If memory is short, a remark states the credits and the predicted increase of the step.
-    Without costs, and with several groups of shards, all stages count as equal, and memory is not considered. It is proved that
-    ready-first execution with these credits never deadlocks.
+    trip to the last stage and back (Little's law); up to 8 more if the simulated step needs them, for example if a round trip
+    is not a multiple of the time of a microbatch; and fewer where the memory of a device is short. `spare` adds more, so that a
+    stage has work while another is late. If memory is short, a remark states the credits and the predicted increase of the
+    step. Without costs, and with several groups of shards, all stages count as equal, and memory is not considered. It is
+    proved that ready-first execution with these credits never deadlocks.
     **Never** changes which rank runs an action, nor the order of microbatches within one kind and stage.
   }];
   let options = [

@@ -106,9 +106,9 @@ def Pipeline_PlanAttr : AttrDef<PipelineDialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "The predicted time of a plan, and its bounds";
   let description = [{
-    The predicted time of one step in seconds, a lower bound of it for every plan of contiguous stages on the cluster,
-    and the planner's name. `plan_bound` is a lower bound for this plan in any order, `schedule` the schedule that the
-    time was predicted for.
+    The predicted time of one step in seconds, a lower bound of it for every plan of the same family on the cluster, and the
+    planner's name. `plan_bound` is a lower bound for this plan in any order, `schedule` the schedule that the time was
+    predicted for.
 
     ```mlir
     #pipeline.plan<time = 4.12e-05 : f64, bound = 3.89e-05 : f64, planner = "spp", plan_bound = 4.0e-05 : f64, schedule = "1f1b">

@@ -34,16 +34,16 @@ def PipelineDialect : Dialect {
     | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
     | `pipeline.name` | both | path in the framework's tree |
     | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |
-    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | dimension that the model's own file splits over devices, each of so many chunks of it (1): a hint for `pipeline-shard`; over a grid of shards lists, also on a batch, with an entry for each axis, -1 where it does not split |
+    | `pipeline.split_dim`, `pipeline.split_outer` | parameter | a hint for `pipeline-shard`: the dimension that the model's own file splits over devices, and the number of its chunks (default 1), each of which is split. Over a grid of shards lists, also on a batch, with an entry for each axis; -1: the axis does not split it |
     | `pipeline.slices` | parameter, its gradient | owned in this many static slices along dimension 0 |
-    | `pipeline.stash` | graph | for people, by layer: bytes kept for the backward, what they are, what is repeated |
+    | `pipeline.stash` | graph | a report by layer that no pass reads: bytes kept for the backward, what they are, what is repeated |
     | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
-    | `pipeline.slice_dim`, `pipeline.slice_outer` | both, with `slice` | the slices are parts of this dimension, of each of so many chunks of it; without, rows of a stack |
-    | `pipeline.slice_unit` | both, with `slice_dim` | so many indices in a row (1) are in one slice; slices may differ by one unit |
-    | `pipeline.slice_parts` | both, with `slice_dim` | they are parts of rows of a stack: slice s is part s mod this number of row s div it |
+    | `pipeline.slice_dim`, `pipeline.slice_outer` | both, with `slice` | the slices are parts of this dimension, or of each of its `slice_outer` chunks (default 1); without `slice_dim`, they are rows of a stack |
+    | `pipeline.slice_unit` | both, with `slice_dim` | number of consecutive indices (default 1) that stay in one slice; slices may differ by one such unit |
+    | `pipeline.slice_parts` | both, with `slice_dim` | the slices are parts of the rows of a stack, N per row, where N is this number: slice s is part s mod N of row s div N |
     | `pipeline.slice_ways` | both, with `slice_dim` | on a grid of shards: the numbers of slices along its axes, outermost first; then `slice_dim`, `slice_outer` and `slice_unit` are lists too, and a later axis splits the parts of an earlier one |
-    | `pipeline.grid` | `@step` | numbers of shards along the axes of a grid: the layers are those that locations name |
-    | `pipeline.forward` | operation of `@step` | it is of the forward, although only the backward may read it: on one of several shards |
+    | `pipeline.grid` | `@step` | numbers of shards along the axes of a grid; `pipeline-form-graph` then takes the layers that locations name |
+    | `pipeline.forward` | operation of `@step` | it belongs to the forward, even if only the backward reads it, as on all shards but the one that gives the loss |
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;

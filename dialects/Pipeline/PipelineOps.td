@@ -190,13 +190,13 @@ def Pipeline_ClusterOp : Pipeline_Op<"cluster", [
 def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
   let summary = "a place where stages run";
   let description = [{
-    `memory` in bytes, `flops` in operations a second, `bandwidth` of its memory in bytes a second. Devices of one
-    `class` run a node in the same time; those of one `node` share a host. `speed` is the device's speed divided by that
-    of a profile's device (1 if absent), `rates` are operations a second by element type, where they differ from
-    `flops`. `contractions` is which share of these rates contractions reach (Contraction.h): `processors` is the number
-    of multiprocessors that compute tiles; each entry of an element type has the max share at any size, and the summed
-    dimension k at which a tile reaches half of that. `host_bandwidth` is that of copies to the memory of the device's
-    host, and as much back at the same time: if it is given, stashes may be offloaded there.
+    `memory` in bytes, `flops` in operations a second, `bandwidth` of its memory in bytes a second. Devices of one `class` run a
+    node in the same time; those of one `node` share a host. `speed` is the device's speed divided by that of a profile's device
+    (1 if absent), `rates` are operations a second by element type, where they differ from `flops`. `contractions` is which
+    share of these rates contractions reach (Contraction.h): `processors` is the number of multiprocessors that compute tiles;
+    each entry of an element type has the max share at any size, and the summed dimension k at which a tile reaches half of
+    that. `host_bandwidth` is the bandwidth of copies to the memory of the device's host and, at the same time, of copies back;
+    if it is given, stashes may be offloaded there.
 
     Constraints:
     - (device_c1) memory, flops and bandwidth are positive;
@@ -311,7 +311,8 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     ```
     Constraints:
     - (stage_c1) `rows` has one positive number for every device;
-    - (stage_c2) `replica_of` is five numbers: a stage, a number and a count above it, samples and a number not below them;
+    - (stage_c2) `replica_of` is five numbers: a stage, the number of the replica, a count above it, its samples and all
+      samples, which are at least as many;
     - (stage_c3) `levels` has one number for every layer, none below 0;
     - (stage_c4) `offload` names layers of the stage, each once, and does not stand beside `recompute`, which keeps nothing
       that a forward makes.
@@ -355,9 +356,9 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
     With `credits [2, 1]` ranks do not follow the orders: each runs its actions as they become ready, with at most 2
     microbatches in flight on stage 0 and 1 on stage 1, from their forward to the end of their backward.
 
-    Rank r is the r-th device in the order of the stages' first devices; of a stage with `rows` the first device stands
-    for all, which run the same actions. That actions are those of the program, on
-    ranks that have their stages, is proved by `pipeline-schedule` and by whatever reads a schedule.
+    Rank r is the r-th device in the order of the stages' first devices; for a stage with `rows` the order of the first device
+    holds for all its devices, which run the same actions. `pipeline-schedule`, and every pass that reads a schedule, proves
+    that the actions are those of the program and on ranks that have their stages.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind,
                        OptionalAttr<DenseI64ArrayAttr>:$credits);

@@ -111,9 +111,9 @@ def BodyFoldAccumulation : Pass<"body-fold-accumulation", "::mlir::func::FuncOp"
     **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts from zero,
     else into one elementwise operation that updates the argument in place. Reshapes between them are moved to the argument.
     What is added to a value that a loop carries is folded alike, but not updated in place.
-    Such a loop adds rows to rows of a table (the gradient of a lookup), so no table is filled with zeros, and no whole table is
-    added when only few rows changed. If the table is narrower than the sum and only widened in between, rows are added in the
-    type of the sum.
+    If the loop adds rows to rows of a table (the gradient of a lookup), no table is then filled with zeros, and no whole table
+    is added when only few rows changed. If the table is narrower than the sum and only widened in between, rows are added in
+    the type of the sum.
     **Never** folds a value that has another use.
   }];
   let statistics = [
@@ -187,8 +187,8 @@ def BodyBufferize : Pass<"body-bufferize", "::mlir::ModuleOp"> {
   let description = [{
     **Why** From here on memory is explicit.
     **Expects** Bodies as body-pass-destinations leaves them.
-    **Leaves** Bodies without tensors; constants as globals; values that are only inserted into another value computed in place
-    there; each loop-carried value in one buffer.
+    **Leaves** Bodies without tensors; constants as globals; values that are only inserted into another value are computed in
+    place there; each loop-carried value in one buffer.
     **Never** writes to an input, nor over a value that is still read (body-verify-buffers checks every body).
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
@@ -279,7 +279,7 @@ def BodySizeWorkspaces : Pass<"body-size-workspaces", "::mlir::ModuleOp"> {
     **Leaves** One workspace buffer per program, in which calls, the values of actions, and stashes of a fixed depth are placed
     by lifetime: later temporaries reuse what a backward has read for the last time, and those of an optimizer reuse a ring
     without held slots. Stashes are placed there only if that saves bytes. Lifetimes cover all forms that the loops take.
-    **Never** shares bytes between two that are live at once, which verify-rank-programs proves afterwards.
+    **Never** shares bytes between two values that are live at once, which verify-rank-programs proves afterwards.
   }];
   let dependentDialects = ["::stagewright::rank::RankDialect"];
 }

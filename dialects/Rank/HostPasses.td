@@ -23,8 +23,8 @@ def HostGroupRows : Pass<"host-group-rows", "::mlir::func::FuncOp"> {
     **Leaves** Operations that share outer loops, and are connected by values that they compute or read, in one `scf.for` over
     blocks of rows, marked `host.parallel`. Values read outside are inserted into tensors that the loop carries. A sum over rows
     becomes a sum per block and a sum over blocks after the loop, the same for any number of threads. Batched contractions that
-    compute or read a value twice as large as their others (the scores of attention) join too; one that sums over blocks does so
-    in an inner loop, inside that over batches.
+    compute or read a value at least twice as large as each of their others (the scores of attention) join too; one that sums
+    over blocks does so in an inner loop, inside that over batches.
     **Never** forms a group that a path of values leaves and enters again, and never splits a contiguous dimension into rows.
   }];
   let options = [

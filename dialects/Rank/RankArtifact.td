@@ -35,11 +35,12 @@ def Rank_Real : OptionalParameter<"::mlir::FloatAttr">;
 def Rank_InterfaceAttr : Rank_Facts<"Interface", "interface", "An argument or a result of the step, as files have it"> {
   let description = [{
     `type` is that of all slices together. If ranks own it in `slices`, dimension 0 has `rows` equal rows with the same number
-    of slices each, and a slice is `runs` equal runs of elements. Runs are of whole units of `unit` elements; the runs of a row's
-    first slices have one unit more if the units cannot be divided equally. On a grid of shards `axes` states the slices of a row
-    instead: for each axis, outermost first, four numbers: of parts, and of the dimension, its chunks and the unit that they split
-    as those of `pipeline.slice_dim`; a later axis splits the parts of an earlier one. `of` is the argument that a gradient belongs to. `symbol` is
-    the data of an argument that was a constant of the model. An `averaging` one is state of averages over replicas.
+    of slices each, and a slice is `runs` equal runs of elements. Runs are of whole units of `unit` elements; the runs of a
+    row's first slices have one unit more if the units cannot be divided equally. On a grid of shards `axes` states the slices
+    of a row instead, with four numbers for each axis, outermost axis first: the number of parts, then dimension, chunks and
+    unit, as `pipeline.slice_dim`, `slice_outer` and `slice_unit` state them; a later axis splits the parts of an earlier one.
+    `of` is the argument that a gradient belongs to. `symbol` is the data of an argument that was a constant of the model. With
+    `averaging` it is state of averages over replicas.
 
     ```mlir
     #rank.interface<position = 0, name = "params/w", role = "parameter", type = tensor<8x4xf32>>
@@ -106,9 +107,10 @@ def Rank_CollectiveAttr : Rank_Facts<"Collective", "collective", "A `rank.collec
 
 def Rank_BufferAttr : Rank_Facts<"Buffer", "buffer", "A `rank.buffer`, with its argument and its result"> {
   let description = [{
-    `argument` and `result` are positions in the step, and -1 if it has none; so are `own_argument` and `own_result` of what a
-    replica has for itself, and `weight` is that of the replica in `result`. `starts` numbers a list of the program. If several
-    ranks have parts of `result`, microbatch m is in the buffer whose `turns` have m mod `period`.
+    `argument` and `result` are positions in the step, or -1. So are `own_argument` and `own_result`, the positions of a version
+    that the replica has for itself; `weight` is the weight of the replica in `result`. `starts` is the number of one of the
+    program's lists `starts`, or -1. If several ranks have parts of `result`, microbatch m is in the buffer whose `turns` have m
+    mod `period`.
 
     ```mlir
     #rank.buffer<name = "params/w", kind = parameter, type = tensor<8x4xf32>, argument = 0>
@@ -141,7 +143,7 @@ def Rank_AverageAttr : Rank_Facts<"Average", "average", "A `rank.average`, with 
 
 def Rank_RowAttr : Rank_Facts<"Row", "row", "Actions that a rank runs as they become ready, and what they wait for"> {
   let description = [{
-    `receives` and `claims` are channels and messages in turn, `after` earlier rows.
+    `receives` and `claims` are lists of pairs of a channel and a message, `after` is a list of earlier rows.
 
     ```mlir
     #rank.row<name = "1F0", lane = 0, turn = 3, receives = [0, 0], claims = [1, 0], after = [0]>
@@ -182,9 +184,10 @@ def Rank_ProgramAttr : Rank_Facts<"Program", "program", "What the runtime knows 
 
 def Rank_KernelAttr : Rank_Facts<"Kernel", "kernel", "How a kernel is launched, and the work of one launch"> {
   let description = [{
-    On a `gpu.func`, as `rank.kernel`, and in the artifact. `bytes` are those that the kernel may access from the address in
-    each argument, 0 for a number. If it adds to all elements of arguments (`sums`) or to some (`adds`), its last argument has
-    a bit for each of them: sums that start from zero. `flops`, `read` and `written` are the work of a launch in scalar
+    On a `gpu.func`, as `rank.kernel`, and in the artifact. For each argument that is an address, `bytes` has the number of
+    bytes that the kernel may access from there, and 0 for a number. If the kernel adds to all elements of arguments (`sums`) or
+    to some (`adds`), its last argument has bits for these arguments (`sw_sums` of stagewright-rt/device.h), which say whether
+    to start from zero and whether to divide by the count. `flops`, `read` and `written` are the work of a launch in scalar
     operations and distinct bytes. A kernel that only divides arguments by a count is a `mean`.
 
     ```mlir

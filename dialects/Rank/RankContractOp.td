@@ -38,7 +38,7 @@ def Rank_ContractOp : Rank_Op<"contract", [AttrSizedOperandSegments] # Destinati
 
     `epilogue` is computed before C is stored, with x the sum: `bias` x + bias, `gelu` gelu(x), `bias_gelu` gelu(x + bias),
     `dgelu` x times the derivative of gelu at aux, `add` x + aux. `gelu_aux` and `bias_gelu_aux` also store the argument of gelu
-    in aux. `rank.otherwise` behind it does the same for a device whose library cannot.
+    in aux. A `rank.otherwise` behind the operation computes the epilogue on a device whose library cannot.
 
     Example:
     ```mlir

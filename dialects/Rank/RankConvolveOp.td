@@ -20,11 +20,11 @@ def Rank_Convolution : I32EnumAttr<"Convolution", "what a convolution writes", [
 def Rank_ConvolveOp : Rank_Op<"convolve", DestinationStyleTraits> {
   let summary = "a convolution, or one of its gradients, in one call";
   let description = [{
-    Of image, filter and result the one named first is written, from the two others, which come in this order. What is
-    computed is `sw_convolve_desc` of stagewright-rt/device.h, without groups. Each of `image_dims`, `filter_dims` and
-    `result_dims` lists the dimensions of its operand: that of the images (of the filter: of the filters), that of the
-    channels (of the result: of the filters), then one to three spatial dimensions. `before` and `after` are the zeros
-    with which the image is padded in each of these.
+    The first word names which of image, filter and result is written; the operands are the two others, in this order.
+    `sw_convolve_desc` of stagewright-rt/device.h defines what is computed, without groups. Each of `image_dims`, `filter_dims`
+    and `result_dims` lists the dimensions of its operand: that of the images (for the filter: of the filters), that of the
+    channels (for the result: of the filters), then one to three spatial dimensions. `before` and `after` are the zeros with
+    which the image is padded in each of these.
 
     Example:
     ```mlir

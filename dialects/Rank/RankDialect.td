@@ -36,8 +36,8 @@ def RankDialect : Dialect {
   let extraClassDeclaration = [{
     /// Marks the accumulator arguments of a stage function.
     static constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
-    /// On a stage function: most bytes of its temporaries that live at once;
-    /// its workspace takes no fewer.
+    /// On a stage function: max bytes of its temporaries that are live at once,
+    /// a lower bound of its workspace.
     static constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
     /// On a module: the plan of its rank programs, for reports. On a `gpu.func`:
     /// its launch.
@@ -45,8 +45,8 @@ def RankDialect : Dialect {
     /// Marks arguments and results of a step that are state of averages over
     /// replicas, not of the model: they are 0 at first.
     static constexpr llvm::StringLiteral kAveraging = "rank.averaging";
-    /// Depth of a ring that has one slot per microbatch; n times that has one
-    /// for every n-th.
+    /// Depth of a ring that has one slot per microbatch. A ring of depth
+    /// n * kAll has one slot for every n-th microbatch.
     static constexpr int64_t kAll = -1;
     /// Every slot begins at a multiple of this many bytes.
     static constexpr int64_t kAlignment = 64;

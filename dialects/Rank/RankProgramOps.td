@@ -58,8 +58,8 @@ def Rank_StepOp : Rank_Op<"step", [
 def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
   let summary = "a ring of slots at the receiver that one sender writes";
   let description = [{
-    Message m travels in slot m mod depth: microbatch m, or where ranks run every n-th microbatch, number m of those. The
-    receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never waits to send.
+    Message m travels in slot m mod depth. It is that of microbatch m or, where ranks run every n-th microbatch, of number m of
+    those. The receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never waits to send.
     `depth all` is one slot per microbatch, `depth all by 4` one for every fourth, `depth 2` at most two.
     A channel with `once` carries one message per step, microbatch 0. A `sparse` channel carries only the microbatches
     that the sender runs, if a stage is on several ranks. A channel with `messages N` carries N messages in a step, and the
@@ -102,10 +102,10 @@ def Rank_ProgramOp : Rank_Op<"program", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "everything that one rank does in one step";
   let description = [{
-    First the memory that the rank holds, then the entry. `microbatches` is the number that plans were made for; the
-    entry receives the number that is run, with `only` always this one. `host` numbers the host of the device where the
-    programs lie on several: processes that run programs of one host must share one. `memory` is written by `verify-rank-programs`: bytes by purpose for
-    `microbatches` microbatches.
+    First the memory that the rank holds, then the entry. `microbatches` is the number that plans were made for; the entry
+    receives the number of the run, which with `only` must be the same. If the devices of the plan are on several hosts, `host`
+    is the number of this program's: processes that run programs with one number must be on one host. `memory` is written by
+    `verify-rank-programs`: bytes by purpose for `microbatches` microbatches.
 
     Example:
     ```mlir
@@ -169,8 +169,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     | `stash` | depth | a forward, for its backward; held from `rank.acquire` to `rank.release` |
     | `workspace` | 1 | values inside one action, and the own workspace of stage functions |
 
-    `slice i` says which slice of a parameter (of its gradient, of state) that is owned in slices: rows of dimension 0, or parts
-    of a dimension, as the step's attributes say.
+    If a parameter (or its gradient or state) is owned in slices, `slice i` says which slice the buffer holds: a row of
+    dimension 0, or a part of a dimension, as the step's attributes say.
 
     Example:
     ```mlir
@@ -189,9 +189,9 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     With `starts [0, 4096, 0]` microbatch m lies `starts[m]` bytes behind that byte instead of in slot m mod depth:
     stashes that are not full at the same time share the bytes (a frame of slots, for programs of one number of
     microbatches).
-    `own 7` is for a parameter, gradient or state of a replica that differs from the others: the host also reads and sets this rank's
-    buffer as the state at position 7 of the step. `weight 0.25` is its weight in the parameter, gradient or accumulator that the
-    host reads, the sum over the replicas.
+    `own 7` is for a parameter or state of which each replica has a version of its own: the host also reads and sets this rank's
+    buffer as the state at position 7 of the step. Of a parameter, gradient or accumulator that differs between replicas, the
+    host reads a weighted sum over the replicas; `weight 0.25` is the weight of this rank's buffer.
     `turns [1] of 2` is for an output that several ranks write, because replicas take microbatches in turn: this rank writes the
     slot of microbatch m if m mod 2 is 1, and the host reads it there.
     A `host` stash lies in the memory of the device's host. Nothing computes on it: `rank.offload` fills it, `rank.fetch`
@@ -233,8 +233,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     bool isDepthAll() { return getDepth() < 0; }
     /// True for kinds whose slots are chosen by a microbatch.
     bool isPerMicrobatch();
-    /// Whether copies from or to the host, or gathers, use its slots beside the program: those of copies live longer than
-    /// the program says, and those of gathers have fixed places. So they share no bytes.
+    /// Whether copies from or to the host, or gathers, use its slots while the program runs. Slots that are copied live
+    /// longer than the program says, and slots of gathers have fixed places, so neither of them share bytes.
     bool isCopied();
   }];
 }
@@ -318,11 +318,11 @@ def Rank_TableOp : Rank_Op<"table", [Pure]> {
 def Rank_ChooseOp : Rank_Op<"choose"> {
   let summary = "the next row of a table whose order the ranks find as they run";
   let description = [{
-    The rows of the table lie in lanes: the first `lanes[0]` rows are lane 0, the next `lanes[1]` lane 1. Every lane runs
-    its rows in order. The operation waits until the next row of some lane can run: its messages have arrived, the slots
-    that it claims and acquires are free, and the rows that it follows are done. Of several it takes the one with the
-    lowest number in `turns`. `after [0, 2]` says, in pairs, that
-    microbatch m of lane 0 follows microbatch m of lane 2.
+    The rows of the table lie in lanes: the first `lanes[0]` rows are lane 0, the next `lanes[1]` lane 1. Every lane runs its
+    rows in order. The operation waits until the next row of some lane can run: its messages have arrived, the slots that it
+    claims and acquires are free, and the rows that it follows are done. Of several such rows it takes the one with the lowest
+    number in `turns`. `after` is a list of pairs: `after [0, 2]` says that microbatch m of lane 0 follows microbatch m of lane
+    2.
 
     Example:
     ```mlir
