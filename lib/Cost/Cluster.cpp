@@ -116,10 +116,11 @@ static Status checkDevice(const Device &device,
       other.speed != device.speed || other.rates != device.rates ||
       other.contractions != device.contractions ||
       other.hostBandwidth != device.hostBandwidth)
-    return Error{"devices '" + other.name + "' and '" + device.name +
-                 "' have the same class '" + device.deviceClass +
-                 "' and other flops, bandwidth, speed, rates, contractions or "
-                 "bandwidth to the host; give them two classes"};
+    return Error{
+        "devices '" + other.name + "' and '" + device.name +
+        "' have the same class '" + device.deviceClass +
+        "', but different flops, bandwidth, speed, rates, contractions "
+        "or bandwidth to the host; give them two classes"};
   return {};
 }
 

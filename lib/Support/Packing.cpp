@@ -130,9 +130,10 @@ private:
 
   std::vector<PackItem> &items;
   std::vector<Moment> moments;
-  /// Items whose lifetimes overlap it; empty before findMeetings().
+  /// By item: the items whose lifetimes overlap its own; empty before
+  /// findMeetings().
   std::vector<std::vector<int>> meets;
-  std::vector<int64_t> offset; ///< In this attempt; -1: not yet.
+  std::vector<int64_t> offset; ///< In this attempt; -1: not yet placed.
   std::vector<int> best;       ///< The best order.
   int64_t pairs = 0, enough = 0;
   int64_t limit = INT64_MAX; ///< Orders that take more are not finished.
@@ -310,7 +311,7 @@ Packing Packer::pack(bool mayExchange, int64_t most, bool limited) {
     return orderBy([=](int i) { return std::pair(key(i), bytes(i)); });
   };
   auto start = [&](int i) { return -first(i); };
-  // Lifetimes of equal sizes reach the bound in the order in which they begin.
+  // Items of equal size reach the bound in the order in which they begin.
   bool isQuick = false;
   if (!mayExchange) {
     std::vector<int> order = with(start);

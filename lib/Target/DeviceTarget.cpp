@@ -23,13 +23,15 @@ createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder,
   if (kind != "cuda" || (name.contains(':') && list.empty()))
     return llvm::createStringError(
         "target '%s' is unknown; expected host, cuda, or cuda with "
-        "architectures, as cuda:sm_80,sm_90a",
+        "architectures, such as cuda:sm_80,sm_90a",
         name.str().c_str());
   if (list == "host")
     return llvm::createStringError(
-        "kernels run on devices and on the emulator of the tests only; name an "
-        "architecture, as --target=cuda:sm_90a, and run the artifact by "
-        "scripts/emulate pp-run");
+        "target 'cuda:host': GPU kernels do not run on the host itself, only "
+        "on "
+        "a GPU or on the emulator of the tests; name an architecture, such as "
+        "--target=cuda:sm_90a, and run the artifact with scripts/emulate "
+        "pp-run");
   return cuda::createTarget(
       list.empty() ? llvm::StringRef(kArchitectures) : list, ptx, cacheFolder);
 }

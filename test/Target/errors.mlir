@@ -23,5 +23,5 @@
 // TWO: error: --stages must be a positive number, but is 'two'
 // NOTMLIR: error: '{{.*}}' is not an MLIR module
 // MISSING: error: cannot open input file
-// CPU: error: processor 'abacus' is unknown; expected 'native' or a name of LLVM, as x86-64-v3
+// CPU: error: processor 'abacus' is unknown; expected 'native' or one of LLVM's names, such as x86-64-v3
 // WHERE: error: cannot write '{{.*}}step.swx': No such file or directory

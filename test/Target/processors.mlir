@@ -27,4 +27,4 @@
 // ALONE-NOT: or x86
 
 // TWICE: error: processor 'x86-64-v3' is named twice
-// EMPTY: error: processor '' is unknown; expected 'native' or a name of LLVM, as x86-64-v3
+// EMPTY: error: processor '' is unknown; expected 'native' or one of LLVM's names, such as x86-64-v3

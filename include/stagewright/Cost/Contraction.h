@@ -17,8 +17,9 @@
 //    summed dimension.
 //
 // Libraries choose among tile sizes and may split the sum of a product with few
-// tiles; the model takes the best choice. Tiles that reuse operands less than
-// 128 by 128 ones are limited by the speed at which operands are loaded.
+// tiles; the model takes the best choice. Tiles that are smaller than 128 by
+// 128 reuse operands less, and are limited by the speed at which operands are
+// loaded.
 //
 //===----------------------------------------------------------------------===//
 

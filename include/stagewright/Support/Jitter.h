@@ -1,4 +1,4 @@
-//===- Jitter.h - seeded delays of actions -------------------- -*- C++ -*-===//
+//===- Jitter.h - seeded delays of actions ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,8 @@
 // Delays that a simulated and an executed step have in common, because both
 // compute them from the seed: for every kind of action and every microbatch one
 // rank is drawn, and its action takes longer by an exponentially distributed
-// part of its time. So ranks are slow in turn and none is slow on average.
+// part of its time. So ranks are slow one after another, and none is slower on
+// average.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +22,12 @@
 namespace stagewright {
 
 struct Jitter {
-  double mean = 0; ///< Of the delay, in times of the action. 0: no jitter.
+  /// Mean delay, as a multiple of the action's time. 0: no jitter.
+  double mean = 0;
   uint64_t seed = 0;
 
-  /// The delay of an action of `kind` and `microbatch` on `rank` of `ranks`, in
-  /// times of the action; mostly 0.
+  /// The delay of an action of `kind` and `microbatch` on `rank` of `ranks`, as
+  /// a multiple of the action's time; mostly 0.
   double of(char kind, int64_t microbatch, int64_t rank, int64_t ranks) const {
     uint64_t drawn =
         mix(mix(seed ^ mix(uint64_t(kind))) ^ uint64_t(microbatch));

@@ -29,9 +29,9 @@ constexpr const char *nameIn(const Table &table, Value value) {
   return "";
 }
 
-/// The entry of `table`, whose entries have a `name`, that is called `name`;
-/// the error lists them: "unknown order 'x'; there are a, b". Those for which
-/// `isListed` is false are found, but not listed.
+/// The entry of `table` whose field `name` equals the argument `name`. If there
+/// is none, the error lists the names of the entries: "unknown order 'x'; there
+/// are a, b". Entries for which `isListed` is false are found, but not listed.
 template <typename Table, typename IsListed>
 auto findNamed(const Table &table, const char *what, std::string_view name,
                IsListed isListed)

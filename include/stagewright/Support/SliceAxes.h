@@ -7,8 +7,8 @@
 //
 // Where the parts of a dimension begin, and how the axes of a grid of shards
 // split a tensor: each axis splits the parts of the axes before it along one
-// dimension, or two axes the same one. Without LLVM, since the runtime reads it
-// too.
+// dimension; two axes may split the same dimension. Without LLVM, since the
+// runtime reads it too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ struct SliceAxes : std::vector<SliceAxis> {
       count *= axis.parts;
     return count;
   }
-  /// The part along axis `number` that `slice` is.
+  /// The number of the part along axis `number` to which `slice` belongs.
   int64_t partOf(int64_t slice, size_t number) const {
     for (size_t i = size(); i-- > number + 1;)
       slice /= (*this)[i].parts;

@@ -50,7 +50,8 @@ translate(ModuleOp module, llvm::LLVMContext &context,
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context, "stagewright");
   if (!result)
-    return llvm::createStringError("no LLVM IR can be made of this module");
+    return llvm::createStringError(
+        "this module cannot be translated to LLVM IR");
   const llvm::TargetMachine &machine = *processor.machine;
   result->setTargetTriple(machine.getTargetTriple());
   result->setDataLayout(machine.createDataLayout());

@@ -62,7 +62,7 @@ struct Objects {
   size_t cached = 0; ///< Number of these taken from the cache.
 };
 
-/// Optimises `module` and generates code, with up to `threads` threads.
+/// Optimises `module` and generates code, with `options.threads` threads.
 llvm::Expected<Objects> emitObjects(std::unique_ptr<llvm::Module> module,
                                     const ArtifactOptions &options,
                                     mlir::TimingScope &timing);

@@ -55,8 +55,8 @@ createTargetMachine(const ArtifactOptions &options,
       target->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget->isCPUStringValid(cpu))
     return llvm::createStringError(
-        "processor '%s' is unknown; expected 'native' or a name of LLVM, as "
-        "x86-64-v3",
+        "processor '%s' is unknown; expected 'native' or one of LLVM's names, "
+        "such as x86-64-v3",
         cpu.c_str());
   // Fuse multiply-adds only if both operations have the `contract` flag.
   llvm::TargetOptions targetOptions;

@@ -79,7 +79,7 @@ public:
 private:
   static llvm::Expected<llvm::SmallString<0>> lower(Operation *kernels) {
     if (failed(lowerToNvvm(kernels)))
-      return llvm::createStringError("kernels have no form in NVVM");
+      return llvm::createStringError("kernels cannot be lowered to NVVM");
     return translate(kernels);
   }
 
@@ -165,8 +165,8 @@ parseArchitectures(llvm::StringRef list, const char *others = "") {
       return known.takeError();
     if (!*known || numberOf(name) < 80)
       return llvm::createStringError(
-          "architecture '%s' is unknown; expected sm_80 or later, as "
-          "sm_90a%s",
+          "architecture '%s' is unknown; expected sm_80 or later, such "
+          "as sm_90a%s",
           name.str().c_str(), others);
     if (llvm::is_contained(names, name))
       return llvm::createStringError("architecture '%s' is named twice",

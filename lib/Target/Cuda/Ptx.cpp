@@ -59,7 +59,7 @@ llvm::Expected<llvm::SmallString<0>> translate(mlir::Operation *kernels) {
   std::unique_ptr<llvm::Module> module =
       mlir::translateModuleToLLVMIR(kernels, context, "kernels");
   if (!module)
-    return llvm::createStringError("kernels have no form in LLVM");
+    return llvm::createStringError("kernels cannot be translated to LLVM IR");
   module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
   if (llvm::Error error = linkLibrary(*module))
     return std::move(error);

@@ -21,7 +21,7 @@ module {
     %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>
     pipeline.yield %0 results [0] : tensor<8xf32>
   }
-  // expected-error @+1 {{devices 'd0' and 'd1' have the same class 'cpu-core' and other flops, bandwidth, speed, rates, contractions or bandwidth to the host; give them two classes}}
+  // expected-error @+1 {{devices 'd0' and 'd1' have the same class 'cpu-core', but different flops, bandwidth, speed, rates, contractions or bandwidth to the host; give them two classes}}
   pipeline.cluster @mine {
     pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
     pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 2.0 bandwidth 1.0

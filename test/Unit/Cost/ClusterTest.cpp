@@ -118,8 +118,8 @@ TEST(Cluster, ChecksQuantities) {
             "got -1.5, 2000000000.0 and 1024");
   std::string faster = changed(changed(kDevice, "d0", "d1"), "4e9", "8e9");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + faster, ""),
-            "lab.json: devices 'd0' and 'd1' have the same class 'cpu-core' "
-            "and other flops, bandwidth, speed, rates, contractions or "
+            "lab.json: devices 'd0' and 'd1' have the same class 'cpu-core', "
+            "but different flops, bandwidth, speed, rates, contractions or "
             "bandwidth to the host; give them two classes");
   std::string second = changed(kDevice, "d0", "d1");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + second,
