@@ -24,9 +24,9 @@ namespace stagewright {
 /// phase F and one of phase B (I and W if the problem has both), without
 /// bodies, whose seconds are for the device class "profiled". Values are
 /// tensors of bytes; parameters and other resident memory are arguments,
-/// gradients are results. problemOf() reads all of it back. Fails if no order
-/// of nodes fits the values, and for gradients without a parameter. O(layers +
-/// uses).
+/// gradients are results. problemOf() reads all of it back. Fails if a value
+/// goes to a node that runs before its producer, and for gradients without a
+/// parameter. O(layers + uses).
 Result<mlir::OwningOpRef<mlir::ModuleOp>> writeGraph(mlir::MLIRContext &context,
                                                      const Problem &problem);
 
