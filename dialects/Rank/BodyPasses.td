@@ -110,10 +110,10 @@ def BodyFoldAccumulation : Pass<"body-fold-accumulation", "::mlir::func::FuncOp"
     **Expects** A body whose accumulating arguments carry `rank.accumulate`.
     **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts from zero,
     else into one elementwise operation that updates the argument in place. Reshapes between them are moved to the argument.
-    What is added to a value that a loop carries is folded alike, but not updated in place.
-    If the loop adds rows to rows of a table (the gradient of a lookup), no table is then filled with zeros, and no whole table
-    is added when only few rows changed. If the table is narrower than the sum and only widened in between, rows are added in
-    the type of the sum.
+    What is added to a value that a loop carries is folded in the same way, but not updated in place. If a loop whose initial
+    value is folded adds rows to rows of a table (the gradient of a lookup), no table is filled with zeros any more, and no
+    whole table is added when only few rows changed. If the table is narrower than the sum and only widened in between, rows are
+    added in the type of the sum.
     **Never** folds a value that has another use.
   }];
   let statistics = [

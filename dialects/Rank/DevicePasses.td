@@ -106,7 +106,8 @@ def DeviceSplitFloat32 : Pass<"device-split-float32", "::mlir::func::FuncOp"> {
     **Why** Tensor cores multiply TF32, with 10 bits of mantissa, several times faster than float32 is multiplied without them.
     **Expects** A body on tensors, contractions raised.
     **Leaves** Each operand of a float32 contraction as two arrays of TF32 numbers, whose sum differs from it by at most one
-    part in 2^22; three contractions that add to each other, without the product of the two smaller parts.
+    part in 2^22; three contractions, each of which adds to the result of the one before, without the product of the two smaller
+    parts.
     **Never** changes attention and convolutions. Infinite operands give NaN.
   }];
   let statistics = [Statistic<"numSplit", "contractions-split", "Contractions computed as three">];

@@ -321,8 +321,7 @@ def Rank_ChooseOp : Rank_Op<"choose"> {
     The rows of the table lie in lanes: the first `lanes[0]` rows are lane 0, the next `lanes[1]` lane 1. Every lane runs its
     rows in order. The operation waits until the next row of some lane can run: its messages have arrived, the slots that it
     claims and acquires are free, and the rows that it follows are done. Of several such rows it takes the one with the lowest
-    number in `turns`. `after` is a list of pairs: `after [0, 2]` says that microbatch m of lane 0 follows microbatch m of lane
-    2.
+    number in `turns`. `after` is a list of pairs: `after [0, 2]` says that microbatch m of lane 0 follows that of lane 2.
 
     Example:
     ```mlir
