@@ -129,8 +129,8 @@ def PrintLayouts : StepPass<"pipeline-print-layouts"> {
   let description = [{
     **Why** Shows what `pipeline-shard` can split before a plan is made, and which operation is in the way where it cannot.
     **Expects** `@step` with roles; without them the passes that infer them run first.
-    **Leaves** Text on standard output, that of `pp-plan --explain-layouts`: the linkage classes (dimensions that can only be split
-    together) by layer, equal layers once, each with the hints that split it.
+    **Leaves** Text on standard output, that of `pp-plan --explain-layouts`: the linkage classes (dimensions that can only be
+    split together) by layer, equal layers once, each with the hints that split it.
     **Never** changes an operation.
   }];
   let options = [Option<"ways", "ways", "int64_t", "2", "Number of shards">];
