@@ -59,7 +59,8 @@ def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
   let summary = "a ring of slots at the receiver that one sender writes";
   let description = [{
     Message m travels in slot m mod depth. Message m is that of microbatch m or, where ranks run every n-th microbatch, of
-    number m of those. The receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never waits to send.
+    number m of those. The receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never
+    waits to send.
     `depth all` is one slot per microbatch, `depth all by 4` one for every fourth, `depth 2` at most two.
     A channel with `once` carries one message per step, microbatch 0. A `sparse` channel carries only the microbatches
     that the sender runs, if a stage is on several ranks. A channel with `messages N` carries N messages in a step, and the
