@@ -420,8 +420,8 @@ chooseShards(ModuleOp module, const CompileOptions &options,
     return failure();
   if (!*cluster)
     return emitError(module.getLoc())
-           << "choosing the number of shards needs a cluster; name one, as "
-              "--cluster=local:4";
+           << "choosing the number of shards needs a cluster; name one, such "
+              "as --cluster=local:4";
   if (!options.memory.empty()) {
     Result<Bytes> limit = parseBytes(options.memory);
     if (!limit)

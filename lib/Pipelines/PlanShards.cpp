@@ -104,7 +104,8 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
       error << "in " << groups->copies << " copies ";
     return error << "need " << devices << " devices, and there are "
                  << (*cluster ? (*cluster)->devices.size() : 0)
-                 << "; name a larger cluster, as --cluster=local:" << devices;
+                 << "; name a larger cluster, such as --cluster=local:"
+                 << devices;
   }
   FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
   if (failed(problem))

@@ -148,7 +148,7 @@ LogicalResult checkGridSize(Location loc, const CompileOptions &options) {
   error << "shards form a grid of " << options.shardGrid << ", which has "
         << shards << " shards, but their number is ";
   if (!options.shards)
-    return error << "not given; give it too, as shards=" << shards;
+    return error << "not given; give it too, such as shards=" << shards;
   return error << *options.shards << "; give the product of the grid's axes";
 }
 

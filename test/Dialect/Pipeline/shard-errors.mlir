@@ -38,9 +38,9 @@
 // WAYS: error: ways must be from 1 to 1024, got 0
 // GRAPH: error: pipeline-shard splits a step, but the module has a graph
 // TWICE: shard-errors.mlir:[[# @LINE + 21]]:{{.*}} error: pipeline-shard splits whole layers, but argument 0 is a part that one shard has; split the layers once
-// FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, as --cluster=local:2
+// FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, such as --cluster=local:2
 // OVER: error: --shard says what --tensor-parallel splits
-// STAGES: error: 2 shards of 2 stages at a time need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4
+// STAGES: error: 2 shards of 2 stages at a time need 4 devices, and there are 2; name a larger cluster, such as --cluster=local:4
 // LEVELS: error: layers that are split over shards cannot be cut into 4 stages, but into 1 at most
 // MULTIPLE: error: 3 stages are not a multiple of 2 on each device; give a multiple with --stages
 // AROUND: error: stages of shards go around the devices or back, as for 1f1b, interleaved or zb-v; 'dualpipe' with 1 on each places them otherwise
@@ -48,7 +48,7 @@
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
 // NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself
-// COPIES: error: 2 shards in 3 copies need 6 devices, and there are 4; name a larger cluster, as --cluster=local:6
+// COPIES: error: 2 shards in 3 copies need 6 devices, and there are 4; name a larger cluster, such as --cluster=local:6
 // ALONE: error: --data-parallel says how many copies of the shards of --tensor-parallel there are; without shards give --max-replicas or --plan
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --emit=graph -o %t.mlir
 // RUN: not pp-compile %t.mlir --cluster=local:2 --tensor-parallel=auto --recompute-layers --emit=rank 2>&1 | FileCheck %s --check-prefix=WHOLE

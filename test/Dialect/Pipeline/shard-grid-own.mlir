@@ -9,7 +9,7 @@
 // DEFINE: %{refused} = sed %{edit} %s | not pp-opt --pipeline-shard="grid=2,2" 2>&1 | FileCheck %s --check-prefix
 // REDEFINE: %{edit} = 's/array<i64: 0, -1>/0 : i64/'
 // RUN: %{refused}=AXIS
-// AXIS: error: the model's own file splits parameter 'b' over one axis, along dimension 0, but the shards form a grid of 2 axes; import the model with --shard-axis=AXIS,AXIS, or let a hint have an entry for each axis, as --shard='b=0;whole'
+// AXIS: error: the model's own file splits parameter 'b' over one axis, along dimension 0, but the shards form a grid of 2 axes; import the model with --shard-axis=AXIS,AXIS, or let a hint have an entry for each axis, such as --shard='b=0;whole'
 // REDEFINE: %{edit} = 's/array<i64: 1, 0>/array<i64: 1, 1>, pipeline.split_outer = array<i64: 1, 4>/'
 // RUN: %{refused}=FIT
 // FIT: error: parameter 'c' of type 'tensor<4x4xf32>' (in a shard of the first axis) cannot be split over 2 shards of the second axis by the model's own file: dimension 1 must be a multiple of 4, and at least 8, got 4

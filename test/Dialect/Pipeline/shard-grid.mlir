@@ -54,7 +54,7 @@
 // NUMBER: error: shards form a grid of 2x2, which has 4 shards, but their number is 3; give the product of the grid's axes
 // REDEFINE: %{options} = shard=w=0;1
 // RUN: %{pipeline}=NUMBERLESS
-// NUMBERLESS: error: shards form a grid of 2x2, which has 4 shards, but their number is not given; give it too, as shards=4
+// NUMBERLESS: error: shards form a grid of 2x2, which has 4 shards, but their number is not given; give it too, such as shards=4
 
 // Both axes split the samples: each shard computes a quarter.
 // RUN: pp-opt %s --pipeline-shard="grid=2,2 hints=x=0;0" | FileCheck %s --check-prefix=SAMPLES

@@ -31,7 +31,7 @@
 // SMALL: remark: whole layers have no plan: no plan fits in memory; {{.*}} needs 1.3 KiB on device d0, has 1.0 KiB
 // SMALL: remark: layers over 2 shards have no plan: rank {{[01]}} needs {{.*}} KiB on device d{{[01]}}
 // SMALL: error: no number of shards has a plan for 2 devices:
-// NOWHERE: error: choosing the number of shards needs a cluster; name one, as --cluster=local:4
+// NOWHERE: error: choosing the number of shards needs a cluster; name one, such as --cluster=local:4
 // ORDER: error: the number of shards can be chosen for a schedule by name, such as 1f1b, or for the planner's own, but not for 'auto'
 // WORD: error: --tensor-parallel must be auto, a grid such as 2x2, or a positive number, but is 'some'
 // BACK: remark: layers over 2 shards have no plan: the planner of gangs has only schedules that go around them, not 'zb-v'; use another one, such as interleaved-zb, or give --tensor-parallel=N and --stages

@@ -14,10 +14,11 @@ namespace stagewright::pipeline {
 Result<ShardRates> ratesOf(const Cluster &cluster, int64_t ways) {
   size_t count = size_t(ways);
   if (cluster.devices.size() < count)
-    return Error{
-        std::to_string(ways) + " shards need " + std::to_string(ways) +
-        " devices, and there are " + std::to_string(cluster.devices.size()) +
-        "; name a larger cluster, as --cluster=local:" + std::to_string(ways)};
+    return Error{std::to_string(ways) + " shards need " + std::to_string(ways) +
+                 " devices, and there are " +
+                 std::to_string(cluster.devices.size()) +
+                 "; name a larger cluster, such as --cluster=local:" +
+                 std::to_string(ways)};
   Result<Network> network = Network::create(cluster);
   if (!network)
     return network.error();

@@ -231,7 +231,7 @@ static LogicalResult checkAxes(Parameter parameter, ShardAxis axis,
            << "' over one axis, along dimension " << dim.getInt()
            << ", but the shards form a grid of " << axis.sizes.size()
            << " axes; import the model with --shard-axis=AXIS,AXIS, or let a "
-           << "hint have an entry for each axis, as --shard='"
+           << "hint have an entry for each axis, such as --shard='"
            << parameter.name() << "=" << dim.getInt() << ";whole'";
   if (!axis.isOfGrid() && isOverGrid && !isNoted) {
     isNoted = true;
