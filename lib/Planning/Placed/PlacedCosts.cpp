@@ -129,7 +129,7 @@ static std::pair<double, double> heldOf(const StageMemory &memory) {
 static Error tooLarge(int64_t rank, int64_t bytes, const Device &device) {
   return Error{"rank " + std::to_string(rank) + " needs " +
                toString(Bytes(bytes)) + " on device " + device.name +
-               " for parameters, gradients and inputs alone, has " +
+               " even with no microbatch in flight, has " +
                toString(device.memory) +
                "; use more devices, fewer microbatches or a device with " +
                toString(Bytes(bytes) - device.memory) + " more"};

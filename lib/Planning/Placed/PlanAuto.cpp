@@ -37,8 +37,9 @@ Result<Plan> planAutoBriefly(const Problem &problem) {
   Result<Plan> plain = planSppBriefly(problem);
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
-  // Only planSpp() plans requested stages, a requested number of stages, and
-  // offload=all.
+  // Only planSpp() can plan requested stages and offload=all. A requested
+  // number of stages is left to it, too, so that every stage has its own
+  // devices.
   if (problem.stages > 0 || !problem.askedStages.empty() ||
       problem.offload == OffloadChoice::All)
     return plain;

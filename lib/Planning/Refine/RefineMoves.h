@@ -11,16 +11,16 @@
 //               producers and consumers allow it, go to another stage
 //   replicas    it gets a device from another stage or an idle one, gives one
 //               away, exchanges one, or all, with another stage
-//   stages      it is split in two, or merged with the next one
+//   stages      it is split in two, or merged with the one before or after it
 //   recompute   on or off
 //   apart       its first or last layers become a stage of their own on the
 //               devices of another stage, or the whole stage moves there, so
 //               that stages share devices
 //
-// If a cluster lists no links, devices of one class in one host are
-// interchangeable, and only one of them is tried. Every resulting plan has each
-// layer once and keeps the order of the graph; memory is not checked. Source:
-// the reconfiguration primitives of Aceso (EuroSys 2024).
+// If a cluster lists no links, devices of one class in one host with equal
+// memory are interchangeable, and only one of them is tried. Every resulting
+// plan has each layer once and keeps the order of the graph; memory is not
+// checked. Source: the reconfiguration primitives of Aceso (EuroSys 2024).
 //
 //===----------------------------------------------------------------------===//
 

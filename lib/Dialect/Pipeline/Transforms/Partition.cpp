@@ -107,8 +107,6 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (maxReplicas != 1)
       shareMicrobatches(*graph, *problem);
     problem->fixedPlan = plan;
-    if (!plan.empty()) // The plan states the replicas.
-      problem->maxReplicas = maxReplicas;
     problem->recompute = recompute;
     problem->level = recomputeLevel;
     Result<OffloadChoice> where = parseOffloadChoice(offload.getValue());

@@ -12,12 +12,14 @@ SERIES = f"no series is written for this special function; {BEFORE}, or write it
 REASONS = {
     "fft": f"it computes with complex numbers; {BEFORE}, or multiply by matrices of cosines and sines",
     **dict.fromkeys(("eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "ormqr", "lu", "hessenberg",
-                     "schur", "tridiagonal", "tridiagonal_solve", "cholesky_update", "symmetric_product"), FACTORED),
+                     "schur", "tridiagonal", "tridiagonal_solve", "cholesky_update"), FACTORED),
     **dict.fromkeys(("pure_callback", "io_callback", "python_callback"),
                     f"Python cannot be called from a compiled step; write the function in JAX, or {BEFORE}"),
     "ffi_call": f"a library cannot be called from a compiled step; write the function in JAX, or {BEFORE}",
-    **dict.fromkeys(("igamma", "igammac", "igamma_grad_a", "bessel_i0e", "bessel_i1e", "nextafter", "random_gamma_grad",
+    **dict.fromkeys(("igamma", "igammac", "igamma_grad_a", "bessel_i0e", "bessel_i1e", "random_gamma_grad",
                      "regularized_incomplete_beta"), SERIES),
+    "nextafter": f"it steps to the next float, which is not written here; {BEFORE}",
+    "symmetric_product": "write it as alpha * a @ a.mT + beta * c",
     "random_gamma": f"it draws until a draw is accepted, which depends on its arguments; {BEFORE}",
     **dict.fromkeys(("infeed", "outfeed"), f"a compiled step reads its arguments only; {BEFORE}"),
 }
