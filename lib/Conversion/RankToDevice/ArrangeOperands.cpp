@@ -79,7 +79,8 @@ struct DeviceArrangeOperandsPass
       if (!dims.complete || (!isOfBytes(op) && isTaken(op)))
         continue;
       // Batches, rows and columns in the order of the result, terms in that of
-      // A; the library then loops over the innermost dimension of each.
+      // A. Dimensions of one kind that are then adjacent in all operands that
+      // have them become one loop of the library's call (ProductLoops.h).
       SmallVector<unsigned> batch = dimsIn(maps[2], dims.batch);
       auto behindBatch = [&](ArrayRef<unsigned> some) {
         SmallVector<unsigned> list = batch;

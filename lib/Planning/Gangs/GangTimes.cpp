@@ -50,8 +50,9 @@ double GangBuilder::waitOf(const Cell &cell, size_t phase) const {
   return wait;
 }
 
-/// Seconds of `phase` of a level on a gang whose devices have classes `own`, or
-/// of its recomputation at a level above 0.
+/// Seconds of `phase` of `level` on a gang whose devices have classes `own`. If
+/// `recompute` is above 0: those of recomputing `level` at that recomputation
+/// level, without messages.
 double GangBuilder::secondsOf(size_t level, size_t phase,
                               const std::vector<size_t> &own,
                               int64_t recompute) const {

@@ -176,7 +176,7 @@ void Trace::addTransfer(const Event &event) {
               {channel.messages ? "message" : "microbatch", event.m}});
 }
 
-/// Adds a bar from when a rank's bucket is complete until its sum is complete.
+/// Adds a bar from when a rank begins a collective until its wait for it ends.
 void Trace::addSum(const Event &event, size_t rank) {
   events.bar(manifest.collectives[size_t(event.id)].name, "sum", {Sums, rank},
              micros(event.begin), double(event.end - event.begin) * 1e-3,

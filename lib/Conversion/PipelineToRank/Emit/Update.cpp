@@ -12,8 +12,9 @@ namespace stagewright::torank {
 using pipeline::PipelineDialect;
 using pipeline::Role;
 
-/// Calls `visit` for every parameter and every rank that reads it but does not
-/// own it, with the parameter, the first rank of its owner, and that rank.
+/// Calls `visit` for every parameter that @update replaces and every rank that
+/// reads it but does not own it, with the parameter, the first rank of its
+/// owner, and that rank.
 static void
 forCopies(const Plan &plan,
           function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
