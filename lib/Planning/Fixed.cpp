@@ -163,7 +163,8 @@ static Status finish(const Problem &problem, const Network &network,
   plan.planner = "fixed";
   if (Status status = verifyStages(problem, plan); !status)
     return status;
-  // With the recomputation that the plan states; simulateSamples() may add more.
+  // With the recomputation that the plan states; simulateSamples() may add
+  // more.
   Status fits = verify(problem, plan);
   bool shares = std::any_of(
       plan.stages.begin(), plan.stages.end(),
