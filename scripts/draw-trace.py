@@ -41,7 +41,7 @@ def bar(x, y, width, kind, microbatch, text):
 
 
 def planned(text):
-    """The same for the grid that pp-compile prints, in units of its columns."""
+    """(rank, kind, microbatch, start, length) of the actions in the grid that pp-compile prints, in its columns."""
     bars = []
     for rank, blanks, row in re.findall(r"^rank (\d+) ( *)\|(.*)\|$", text, re.MULTILINE):
         start = len(blanks)

@@ -3,11 +3,11 @@
 
   inject-faults.py --runs 50 --ranks 4 --steps 300 PP-RUN STEP.swx --inputs=... --data=...
 
-First an undisturbed run to the end. Then in every run a random rank is killed (SIGKILL), stopped (SIGSTOP) or raises an error,
-in rotation, at a random time or, in every fourth run, while a checkpoint is being written. Then everything must end within
-twice the printed deadline, with a non-zero status, one error, and no process left; every checkpoint must still exist, or a
-newer one, and each must be complete; and the resumed run must reach the same loss and the same parameters, bit for bit. Prints
-a line for every run, and with --json the figures.
+The first run is undisturbed. In every run after it, a random rank is killed (SIGKILL), stopped (SIGSTOP) or raises an error, in
+rotation, at a random time or, in every fourth run, while a checkpoint is being written. Then everything must end within twice
+the printed deadline, with a non-zero status, one error, and no process left; every checkpoint must still exist and be complete;
+and the resumed run must reach the same loss and the same parameters, bit for bit. Prints a line for every run, and with --json
+writes the figures to a file.
 """
 
 import argparse
@@ -100,8 +100,8 @@ class Runs:
         return [found[rank] for rank in sorted(found)]
 
     def with_fault(self, number, seconds):
-        """One run with a fault after about `seconds` seconds of steps; returns the figures, or None if the run had already
-        finished."""
+        """One run with a fault at a random time in the first `seconds` seconds of steps; returns the figures, or None if the
+        run had already finished."""
         kind, writing = KINDS[number % len(KINDS)], number % 4 == 3
         folder = self.work / f"run-{number}"
         target = random.randrange(self.options.ranks)
@@ -165,7 +165,7 @@ def main():
     parser.add_argument("--every", type=int, default=5, help="steps between checkpoints")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
-    parser.add_argument("--work", type=pathlib.Path, help="where to run; what is there goes")
+    parser.add_argument("--work", type=pathlib.Path, help="where to run: a new or empty folder (default: a temporary one)")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     random.seed(options.seed)

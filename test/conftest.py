@@ -11,7 +11,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "thorough: shows of more models, types, stages or runs what an ordinary test shows")
+    config.addinivalue_line("markers", "thorough: checks for more models, types, stages or runs what an ordinary test checks")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,4 +1,4 @@
-"""The lit suite: every *.mlir under test/, run with the tools of one build tree."""
+"""The lit suite: every *.mlir and *.test under test/, run with the tools of one build tree."""
 
 import os
 import shutil

@@ -1,8 +1,9 @@
 """Cost of a checkpoint every 20 steps (parameters and both moments): a GPT of 3 million parameters with AdamW.
 
-Runs with and without checkpoints take turns. The first 20 steps of a run are warm-up. The time of 20 steps is the sum over i = 0
-to 19 of the median time of the i-th step of every block of 20, over all runs. The time between steps, in which a checkpoint is
-copied, is added: a third of the wall time of a run of 60 steps less the sum of its steps, median over the runs.
+Runs with and without checkpoints take turns. The first 20 steps of a run are warm-up. The time of 20 steps is the sum over i =
+0 to 19 of the median time of the i-th step of every block of 20, over all runs. The time between steps, in which a checkpoint
+is copied, is added: a third of the difference between the wall time of a run of 60 steps and the sum of its steps' times,
+median over the runs.
 """
 
 import json

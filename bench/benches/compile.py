@@ -56,7 +56,7 @@ def one_size(session, layers):
 
 
 def beside_jax(session, result):
-    """Compares CPU seconds. The sides take turns because caches, unlike CPU time otherwise, depend on machine load."""
+    """Compares CPU seconds. The sides take turns, because other load of the machine affects its caches, and so CPU time."""
     model, turns = DEEP.sized(f"deep-{BESIDE}", L=BESIDE), ([], [])
     module = session.imported(model)
     for number_ in range(ROUNDS):

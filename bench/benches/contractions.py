@@ -19,8 +19,8 @@ def shapes(found, peak, name):
     whole = sum(shape["seconds"] for shape in found)
     flops = sum(shape["flops"] for shape in found)
     table = Table(f"Contractions of {name} by shape: least time of all calls of a step. A form says whether rows (n) or "
-                  "columns (t) of A, B and C are contiguous, and + that C is added to; a convolution stands as the product "
-                  "that it is",
+                  "columns (t) of A, B and C are contiguous, and + that C is added to; a convolution is listed as "
+                  "the matrix product that computes it",
                   ["m x n x k", "batch", "form", "calls", "time", "part", "GFLOP/s", "of peak"])
 
     def rate(flops, seconds):

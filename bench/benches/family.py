@@ -104,7 +104,7 @@ def run(session):
 
 
 def rank_correlation(a, b):
-    """Spearman's."""
+    """Spearman's rank correlation."""
     return statistics.correlation(ranks(a), ranks(b))
 
 

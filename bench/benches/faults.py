@@ -58,7 +58,7 @@ def among_busy(session, training, ranks, processes):
 
 
 def busy(session, training, runs, result):
-    table = Table(f"{BUSY} steps that nothing disturbs while every processor has another process to run.",
+    table = Table(f"{BUSY} steps without a fault, while every processor also runs another process.",
                   ["", "a step, median", "slowest", "least deadline", "alarms", "limit"])
     for ranks, processes in runs:
         name = told(ranks, processes)

@@ -1,10 +1,10 @@
 """Sampled training of graph neural networks: how its transfers share NICs, and where its tasks run.
 
-GraphSAGE on the public graphs of `../shared/data/gnn` with the launch defaults of DistDGL (batch, fan-out, hidden size, samplers for
-each trainer), on four machines with NICs of 25 Gb/s; simulated by `pp-plan`, nothing runs. `even`: every machine holds a quarter of
-the graph and has GPUs; `apart`: two machines hold the graph and the other two have the GPUs; `tight`: as `even`, with memory for
-half of the samplers beside the stores of the first two machines. Seconds of an iteration; the gain is that of exploration over greedy
-colocation, both with OES. The paper reports 67 %.
+GraphSAGE on the public graphs of `../shared/data/gnn` with the launch defaults of DistDGL (batch, fan-out, hidden size,
+samplers for each trainer), on four machines with NICs of 25 Gb/s; simulated by `pp-plan`, no step is run. `even`: every machine
+holds a quarter of the graph and has GPUs; `apart`: two machines hold the graph and the other two have the GPUs; `tight`: as
+`even`, with memory for half of the samplers beside the stores of the first two machines. Seconds of an iteration; the gain is
+that of exploration over greedy colocation, both with the policy `oes`. The paper (docs/placement.md) reports 67 %.
 """
 
 import json
@@ -62,7 +62,8 @@ def run(session):
 
 
 def volumes(graph, baseline):
-    """Of one mini-batch: distinct nodes, sampled edges, bytes of features and of parameters. Draws are taken as uniform."""
+    """Of one mini-batch: sampled edges, bytes of features and of parameters, and flops. Nodes are assumed to be drawn
+    uniformly."""
     near, far = (baseline["batch"] * count for count in (baseline["fanout"][1], baseline["fanout"][0] * baseline["fanout"][1]))
     draws = baseline["batch"] + near + far
     nodes = graph["nodes"] * (1 - (1 - 1 / graph["nodes"]) ** draws)
@@ -79,7 +80,7 @@ def dataflow(graph, baseline, setup):
     with_gpus = range(MACHINES // 2, MACHINES) if setup == "apart" else range(MACHINES)
     stores = range(MACHINES // 2) if setup == "apart" else range(MACHINES)
     trainers = MACHINES * TRAINERS
-    # Memory counts samplers: room for all, or for half of those that two machines would attract.
+    # Memory is counted in samplers: room for all of them, or for half of those of one machine.
     room = {m: TRAINERS // 2 if setup == "tight" and m < MACHINES // 2 else trainers for m in range(MACHINES)}
     machines = [dict(name=f"m{m}", cores=2 * trainers, gpus=trainers // len(with_gpus) if m in with_gpus else 0, memory=room[m],
                      **{"in": NIC, "out": NIC}) for m in range(MACHINES)]

@@ -1,9 +1,9 @@
 """GraphSAGE and GAT with Adam on sampled neighbours of a graph with communities: loss, and accuracy on held-out nodes, beside JAX
 with the same samples.
 
-Our batches come from `pp-run --source` with the sampler in Python. The allowed difference of accuracies is 0.01, and that of losses
-relatively 1e-5 in the first 20 steps. Later differences of rounding grow: the row of JAX shows how far two of its runs
-are apart that sum the microbatches in opposite orders. A run that stops after half of the steps and resumes must write the same
+Our batches come from `pp-run --source` with the sampler in Python. The allowed difference is 0.01 for accuracies, and 1e-5
+relative for losses in the first 20 steps. Later, differences of rounding grow: the row of JAX shows how far two of its runs are
+apart that sum the microbatches in opposite orders. A run that stops after half of the steps and resumes must write the same
 checkpoint as one that did not stop.
 """
 
@@ -25,7 +25,7 @@ PARTS = (*KINDS, "store")
 RUNS = ((1, "threads"), (2, "threads"), (2, "MPI"))
 STEPS, MICROBATCHES = 200, 4
 FIRST, LOSS, ACCURACY = 20, 1e-5, 0.01
-EXTRA = 1.25  # rows that two operations read are sent for each
+EXTRA = 1.25  # a row that two operations read is sent once for each
 
 
 def peer(session, kind, what, *more):
@@ -111,7 +111,8 @@ def store(session, result):
 
 
 def resumed(session, result, kind, module):
-    """A run in two halves, on 2 threads, beside the one above."""
+    """Compares the checkpoint of a run in two halves, on 2 threads, with those of the uninterrupted runs on 2 threads and under
+    MPI."""
     folder = session.work / f"graphs.{kind}.halves"
     shutil.rmtree(folder, ignore_errors=True)
     for steps, flags in ((STEPS // 2, ()), (STEPS, ("--resume",))):

@@ -1,6 +1,6 @@
 """20,000 steps of a small GPT with AdamW and a checkpoint every 500: memory and open files of every process.
 
-The medians of the second and the last tenth of the run are compared: buffers fill during the first.
+The medians of the second tenth and of the last two tenths of the run are compared: buffers fill during the first tenth.
 """
 
 from statistics import median
@@ -14,7 +14,7 @@ GROWTH, FILES = 1.0, 0  # percent, number
 
 
 def ends(looks):
-    """The second and the last tenth of a list of samples."""
+    """The second tenth and the last two tenths of a list of samples."""
     tenth = max(1, len(looks) // 10)
     return looks[tenth:2 * tenth], looks[-2 * tenth:-1]  # the last sample may be of a process that has exited
 

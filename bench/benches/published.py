@@ -8,7 +8,7 @@ in its root); some of its cuts are within a layer, and are moved to the end of t
 have 2,048 tokens, values are in bfloat16, and each replica has 12 bytes of Adam's state for each parameter, where Galvatron's and
 Aceso's runs may split it over replicas. With the published degrees pp-plan still chooses schedule, recomputation, stages per device
 and, unless replicas are given, cuts. Plans with parameters split over replicas (ZeRO-3) or with several tensor-parallel sizes are
-left out. Nothing runs.
+left out. No step is run.
 """
 
 import dataclasses

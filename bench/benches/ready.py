@@ -1,8 +1,9 @@
 """1F1B on four ranks whose actions are delayed at random: in its order, and as actions become ready.
 
-Every action takes a set time (`pp-run --pace`), because its rank sleeps, so two cores suffice for four ranks. On one rank, drawn for
-each kind and microbatch, it takes longer by an exponential part of that time, half of it on average. `pp-sim` simulates the same
-delays. Runs alternate; every round has other delays. A second table has no such delays, but messages that arrive later (`hop:`).
+Every action takes a set time (`pp-run --pace`), because its rank sleeps, so two cores suffice for four ranks. For each kind and
+microbatch, on one rank that is drawn at random, it takes longer by an exponentially distributed part of that time, half of it
+on average. `pp-sim` simulates the same delays. Runs alternate; every round has other delays. A second table has no such delays,
+but messages that arrive later (`hop:`).
 """
 
 import json

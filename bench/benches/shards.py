@@ -16,9 +16,9 @@ OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, COLLECTIVES_AT_MOST, JAX_AT_MOST = 1.10, 1.05, 1.0
 LINKS = """Two hosts (network namespaces) with links of several rates: two shards of each of two stages, a stage on each host (four
-processes on two cores, each slowed down so that two cores suffice), and two shards of all layers, one on each host. What the
-compiler expects of a step, by times of nodes measured once, without limits, and the rate of the link as it is set, beside the
-median step."""
+processes on two cores, each slowed down so that two cores suffice), and two shards of all layers, one on each host. The step
+that the compiler predicts, from times of nodes measured once without limits and from the set rate of the link, is compared with
+the median step."""
 RATES = 25e6, 12.5e6, 6.25e6
 SLOWER = 4  # What four processes on two cores are slowed down by: each uses at most a quarter of a core.
 # What crosses the link: devices of each host, flags, and the rates.
@@ -27,8 +27,8 @@ CROSSING = {"activations": ((2, 2), ("--tensor-parallel=2", "--stages=2"), RATES
             "collectives of shards": ((1, 1), ("--tensor-parallel=2", "--shard-collectives"), RATES[:2])}
 NODES = MODELS["gpt"].sized("gpt-links", V=512, D=128, H=4, L=4, T=64, B=2)
 ERROR_AT_MOST = 0.10
-CHOICES = """What `--tensor-parallel=auto` takes of the two that two cores allow, whole layers as the planner cuts them and two shards,
-by what it expects of each, beside the median steps of both, which alternate."""
+CHOICES = """Which of two plans for two cores `--tensor-parallel=auto` chooses by their predicted steps, whole layers or two
+shards, and the median steps of both, which alternate."""
 CHOICE_MICROBATCHES, SLOWER_AT_MOST = (1, 2, 8), 0.10
 
 

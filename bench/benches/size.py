@@ -25,9 +25,10 @@ MOST_SECONDS, MOST_BYTES, MOST_GAP, LEAST_FILLED = 60, 2 << 30, 0.15, 0.97
 
 
 def run(session):
-    steps = Table("The step that is planned, with contractions at the data sheets' rates", [
+    steps = Table("The planned step, with contractions at the data sheets' rates", [
         "", "cluster", "step", "limit", "bound of all plans", "gap", "limit"])
-    sized = Table("The step that is planned, with what contractions reach by size", ["", "step", "bound of all plans", "gap"])
+    sized = Table("The planned step, with the rates that contractions of each size reach", [
+        "", "step", "bound of all plans", "gap"])
     arenas = Table("Arenas beside what is planned for their stages", ["", "least", "required", "most", "limit"])
     costs = Table("What it takes, on one machine", ["", "import", "plan", "resident", "compile", "limit", "resident",
                                                     "limit", "dry run"])

@@ -1,4 +1,5 @@
-"""Where the stores of GraphSAGE's features lie: three hosts with a worker each, and stores of the nodes of some communities each.
+"""Where the stores of GraphSAGE's features lie: three hosts with a worker each, and stores that each hold the nodes of some
+communities.
 
 `explored`: the hosts are those that `pp-plan --planner=explore` finds for the tasks of the step, with seconds of a run on one
 host and bytes of the artifact's messages; `one host`: all stores on the first; `hashed`: nodes are distributed over the hosts by
@@ -59,8 +60,8 @@ class Model:
 
 
 def tasks(artifact, profile):
-    """The step as a dataflow, an iteration a step: stores, which may lie anywhere, workers, and the parameters at the first one. The
-    next step begins when all have ended this one."""
+    """The step as a dataflow, of which an iteration is a step. Its tasks are the stores, which may lie on any host, the
+    workers, and the parameters on the first host. The next step begins when all tasks have ended."""
     manifest = json.loads(call([profile["tool"], artifact, "--info=json"]))
     names = [f"store{i}" for i in range(HOSTS)] + [f"worker{i}" for i in range(HOSTS)]
     seconds = {name: MICROBATCHES * sum(time for action, time in profile["actions"].items() if action.startswith(str(stage)))
@@ -75,7 +76,7 @@ def tasks(artifact, profile):
         key = (*ends, int(ends[0] == "parameters"))
         sent[key] = sent.get(key, 0) + channel["bytes"] * (1 if channel.get("once") else MICROBATCHES)
     sent |= {("worker0", "parameters", 0): 4} | {("parameters", name, 1): 4 for name in names if name[-1] == "0" or name[0] == "s"}
-    # Sends are limited, so that what a host receives is, too, unless two hosts send to one.
+    # Only sends are limited: a host can receive at the rates of all its senders together.
     machines = [dict(name=f"m{host}", cores=HOSTS, gpus=1, out=NIC, **{"in": HOSTS * NIC}) for host in range(HOSTS)]
     placed = [dict(name=name, seconds=seconds[name], cores=1) if name[0] == "s" else
               dict(name=name, seconds=seconds[name], gpus=1, machine=f"m{name[-1]}") for name in names]

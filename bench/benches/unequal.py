@@ -1,4 +1,4 @@
-"""Two fast and two slow devices, slower by 1.48, share the samples of every microbatch: as planned, and equally.
+"""Two fast and two slow devices, slower by a factor of 1.48, share the samples of every microbatch: as planned, and equally.
 
 All ranks are slowed down (`pp-run --dilate`), so that each uses an eighth of a core or less, and two cores suffice for four
 ranks. Runs with both shares alternate. The predicted speed-up is the ratio of the steps in the plans.

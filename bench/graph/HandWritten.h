@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a person would write for one GPU who has the ranks' lists of kernels and
-// knows nothing of plans: a stream for each rank, its kernels and products one
-// after the other, an event for each message, and one for each slot that is
-// free again; captured once. The kernels, their arguments and the algorithms of
-// the library are those of the step, so what differs is the executor. As a line
-// everything is on one stream, in one order in which the messages are there.
+// The step of one GPU as one would write it by hand from the ranks' lists of
+// kernels: a stream for each rank with its kernels and products one after the
+// other, an event for each message, and one for each slot that becomes free
+// again; captured once. The kernels, their arguments and the algorithms of the
+// library are those of the compiled step, so only the executor differs. With
+// `line` everything is on one stream, in an order that sends every message
+// before it is received.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +33,9 @@ public:
 
   /// Enqueues a step, by a graph or call by call.
   void start(bool graph);
-  /// Looks for its end without sleeping.
+  /// Waits for the end of the step by polling, without sleeping.
   void wait() const;
-  /// Nodes of its graph, once it has started by one.
+  /// Number of nodes of its graph; 0 before the first start(true).
   size_t nodes() const { return graphNodes; }
 
 private:

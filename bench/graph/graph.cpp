@@ -39,7 +39,7 @@ double now() {
       .count();
 }
 
-/// Of one step: until its end, and what the host took to enqueue it.
+/// Seconds of one step, and seconds that the host took to enqueue it.
 struct Times {
   double step, host;
 };
@@ -103,7 +103,8 @@ int run(const std::string &artifact, const std::string &inputs, int64_t rounds,
   step.run();
   Bytes expected = results(step);
   step.run();
-  // What two runs of ours do not share, no other can: sums in any order.
+  // Results that differ between two of our own runs, since they are summed in
+  // any order, may also differ in the other sides.
   json different = {{"ours", differences(expected, results(step))}};
 
   HandWritten hand(step, false), line(step, true);

@@ -31,8 +31,8 @@ BENCHES = {
     "memory": "bytes of a step compared with jax.jit's; resident memory of compiler and runtime",
     "size": "LLaMA-2 7B and 70B, Mixtral and GPT-3 on 8 to 1,024 GPUs: plan, compile, dry run; no GPU is needed",
     "published": "GPT and LLaMA of 1.3 to 1,008 billion parameters: our plans compared with published ones of Megatron-LM, Galvatron and Aceso, in one simulator",
-    "drivers": "number of plans that each driver of pp-plan --search evaluates until it has one within 1 % of the optimum; nothing runs",
-    "flows": "sampled training of graph neural networks: policies for NICs, placements; nothing runs",
+    "drivers": "plans that each driver of pp-plan --search evaluates until one is within 1 % of the optimum; no step is run",
+    "flows": "sampled training of graph neural networks: policies for NICs, placements; no step is run",
     "predict": "the step that pp-sim predicts from measured actions, compared with the measured one",
     "training": "the loss curve of a GPT of 3 million parameters on 1, 2 and 4 ranks, compared with JAX and optax",
     "graphs": "GraphSAGE and GAT on sampled neighbours of 100,000 nodes: loss and accuracy compared with JAX on the same samples",
@@ -76,8 +76,8 @@ def options(parser):
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"max half width of the 95 %% interval, relative to the ratio (default: {SPREAD})")
     parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
-                        help="size, published, drivers, family, faults, graphs, growth, checkpoints, shards, flows, elementary: only this part "
-                             "(the error for an unknown name lists all); may repeat")
+                        help="size, published, drivers, family, faults, graphs, growth, checkpoints, shards, flows, "
+                             "elementary, averaging: only this part (the error for an unknown name lists all); may repeat")
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: number of runs with a fault (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: seed of the random numbers (default: 1)")
     parser.add_argument("--update", action="store_true", help="counts: rewrite the table")

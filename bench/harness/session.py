@@ -55,7 +55,7 @@ class Session:
         return path
 
     def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES, cluster=None, whole=False):
-        """`whole`: `stages` counts devices, which share every layer."""
+        """`whole`: `stages` is the number of devices, and the flags or the planner set the stages."""
         path = module.with_suffix(f".{name or stages}.swx")
         call([self.tool("pp-compile"), module, f"--cluster={cluster or f'local:{stages}'}",
               *([] if whole else [f"--stages={stages}"]), "--quiet", f"--microbatches={microbatches}", *flags, "-o", path])

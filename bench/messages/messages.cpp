@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two processes give a message of each size back and forth: through the
+// Two processes send a message of each size back and forth: through the
 // channels of a step (claim, send, receive, release, as a rank's program does),
-// and by MPI_Send and MPI_Recv as every MPI benchmark does. Both in turns, in
-// the same processes. Printed are the seconds of one way, half of a round trip.
+// and by MPI_Send and MPI_Recv as every MPI benchmark does. Both take turns in
+// the same processes. Prints the seconds of one way, half of a round trip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,8 @@ Manifest planOf(int64_t bytes, int64_t microbatches) {
 
 double now() { return MPI_Wtime(); }
 
-/// Seconds of one way through channels, by turns of as many round trips as a
-/// step has microbatches. Each process has a processor of its own.
+/// Measures one way through channels, in seconds; a turn has as many round
+/// trips as a step has microbatches. Each process has a processor of its own.
 class Ours {
 public:
   Ours(Messenger &messenger, int64_t bytes, int64_t trips)

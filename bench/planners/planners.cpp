@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Seconds of processor time of the planners (one thread), beside those
-// published for or measured with other programs (not on this machine), and the
-// limits wanted.
+// Prints the seconds of processor time that the planners take (one thread),
+// those published for or measured with other programs (on other machines), and
+// the limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static double draw(std::mt19937_64 &engine, double low, double high) {
 }
 
 /// Hosts of `perHost` devices, 25 GB/s inside and NICs of 3.125 GB/s; or, with
-/// `unequal`, a link of 0.5 to 8 GB/s between any two of single devices.
+/// `unequal` and one device per host, a link of 0.5 to 8 GB/s between any two.
 static Cluster cluster(size_t devices, size_t perHost, bool unequal = false) {
   Cluster cluster;
   cluster.name = "bench";
@@ -138,7 +138,8 @@ static void whole(const char *what, const Problem &problem, const char *planner,
     std::printf("    %s %.6g\n", plan->objective.c_str(), plan->value);
 }
 
-/// 128 layers on 1,024 devices beside what else is there.
+/// Plans 128 layers on 1,024 devices with spp, and with data parallelism,
+/// balance and pipedream for comparison.
 static void large() {
   Problem problem = chain(cluster(1024, 8), 128, 256);
   whole("spp, 128 layers, 1,024 devices in hosts of 8", problem, "spp", "-",
@@ -175,7 +176,8 @@ static void maxLoad(const std::string &name, const char *planner,
   whole((planner + (", " + name)).c_str(), *problem, planner, other, wanted);
 }
 
-/// Times of the public program, measured on one core.
+/// Plans workloads of dnn-partitioning; its public program was measured on one
+/// core.
 static void idealDp() {
   maxLoad("layers/bert24_training", "ideal-dp", "public program 0.01 s", "-");
   maxLoad("layers/gnmt_inference", "ideal-dp", "public program 27 s", "-");

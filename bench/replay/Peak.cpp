@@ -47,7 +47,7 @@ using Sixteen [[gnu::vector_size(64)]] = float;
 }
 #endif
 
-/// The most `amount` a second in ten tries.
+/// The max of `amount` per second over ten tries.
 template <typename Body> double best(double amount, Body body) {
   using Clock = std::chrono::steady_clock;
   double most = 0;

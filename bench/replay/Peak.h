@@ -16,11 +16,11 @@
 
 /// Float32 operations a second of one core: fused multiply-adds of independent
 /// vectors, of the widest form the processor has or a narrower one if that is
-/// faster; the most of several tries.
+/// faster; the max of several tries.
 double peakFlops();
 
 /// Bytes a second that one core reads from memory, of a block that no cache
-/// holds; the most of several tries.
+/// holds; the max of several tries.
 double peakBandwidth();
 
 #endif // STAGEWRIGHT_BENCH_REPLAY_PEAK_H

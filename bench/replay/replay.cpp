@@ -8,11 +8,10 @@
 // Notes every contraction and convolution that one step of an artifact asks of
 // the runtime, with its descriptor and addresses, in order. Then whole steps
 // take turns with exactly these calls, on the same addresses, in the same
-// process, and the times of both are printed as JSON. It does so from outside:
-// generated code calls through a table whose address the artifact exports, and
-// for one step that is a table of ours. What the calls leave behind is
-// overwritten by the next step; that its loss is still the first one is
-// checked.
+// process, and the times of both are printed as JSON. To note the calls, it
+// replaces for one step the table through which generated code calls the
+// runtime, whose address the artifact exports. The next step overwrites what
+// the calls wrote; its loss must equal that of the first step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,9 +49,9 @@ struct Call {
 std::vector<Call> calls;
 const sw_api *original = nullptr;
 
-/// Blocks of fused kernels lie on the stack of the rank's thread, where a call
-/// alone would write over frames of others: such an address becomes the same
-/// place in a second stack, which nobody runs on.
+/// Blocks of fused kernels lie on the stack of the rank's thread. A repeated
+/// call would overwrite frames of other functions there, so such an address is
+/// replaced by the same place in a second stack, on which no thread runs.
 class Stack {
 public:
   /// Of the calling thread.
@@ -126,8 +125,8 @@ void actInstead(sw_rank *rank, int32_t, int64_t, int64_t) {
   original->fail(rank, "something else was done instead of the step");
 }
 
-/// Runs `body` on the thread of the rank, where contractions belong, in place
-/// of a step: one that does so when its first action begins, and then ends.
+/// Runs `body` on the thread of the rank, where contractions must run: starts a
+/// step that calls `body` when its first action begins, and then fails.
 void runOnRank(sw_step *step, const sw_api **table,
                std::function<void()> body) {
   instead = std::move(body);

@@ -45,13 +45,14 @@ function(stagewright_library name)
   install(TARGETS ${name} EXPORT StagewrightTargets)
 endfunction()
 
-# stagewright_tablegen(FILE.td OUTPUT generator-flags...): FILE lies under dialects/, OUTPUT in the mirror of this folder.
+# stagewright_tablegen(FILE.td OUTPUT generator-flags...): FILE is below dialects/; OUTPUT is written into the caller's build
+# folder.
 macro(stagewright_tablegen file output)
   set(LLVM_TARGET_DEFINITIONS ${PROJECT_SOURCE_DIR}/dialects/${file})
   mlir_tablegen(${output} ${ARGN} EXTRA_INCLUDES ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR}/dialects)
 endmacro()
 
-# Every generated header; filled by include/, waited for by every library.
+# Depends on the targets of all generated headers, which include/ adds; every library with MLIR depends on it.
 if(STAGEWRIGHT_COMPILER)
   add_custom_target(stagewright-headers)
 endif()

@@ -1,6 +1,6 @@
-# Headers that many files include, parsed once: MLIR's alone are nine tenths of the time of most of our files.
-# None of ours is among them, so that a change of one rebuilds no more than before. Sources still include what they use:
-# -DSTAGEWRIGHT_PRECOMPILE=OFF builds without.
+# Precompiles headers that many files include: MLIR's alone take nine tenths of the compile time of most of our files.
+# Our own headers are not precompiled, so that a change of one rebuilds no more than before. Sources still include what they
+# use: -DSTAGEWRIGHT_PRECOMPILE=OFF builds without precompiled headers.
 
 option(STAGEWRIGHT_PRECOMPILE "Parse other projects' headers once for many files" ON)
 
@@ -39,16 +39,17 @@ set(stagewright_mlir_headers <algorithm> <cmath> <cstdint> <functional> <limits>
   <llvm/Support/FormatVariadic.h>
   <llvm/Support/JSON.h>)
 
-# stagewright_precompile(TARGET HEADERS...): for a target alone, of flags or headers that no other one has.
+# stagewright_precompile(TARGET HEADERS...): precompiles headers for one target whose flags or headers no other target has.
 function(stagewright_precompile name)
   if(STAGEWRIGHT_PRECOMPILE)
-    # Without the time of a header's last change in it, so that ccache finds it again.
+    # Without the modification times of the headers in the precompiled header, so that ccache finds it again.
     target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     target_precompile_headers(${name} PRIVATE ${ARGN})
   endif()
 endfunction()
 
-# stagewright_compile_quickly(TARGET): what only tests, where sanitizers make optimisation take longer than it saves.
+# stagewright_compile_quickly(TARGET): for targets that only serve tests. With sanitizers they are not optimised, since that
+# would take longer than it saves.
 function(stagewright_compile_quickly name)
   if(STAGEWRIGHT_SANITIZE)
     target_compile_options(${name} PRIVATE -O0)
@@ -58,7 +59,7 @@ endfunction()
 if(STAGEWRIGHT_PRECOMPILE)
   find_package(nlohmann_json REQUIRED)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/headers.cpp CONTENT "")
-  # Built for the sake of their headers: one per set of flags.
+  # Built only for their precompiled headers: one target for each set of flags.
   add_library(stagewright-standard-headers OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/headers.cpp)
   target_link_libraries(stagewright-standard-headers PRIVATE stagewright-options nlohmann_json::nlohmann_json)
   stagewright_precompile(stagewright-standard-headers ${stagewright_standard_headers})
@@ -81,7 +82,7 @@ endif()
 function(stagewright_reuse_headers name kind)
   if(STAGEWRIGHT_PRECOMPILE)
     get_target_property(type ${name} TYPE)
-    if(type STREQUAL "EXECUTABLE")  # which would get -fPIE: headers fit one set of flags
+    if(type STREQUAL "EXECUTABLE")  # It would get -fPIE, but a precompiled header fits only one set of flags.
       set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${name} PRIVATE -fPIC)
     endif()

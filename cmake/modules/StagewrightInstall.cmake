@@ -1,4 +1,4 @@
-# What `cmake --install` lays down: headers (written and generated), TableGen sources, libraries, tools, and the
+# What `cmake --install` installs: headers (written and generated), TableGen sources, libraries, tools, and the
 # package files that let find_package(Stagewright) find them. Included last, when every target is known.
 
 include(CMakePackageConfigHelpers)

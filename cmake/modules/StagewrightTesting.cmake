@@ -1,8 +1,8 @@
-# How tests are declared: one GoogleTest binary per room, lit for the rest.
+# How unit tests are declared, as GoogleTest binaries; lit and pytest find their tests themselves.
 
 find_package(GTest REQUIRED)
 
-# stagewright_unit_test(NAME SOURCES... [LINK libraries...]): built by the target check-unit-binaries, run by `./dev test`.
+# stagewright_unit_test(NAME SOURCES... [LINK libraries...]): built by the target unit-tests, run by `./dev test`.
 if(NOT TARGET unit-tests)
   add_custom_target(unit-tests)
 endif()

@@ -20,18 +20,19 @@ def _parser(text):
         return sub
 
     command("demo", demo.run, "import a GPT step from JAX, compile it for 4 stages, run it, compare with JAX")
-    sub = command("test", tests.run, "run the unit, lit and Python tests; the last line counts them")
+    sub = command("test", tests.run, "run the tests of the given kinds; the last line counts them")
     sub.add_argument("kinds", nargs="*", metavar="KIND",
                      help="unit, lit, python, consumer, wheel, fuzz, models, torch, onnx, thorough (default: the first six)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS,
                      help="the build to test (default: release)")
     sub.add_argument("--filter", help="only tests whose name has this part")
-    sub.add_argument("--programs", type=int, default=100, metavar="N", help="of fuzz: how many (default: 100)")
-    sub.add_argument("--seed", type=int, help="of fuzz: of all programs; otherwise of half, and one is drawn for the rest")
+    sub.add_argument("--programs", type=int, default=100, metavar="N", help="fuzz: number of programs (default: 100)")
+    sub.add_argument("--seed", type=int,
+                     help="fuzz: seed of all programs (default: 1 for half of them, a random one for the rest)")
     sub = command("build", lambda o: setup.everything(o.preset, o.targets or ["all"]), "build; the tools lie in build/bin")
     sub.add_argument("targets", nargs="*", metavar="TARGET", help="what to build (default: all)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS)
-    sub = command("bench", bench.run, "measure beside the peers and print ratios")
+    sub = command("bench", bench.run, "measure Stagewright and its peers, and print the ratios")
     bench.options(sub)
     sub = command("format", style.run, "format the C++ files that git tracks")
     sub.add_argument("--check", action="store_true", help="change nothing, fail where something would change")

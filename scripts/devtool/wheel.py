@@ -1,7 +1,7 @@
-"""A wheel: the Python package with the compiled tools and all libraries that they need except the C library's.
+"""Builds a wheel: the Python package with the compiled tools and all libraries that they need, except the C and C++ libraries.
 
-The tools are in stagewright/native/bin; commands of the same names start them. Their shared libraries are copied into
-stagewright/native/lib and found there, whatever the machine has; libraries of MPI and of NVIDIA are the machine's."""
+The tools are in stagewright/native/bin; commands of the same names start them. The tools load copies of their shared libraries
+from stagewright/native/lib instead of the machine's; only libraries of MPI and of NVIDIA are the machine's."""
 
 import pathlib
 import re

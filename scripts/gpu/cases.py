@@ -8,11 +8,11 @@ class Case:
     name: str
     model: str  # FILE.py:NAME of test/Integration/models
     sizes: str = ""  # value of STAGEWRIGHT_GPT or a similar variable, as the model's file reads it
-    stages: int = 1  # or ranks, if a plan sets how they share stages
+    stages: int = 1  # number of stages; of ranks, if `plan` is given
     schedule: str = "1f1b"
     microbatches: int = 4
-    reference: str = ""  # the float32 version of a 16-bit model
-    groups: tuple = ("numerics",)  # sections that run it; "otherwise": our kernels, not libraries
+    reference: str = ""  # the float32 version of a 16-bit or 8-bit model
+    groups: tuple = ("numerics",)  # sections that run it; "otherwise": numerics also with our kernels in place of libraries
     plan: str = ""  # pp-compile's --plan, instead of its planner's
     flags: tuple = ()  # flags of pp-compile
     cluster: str = ""  # cluster whose rates the planner uses; else this machine's

@@ -16,7 +16,7 @@ ROUNDS, STEPS = 9, 20
 
 
 def by_hand(machine, name):
-    """bench-graph: the same kernels and products in the same process, taking turns."""
+    """The rows of bench-graph, which runs our step and the same kernels and products by hand in one process, in turns."""
     case, inputs = machine.case(name), Golden(machine, name).inputs()
     text = machine.call(machine.program("bench-graph", machine.artifact(name), inputs, ROUNDS, STEPS))
     found = json.loads(text)
@@ -65,7 +65,7 @@ def torch_pipelining(machine, name):
         return (last[key] - first[key]) / (last["microbatches"] - first["microbatches"])
     ours = [machine.times(name, Golden(machine, name, count).inputs(), f"--microbatches={count}")[0]
             for count in (COUNTS[0], COUNTS[-1])]
-    return [told(f"torch {first['torch']}, torch.distributed.pipelining, 4 stages handed over in a process: a microbatch",
+    return [told(f"torch {first['torch']}, torch.distributed.pipelining, 4 stages in one process: a microbatch",
                  f"{us(slope('seconds'))} of the step, {us(slope('host_seconds'))} of the host"),
             told("the same forwards and backwards without a schedule: a microbatch", us(slope("without_schedule"))),
             told(f"ours, {name}: a microbatch of the step", us((ours[1] - ours[0]) / (COUNTS[-1] - COUNTS[0])))]

@@ -10,7 +10,7 @@ import machine as machines
 from golden_step import Golden
 from rows import row
 
-# Twice the shortest deadline of a step, and the time for a process that holds a GPU to exit.
+# Seconds: twice the shortest deadline of a step, and the time for a process that holds a GPU to exit.
 WITHIN, LEAVING = 4.0, 3.0
 
 

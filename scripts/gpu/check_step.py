@@ -61,7 +61,7 @@ def any_order(machine, name):
     """The cost of libraries summing in a fixed order."""
     medians = turns({"one": Ours(machine, name), "any": Ours(machine, name, "--any-order")}, rounds=3)
     one, other = (statistics.median(medians[side]) for side in ("one", "any"))
-    return [told(f"{name}, sums in any order beside ours in one", f"{other / one:.3f} ({ms(other)} and {ms(one)})")]
+    return [told(f"{name}, sums in any order beside sums in a fixed order", f"{other / one:.3f} ({ms(other)} and {ms(one)})")]
 
 
 def items(machine):

@@ -32,7 +32,7 @@ def rows_of(build, bundle, name, profile, folder):
     error = found["predicted_s"] / plain - 1
     return [row(f"{name}, predicted step beside the measured one", "within 5 %",
                 f"{100 * error:+.1f} % ({ms(found['predicted_s'])} and {ms(plain)})", abs(error) <= WITHIN),
-            told(f"{name}, beside the step with stamps, of which the costs are",
+            told(f"{name}, beside the step with stamps, in which the costs were measured",
                  f"{100 * found['error']:+.1f} % ({ms(found['step_s'])})")]
 
 

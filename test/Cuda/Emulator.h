@@ -38,7 +38,7 @@ using Operations = std::vector<std::shared_ptr<Operation>>;
 
 struct Operation {
   int device, stream;
-  /// Null for dependencies only, and once it has begun.
+  /// Null if the operation only joins dependencies, and once it has begun.
   std::function<void()> work;
   /// Whether what `work` has begun is complete; nothing else may run on its
   /// device until then. Null if it is complete at once.
@@ -115,8 +115,8 @@ bool isDropped(const char *symbol, Arguments &...arguments) {
   (fault.apply(arguments), ...);
   return fault.drops;
 }
-/// Begins an entry point: holds the lock, returns what FAIL wants of it, or
-/// nothing if FAULT drops it, and applies FAULT to the arguments.
+/// Begins an entry point: holds the lock, returns the status that FAIL
+/// requests, or 0 if FAULT drops the call, and applies FAULT to the arguments.
 #define ENTER(...)                                                             \
   std::lock_guard guard(lock());                                               \
   if (int status = failure(__func__))                                          \

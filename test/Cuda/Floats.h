@@ -40,7 +40,7 @@ template <int exponent, int mantissa> struct Float8 {
   uint8_t bits = 0;
 
   Float8() = default;
-  /// Saturates: more than the largest number (448 or 57344) becomes it.
+  /// Saturates: values above the largest number (448 or 57344) become it.
   explicit Float8(float value) {
     // The code after a positive number's is that of the next larger number.
     std::ranges::iota_view codes(0, isFinite ? 0x7e : 0x7b);

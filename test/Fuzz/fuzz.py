@@ -43,17 +43,19 @@ LAST = 4 * 10**6  # program N is replaced by N + 10**6 and so on, up to this num
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=100, metavar="N", help="how many (default: 100)")
-    parser.add_argument("--seed", type=int, help="of all programs; without it half are of seed 1, half of a drawn one")
-    parser.add_argument("--only", help="numbers of programs of the seed, parted by commas")
-    parser.add_argument("--families", help="only operations of these files of operations/, parted by commas")
-    parser.add_argument("--file", action="append", help="run this file, no random program")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time (default: processors)")
+    parser.add_argument("--programs", type=int, default=100, metavar="N", help="how many programs (default: 100)")
+    parser.add_argument("--seed", type=int,
+                        help="seed of all programs (default: 1 for half of them, a random one for the rest)")
+    parser.add_argument("--only", help="run only the programs with these numbers, separated by commas")
+    parser.add_argument("--families", help="use only operations of these files of operations/, separated by commas")
+    parser.add_argument("--file", action="append", help="run this file instead of random programs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="programs at a time (default: the number of processors)")
     parser.add_argument("--failures", default=str(BUILD / "fuzz"), help="where failures go (default: build/fuzz)")
-    parser.add_argument("--minimise", type=int, default=5, metavar="N", help="how many are shrunk (default: 5)")
+    parser.add_argument("--minimise", type=int, default=5, metavar="N", help="how many failures are shrunk (default: 5)")
     parser.add_argument("--gpu", action="store_true", help="compile for a GPU, and run on the emulator (test/Cuda)")
-    parser.add_argument("--upstream", action="store_true", help="run modules by MLIR's passes: the importer alone")
-    parser.add_argument("--report", help="write the counts as JSON")
+    parser.add_argument("--upstream", action="store_true", help="compile with MLIR's own passes, to test only the importer")
+    parser.add_argument("--report", help="write the counts to this file, as JSON")
     return parser.parse_args()
 
 
@@ -94,8 +96,8 @@ class Fuzzer:
             self.pipelines.put(pipeline)
 
     def outcomes(self, keys, at):
-        """Yields (key, name, program, outcome, replacement's key) of each, in order. JAX runs in this thread, after a call of
-        `at`, while other programs are compiled and run.
+        """Yields (key, name, program, outcome, replacement's key) of each program, in order. JAX runs in this thread, after a
+        call of `at`, while other programs are compiled and run.
 
         A program without a verdict is replaced by another one of its seed.
         """

@@ -1,10 +1,11 @@
 """Whether results are right, without false alarms.
 
 Most results differ from `jax.jit` only as two orders of a float32 sum do. The others are compared with the same program in
-float64: our error may be a multiple of the error of JAX's own float32 (or bfloat16) results, on the same inputs and on inputs
-that differ in the last bit. If those results change strongly, rounding decides the program and the verdict is "unclear"; also
-if its float64 results change when every function has a small error (noise.py). The float64 program is compiled without XLA's
-algebraic simplifier, which has a bug: it merges nested `dynamic_slice`s without clamping the inner start (JAX 0.10.2)."""
+float64: our error may be MULTIPLE times the error of JAX's own float32 (or bfloat16) results, on the same inputs and on inputs
+that differ in the last bit. If those results change strongly, the program's results depend on rounding and the verdict is
+"unclear"; so it is if its float64 results change when every function has a small error (noise.py). The float64 program is
+compiled without XLA's algebraic simplifier, which has a bug: it merges nested `dynamic_slice`s without clamping the inner start
+(JAX 0.10.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ TIGHT = 1e-5          # of the largest element of a result
 MULTIPLE = 12         # of JAX's own errors
 SHORT_ERROR = 0.03    # relative, with bfloat16: XLA omits roundings that the program has, we do not
 UNSTABLE = 0.02       # a larger relative change, from a change in the last bit, makes a program unclear
-LAST_BIT = {False: 2.0**-22, True: 2.0**-7}  # relative changes of float32 and of bfloat16; half of it changes few numbers
+LAST_BIT = {False: 2.0**-22, True: 2.0**-7}  # relative changes of float32 and of bfloat16; half of it would change few numbers
 PLAIN = {"xla_disable_hlo_passes": "algsimp"}
 WIDE = ("F, H, I, B = jnp.float32, jnp.bfloat16,", "F, H, I, B = jnp.float64, jnp.float64,")
 

@@ -1,8 +1,8 @@
 """A random program: statements in the order of evaluation, and the text of each statement.
 
-A statement is an operation's name, the seed of its choices and the names of its operands. The function
-that chose the operands generates the text from these each time. A program whose inputs became smaller therefore stays valid,
-unless an operand no longer fits, which raises `Unsuitable`. The minimiser (minimise.py) relies on this.
+A statement is an operation's name, the seed of its choices and the names of its operands. The function that chose the operands
+generates the text from these each time. A program whose inputs became smaller therefore stays valid, unless an operand no
+longer fits, which raises `Unsuitable`. The minimiser (minimise.py) relies on this.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Program:
     stages: int = 1
     replicas: int = 1       # devices of the first stage, which share each microbatch
     schedule: str = ""
-    shards: int = 1         # with one stage: devices over which parameters are split where possible
+    shards: int = 1         # devices of each stage over which parameters are split where possible
     scopes: bool = True
     training: bool = True
     seed: int = 0
@@ -182,7 +182,7 @@ def infer(text, values, inputs, operands):
         raise Unsuitable(str(error).split("\n")[0]) from error
     letter = LETTERS.get(np.dtype(out.dtype).name) if hasattr(out, "dtype") else None
     if letter is None or np.prod(out.shape, dtype=int) > LARGEST:
-        raise Unsuitable("a result of no type or size of the programs")
+        raise Unsuitable("a result of a type or size that no program has")
     return tuple(out.shape), letter
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the recording CUDA's log of a process's first step against the schedule and the manifest.
+"""Checks the emulator's log of a process's first step against the schedule and the manifest.
 
   check-device-log.py LOG MANIFEST.json SCHEDULE.mlir MICROBATCHES
 

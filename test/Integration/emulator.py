@@ -24,7 +24,7 @@ if MISSING and REQUIRED:
 NEEDED = pytest.mark.skipif(bool(MISSING), reason=f"there is {' and '.join(MISSING)}")
 
 
-# With the PTX of what an H100 loads, not only the baseline PTX for newer devices.
+# The artifact also has the PTX that an H100 loads, not only the baseline PTX for newer devices.
 TARGET = ("--target=cuda:sm_90a", "--ptx=all")
 
 

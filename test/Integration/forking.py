@@ -1,7 +1,7 @@
 """Runs Python programs in forks of a process that has loaded JAX, since loading takes longer than most of the programs.
 
 Reads a line of JSON for each program: its arguments, environment, folder, time limit and the files for its output. Answers
-with the exit status. Whoever starts this process keeps the variables that JAX reads while it is loaded.
+with the exit status. Variables that JAX reads while it is loaded are those of this process, not of a request.
 """
 
 import json
@@ -37,7 +37,7 @@ def run(arguments, environment, folder, seconds, out, err):
 
 
 def serve():
-    # They start no threads and read no sizes of models.
+    # These modules start no threads and read no sizes of models.
     import jax  # noqa: F401
     import optax  # noqa: F401
     import safetensors.numpy  # noqa: F401

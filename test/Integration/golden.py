@@ -126,7 +126,7 @@ def main():
     compare.add_argument("golden"), compare.add_argument("found"), compare.add_argument("--reference")
     arguments = parser.parse_args()
     if arguments.command == "make":
-        # Steps are compiled once for a few runs: a third of the time is LLVM's, which is not what is compared.
+        # Steps are compiled for a few runs only: LLVM's optimisations would take a third of the time and are not compared.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
         from safetensors.numpy import save_file
         from stagewright.frontend.jax_step import load_model

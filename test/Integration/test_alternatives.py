@@ -61,8 +61,8 @@ def test_attention_without_the_library(workshop, sizes):
                          ids=["library", "kernels", "host"])
 @pytest.mark.parametrize("sizes", ["D=24,L=2,B=5", *thorough(("D=64,L=3,B=32",))])
 def test_products_of_8_bits(workshop, sizes, target, run):
-    """E4M3 times E4M3 in the forward, E4M3 and E5M2 in the backward; sizes that 16 does not divide in float32. A sum in
-    another order may round to another 8-bit value, so errors against float32 are compared."""
+    """E4M3 times E4M3 in the forward, E4M3 and E5M2 in the backward; products with sizes that 16 does not divide are computed
+    in float32. A sum in another order may round to another 8-bit value, so errors against float32 are compared."""
     env = {"STAGEWRIGHT_FLOAT8": sizes}
     artifact = compiled(workshop, "float8.py:float8", env, 1, *target)
     expected, found = stepped(workshop, "float8.py:float8", env, artifact, run)

@@ -63,7 +63,7 @@ def test_the_rest_is_planned(workshop):
     found = plan(workshop, "partly", 4)
     annotated, = (stage for stage in found["stages"] if "layers.1" in stage["nodes"])
     assert annotated["nodes"] == ["layers.0.1", "layers.1"] and len(annotated["devices"]) == 2
-    # The plan by hand with this stage that needs all devices is no faster.
+    # A plan by hand that has this stage and uses all devices is no faster.
     assert found["time_s"] <= plan(workshop, "partly", 4, "--plan=[0,1)x1 [1,3)x2 [3,5)x1")["time_s"]
     check(workshop, "partly", compiled(workshop, "partly", 4))
 
@@ -88,7 +88,7 @@ def test_each_split_is_a_stage_of_its_own(workshop, flags):
     layers = re.search(r"pipeline.graph .*\blayers = \[([^\]]*)\]", text)[1].replace('"', "").split(", ")
     for devices, numbers in re.findall(r"pipeline.stage \d+ on \[@(d\d)\] layers \[([\d, ]*)\]", text):
         for number in map(int, numbers.split(", ")):
-            layer = re.escape(layers[number])  # One that repeats is named as its node, if it has one.
+            layer = re.escape(layers[number])  # A layer that repeats has its node's name, if it has a node.
             for arguments in re.findall(rf'pipeline.node "{layer}(?:.F)?" .* layer \d+ ?\(([^)]*)\)', text):
                 readers[devices] += arguments + ","
     names = re.findall(r'(%arg\d+): tensor[^{]*\{[^}]*pipeline.name = "params/([^"]*)"', text.split("func.func")[0])

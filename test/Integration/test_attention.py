@@ -80,7 +80,7 @@ def test_masks_and_biases_go_to_the_library(workshop, model, sizes, biased):
 
 @pytest.mark.parametrize("model", ["hidden", "hidden_near"])
 def test_queries_that_see_no_key_have_equal_weights(workshop, model):
-    """Also in the gradient: float32 does not hold the logarithm of the sum of such a row's weights."""
+    """Also in the gradient, where float32, beside a score of -1e9, does not resolve the logarithm of the number of keys."""
     env = {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=40,B=2"}
     assert kernels_of(workshop, f"attention.py:{model}", env, ALL)[1] == OWN
     wrong = golden.disagreements(*computed(workshop, f"attention.py:{model}", env, ALL))
@@ -107,7 +107,7 @@ def test_and_those_of_the_library_in_the_forward(workshop):
 
 @pytest.mark.parametrize("model", ["grouped_sliced", "grouped_packed"])
 def test_heads_that_are_not_evenly_apart_are_for_our_kernels(workshop, model):
-    """Of a bias or of queries; the library takes one stride for all heads."""
+    """The heads of a bias or of queries; the library takes one stride for all heads."""
     env, model = {"STAGEWRIGHT_ATTENTION": "D=32,H=4,S=40,B=2"}, f"attention.py:{model}"
     text, _ = kernels_of(workshop, f"{model}_bfloat16", env, ALL)
     assert " library " not in text
@@ -118,7 +118,7 @@ def test_heads_that_are_not_evenly_apart_are_for_our_kernels(workshop, model):
 
 @pytest.mark.parametrize("model", ["grouped", *thorough(["grouped_biased"])])
 def test_masks_that_differ_between_heads_that_share_keys_go_to_the_library(workshop, model):
-    """The bias has every head of the queries, also where the mask has only one for those that share keys."""
+    """The bias has an entry for every head of the queries, even if the mask has only one for all heads that share keys."""
     env, model = {"STAGEWRIGHT_ATTENTION": "D=32,H=4,S=40,B=2"}, f"attention.py:{model}"
     text, names = kernels_of(workshop, f"{model}_bfloat16", env, ALL)
     assert "attention_gradient" in names

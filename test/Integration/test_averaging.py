@@ -105,7 +105,7 @@ def flat(tree):
 
 
 def agree(found, expected):
-    """Adam divides by small roots: single elements may differ more than the rest, so by norm."""
+    """Compares norms, because Adam divides by small roots: single elements may differ more than the rest."""
     assert len(found) == len(expected)
     for a, b in zip(found, expected):
         assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b) + 1e-6, (np.linalg.norm(a - b), np.linalg.norm(b))

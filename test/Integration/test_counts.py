@@ -1,4 +1,4 @@
-"""Regressions in instruction counts of compiler, planner, simulator and runtime, against the table in bench/counts.json."""
+"""Regressions in instruction counts of compiler, planner and simulator, against the table in bench/counts.json."""
 
 import json
 import pathlib

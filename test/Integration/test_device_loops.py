@@ -32,8 +32,8 @@ def test_results_equal_jax(workshop, model, sizes):
 
 
 def test_a_long_scan_is_products_of_the_library(workshop):
-    """No kernel runs the loop on one thread. Two products a step forwards and three backwards, of each of two microbatches; the
-    kernels of a step are shared by all 130."""
+    """No kernel runs the loop on one thread. An iteration has two products forwards and three backwards, for each of two
+    microbatches; all 130 iterations share the kernels of one."""
     made = calls(compiled(workshop, "recurrent.py:lstm", SIZES, 1, *TARGET))
     assert not [it for it in made if it["class"] == "loops"], made
     assert sum(it["count"] for it in made if it["class"] == "product") == 2 * 130 * 5
@@ -41,7 +41,7 @@ def test_a_long_scan_is_products_of_the_library(workshop):
 
 
 def test_a_step_reads_its_row_of_the_input(workshop):
-    """Not the whole transposed input, which 12 steps would transpose 12 times."""
+    """An iteration does not read the whole transposed input, which 12 iterations would transpose 12 times."""
     made = calls(compiled(workshop, "recurrent.py:slices", FEW, 1, *TARGET))
     whole = 4 * 12 * 16 * 4
     assert not [it for it in made if it["class"] == "elements" and it["count"] >= 12 and it["written_bytes"] >= whole], made

@@ -113,8 +113,8 @@ def test_stores_and_workers_as_stages_equal_jax(workshop, monkeypatch, hashed):
     assert sum(counted["padding"] for counted in found["fetched_bytes"]) > 0
 
 
-# On three hosts with two ranks each. split: every rank has a part of the features and of the samples; pairs: each of two ranks, in
-# three copies. stages: the features and the layers in two stages, each with a replica on every host.
+# On three hosts with two ranks each. split: every rank has a part of the features and of the samples; pairs: so do both ranks
+# of each of three copies. stages: the features and the layers in two stages, each with a replica on every host.
 SLOTS, SMALL = (2, 2, 2), "B=12,N=1200"
 LARGE = "N=100000,E=1000000,C=32,F=128,H=128,B=12,K=10,L=5"
 PLANS = {"pairs": ("--tensor-parallel=2", "--data-parallel=3", "--shard=features=0,ids=0,mask=0,classes=0,*=whole"),

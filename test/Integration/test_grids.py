@@ -32,8 +32,9 @@ def hints(name, layouts, dims):
 
 
 class Pair:
-    """Operations whose value `v`, the product of two arguments, has layout `source`, and is then needed in layout `target`: added to
-    `to`. On an axis where it must be whole `to` is split, and `v` reversed in that dimension; where it must stay a sum `to` is one."""
+    """Operations whose value `v`, the product of two arguments, has layout `source`, and is then needed in layout `target`:
+    added to `to`. On an axis where `v` must be whole, `to` is split and `v` is reversed in the split dimension; on an axis
+    where `v` must stay a sum, `to` is a sum too."""
 
     def __init__(self, number, source, target):
         self.source, self.target, n = source, target, f"n{number}"
@@ -47,7 +48,7 @@ class Pair:
         if "P" in target:
             self.product(f"{n}to", self.to)
             value = f"%{n}v"
-            if "B" in target:   # Both dimensions, as a sum over one axis that the other must have whole.
+            if "B" in target:   # Reverses both dimensions of a sum over one axis, which must be whole on the other.
                 self.reversed = [True, True]
                 value = f"%{n}r"
                 self.body.append(f"""{value} = linalg.generic {{indexing_maps = [#reverse, #id], iterator_types = ["parallel", "parallel"]}}
@@ -109,9 +110,9 @@ def on_axis(old, new, other):
 
 
 def conversion(source, target):
-    """Bytes of a conversion: along the first axis, then along the second. Parts along the first of what the second splits in the same
-    dimension, or exchanges of sums, need the second closed before. A value that is read at computed places is made whole on an axis
-    whose layout does not fit."""
+    """Bytes of a conversion: along the first axis, then along the second. The second is made whole before if the first must
+    split the same dimension, or if it splits sums of the second. A value that is read at computed places is made whole on an
+    axis whose layout does not fit."""
     isRead, sent, (first, second) = "B" in target, 0, source
     chunks = False   # The second axis splits each half.
     if first != target[0]:
@@ -126,8 +127,8 @@ def conversion(source, target):
 
 
 def to_the_last(layouts):
-    """Bytes in which the last device, which returns it, gets a value: along the first axis, in all shards that have parts, then along
-    the second; but sums of parts are added up first."""
+    """Bytes that are sent to give the last device, which returns it, the whole value: along the first axis, in all shards that
+    have parts, then along the second. Sums over the second axis of parts along the first are added up before."""
     first, second = layouts
     whole = {"S0": SIZE // 2, "S1": SIZE // 2, "B": 0, "P": SIZE}
     if first in SPLIT and second == "P":
@@ -208,7 +209,7 @@ def test_random_conversions_of_uneven_parts(tmp_path, monkeypatch, seed):
 
 @pytest.mark.parametrize("hint", ["0;1", "1;0", "0;0", "1;1", "1:3;1:3", "1;1:3", "0:1:3;1", "1:3;0:1:3", "0;whole", "whole;1"])
 def test_a_parameter_is_loaded_and_joined_in_uneven_parts(tmp_path, hint):
-    """The parameter and the gradient, which is the other factor in all rows, as files have them."""
+    """The loss needs every part of the parameter; the result with the gradient's role, here w + x, is joined from parts."""
     step = f"""
         func.func @step(%w: tensor<15x18xf32> {{pipeline.role = "parameter", pipeline.name = "w"}},
                         %x: tensor<15x18xf32> {{pipeline.role = "batch", pipeline.name = "x"}})

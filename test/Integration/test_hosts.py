@@ -108,7 +108,7 @@ def test_paced_sends_keep_to_the_rates_of_the_flow_schedule(workshop):
             results[paced] = {key: value.tobytes() for key, value in load_file(out).items()}
     assert results[True] == results[False]
     assert seconds[False] < 0.5 * least <= 0.5 * seconds[True], (seconds, least)
-    # Each connection has its rate although all send at once: a step is no longer than the bound allows, and what messages wait for.
+    # Each connection has its rate although all send at once: a step takes no longer than the bound and the waits of messages.
     assert seconds[True] < 2 * 1.1 * sum(sent.values()) / nic
 
 

@@ -77,7 +77,8 @@ class Step:
 
     def expected(self, ways, groups=1):
         """Bytes of the conversion, of its result to the last device, and from one group to the other: all of the value for each
-        device of the other group if it is whole, else once. A sum becomes whole there, except that of two parts."""
+        device of the other group if it is whole, else once. A sum is sent as parts and becomes whole in the other group, except
+        a sum of two parts, which becomes whole before."""
         size = 4 * self.rows * self.columns
         isWhole = "B" in (self.source, self.target) and (self.source != "P" or ways == 2)
         return sum((table(self.source, self.target, ways, self.rows, self.columns), (groups - 1) * (ways if isWhole else 1) * size,
@@ -129,7 +130,7 @@ def table(source, target, ways, rows, columns):
 
 
 def to_the_last(layout, ways, rows, columns):
-    """Bytes in which the last device, which returns it, gets a value."""
+    """Bytes that are sent to give the last device, which returns it, the whole value."""
     size = 4 * rows * columns
     if layout == "P":
         return size if ways == 2 else (ways - 1) * size + to_the_last("S0", ways, rows, columns)
@@ -181,7 +182,7 @@ def test_a_conversion_goes_to_other_processes(tmp_path, shape, ways, source, tar
 @pytest.mark.parametrize("ways", (2, 4))
 @pytest.mark.parametrize("shape, dims", [((4, 4, 5, 7), (2, 3)), ((4, 4, 5, 7), (3, 2)), ((4, 8, 4, 8, 4), (2, 4)), ((4, 8, 4, 8, 4), (4, 2))])
 def test_later_dimensions_are_exchanged(tmp_path, ways, shape, dims):
-    """Of values of four and five dimensions, from one split to another: between sums with parameters that are split so."""
+    """Values of four and five dimensions go from one split to another, between operations with parameters that are split so."""
     type_ = f"tensor<{'x'.join(map(str, shape))}xf32>"
     arguments = {"from": ("parameter", shape), "x": ("batch", shape), "to": ("parameter", shape)}
     text = ", ".join(f'%{name}: {type_} {{pipeline.role = "{role}", pipeline.name = "{name}"}}' for name, (role, _) in arguments.items())
@@ -371,7 +372,7 @@ def test_groups_that_overlap_are_refused(tmp_path):
 
 
 def whole(chain, locals_, name):
-    """The value of which ranks hold `locals_` as the entry `name` of a vector's chain says."""
+    """The global value that ranks hold as `locals_`, with the layout that entry `name` of a vector's chain states."""
     entry = next(it for it in chain if it["value"] == name)
     parts = [np.array(locals_[str(rank)], np.float32) for rank in entry["ranks"]]
     return {"B": lambda: parts[0], "P": lambda: sum(parts)}.get(entry["sbp"], lambda: np.concatenate(parts, int(entry["sbp"][2:-1])))()

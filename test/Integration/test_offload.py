@@ -82,7 +82,7 @@ def test_the_plan_says_what_ranks_take(workshop, model, stages, schedule):
 
 
 def test_a_plan_offloads_where_memory_is_short(workshop):
-    """Without an option, until the arenas fit, where copies are cheaper than recomputation."""
+    """Without an option it offloads until the arenas fit, where copies are cheaper than recomputation."""
     model, stages, schedule = CASES[0]
     none = compiled(workshop, model, stages, schedule, "none")
     memory = int(0.9 * max(rank["arena"] for rank in memory_of(none)))

@@ -58,8 +58,9 @@ def test_repeated_layers_agree_with_jax(tmp_path, imported, model, hints, groups
 
 @pytest.mark.parametrize("groups", (1, 2))
 def test_memory_shrinks(tmp_path, imported, groups):
-    """With all microbatches in flight if there are two groups. The bits are those of the same layers, which with one group are
-    those of a graph: without --recompute-layers a step without a pipeline forms fewer."""
+    """With two groups all microbatches are in flight. The bits are those of the same layers without repetition; those are
+    compiled from a graph that was formed with --recompute-layers, since without it a step without a pipeline forms fewer
+    layers."""
     folder, found = imported(DEEP), {}
     flags = ("--stages=2", "--schedule=gpipe") if groups == 2 else ()
     (tmp_path / "graph").mkdir()
@@ -123,7 +124,7 @@ def test_the_number_of_shards_is_chosen_where_layers_must_repeat(tmp_path, memor
 
 
 def test_a_plan_that_does_not_fit_after_all_is_planned_for_less_memory(tmp_path):
-    """With much in the head, the planner of gangs counts less than the devices need."""
+    """If the head is large, the planner of gangs counts less memory than the devices need."""
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / DEEP, "-o", tmp_path / "step.mlir",
          env={"STAGEWRIGHT_GPT": "V=512,D=32,H=4,L=4,T=64,B=8"})
 
@@ -137,7 +138,7 @@ def test_a_plan_that_does_not_fit_after_all_is_planned_for_less_memory(tmp_path)
 
 
 def test_the_planner_expects_the_time_of_the_program(tmp_path, imported):
-    """pp-plan, which plans groups of devices, and pp-compile for the same cut, with half a block in each layer of a group."""
+    """Compares pp-plan, which plans groups of devices, with pp-compile for the same cut; each layer has half a block."""
     flags = [imported(DEEP) / "step.mlir", "--cluster=local:4", "--tensor-parallel=2", f"--shard={GPT}", "--microbatches=4", "--schedule=1f1b"]
     said = tool("pp-compile", *flags, "--stages=2", AGAIN, "-o", tmp_path / "step.swx")
     compiled = float(re.search(r"predicted step ([\d.]+) ms", said)[1])

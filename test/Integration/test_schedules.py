@@ -130,7 +130,7 @@ def test_inference_in_groups_of_microbatches(workshop):
 
 @pytest.mark.parametrize("kind", TWINS)
 def test_results_of_twins_are_joined(workshop, kind):
-    """Two ranks have a stage, each for half of the microbatches: logits are on both, what is of the last microbatch on one."""
+    """Two ranks have a stage, each for half of the microbatches: logits are on both, results of the last microbatch on one."""
     model = "gpt.py:gpt_deep_results"
     text = scheduled(workshop, kind, model)
     check(workshop, run(workshop, f"{kind}-results", text, model), text)

@@ -1,8 +1,8 @@
 """What the accesses of each kernel cost, by the emulator's counters: sectors of device memory, waves of shared memory.
 
-The efficiency of loads is their bytes by those of the sectors that they touch, request by request; above 1 where lanes of a warp
-read the same address. Widths are multiples of 32 elements, so that rows begin at sectors. Only accesses of at least 8 KiB per
-launch are checked: a loss or one number per row cannot fill sectors."""
+The efficiency of loads is their bytes divided by those of the sectors that they touch, request by request; it is above 1 where
+lanes of a warp read the same address. Widths are multiples of 32 elements, so that rows begin at sectors. Only accesses of at
+least 8 KiB per launch are checked: a loss or one number per row cannot fill sectors."""
 
 import dataclasses
 

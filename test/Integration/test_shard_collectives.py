@@ -78,7 +78,7 @@ def test_gathers_in_processes(tmp_path, imported, model, ways, hints, flags, gro
     ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 2, GPT, ("--stages=2",)), ("llama.py:llama", 2, LLAMA, ()),
     *thorough([("gpt.py:gpt", 2, GPT, ("--data-parallel=2",)), ("llama.py:llama", 4, LLAMA, ())])))
 def test_gathers_on_devices(tmp_path, imported, model, ways, hints, flags):  # noqa: F811
-    """In processes, and in one with a device for each rank, in another order of streams."""
+    """Ranks run in processes, and in one process with a device for each rank, in another order of streams."""
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--shard-collectives", *flags, "--target=cuda:sm_90a", cluster="h100")
     assert {it.get("exchanges", False) for it in gathers(artifact)} == {False, True}
@@ -112,7 +112,7 @@ def test_a_trace_shows_gathers(tmp_path, imported):  # noqa: F811
     names = {it["name"] for it in gathers(artifact)}
     found = [event["name"] for event in sums]
     assert {name: found.count(name) for name in names} == dict.fromkeys(names, 2 * 4)   # on two ranks, for each microbatch
-    # Waiting is a gap: no action's bar begins before a gather that it awaits is there.
+    # Waiting is a gap: no action's bar begins before a gather that it awaits has ended.
     devices, = {event["pid"] for event in events if event["name"] == "process_name" and event["args"]["name"] == "devices"}
     actions = [event for event in bars if event["pid"] == devices]
     assert actions

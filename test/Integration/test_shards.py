@@ -273,7 +273,7 @@ def test_a_number_of_shards_that_is_not_planned_has_no_faster_plan(tmp_path, nar
 
 
 def test_stages_of_shards_are_interleaved(tmp_path):
-    """If that is faster, as here: two pairs, slow links between them, six layers."""
+    """The compiler interleaves if that is faster, as it is here: two pairs, slow links between them, six layers."""
     folder, artifact = single(tmp_path, layers=6, microbatches=4), tmp_path / "step.swx"
     cluster = hosts(tmp_path / "cluster.json", (2, 2), 1e8)
 
@@ -288,13 +288,13 @@ def test_stages_of_shards_are_interleaved(tmp_path):
         return float(found[1]), found[4]
 
     whole, halves = plan("--schedule=interleaved"), plan()
-    # The halves of a backward apart leave less of the bubbles.
+    # Backwards that are split into two halves leave smaller bubbles.
     assert halves[0] < whole[0] and "zb" in halves[1], (whole, halves)
     agrees_with_jax(artifact, folder)
 
 
 def test_every_number_of_groups_is_planned(tmp_path):
-    """With a schedule that has several stages per device; those that promise less are not compiled."""
+    """With a schedule that has several stages per device; plans that promise less are not compiled."""
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt_deep", "-o", tmp_path / "step.mlir")
     said = subprocess.run([BUILD / "bin/pp-compile", tmp_path / "step.mlir", f"--cluster={hosts(tmp_path / 'cluster.json', (4, 4), 3e8)}",
                            "--tensor-parallel=auto", "--schedule=interleaved", "--data-parallel=1", "--microbatches=8", "--emit=program"],
@@ -304,7 +304,7 @@ def test_every_number_of_groups_is_planned(tmp_path):
 
 
 def test_asked_stages_are_planned_with_chunks(tmp_path):
-    """Whatever numbers of stages per group promise most."""
+    """Of the numbers of stages per group, those that promise most are taken."""
     call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt_deep", "-o", tmp_path / "step.mlir")
     said = subprocess.run([BUILD / "bin/pp-compile", tmp_path / "step.mlir", f"--cluster={hosts(tmp_path / 'cluster.json', (4, 4), 3e8)}",
                            "--tensor-parallel=auto", "--stages=12", "--data-parallel=1", "--microbatches=8", "--emit=program"],

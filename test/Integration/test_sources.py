@@ -179,7 +179,7 @@ def test_an_error_names_step_and_microbatch_and_the_run_can_resume(workshop, tmp
 
 @MPI
 def test_processes_end_when_a_source_stalls(workshop, tmp_path):
-    """The middle one of three reads no batch and has no source. From the checkpoint the run goes on as one of threads."""
+    """The middle one of three processes reads no batch and has no source. Threads resume the run from the checkpoint."""
     (tmp_path / "bad.py").write_text(SOURCE.format(failure="time.sleep(100)"))
     (tmp_path / "good.py").write_text(SOURCE.format(failure="pass"))
     model, folder, what = "training.py:mlp_sgd", tmp_path / "run", tmp_path / "bad.py:source"

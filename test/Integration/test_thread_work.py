@@ -1,9 +1,9 @@
 """No thread iterates over all tokens: the instructions of a kernel's thread do not grow with the number of sequences, nor, except in
 attention, with their length.
 
-The emulator's counters show it, not machine code: how often a loop runs depends on operands that its code does not contain, and
-a loop that a warp shares looks like one of a single thread. An instruction is counted once per warp, so one thread that works
-while 31 wait counts as a warp."""
+The test reads the emulator's counters, not machine code: how often a loop runs depends on operands that its code does not
+contain, and a loop that a warp shares looks like one of a single thread. An instruction is counted once per warp, so one thread
+that works while 31 wait counts as a warp."""
 
 import math
 
@@ -33,7 +33,7 @@ def instructions(workshop, model, sizes, flags, env):
 
 
 def walks(workshop, model, sizes, flags, env, short, long):
-    """Kernels whose threads execute more where there are four times as many tokens, or one instruction for each token."""
+    """Kernels that execute more instructions per thread for `long` than for `short`, or more than one for each token."""
     before, after = (instructions(workshop, model, sizes.format(**size), flags, env) for size in (short, long))
     tokens, wrong = math.prod(long.values()), []
 

@@ -103,7 +103,7 @@ GRID = "--cluster=local:4", "--tensor-parallel=2x2", "--shard=*/qkv=1:3;0,*/o=0;
 
 @pytest.mark.parametrize("name", ["gpt_adamw", *thorough(["tied_adamw", "scan_adamw", "scan_lamb"])])
 def test_grids_of_shards_train_as_jax_and_optax(workshop, golden, name):
-    """Also rows of stacks, of which each shard has a part along two dimensions."""
+    """Covers rows of stacked parameters too, which are split along two dimensions."""
     path = workshop.path("training", f"{name}-grid", "swx")
     tool("pp-compile", workshop.module(f"training.py:{name}"), *GRID, "--microbatches=8", "--quiet", "-o", path)
     trains(path, golden(name, steps_of(name)), steps_of(name))

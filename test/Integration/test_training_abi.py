@@ -1,4 +1,4 @@
-"""Training runs by the C ABI, from C and from Python's ctypes: the bytes of pp-run's checkpoints, and errors as text."""
+"""Training runs through the C ABI, from C and from Python's ctypes: checkpoints equal pp-run's, and errors are texts."""
 
 import ctypes
 import subprocess
@@ -106,7 +106,7 @@ def test_wrong_calls_from_c_return_their_reason(workshop):
 
 
 def test_ctypes_trains_as_pp_run(workshop, text, whole, runtime):
-    """And either resumes the other's run."""
+    """Either also resumes the other's run."""
     folder = workshop.path("abi", "ctypes")
     training = runtime.sw_training_create(options(workshop, text, folder, checkpoint_every=2))
     assert training, runtime.sw_error()

@@ -15,12 +15,12 @@ from workshop import BUILD, tool
 GPT, LAYERS, RATIO = "gpt.py:gpt_slices", 5, 1.48
 NAMES = ("fast0", "fast1", "slow0", "slow1")
 STAGE = f"[0,{LAYERS})@" + "+".join(NAMES)
-# Feasibility is that of the shares alone; by default layers may also recompute more.
+# Whether a plan fits depends on its shares alone; by default layers could also recompute more.
 FLAGS = ("--schedule=1f1b", "--microbatches=8", "--recompute-level=0", "--quiet")
 
 
 def cluster(workshop, memory=(1 << 34,) * 4, bandwidth=1e10):
-    """A file with these devices; their memory in bytes, and the bandwidth of their links."""
+    """A cluster file with these devices, their memory in bytes, and the bandwidth of their links."""
     slower = {name: RATIO if name.startswith("slow") else 1 for name in NAMES}
     devices = [{"name": name, "class": name[:4], "node": 0, "flops": 1e10 / slower[name], "bandwidth": 2e9 / slower[name],
                 "memory": bytes} for name, bytes in zip(NAMES, memory, strict=True)]
@@ -47,7 +47,7 @@ def compiled_for(workshop, path, plan, *flags):
 
 
 def arenas(artifact):
-    """By device."""
+    """The bytes of each device's arena."""
     return {rank["device"]: rank["memory"]["arena"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]}
 
 
@@ -79,7 +79,7 @@ def test_shares_fit_if_and_only_if_a_brute_force_over_arenas_finds_some(workshop
     known = {shares: arenas(artifact) for shares, (artifact, _) in found.items()}
     draw, fitting, refused = random.Random(len(known)), 0, 0
     for number in range(6):
-        # Exactly the arenas of some shares, 64 bytes less on one device, or each device's of other shares.
+        # Memory is exactly what some shares need, 64 bytes less on one device, or what different shares need on each device.
         most = {name: known[draw.choice(list(known))][name] for name in devices}
         if number % 3 < 2:
             most = dict(known[draw.choice(list(known))])
@@ -124,7 +124,7 @@ def test_a_plan_that_fits_by_its_arenas_keeps_its_order(workshop):
     artifact, error = compiled_for(workshop, path, plan)
     assert artifact, error
     assert all(arenas(artifact)[name] <= bytes for name, bytes in memory.items())
-    # It was planned several times, with the same remarks.
+    # It was planned several times; each remark is printed once.
     assert error.count("no number of microbatches is given, taking 8") == 1
 
 
@@ -143,7 +143,7 @@ def forwards(workshop, artifact, factors):
 def test_dilated_ranks_take_longer_by_their_factor(workshop):
     artifact, error = compiled(workshop, STAGE)
     assert artifact, error
-    for _ in range(6):  # Until both runs were left alone by other processes.
+    for _ in range(6):  # until other processes disturb neither run
         equal = forwards(workshop, artifact, (20,) * 4)
         slower = forwards(workshop, artifact, (20, 20, 20 * RATIO, 20 * RATIO))
         assert len(equal) == len(slower) == 4

@@ -1,5 +1,5 @@
-"""Shared by the integration tests: each model is imported once, its golden values computed once, compiled once per plan, also
-if several processes run the tests."""
+"""Shared by the integration tests: each model is imported once, its golden values are computed once, and it is compiled once
+per plan, even if several processes run the tests."""
 
 import atexit
 import fcntl

@@ -29,8 +29,8 @@ from stagewright.frontend.train_state import static_leaves  # noqa: E402
 
 # Our error over the whole step, relative to the reference, may be this multiple of JAX's error in the same type.
 MULTIPLE = {"float32": 2.0, "bfloat16": 1.5}
-# Or this part of the norm of all results, because JAX's error may happen to be less than single roundings: over the whole step,
-# and for one result, in which terms may cancel.
+# Or this part of the norm of all results, because JAX's error may happen to be less than single roundings. FEW_ROUNDINGS is for
+# the whole step, ROUNDING for one result, in which terms may cancel.
 FEW_ROUNDINGS = {"float32": 2.0 ** -20, "bfloat16": 0.0}
 ROUNDING = {"float32": 2.0 ** -22, "bfloat16": 0.0}
 WIDER = {"float32": jnp.float64, "bfloat16": jnp.float32}
@@ -168,7 +168,7 @@ class Attempt:
 
     @staticmethod
     def mistakes(ours, theirs, least=0.0):
-        """{result: text} for results of `ours`, {result: (error, norm)}, whose error is too large for that of `theirs`."""
+        """{result: text} for results of `ours`, {result: (error, norm)}, whose error is too large compared with `theirs`."""
         return {key: f"result {key}: error {error:.3e}, JAX's own {theirs[key]:.3e}, norm {size:.3e}"
                 for key, (error, size) in ours.items() if not error <= 4 * theirs[key] + 0.05 * size + least}
 

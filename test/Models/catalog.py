@@ -24,9 +24,9 @@ BOTH = ("float32", "bfloat16")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A registered step. `sample`: whether the ordinary tests run it; `stages`: their numbers, "auto" for the planner's
-    choice, "shards" for one stage with all layers split over two devices, "groups" for two of these, "gpu" for one stage
-    on an emulated GPU."""
+    """A registered step. `sample`: whether the ordinary tests run it; `stages`: the ways to compile it: a number of stages,
+    "auto" for the planner's choice, "shards" for one stage with all layers split over two devices, "groups" for two of
+    these, "gpu" for one stage on an emulated GPU."""
     name: str
     make: object
     dtypes: tuple = BOTH

@@ -11,7 +11,7 @@ PAGES = sorted(page for page in ROOT.rglob("*.md") if not {"build", ".pytest_cac
 
 
 def anchors(text):
-    """Of every heading, as GitHub makes them."""
+    """The anchors of all headings, as GitHub makes them."""
     for heading in re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE):
         heading = re.sub(r"\]\([^)]*\)", "", heading)
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

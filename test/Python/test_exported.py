@@ -21,7 +21,7 @@ def imported(tmp_path, function, *arguments, **options):
 
 
 def test_layouts_become_hints(tmp_path):
-    """Of the axis that is asked for: two arguments, a constraint, and the batch by the other axis."""
+    """Two arguments and a constraint are split over the requested axis and become hints; the batch, over another, does not."""
     def net(p, x):
         h = jnp.tanh(x @ p["up"])
         return jax.lax.with_sharding_constraint(h, jax.sharding.NamedSharding(MESH, jax.P(None, "model"))) @ p["down"]

@@ -55,7 +55,7 @@ def test_what_no_result_needs_goes():
 
 @pytest.mark.parametrize("operation", ["layer", "at_static"])
 def test_a_failure_is_shrunk(operation):
-    """To the failing statement and what it reads."""
+    """Only the failing statement and what it reads remain."""
     program = next(p for p in (generate(11, n) for n in range(100))
                    if len(p.statements) > 8 and any(s.operation == operation for s in live(p).statements))
 

@@ -1,6 +1,7 @@
 """scripts/gpu-check without a GPU: it reports that, it resumes, it ends what takes too long, and its bundle is complete.
 
-The recording CUDA stands in for a GPU here: it shows that the code runs, not that numbers are right."""
+The emulator (test/Cuda) replaces the GPU, and only records calls here: this shows that the code runs, not that its numbers are
+right."""
 
 import json
 import os

@@ -346,7 +346,7 @@ def shapes(tree):
 
 def test_shapes_alone_give_the_same_module(tmp_path):
     function, arguments, (update, state) = adam_step()
-    for name, as_given in (("known", lambda tree: tree), ("shapes", shapes)):  # one line: it is in the locations
+    for name, as_given in (("known", lambda tree: tree), ("shapes", shapes)):  # one line: its number is in the locations
         signature = import_jax(function, as_given(arguments), str(tmp_path / f"{name}.mlir"), roles={3: "constant"},
                                update=(update, as_given(state)))
     assert (tmp_path / "shapes.mlir").read_text() == (tmp_path / "known.mlir").read_text()

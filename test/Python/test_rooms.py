@@ -1,4 +1,5 @@
-"""The rooms of lib and tools: which headers a file may include, that they form no circle, and that names tell files apart.
+"""The rooms of lib and tools: which headers a file may include, that rooms do not include each other in a circle, and that file
+names are unambiguous.
 
 A room is a folder with a CMakeLists.txt, of which each library or tool has one. The headers in it are its own; what other
 rooms may include is in include/.

@@ -62,7 +62,7 @@ def test_a_dilated_rank_is_slower_and_computes_the_same(tmp_path):
     slow.write_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     spent = [event["dur"] for event in events if event["ph"] == "X" and event["name"].startswith("1F")]
-    assert len(spent) == 4 and min(spent) > 1000  # us; some tenths without
+    assert len(spent) == 4 and min(spent) > 1000  # us; without dilation, some tenths of a us
 
 
 def test_a_factor_below_one_is_an_error():

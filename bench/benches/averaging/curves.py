@@ -1,7 +1,8 @@
-"""A byte-level GPT trained on the data of `./dev bench training` by four replicas, as threads: synchronous, averages every 4 steps
-that steps wait for (local SGD), averages merged 2 steps later by both rules, and averages every 2 steps merged a step later. The
-validation loss is that of windows that no step has seen, by the mean of the replicas. A run killed in the middle of a round and
-resumed is compared bit for bit. A second table has the validation losses with higher rates."""
+"""Four replicas, as threads, train a byte-level GPT on the data of `./dev bench training`: synchronously; with an average every
+4 steps, for which steps wait (local SGD) or which is merged 2 steps later, by either rule; and with an average every 2 steps
+that is merged a step later. The validation loss is that of the mean of the replicas' parameters on windows that no step has
+seen. A run that is killed between the start and the merge of an average, and resumed, is compared bit for bit. A second table
+has the validation losses with higher rates."""
 
 import json
 import os
@@ -30,7 +31,7 @@ SAVED, KILLED, ALLOWED = 149, 201, 0.02  # an average of step 148 is under way a
 
 
 def prepared(session, prefix):
-    """The flags of pp-run for data, and for data that is not trained with."""
+    """The flags of pp-run for training data and for validation data."""
     call([session.python, PEERS / "jax_training.py", "prepare", SOURCE, prefix, STEPS + SPARE, MICROBATCHES], MODEL.environment)
     batch, data, held = MICROBATCHES * MODEL.sizes["B"], [], []
     ids = np.load(f"{prefix}.ids.npy")

@@ -1,5 +1,5 @@
-"""Four replicas on four hosts (network namespaces) whose links are shaped by `tc`: synchronous training, an average every 8 steps
-that steps wait for (local SGD), and one that is merged later, with the delay that `pp-compile` chooses from measured times.
+"""Four replicas on four hosts (network namespaces) whose links are shaped by `tc`: synchronous training, and an average every 8
+steps, for which steps wait (local SGD) or which is merged later, with the delay that `pp-compile` chooses from measured times.
 Actions take a set time (`pp-run --pace`), so two cores suffice; messages and sums are real, by MPI over TCP. Steps without any
 sum are the computation alone. A perceptron of 0.8 million parameters; its replicas take eight microbatches in turn."""
 

@@ -13,7 +13,7 @@ using namespace emulator;
 constexpr int writtenByHost = 2;
 
 /// Throws if the host gets bytes that were never written. Results are padded to
-/// multiples of 64 bytes, so the end of such a line need not be.
+/// multiples of 64 bytes, so the last bytes of each 64 may be unwritten.
 static void requireWritten(uint64_t address, int64_t bytes) {
   constexpr uint64_t line = 64;
   const uint8_t *marks = memory().find(address, bytes).marks;

@@ -51,7 +51,7 @@ EMULATED int cuDeviceGetName(char *name, int size, int) {
 EMULATED int cuDeviceGetUuid_v2(void *uuid, int device) {
   return std::memset(uuid, device + 1, 16), 0;
 }
-/// Those of an H100; 0 for attributes that the runtime does not read.
+/// Values of an H100; 0 for attributes that the runtime does not read.
 EMULATED int cuDeviceGetAttribute(int *value, int attribute, int) {
   enum { multiprocessors = 16, major = 75, minor = 76 };
   *value = attribute == multiprocessors ? 132

@@ -93,10 +93,10 @@ bool runs(const Entry &it, uint32_t device) {
                    (!isOfMajor || it.architecture / 10 == device / 10);
 }
 
-/// The PTX of an image that a device (90: sm_90) runs, for
-/// the highest one if there are several. Empty if it runs only the image's
-/// machine code; none if it runs nothing of the image. Throws `ptx::Unknown` if
-/// the image has another format.
+/// The PTX of an image that a device (90: sm_90) runs; of several, that of the
+/// highest architecture. Empty if it runs only the image's machine code; none
+/// if it runs nothing of the image. Throws `ptx::Unknown` if the image has
+/// another format.
 std::optional<std::string_view> ptxOf(const void *image, uint32_t device) {
   // An image may also be null-terminated PTX text.
   const char *text = static_cast<const char *>(image);

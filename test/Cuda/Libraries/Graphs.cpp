@@ -123,7 +123,7 @@ void compute(const sw_convolve_desc &it, const Addresses &at) {
   int64_t channels = it.channels / it.groups, filters = it.filters / it.groups;
   auto array = [&](size_t operand, int32_t type, int64_t first, int64_t second,
                    const int64_t *three, const int64_t *strides) {
-    // By sw_convolve.
+    // `writes` of sw_convolve_desc: the result, the image or the window.
     bool isWritten = operand == std::array{2u, 0u, 1u}[size_t(it.writes)];
     return Array({first, second, three[0], three[1], three[2]}, at[operand],
                  elementOfRuntime(type), strides, isWritten ? nullptr : reads);

@@ -73,8 +73,8 @@ static bool move(Comm *comm, int socket, const Place &it, int64_t bytes,
 }
 
 /// Sums the data of all ranks in the memory of the first, which sends the total
-/// to the others. What one rank has not written is unwritten in the total: a
-/// first sum, which only connects the ranks, reads anything.
+/// to the others. What one rank has not written is unwritten in the total: the
+/// first sum only connects the ranks, and may read unwritten bytes.
 static void sum(Comm *comm, const Message &it) {
   if (comm->rank > 0) {
     for (bool sends : {true, false})

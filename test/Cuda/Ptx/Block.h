@@ -126,8 +126,8 @@ private:
   void requireWritten(const Operand &operand, const char *what);
   /// Begins the plane `unwritten` if one of these bytes is.
   void notice(const Place &from, int bytes);
-  /// Before and after an instruction: where the results' unwritten bits come
-  /// from is where its operands' come from.
+  /// Called before and after an instruction: unwritten bits of its results have
+  /// the origins of those of its operands.
   void gatherOrigins();
   void spreadOrigins();
 

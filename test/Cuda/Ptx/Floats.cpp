@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // 16-bit sums and products are computed in double precision and rounded through
-// float32. The result has the device's bits: the 24 bits of float32 are enough
-// to round a sum or product of 11-bit numbers twice. Approximations (ex2, lg2,
-// tanh and so on) use the C library: a device's last bits differ.
+// float32. The result has the device's bits: for a sum or product of 11-bit
+// numbers, rounding first to the 24 bits of float32 changes nothing.
+// Approximations (ex2, lg2, tanh and so on) use the C library: a device's last
+// bits differ.
 //
 //===----------------------------------------------------------------------===//
 

@@ -124,7 +124,8 @@ void defineIntegers(Table &table) {
   });
   define<Word>(table, "popc", [](Word a) { return Word(std::popcount(a)); });
   define<Word>(table, "clz", [](Word a) { return Word(std::countl_zero(a)); });
-  // Only generic addresses of shared and local memory differ from their own.
+  // Only for shared and local memory does a generic address differ from the
+  // address within the space.
   for (const char *space : {"to.global", "to.shared", "to.local", "global"})
     define<uint64_t>(table, std::string("cvta.") + space,
                      [](uint64_t a) { return a; });

@@ -258,8 +258,8 @@ private:
     }
   }
 
-  /// Declares an array: `.local .align 8 .b8 depot[16]`. That of dynamic shared
-  /// memory is external, a table in memory of its own has values.
+  /// Declares an array: `.local .align 8 .b8 depot[16]`. The array of dynamic
+  /// shared memory is external; a table is in device memory and has values.
   void array(std::string_view text) {
     size_t open = text.find('[');
     auto words = split(text.substr(0, open), ' ');

@@ -66,8 +66,9 @@ void Warp::spreadOrigins() {
       });
 }
 
-/// The number of operands of which the result is made, while others only
-/// choose: the handler computes the unwritten bits from those of the former.
+/// The number of leading operands whose bits the instruction moves into the
+/// result, while the others only choose which. From the unwritten bits of the
+/// former the handler computes those of the result.
 static size_t movedBy(const Instruction &it) {
   static const std::unordered_map<std::string_view, size_t> moved = {
       {"shl", 1},  {"shr", 1}, {"bfe", 1}, {"prmt", 2},

@@ -42,29 +42,3 @@ def program():
     i1 = jnp.asarray(np.random.default_rng(407112).integers(-1, 6, (5,)), I)
     n0 = jnp.asarray(np.random.default_rng(407110).integers(-1, 5, ()), I)
     return jax.value_and_grad(function), (p, i1, n0)
-# crash, compile: signal SIGSEGV
-# Stack dump:
-# 0.	Program arguments: /work/main/build/bin/pp-compile /tmp/stagewright-fuzz-l48_x20v/again/module.mlir --cluster=local:2 --microbatches=2 --quiet --no-cache -o /tmp/stagewright-fuzz-l48_x20v/again/step.swx --tensor-parallel=2 --shard=params/w5=0
-#  #0 0x00007f0a6ccb8786 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (/usr/lib/llvm-22/lib/libLLVM.so.22.1+0x4eb8786)
-#  #1 0x00007f0a6ccb5fd3 llvm::sys::RunSignalHandlers() (/usr/lib/llvm-22/lib/libLLVM.so.22.1+0x4eb5fd3)
-#  #2 0x00007f0a6ccb94f4 (/usr/lib/llvm-22/lib/libLLVM.so.22.1+0x4eb94f4)
-#  #3 0x00007f0a6785a050 (/lib/x86_64-linux-gnu/libc.so.6+0x3c050)
-#  #4 0x000055af5c43673f stagewright::levelsOf(stagewright::pipeline::GraphOp, stagewright::Problem const&, long) (/work/main/build/bin/pp-compile+0x2bb73f)
-#  #5 0x000055af5c42eeab stagewright::planShards[abi:cxx11](stagewright::pipeline::GraphOp, stagewright::CompileOptions const&) (/work/main/build/bin/pp-compile+0x2b3eab)
-#  #6 0x000055af5c42b0b0 stagewright::(anonymous namespace)::PlanStep::toProgram(mlir::ModuleOp, stagewright::CompileOptions const&, stagewright::(anonymous namespace)::Needs const&, llvm::function_ref<llvm::LogicalResult (mlir::OpPassManager&)>) const PlanStep.cpp:0:0
-#  #7 0x000055af5c429573 stagewright::(anonymous namespace)::PlanStep::runOnOperation() PlanStep.cpp:0:0
-#  #8 0x00007f0a76f8f937 mlir::detail::OpToOpPassAdaptor::run(mlir::Pass*, mlir::Operation*, mlir::AnalysisManager, bool, unsigned int) (/usr/lib/llvm-22/lib/libMLIR.so.22.1+0x618f937)
-#  #9 0x00007f0a76f8ff67 mlir::detail::OpToOpPassAdaptor::runPipeline(mlir::OpPassManager&, mlir::Operation*, mlir::AnalysisManager, bool, unsigned int, mlir::PassInstrumentor*, mlir::PassInstrumentation::PipelineParentInfo const*) (/usr/lib/llvm-22/lib/libMLIR.so.22.1+0x618ff67)
-# crash, compile: signal SIGSEGV
-# Stack dump:
-# 0.	Program arguments: /work/main/build/bin/pp-compile /tmp/stagewright-fuzz-m39qa4w4/606944-89/module.mlir --cluster=local:2 --microbatches=2 --quiet --no-cache -o /tmp/stagewright-fuzz-m39qa4w4/606944-89/step.swx --tensor-parallel=2 --shard=params/w5=0
-#  #0 0x00007fbac94b8786 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (/usr/lib/llvm-22/lib/libLLVM.so.22.1+0x4eb8786)
-#  #1 0x00007fbac94b5fd3 llvm::sys::RunSignalHandlers() (/usr/lib/llvm-22/lib/libLLVM.so.22.1+0x4eb5fd3)
-#  #2 0x00007fbac94b94f4 (/usr/lib/llvm-22/lib/libLLVM.so.22.1+0x4eb94f4)
-#  #3 0x00007fbac445a050 (/lib/x86_64-linux-gnu/libc.so.6+0x3c050)
-#  #4 0x0000555b4810973f stagewright::levelsOf(stagewright::pipeline::GraphOp, stagewright::Problem const&, long) (/work/main/build/bin/pp-compile+0x2bb73f)
-#  #5 0x0000555b48101eab stagewright::planShards[abi:cxx11](stagewright::pipeline::GraphOp, stagewright::CompileOptions const&) (/work/main/build/bin/pp-compile+0x2b3eab)
-#  #6 0x0000555b480fe0b0 stagewright::(anonymous namespace)::PlanStep::toProgram(mlir::ModuleOp, stagewright::CompileOptions const&, stagewright::(anonymous namespace)::Needs const&, llvm::function_ref<llvm::LogicalResult (mlir::OpPassManager&)>) const PlanStep.cpp:0:0
-#  #7 0x0000555b480fc573 stagewright::(anonymous namespace)::PlanStep::runOnOperation() PlanStep.cpp:0:0
-#  #8 0x00007fbad378f937 mlir::detail::OpToOpPassAdaptor::run(mlir::Pass*, mlir::Operation*, mlir::AnalysisManager, bool, unsigned int) (/usr/lib/llvm-22/lib/libMLIR.so.22.1+0x618f937)
-#  #9 0x00007fbad378ff67 mlir::detail::OpToOpPassAdaptor::runPipeline(mlir::OpPassManager&, mlir::Operation*, mlir::AnalysisManager, bool, unsigned int, mlir::PassInstrumentor*, mlir::PassInstrumentation::PipelineParentInfo const*) (/usr/lib/llvm-22/lib/libMLIR.so.22.1+0x618ff67)

@@ -1,4 +1,4 @@
-"""Program 4711-256: 2 stages, split over 2 shards, 2 microbatches"""
+"""Program 4711-256: layers of shards were planned out of order, and refused. 2 stages, split over 2 shards, 2 microbatches"""
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -41,6 +41,5 @@ def program():
     x0 = jnp.asarray(np.random.default_rng(88120).standard_normal((2,)), F)
     i0 = jnp.asarray(np.random.default_rng(88105).integers(-1, 7, (2,)), I)
     return jax.value_and_grad(function), (p, x0, i0)
-# refused, compile: /tmp/stagewright-fuzz-dqw436qw/again/program.py:15:1: error: a value of layer 'h0.layer2.t5.s1' on stage 7 is used by layer 'h0.layer2.t6.s0' on the earlier stage 6; list stages in the order of their layers
-# def function(p, x0, i0):
-# ^
+# refused, compile: program.py:15:1: error: a value of layer 'h0.layer2.t5.s1' on stage 7 is used by layer 'h0.layer2.t6.s0' on
+# the earlier stage 6; list stages in the order of their layers

@@ -50,7 +50,7 @@ def binary_kinked(g):
 
 @operation(4)
 def with_parameter(g):
-    """With a parameter of the same shape, or shaped as a row, a column or a scalar."""
+    """A value and a parameter of the same shape, or shaped as a row, a column or a scalar."""
     a = g.value()
     kind = g.rng.randrange(4)
     shape = (a.shape, a.shape[-1:], tuple(n if d == 0 else 1 for d, n in enumerate(a.shape)), ())[kind]
@@ -91,7 +91,7 @@ def compare(g):
 
 @operation(3)
 def cast(g):
-    """To the other floating-point type, sometimes and back."""
+    """A cast to the other floating-point type, sometimes there and back."""
     a = g.value()
     other = "H" if a.dtype == "F" else "F"
     return g.pick("{a}.astype({o})", "{a}.astype({o})", "({a}.astype({o}) * 2).astype({t})",
@@ -143,5 +143,5 @@ def wrapped(g):
 
 @operation(0)
 def plain(g):
-    """The operation by which the minimiser replaces others."""
+    """The operation that the minimiser puts in place of others."""
     return f"jnp.sin({g.value()})"

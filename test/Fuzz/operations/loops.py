@@ -6,7 +6,7 @@ from operations.contractions import square_root
 
 @operation(3)
 def scan_layers(g):
-    """Over parameters stacked by layer."""
+    """A scan over parameters that are stacked by layer."""
     a = g.value(ndim=(1, 3), most=256)
     n, count = a.shape[-1], g.rng.randint(1, 4)
     w = g.parameter((count, n, n), a.dtype, square_root(n))

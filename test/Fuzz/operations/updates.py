@@ -90,7 +90,7 @@ def at_list(g):
 
 
 def index(g, n, scalar=False, unique=False):
-    """(value, text) of an integer or a list of integers from the arguments, mostly in 0..n-1."""
+    """(value, text) of an integer or a list of integers from the arguments; the text is mostly taken modulo n."""
     i = g.value(dtypes="I", ndim=(0, 0) if scalar else (1, 1), most=16)
     return i, f"{i} % {n}" if g.maybe(0.8) else str(i)
 

@@ -19,7 +19,7 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
               heads share keys in pairs, with a mask for each of them, and with numbers for each pair of heads that share keys
     grouped_sliced_bfloat16, grouped_packed_bfloat16 and grouped_sliced, grouped_packed
               heads share keys in pairs; two of three biases of each pair are used, or one product computes the queries, the key
-              and the value of a pair side by side: heads are not evenly apart
+              and the value of a pair side by side, so that heads are not evenly spaced
     capped_bfloat16, capped_float16, dropped_bfloat16
               16-bit attention that the library does not support
     taught, taught_bfloat16

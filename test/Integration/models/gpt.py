@@ -15,6 +15,10 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_deep_tied gpt_deep with one matrix for embedding and output
     gpt_100m      a hundred million parameters: 12 layers, width 768
     gpt_long      small, with a sequence of 1024
+    gpt_forward_single  gpt_forward with the sizes of gpt_single
+    gpt_single_results, gpt_deep_results
+                  gpt_single and gpt_deep that also return the logits and the number of right predictions
+    gpt_single_logits  gpt_single that also returns the logits
 """
 
 import functools

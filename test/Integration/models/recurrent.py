@@ -1,7 +1,7 @@
-"""Recurrent networks. STAGEWRIGHT_RECURRENT="T,B,D": steps, sequences, width.
+"""Recurrent networks. STAGEWRIGHT_RECURRENT="T,B,D": iterations, sequences, width.
 
-    lstm    an LSTM, a scan over so many steps that the import keeps it as a loop
-    slices  a plain recurrence over few steps: the import unrolls its scan, each step reads a row of the transposed input
+    lstm    an LSTM, a scan of so many iterations that the import keeps it as a loop
+    slices  a plain recurrence of few iterations: the import unrolls its scan; each reads a row of the transposed input
 """
 
 import jax

@@ -6,7 +6,7 @@ their community. A worker's target nodes are of the communities of the store wit
 one worker.
 
 A worker fetches each row that its samples need once, from the store that has it. The numbers of rows are fixed: a list of fewer
-rows ends with -1. One that is too long is an error, which names both.
+rows ends with -1. A longer list is an error that names the worker and the store.
 """
 
 import functools
@@ -21,7 +21,7 @@ from graphs import RATE, mean_layer, split_hops
 from sampling import around, draw, graph, graph_sizes, key_of
 from training import updating
 
-TRIALS, DEVIATIONS, ROUND = 16, 7, 16  # Room for rows: the mean of some microbatches, and more.
+TRIALS, DEVIATIONS, ROUND = 16, 7, 16  # Room for rows: mean of trials + DEVIATIONS sigma, rounded up.
 
 
 def stores():

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The same batches as `sample` of models/sampling.py, bit for bit, by another
-// program. The text is the path of a file: int64 numbers of nodes, edges,
-// target nodes and both fan-outs; starts (int64, nodes + 1), neighbours (int32)
-// and classes (int32).
+// program. The text with which the source is opened is the path of a file:
+// int64 numbers of nodes, edges, target nodes and both fan-outs; starts (int64,
+// nodes + 1), neighbours (int32) and classes (int32).
 //
 //===----------------------------------------------------------------------===//
 

@@ -90,7 +90,7 @@ def test_compiled_for_stages(export, stages, tmp_path):
 
 
 def test_layers_are_the_models_blocks(tmp_path):
-    """The scopes of nodes are the paths of modules, each number with its name."""
+    """The scopes of nodes are the paths of modules, with a list's name before each number (`h.3`)."""
     made = exports.Export(exports.architectures.gpt2, tmp_path)
     stagewright.onnx.import_step(made.file, str(tmp_path / "step.mlir"), loss="loss")
     text = (tmp_path / "step.mlir").read_text()

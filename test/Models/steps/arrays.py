@@ -83,7 +83,7 @@ def convolution(h, kernel, strides=(1, 1), padding="SAME", **more):
 
 
 def positive(h):
-    """Positive definite matrices, 4 of 6 x 6, of hidden values."""
+    """4 positive definite matrices of 6 x 6, computed from hidden values."""
     return h @ h.swapaxes(1, 2) + 3 * jnp.eye(6, dtype=h.dtype)
 
 

@@ -102,7 +102,7 @@ RANDOM = {
 
 
 def with_key(op):
-    """A maker as `around` makes, with a random key as the last argument."""
+    """A maker like those of `around`, with a random key as the last argument."""
     def make(dtype):
         n = Draw(dtype)
         p = dict(a=n.dense(16, 16), b=n(16, 4))

@@ -12,7 +12,7 @@ from transformers.models.t5 import modeling_flax_t5 as t5
 from building import Draw, integers, mean_token_loss, to, tokens
 from catalog import add
 
-# Written for a version of JAX in which the bounds of `clip` had other names.
+# The library's T5 is written for a version of JAX in which the bounds of `clip` had other names.
 t5.jnp = types.SimpleNamespace(**{**vars(jnp), "clip": lambda x, a_min=None, a_max=None: jnp.clip(x, a_min, a_max)})
 
 SIZES = dict(vocab_size=40, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
