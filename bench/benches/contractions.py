@@ -18,9 +18,9 @@ def shapes(found, peak, name):
     """Every shape that the step contracts, sorted by time, longest first."""
     whole = sum(shape["seconds"] for shape in found)
     flops = sum(shape["flops"] for shape in found)
-    table = Table(f"Contractions of {name} by shape: least time of all calls of a step. A form says whether rows (n) or "
-                  "columns (t) of A, B and C are contiguous, and + that C is added to; a convolution is listed as "
-                  "the matrix product that computes it",
+    table = Table(f"Contractions of {name} by shape: least time of all calls of a step. A form says whether rows (n), "
+                  "columns (t) or neither (s) of A, B and C are contiguous, and + that the product is added to C; a "
+                  "convolution has m, n and k of the matrix product that computes it",
                   ["m x n x k", "batch", "form", "calls", "time", "part", "GFLOP/s", "of peak"])
 
     def rate(flops, seconds):

@@ -3,12 +3,12 @@
 Megatron-LM: the degrees of parallelism of Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
 Megatron-LM", SC 2021, table 1; A100s with 80 GB in hosts of eight. Galvatron: results of its search in public repositories
 (galvatron/models/llama_hf/configs, galvatron_gui/data/search_logs), with the memory limit in their file names. Aceso: the best
-plans of its search for eight NPUs with 65,000 MB (zzhx1/Ascend-aceso, search_configs/configs/gpt/*/top_configs, and one of GPT 13B
-in its root); some of its cuts are within a layer, and are moved to the end of the layer that makes the step faster. All sequences
-have 2,048 tokens, values are in bfloat16, and each replica has 12 bytes of Adam's state for each parameter, where Galvatron's and
-Aceso's runs may split it over replicas. With the published degrees pp-plan still chooses schedule, recomputation, stages per device
-and, unless replicas are given, cuts. Plans with parameters split over replicas (ZeRO-3) or with several tensor-parallel sizes are
-left out. No step is run.
+plans of its search for eight NPUs with 65,000 MB (zzhx1/Ascend-aceso, search_configs/configs/gpt/*/top_configs; for GPT 13B the
+plan that its log in aceso_execute/logs/gpt/13B names the result of the search, and runs). Cuts within a layer are moved to before
+or after that layer, whichever makes the step faster. All sequences have 2,048 tokens, values are in bfloat16, and each replica has
+12 bytes of Adam's state for each parameter, where Galvatron's and Aceso's runs may split it over replicas. With the published
+degrees pp-plan still chooses schedule and recomputation, and, unless replicas are given, stages per device and cuts. Plans with
+parameters split over replicas (ZeRO-3) or with several tensor-parallel sizes are left out. No step is run.
 """
 
 import dataclasses
@@ -44,7 +44,8 @@ class Row:
         return f"{self.shards} x {self.stages} x {'+'.join(map(str, self.replicas)) or self.devices // self.shards // self.stages}"
 
     def asked(self):
-        """The options of the published plan, one list for each way to round what pp-plan cannot be asked for."""
+        """The options of the published plan: a list for each of `chunks`, or with `replicas` one for each way to move cuts within
+        layers to an end of the layer."""
         shards = [f"--tensor-parallel={self.shards}"] if self.shards > 1 else []
         if not self.replicas:
             return [[*shards, *self.flags, f"--stages={self.stages * chunks}", f"--chunks={chunks}"] for chunks in self.chunks]
@@ -90,7 +91,7 @@ PARTS = {
     "aceso-1.3b": aceso(2048, 24, 32, 32, (8,), ()),
     "aceso-2.6b": aceso(2560, 32, 32, 16, (4, 4), (16.5,)),
     "aceso-6.7b": aceso(4096, 32, 32, 4, (2, 2, 4), (8.5, 16.5)),
-    "aceso-13b": aceso(5120, 40, 40, 8, (4, 4), (20,)),
+    "aceso-13b": aceso(5120, 40, 40, 2, (1, 1, 2, 2, 2), (5, 10, 20, 30.5)),
 }
 MOST_SECONDS = 60
 WANTED = "our step relative to the published degrees"

@@ -71,7 +71,7 @@ def compare(ours, peer, spread=SPREAD, fewest=FEWEST):
     low, high = interval(*medians)
     ratio = Ratio(ours, peer, *map(statistics.median, medians), *(min(map(min, side)) for side in (ours, peer)), low, high)
     if len(ours) < fewest:
-        return dataclasses.replace(ratio, refused=f"{len(ours)} rounds are too few to know the spread, at least {fewest}")
+        return dataclasses.replace(ratio, refused=f"{len(ours)} rounds are too few to know the spread; at least {fewest} are needed")
     if ratio.spread > spread:
         return dataclasses.replace(
             ratio, refused=f"over {len(ours)} rounds the ratio of medians lies anywhere from {low:.3f} to {high:.3f} "

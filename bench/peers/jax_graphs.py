@@ -5,7 +5,8 @@ usage: jax_graphs.py train FOLDER KIND STEPS M ORDER FILE.jsonl
        jax_graphs.py rows FOLDER KIND M RANKS                      of the first step, if RANKS hold parts of nodes and samples
 
 The first two print the accuracy on nodes that were held out, the third counts rows of other ranks, own rows and padding, as JSON. FOLDER is that of the models, KIND sage or gat; ORDER, `first` or
-`last`, is the microbatch with which a step's sum begins. The output lines are those of pp-run --metrics.
+`last`, is the microbatch with which a step's sum begins. FILE.jsonl gets a line for each step, with step, loss and
+seconds as by pp-run --metrics.
 """
 
 import json

@@ -66,7 +66,7 @@ bool splitsBackward(const Schedule &schedule) {
 }
 
 /// For example "makespan 27 us, at least 26 us placed linear (fill and drain,
-/// rank 0): gap 1.10 %".
+/// rank 0): gap 3.85 %".
 static std::string describeOne(const char *what, Seconds value,
                                const LowerBound &bound, Placement placement) {
   double gap = bound.value.value > 0
@@ -194,7 +194,8 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule) {
   double most = *llvm::max_element(timing->peaks);
   std::string text = describe(*timing, *bounds, problem->placement);
   if (int64_t pipelines = countPipelines(ranks); pipelines > 1)
-    text += llvm::formatv("; of {0} pipelines side by side", pipelines);
+    text += llvm::formatv(
+        "; these are of the first of {0} pipelines side by side", pipelines);
   if (most > problem->memory)
     text += llvm::formatv(
         "; the bounds are for orders with as much memory as this "

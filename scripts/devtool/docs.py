@@ -5,7 +5,7 @@ from .console import BUILD, ROOT, capture, say
 
 
 def run(options):
-    """Writes build/docs/{Dialect,Passes}/*.md and their index."""
+    """Writes build/docs/*.md, a page for each dialect and each file of passes, and their index, README.md."""
     setup.packages()
     pages = BUILD / "docs"
     pages.mkdir(parents=True, exist_ok=True)

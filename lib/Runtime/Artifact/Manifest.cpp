@@ -82,7 +82,7 @@ void checkTurns(const Interface &result,
 }
 
 /// Every result, or else every slice or turn of it, must have exactly one
-/// owner.
+/// owner, or several with weights: then it is their weighted sum.
 void checkOwners(const Manifest &manifest) {
   std::map<std::pair<int64_t, int64_t>, size_t> owner;
   std::vector<std::vector<const Buffer *>> turns(manifest.results.size());

@@ -20,8 +20,8 @@
 
 namespace stagewright::pipeline {
 
-/// Writes `plan` at the end of `module`: stages, boundaries, and the expected
-/// time and lower bounds under `schedule`.
+/// Writes `plan` at the end of `module`: stages, boundaries, the expected time
+/// under `schedule`, and the lower bounds of the plan and of its family.
 ProgramOp writeProgram(mlir::ModuleOp module, GraphOp graph, ClusterOp cluster,
                        const Problem &problem, const Plan &plan,
                        llvm::StringRef schedule);

@@ -27,8 +27,9 @@ struct Point {
   ShardPlace place;
   bool backward = false;
 
-  /// `cut` is a point of an even level. Whether this point is after the cut of
-  /// that level, if `cut` is before it.
+  /// `cut` is a point of an even level, in the part that makes what crosses the
+  /// level's cut: the head in the forward, the tail in the backward. Whether
+  /// this point is on the other side of the cut.
   bool isBehind(const Point &cut) const {
     int64_t number = 2 * place.level + place.tail;
     int64_t head = 2 * cut.place.level;
@@ -75,7 +76,8 @@ bool Mover::savesBytes(Operation &op, const Point &point) {
         !reader->isBehind(point))
       return false;
   }
-  // Its results no longer cross, but what it reads of the same part does.
+  // Its results no longer cross, but what it reads from this side of the cut
+  // does, unless it crosses already.
   int64_t bytes = 0;
   for (Type type : op.getResultTypes())
     bytes += bytesOf(type);
